@@ -1,0 +1,1 @@
+//! Arrival curves, min-plus operators and deviations in exact integers.

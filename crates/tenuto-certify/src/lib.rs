@@ -1,0 +1,1 @@
+//! The independent exact checker of plans; no floats.

@@ -1,0 +1,1 @@
+//! OpenFlow sessions, compilation of deployments and reconciliation, sans-I/O.

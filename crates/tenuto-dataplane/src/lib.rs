@@ -1,0 +1,1 @@
+//! Switch, egress and end system as sans-I/O state machines.

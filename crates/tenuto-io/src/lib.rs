@@ -1,0 +1,1 @@
+//! Ports, clocks and namespaces of Linux: the only crate with unsafe code.

@@ -1,0 +1,1 @@
+//! Network, scenario, profiles, formats, importers and the plan.

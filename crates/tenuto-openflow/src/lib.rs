@@ -1,0 +1,1 @@
+//! OpenFlow 1.3 codec and Tenuto's experimenter messages.

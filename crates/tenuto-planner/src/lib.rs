@@ -1,0 +1,1 @@
+//! Routing, analyses, modes and deployment: from a network to a plan.

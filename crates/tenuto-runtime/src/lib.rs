@@ -1,0 +1,1 @@
+//! The lab: processes, sockets, poll loops, live runs and reports.

@@ -1,0 +1,1 @@
+//! One transition system of cores, links, hosts and faults; drivers clockwork and explore.
