@@ -1,1 +1,38 @@
-//! Network, scenario, profiles, formats, importers and the plan.
+//! What a network *is*, what *happens* in a run, what a device *can*, and the plan.
+//!
+//! Everything here is a frozen, validated value: reading files (text in, no file system) reports
+//! every problem at once as `Diagnostic`s, and a [`Network`] that exists is consistent: every
+//! name resolves, every size can be on an Ethernet, every route is connected. Numbers carry their
+//! unit in their name; times are whole nanoseconds, bounds picoseconds.
+//!
+//! This crate opens no file and owns no clock. It knows nothing of OpenFlow: a [`Plan`] holds a
+//! neutral [`SwitchDeployment`] per switch that a controller compiles one to one.
+
+mod addressing;
+mod deployment;
+mod flow;
+mod network;
+mod plan;
+mod profile;
+mod scenario;
+
+pub use addressing::{Addressing, FlowAddress, HostAddress};
+pub use deployment::{
+    EntrySpec, GroupOutput, GroupSpec, HostDeployment, LevelContract, MatchSpec, MeterSpec,
+    MonitorKind, MonitorSpec, OutputSpec, PortDeployment, PortRole, ReceiverSpec, SenderSpec,
+    SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH, TableUse,
+};
+pub use flow::{
+    Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size, Target,
+    UDP_FRAME_OVERHEAD_BYTES,
+};
+pub use network::{
+    Channel, Controller, Host, Link, LinkEnd, ModeReturn, Network, NodeRef, OtherTraffic, Port,
+    Switch, Tolerates, WhenLost,
+};
+pub use plan::{
+    Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
+    PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
+};
+pub use profile::{MeterCounts, Profile};
+pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};

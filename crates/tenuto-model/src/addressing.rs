@@ -1,0 +1,115 @@
+//! Addresses of hosts and flows, derived from their place in the description.
+//!
+//! Deterministic, so that the deployment, the end systems and a user's own program agree without
+//! being told: host number h has 10.0.(h/250).(h%250+1) and 02:00:00:hh:hh:20 (network A or none)
+//! or :40 (B); flow number f has UDP port 20000 + f unless the description names one; a virtual
+//! link has 03:00:00:00:vv:vv; a flow with several targets has 239.1.(f/256).(f%256).
+
+use crate::{Flow, MatchKind, MatchSpec, Network};
+
+const FLOW_PORT_BASE: u16 = 20_000;
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const IP_PROTO_UDP: u8 = 17;
+
+/// Addresses of a described network.
+#[derive(Clone, Copy, Debug)]
+pub struct Addressing<'a> {
+    network: &'a Network,
+}
+
+/// Addresses of one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAddress {
+    /// MAC address on network A, or the only one.
+    pub mac: [u8; 6],
+    /// IPv4 address.
+    pub ip: [u8; 4],
+}
+
+/// Header fields of a flow's frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowAddress {
+    /// Source MAC address on network A, or the only one.
+    pub eth_src: [u8; 6],
+    /// Destination MAC address.
+    pub eth_dst: [u8; 6],
+    /// IPv4 source.
+    pub ip_src: [u8; 4],
+    /// IPv4 destination.
+    pub ip_dst: [u8; 4],
+    /// UDP source and destination port.
+    pub udp_port: u16,
+}
+
+impl<'a> Addressing<'a> {
+    /// The addresses of `network`.
+    pub const fn new(network: &'a Network) -> Self {
+        Self { network }
+    }
+
+    /// Addresses of the host with that index.
+    pub fn host(&self, index: usize) -> HostAddress {
+        let number = u16::try_from(index).expect("validation limits the number of hosts");
+        let [high, low] = number.to_be_bytes();
+        let (block, place) = (number / 250, number % 250 + 1);
+        HostAddress {
+            mac: [0x02, 0, 0, high, low, 0x20],
+            ip: [10, 0, low_byte(block), low_byte(place)],
+        }
+    }
+
+    /// Header fields of the flow with that index.
+    pub fn flow(&self, index: usize) -> FlowAddress {
+        let flow = &self.network.flows[index];
+        let number = u16::try_from(index).expect("validation limits the number of flows");
+        let host = |name: &str| {
+            let place = self.network.hosts.iter().position(|h| h.name == name);
+            self.host(place.expect("validation resolved every host name"))
+        };
+        let source = host(&flow.source);
+        let [high, low] = number.to_be_bytes();
+        let (eth_dst, ip_dst) = match (flow.vl, flow.targets.as_slice()) {
+            (Some(vl), _) => {
+                let [vh, vl] = vl.to_be_bytes();
+                ([0x03, 0, 0, 0, vh, vl], [224, 224, vh, vl])
+            }
+            (None, [only]) => {
+                let target = host(&only.host);
+                (target.mac, target.ip)
+            }
+            (None, _) => ([0x01, 0x00, 0x5e, 0x01, high, low], [239, 1, high, low]),
+        };
+        FlowAddress {
+            eth_src: source.mac,
+            eth_dst,
+            ip_src: source.ip,
+            ip_dst,
+            udp_port: flow.udp_port.unwrap_or(FLOW_PORT_BASE.wrapping_add(number)),
+        }
+    }
+
+    /// What identifies the frames of the flow with that index.
+    pub fn matching(&self, index: usize) -> MatchSpec {
+        let address = self.flow(index);
+        match self.network.flows[index].matching {
+            MatchKind::Vl => MatchSpec { eth_dst: Some(address.eth_dst), ..MatchSpec::default() },
+            MatchKind::FiveTuple => MatchSpec {
+                eth_type: Some(ETHERTYPE_IPV4),
+                ip_src: Some(address.ip_src),
+                ip_dst: Some(address.ip_dst),
+                ip_proto: Some(IP_PROTO_UDP),
+                udp_dst: Some(address.udp_port),
+                ..MatchSpec::default()
+            },
+        }
+    }
+
+    /// The number that names a flow in entries and stamps.
+    pub fn flow_index(&self, flow: &Flow) -> Option<usize> {
+        self.network.flows.iter().position(|f| f.name == flow.name)
+    }
+}
+
+const fn low_byte(number: u16) -> u8 {
+    number.to_be_bytes()[1]
+}

@@ -1,0 +1,280 @@
+//! The plan: description, routes, bounds with their certificate, and the deployment.
+
+use crate::{HostDeployment, Network, Port, SwitchDeployment};
+use serde::{Deserialize, Serialize};
+
+/// A plan, self-contained: the certificate checker and every world need nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Always `tenuto-plan/1`.
+    pub schema: String,
+    /// Version of the program that made it.
+    pub version: String,
+    /// SHA-256 of the canonical JSON of `network`, in hex.
+    pub description_digest: String,
+    /// SHA-256 of the canonical JSON of the whole plan with this field empty, in hex.
+    pub plan_hash: String,
+    /// The description that was planned.
+    pub network: Network,
+    /// Which forwarding model the bounds are for.
+    pub model: ForwardingModel,
+    /// Whether frames below 64 B were taken as stated (comparison only).
+    pub as_stated: bool,
+    /// Whether input links shape what they carry (line shaping).
+    pub line_shaping: bool,
+    /// Whether every promise holds.
+    pub feasible: bool,
+    /// Routes, one entry per flow and copy.
+    pub routes: Vec<Route>,
+    /// The certificate: service of every port and class in every mode and transition.
+    pub ports: Vec<PortService>,
+    /// Load and buffer per port and mode.
+    pub port_rows: Vec<PortRow>,
+    /// Bounds per flow, target and mode or transition.
+    pub flows: Vec<FlowBound>,
+    /// Bounds of mode changes.
+    pub mode_changes: Vec<ModeChangeBound>,
+    /// What every switch is told; present whenever every flow has a route.
+    pub switches: Vec<SwitchDeployment>,
+    /// What every end system is told; present whenever every flow has a route.
+    pub hosts: Vec<HostDeployment>,
+    /// Why it is not feasible.
+    pub refusals: Vec<Refusal>,
+    /// What is assumed.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// The forwarding model of the bounds; never mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardingModel {
+    /// Whole frames are received before they are sent on; the only model valid for frames.
+    StoreAndForward,
+    /// Bits flow through; for comparison with other tools, never part of `feasible`.
+    Fluid,
+}
+
+/// The tree of one copy of a flow: the directed ports that carry it, parents first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Flow name.
+    pub flow: String,
+    /// Redundant network, where there are several.
+    pub copy: Option<String>,
+    /// One path per target, in the flow's order of targets: ports from the source's own egress on.
+    pub paths: Vec<RoutedCopy>,
+}
+
+/// The path of one copy to one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoutedCopy {
+    /// Target host.
+    pub target: String,
+    /// Directed ports from the source's egress to the last switch's.
+    pub ports: Vec<Port>,
+}
+
+/// A mode, or a change between two, for which bounds hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transition {
+    /// Steady in one mode.
+    Steady(u8),
+    /// A raise from the lower to the higher level.
+    Raise {
+        /// Level before.
+        from: u8,
+        /// Level after.
+        to: u8,
+    },
+    /// A return from the higher to the lower level.
+    Return {
+        /// Level before.
+        from: u8,
+        /// Level after.
+        to: u8,
+    },
+}
+
+/// The certificate's claim for one class at one port: no frame waits longer than this.
+///
+/// All claims of one mode together are a vector x with x ≥ F(x), which the checker re-computes
+/// from the description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortService {
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Directed egress.
+    pub port: Port,
+    /// Scheduling class, 0 = highest.
+    pub class: u8,
+    /// From the place in the queue to the last bit on the wire, picoseconds.
+    pub delay_ps: u64,
+}
+
+/// Load and buffer need of a port in one mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortRow {
+    /// Directed egress.
+    pub port: Port,
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Long-run arrival rate, bit/s on the wire, rounded up.
+    pub rate_bps: u64,
+    /// Link rate, bit/s.
+    pub capacity_bps: u64,
+    /// Backlog bound, bits on the wire, rounded up; `None` if unbounded.
+    pub backlog_bound_bits: Option<u64>,
+    /// Buffer, bits; `None` where the device states no limit.
+    pub buffer_limit_bits: Option<u64>,
+}
+
+/// The bound of one flow to one target in one mode or transition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowBound {
+    /// Flow name.
+    pub flow: String,
+    /// Target host.
+    pub target: String,
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Scheduling class in that mode.
+    pub priority: u8,
+    /// Deadline, nanoseconds.
+    pub deadline_ns: u64,
+    /// The guaranteed value: the largest over the copies; `None` if unbounded.
+    pub delay_bound_ps: Option<u64>,
+    /// Per copy, for A/B networks; one entry where there is one network.
+    pub copies: Vec<CopyBound>,
+    /// Largest difference between the copies' arrivals, picoseconds.
+    pub skew_bound_ps: Option<u64>,
+    /// Method that gave the bound.
+    pub method: String,
+}
+
+/// The bound of one copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyBound {
+    /// Redundant network, where there are several.
+    pub network: Option<String>,
+    /// Largest delay, picoseconds; `None` if unbounded.
+    pub delay_bound_ps: Option<u64>,
+    /// Least delay, picoseconds.
+    pub delay_min_ps: u64,
+    /// Hop by hop.
+    pub hops: Vec<Hop>,
+}
+
+/// One hop of a bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Directed egress.
+    pub port: Port,
+    /// Processing in front of the queue, picoseconds.
+    pub latency_ps: u64,
+    /// Queueing and serialisation, picoseconds; `None` if unbounded.
+    pub queueing_ps: Option<u64>,
+    /// Propagation to the next node, picoseconds.
+    pub propagation_ps: u64,
+    /// Burst of the flow on arrival at the queue, bits.
+    pub burst_bits: Option<u64>,
+}
+
+/// The bound of a mode change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModeChangeBound {
+    /// Raise or return.
+    pub change: Transition,
+    /// Largest time from trigger to the last switch's swap, picoseconds.
+    pub bound_ps: u64,
+    /// The terms that add up to it.
+    pub terms: Vec<ModeChangeTerm>,
+}
+
+/// One term of a mode change's bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModeChangeTerm {
+    /// `D_arrange`, `D_update`, `D_q`, `quiet`.
+    pub name: String,
+    /// Its bound, picoseconds.
+    pub bound_ps: u64,
+}
+
+/// A scarce resource, what was needed, and what would fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Where: a port label or a switch.
+    pub place: String,
+    /// `rate`, `deadline`, `buffer`, `entries`, `meters`, `groups`, `queues`, `route`, `skew`.
+    pub resource: String,
+    /// Mode or transition, where it depends on one.
+    pub mode: Option<Transition>,
+    /// What is needed, in `unit`.
+    pub needed: Option<u64>,
+    /// What there is, in `unit`.
+    pub available: Option<u64>,
+    /// Unit of the two.
+    pub unit: String,
+    /// Flows that ask for it, largest share first.
+    pub flows: Vec<String>,
+    /// Why, in words.
+    pub because: String,
+    /// Changes that were planned themselves and hold.
+    pub would_fit: Vec<String>,
+}
+
+/// Something assumed, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assumption {
+    /// Short name: `sources`, `faults`, `model`, `clock`.
+    pub name: String,
+    /// The assumption.
+    pub text: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Everything observed was within its bound, nothing lost.
+    Kept,
+    /// Something was above its bound or lost.
+    Broken,
+    /// Something could not be judged on this machine.
+    Undecided,
+}
+
+impl Transition {
+    /// `LO`, `LO>HI`, `HI>LO`: how rows name it.
+    pub fn label(self, modes: &[String]) -> String {
+        let name = |level: u8| modes.get(usize::from(level)).map_or("?", String::as_str);
+        match self {
+            Self::Steady(level) => name(level).to_owned(),
+            Self::Raise { from, to } | Self::Return { from, to } => {
+                format!("{}>{}", name(from), name(to))
+            }
+        }
+    }
+
+    /// The highest level that takes part: whose contracts bound the arrivals.
+    pub const fn level_max(self) -> u8 {
+        match self {
+            Self::Steady(level) => level,
+            Self::Raise { from, to } | Self::Return { from, to } => {
+                if from > to {
+                    from
+                } else {
+                    to
+                }
+            }
+        }
+    }
+
+    /// The level that is in force afterwards.
+    pub const fn level_after(self) -> u8 {
+        match self {
+            Self::Steady(level) => level,
+            Self::Raise { to, .. } | Self::Return { to, .. } => to,
+        }
+    }
+}
