@@ -1,0 +1,307 @@
+//! One egress port: strict-priority queues in front of a pacer.
+//!
+//! A frame is *committed* at the start of its slot and *handed over* at its end:
+//! departure = max(enqueue, previous departure) + wire bits / rate, remainders kept exactly
+//! (theory, pacing). So every bound of this port is about these queues, not about a ring behind
+//! them. A purge can take back what is queued, never what is committed.
+//!
+//! Queue [`SIGNAL_QUEUE`] is above every class and holds mode signals only; it has its own small
+//! limit, so that signals neither starve for buffer nor take that of flows.
+
+use crate::{FrameId, Transmit};
+use std::collections::VecDeque;
+use tenuto_units::{Instant, Rate};
+
+/// The queue above every class.
+pub const SIGNAL_QUEUE: u8 = u8::MAX;
+/// Signals that may wait at one port; more are refused (counted by the caller).
+const SIGNALS_MAX: usize = 256;
+
+/// What an egress port is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EgressConfig {
+    /// Paced rate.
+    pub rate: Rate,
+    /// Strict-priority queues, 0 = highest.
+    pub queues: u8,
+    /// Buffer over all queues, bits on the wire; the committed frame counts until handed over.
+    pub buffer_bits: u64,
+}
+
+/// A frame in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Queued {
+    /// The frame, held by the queue.
+    pub frame: FrameId,
+    /// Its bits on the wire.
+    pub wire_bits: u32,
+    /// Cookie of the entry that sent it here; 0 for signals.
+    pub cookie: u64,
+    /// When it was enqueued.
+    pub since: Instant,
+}
+
+/// The buffer has no room for the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueFull;
+
+/// What one egress port counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EgressStats {
+    /// Frames handed over.
+    pub frames: u64,
+    /// Their bytes, FCS included.
+    pub bytes: u64,
+    /// Frames refused for want of buffer.
+    pub refused: u64,
+    /// Frames taken back by purges.
+    pub purged: u64,
+    /// Largest backlog seen, bits on the wire, the committed frame included, signals excluded.
+    pub backlog_bits_max: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Committed {
+    queued: Queued,
+    signal: bool,
+    departure: Instant,
+}
+
+/// One egress port.
+#[derive(Clone, Debug)]
+pub struct Egress {
+    config: EgressConfig,
+    signals: VecDeque<Queued>,
+    queues: Vec<VecDeque<Queued>>,
+    committed: Option<Committed>,
+    free_at: Instant,
+    remainder: u64,
+    backlog_bits: u64,
+    stats: EgressStats,
+}
+
+impl Egress {
+    /// An empty port.
+    pub fn new(config: EgressConfig) -> Self {
+        Self {
+            config,
+            signals: VecDeque::new(),
+            queues: vec![VecDeque::new(); usize::from(config.queues.max(1))],
+            committed: None,
+            free_at: Instant::ZERO,
+            remainder: 0,
+            backlog_bits: 0,
+            stats: EgressStats::default(),
+        }
+    }
+
+    /// Appends a frame to a queue; a queue number beyond the last means the last.
+    ///
+    /// # Errors
+    /// [`QueueFull`] leaves the port as it was; the caller keeps the hold on the frame.
+    pub fn enqueue(&mut self, now: Instant, queue: u8, frame: Queued) -> Result<(), QueueFull> {
+        if queue == SIGNAL_QUEUE {
+            if self.signals.len() >= SIGNALS_MAX {
+                self.stats.refused += 1;
+                return Err(QueueFull);
+            }
+            self.signals.push_back(frame);
+        } else {
+            let backlog = self.backlog_bits + u64::from(frame.wire_bits);
+            if backlog > self.config.buffer_bits {
+                self.stats.refused += 1;
+                return Err(QueueFull);
+            }
+            self.backlog_bits = backlog;
+            self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(backlog);
+            let last = self.queues.len() - 1;
+            self.queues[usize::from(queue).min(last)].push_back(frame);
+        }
+        if self.committed.is_none() {
+            self.commit(now);
+        }
+        Ok(())
+    }
+
+    /// When the committed frame is to be handed over.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.committed.map(|c| c.departure)
+    }
+
+    /// Hands over the committed frame if its slot has ended, and commits the next one.
+    pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
+        let done = self.committed.take_if(|c| c.departure <= now)?;
+        if !done.signal {
+            self.backlog_bits -= u64::from(done.queued.wire_bits);
+        }
+        self.stats.frames += 1;
+        self.stats.bytes += u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        self.commit(now);
+        Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
+    }
+
+    fn commit(&mut self, _now: Instant) {
+        let (queued, signal) = match self.signals.pop_front() {
+            Some(frame) => (frame, true),
+            None => match self.queues.iter_mut().find_map(VecDeque::pop_front) {
+                Some(frame) => (frame, false),
+                None => return,
+            },
+        };
+        // An idle line starts afresh; a busy one carries the fraction of a nanosecond over.
+        let (start, carried) = if queued.since > self.free_at {
+            (queued.since, 0)
+        } else {
+            (self.free_at, self.remainder)
+        };
+        let (span, rest) = self.config.rate.serialise(u64::from(queued.wire_bits), carried);
+        self.free_at = start + span;
+        self.remainder = rest;
+        // Rounded up, so that no frame is handed over before its last bit.
+        let departure =
+            if rest == 0 { self.free_at } else { self.free_at + tenuto_units::Span::from_ns(1) };
+        self.committed = Some(Committed { queued, signal, departure });
+    }
+
+    /// Asks of every queued frame, by its cookie, where it belongs now: `None` takes it back
+    /// (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept and
+    /// moved frames go behind those that are already there. The committed frame stays.
+    pub fn rearrange(
+        &mut self,
+        mut place: impl FnMut(u64) -> Option<u8>,
+        mut purged: impl FnMut(Queued),
+    ) {
+        let last = self.queues.len() - 1;
+        for index in 0..self.queues.len() {
+            for _ in 0..self.queues[index].len() {
+                let Some(frame) = self.queues[index].pop_front() else { break };
+                match place(frame.cookie) {
+                    Some(queue) => self.queues[usize::from(queue).min(last)].push_back(frame),
+                    None => {
+                        self.backlog_bits -= u64::from(frame.wire_bits);
+                        self.stats.purged += 1;
+                        purged(frame);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every frame held: queued ones by queue (signals first), then the committed one.
+    pub fn for_each_frame(&self, mut visit: impl FnMut(Option<u8>, &Queued)) {
+        self.signals.iter().for_each(|f| visit(Some(SIGNAL_QUEUE), f));
+        for (queue, frames) in (0u8..).zip(&self.queues) {
+            frames.iter().for_each(|f| visit(Some(queue), f));
+        }
+        if let Some(committed) = &self.committed {
+            visit(None, &committed.queued);
+        }
+    }
+
+    /// Cookie of the committed frame.
+    pub fn committed_cookie(&self) -> Option<u64> {
+        self.committed.map(|c| c.queued.cookie)
+    }
+
+    /// Backlog now, bits on the wire, signals excluded.
+    pub const fn backlog_bits(&self) -> u64 {
+        self.backlog_bits
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> EgressStats {
+        self.stats
+    }
+
+    /// What the port is made of.
+    pub const fn config(&self) -> EgressConfig {
+        self.config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME_BITS: u32 = 1538 * 8;
+
+    fn port(buffer_frames: u64) -> Egress {
+        Egress::new(EgressConfig {
+            rate: Rate::from_bps(100_000_000).expect("not zero"),
+            queues: 3,
+            buffer_bits: buffer_frames * u64::from(FRAME_BITS),
+        })
+    }
+
+    fn frame(id: u32, since: u64) -> Queued {
+        let since = Instant::from_ns(since);
+        Queued { frame: FrameId(id), wire_bits: FRAME_BITS, cookie: u64::from(id), since }
+    }
+
+    fn drain(port: &mut Egress) -> Vec<(u32, u64)> {
+        let mut out = Vec::new();
+        while let Some(at) = port.deadline() {
+            let sent = port.hand_over(1, at).expect("its slot ends now");
+            out.push((sent.frame.0, sent.departure.as_ns()));
+        }
+        out
+    }
+
+    #[test]
+    fn frames_leave_back_to_back_at_line_rate() {
+        let mut port = port(10);
+        for id in 0..3 {
+            port.enqueue(Instant::ZERO, 0, frame(id, 0)).expect("there is room");
+        }
+        assert_eq!(drain(&mut port), [(0, 123_040), (1, 246_080), (2, 369_120)]);
+    }
+
+    #[test]
+    fn a_committed_frame_is_never_preempted_and_signals_come_first() {
+        let mut port = port(10);
+        port.enqueue(Instant::ZERO, 2, frame(0, 0)).expect("there is room");
+        port.enqueue(Instant::from_ns(1), 1, frame(1, 1)).expect("there is room");
+        port.enqueue(Instant::from_ns(1), 0, frame(2, 1)).expect("there is room");
+        port.enqueue(Instant::from_ns(2), SIGNAL_QUEUE, frame(3, 2)).expect("there is room");
+        let order: Vec<u32> = drain(&mut port).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(order, [0, 3, 2, 1]);
+    }
+
+    #[test]
+    fn a_full_buffer_refuses_and_counts() {
+        let mut port = port(2);
+        for id in 0..2 {
+            port.enqueue(Instant::ZERO, 0, frame(id, 0)).expect("there is room");
+        }
+        assert_eq!(port.enqueue(Instant::ZERO, 0, frame(2, 0)), Err(QueueFull));
+        assert_eq!(port.stats().refused, 1);
+        assert_eq!(port.stats().backlog_bits_max, 2 * u64::from(FRAME_BITS));
+    }
+
+    #[test]
+    fn a_purge_takes_back_queued_frames_but_not_the_committed_one() {
+        let mut port = port(10);
+        for id in 0..4 {
+            port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
+        }
+        let mut purged = Vec::new();
+        port.rearrange(|cookie| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));
+        assert_eq!(purged, [1, 3]);
+        let order: Vec<u32> = drain(&mut port).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(order, [0, 2]);
+        assert_eq!(port.backlog_bits(), 0);
+    }
+
+    #[test]
+    fn a_late_hand_over_catches_up_to_the_ideal_times() {
+        let mut port = port(10);
+        for id in 0..3 {
+            port.enqueue(Instant::ZERO, 0, frame(id, 0)).expect("there is room");
+        }
+        let late = Instant::from_ns(300_000);
+        let first = port.hand_over(1, late).expect("due");
+        let second = port.hand_over(1, late).expect("due as well");
+        assert_eq!((first.departure.as_ns(), second.departure.as_ns()), (123_040, 246_080));
+        assert_eq!(port.hand_over(1, late), None);
+    }
+}
