@@ -14,6 +14,7 @@
 //!
 //! Not supported: nested VLAN tags, IPv6, IP reassembly, anything of TCP but its ports.
 
+pub mod afdx;
 pub mod build;
 mod bytes;
 pub mod checksum;
@@ -22,6 +23,8 @@ pub mod ethernet;
 pub mod ipv4;
 pub mod key;
 pub mod ports;
+pub mod shim;
+pub mod stamp;
 pub mod udp;
 
 pub use build::{UdpFrame, Written};
@@ -32,4 +35,6 @@ pub use ethernet::{
 pub use ipv4::{IpProtocol, Ipv4Packet, Ipv4Repr};
 pub use key::{FlowKey, Ipv4Key};
 pub use ports::Ports;
+pub use shim::ShimRepr;
+pub use stamp::Stamp;
 pub use udp::UdpPacket;
