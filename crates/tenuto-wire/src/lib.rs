@@ -15,6 +15,7 @@
 //! Not supported: nested VLAN tags, IPv6, IP reassembly, anything of TCP but its ports.
 
 pub mod afdx;
+pub mod attendre;
 pub mod build;
 mod bytes;
 pub mod checksum;
@@ -22,8 +23,10 @@ mod error;
 pub mod ethernet;
 pub mod ipv4;
 pub mod key;
+mod link_key;
 pub mod ports;
 pub mod shim;
+pub mod signal;
 pub mod stamp;
 pub mod udp;
 
@@ -34,7 +37,9 @@ pub use ethernet::{
 };
 pub use ipv4::{IpProtocol, Ipv4Packet, Ipv4Repr};
 pub use key::{FlowKey, Ipv4Key};
+pub use link_key::{LinkKey, TAG_BYTES};
 pub use ports::Ports;
 pub use shim::ShimRepr;
+pub use signal::{SignalFrame, SignalKind, SignalRepr};
 pub use stamp::Stamp;
 pub use udp::UdpPacket;
