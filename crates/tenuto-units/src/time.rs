@@ -103,7 +103,7 @@ impl Add for Span {
     }
 }
 
-impl Sub<Span> for Span {
+impl Sub for Span {
     type Output = Self;
 
     /// Saturates at zero, as [`Span::saturating_sub`].
