@@ -13,7 +13,8 @@
 //!
 //! Each dies with its parent (PR_SET_PDEATHSIG), and with process 1 the kernel kills all inside.
 //! The supervisor must handle SIGTERM and SIGINT: for process 1 of a namespace the kernel does not
-//! apply the default of ending it. `tenuto exec` enters through [`spawn_inside`].
+//! apply the default of ending it. All programs start with no signal blocked, whatever the caller
+//! has blocked for its [`crate::signals::SignalFd`]. `tenuto exec` enters through [`spawn_inside`].
 
 use crate::sys::namespaces::{self as sys, Create, Entry, Failure, Join, Step};
 use crate::sys::task;

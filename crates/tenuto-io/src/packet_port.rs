@@ -166,7 +166,7 @@ impl Port for PacketPort {
     fn flush(&mut self) -> io::Result<FlushReport> {
         let mut report = FlushReport::default();
         let count = self.send.count();
-        let mut next = 0;
+        let (mut next, mut old_news) = (0, false);
         while next < count {
             match self.send.send(self.socket.as_fd(), next..count) {
                 Ok(sent) => {
@@ -175,6 +175,8 @@ impl Port for PacketPort {
                 }
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => {}
+                    // The socket may only now report that the link was down some time ago.
+                    Some(libc::ENETDOWN) if !old_news => old_news = true,
                     // Full, out of memory, down, or longer than its MTU: the device's affair. The
                     // frame is lost, as it would be on a wire; the next one may pass.
                     Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE) => {

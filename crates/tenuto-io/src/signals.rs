@@ -4,6 +4,7 @@ use crate::sys::task;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
+use std::process::Command;
 
 /// The signals that a node or the lab's supervisor reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,11 +64,18 @@ impl Signal {
     }
 }
 
+/// Makes `command` start with no signal blocked, so that it can be interrupted and ended as usual.
+///
+/// The functions of [`crate::namespaces`] do so themselves.
+pub fn unblock_in(command: &mut Command) {
+    task::unblock_before_exec(command);
+}
+
 /// A descriptor that is readable while one of its signals is pending.
 ///
 /// The signals stay blocked in the thread that made it, and in threads started later; make it
-/// before any other thread, or they are delivered there in the old way. Programs started with
-/// [`std::process::Command`] get an empty mask again.
+/// before any other thread, or they are delivered there in the old way. Programs that are started
+/// inherit the blocked signals too: see [`unblock_in`].
 pub struct SignalFd {
     file: File,
 }

@@ -2,6 +2,8 @@
 
 use super::{LinkName, VethEnd};
 use crate::namespaces::{SpawnError, spawn_in_netns_of};
+use crate::signals::unblock_in;
+use std::ffi::OsString;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::net::IpAddr;
@@ -57,7 +59,8 @@ impl IpBatch {
 
     /// Adds a command as `ip` takes it, without `ip`: `link add ...`.
     ///
-    /// Must be one line and built from checked parts only; the other functions see to that.
+    /// Must be one line and built from checked parts only; the other functions see to that. Put
+    /// `dev` or `name` before the name of an interface: `ip` takes a bare `a` for `address`.
     pub fn add(&mut self, command: impl Into<String>) -> &mut Self {
         let command = command.into();
         assert!(!command.contains('\n'), "one command is one line: {command:?}");
@@ -82,37 +85,37 @@ impl IpBatch {
 
     /// A bridge of the kernel, without spanning tree, up.
     pub fn bridge(&mut self, name: &LinkName) -> &mut Self {
-        self.add(format!("link add {name} up type bridge stp_state 0 forward_delay 0"))
+        self.add(format!("link add name {name} up type bridge stp_state 0 forward_delay 0"))
     }
 
     /// Makes an interface a port of a bridge.
     pub fn enslave(&mut self, name: &LinkName, bridge: &LinkName) -> &mut Self {
-        self.add(format!("link set {name} master {bridge}"))
+        self.add(format!("link set dev {name} master {bridge}"))
     }
 
     /// Switches an interface on.
     pub fn up(&mut self, name: &LinkName) -> &mut Self {
-        self.add(format!("link set {name} up"))
+        self.add(format!("link set dev {name} up"))
     }
 
     /// Switches an interface off.
     pub fn down(&mut self, name: &LinkName) -> &mut Self {
-        self.add(format!("link set {name} down"))
+        self.add(format!("link set dev {name} down"))
     }
 
     /// Removes an interface; the other end of a veth pair goes with it.
     pub fn delete(&mut self, name: &LinkName) -> &mut Self {
-        self.add(format!("link delete {name}"))
+        self.add(format!("link delete dev {name}"))
     }
 
     /// Moves an interface into the network namespace of the process `pid`.
     pub fn move_to(&mut self, name: &LinkName, pid: u32) -> &mut Self {
-        self.add(format!("link set {name} netns {pid}"))
+        self.add(format!("link set dev {name} netns {pid}"))
     }
 
     /// The largest payload of a frame, in bytes.
     pub fn mtu(&mut self, name: &LinkName, bytes: u32) -> &mut Self {
-        self.add(format!("link set {name} mtu {bytes}"))
+        self.add(format!("link set dev {name} mtu {bytes}"))
     }
 
     /// Gives an interface an address.
@@ -147,6 +150,7 @@ impl IpBatch {
     pub fn run(&self) -> Result<(), IpError> {
         self.run_by(|mut command| {
             let program = command.get_program().into();
+            unblock_in(&mut command);
             command.spawn().map_err(|error| SpawnError::Program { program, error })
         })
     }
@@ -168,7 +172,7 @@ impl IpBatch {
             return Ok(());
         }
         let mut command = Command::new("ip");
-        command.args(["-batch", "-"]).env("LC_ALL", "C");
+        command.args(["-batch", "-"]).env("LC_ALL", "C").env("PATH", program_path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = start(command).map_err(IpError::Start)?;
         let input = self.commands.join("\n") + "\n";
@@ -199,6 +203,13 @@ impl IpBatch {
             stderr: said,
         }
     }
+}
+
+/// Where to look for `ip`: some systems keep it where only root's PATH leads.
+fn program_path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin:/usr/bin:/bin");
+    path
 }
 
 fn end_text(end: &VethEnd) -> String {
@@ -248,6 +259,6 @@ mod tests {
         let mut batch = IpBatch::new();
         batch.up(&name("a")).up(&name("b"));
         let error = batch.refused("Cannot find device \"b\"\nCommand failed -:2\n");
-        assert_eq!(error.to_string(), "`ip link set b up` failed: Cannot find device \"b\"");
+        assert_eq!(error.to_string(), "`ip link set dev b up` failed: Cannot find device \"b\"");
     }
 }

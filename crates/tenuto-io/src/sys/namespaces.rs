@@ -8,7 +8,7 @@
 use super::{check, task};
 use std::ffi::{CStr, CString};
 use std::io::{self, Read};
-use std::mem::{MaybeUninit, zeroed};
+use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -96,10 +96,12 @@ pub(crate) struct Join {
 pub(crate) fn enter_before_exec(command: &mut Command, entry: Entry, report: OwnedFd) {
     let parent = parent_id();
     let hook = move || {
-        entry.enter(parent).map_err(|failure| {
+        let entered = entry.enter(parent).map_err(|failure| {
             write_failure(report.as_raw_fd(), failure);
             io::Error::from_raw_os_error(failure.errno)
-        })
+        });
+        task::unblock_all_signals();
+        entered
     };
     // SAFETY: the hook, and all it calls, is async-signal-safe as the module says. Needed: joining
     // namespaces must happen in the child, before the program, and std offers only this place.
@@ -222,7 +224,7 @@ fn continue_in_child(parent: libc::pid_t) -> Result<(), Failure> {
     // async-signal-safe.
     check(unsafe { libc::pipe2(life.as_mut_ptr(), libc::O_CLOEXEC) })
         .map_err(Failure::at(Step::Fork))?;
-    let old_mask = block_all_signals();
+    task::block_all_signals();
     let child = raw_fork().map_err(Failure::at(Step::Fork))?;
     if child != 0 {
         guard(child, life[1]);
@@ -235,7 +237,7 @@ fn continue_in_child(parent: libc::pid_t) -> Result<(), Failure> {
         exit_now(1);
     }
     close(life[0]);
-    set_signal_mask(&old_mask);
+    task::unblock_all_signals();
     Ok(())
 }
 
@@ -290,33 +292,12 @@ fn wait_for(child: libc::pid_t) -> io::Result<libc::c_int> {
 
 /// Waits for any signal; also tells whether a process sent it (and not the kernel).
 fn wait_signal() -> (libc::c_int, bool) {
-    let all = every_signal();
+    let all = task::every_signal();
     // SAFETY: all-zero is a valid siginfo_t. Needed: it has no constructor.
     let mut info: libc::siginfo_t = unsafe { zeroed() };
     // SAFETY: `all` and `info` are live. Needed: std has no signals.
     let signal = unsafe { libc::sigwaitinfo(&raw const all, &raw mut info) };
     (signal, signal > 0 && info.si_code <= 0)
-}
-
-fn every_signal() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: `sigfillset` initialises the set. Needed: a sigset_t has no other constructor.
-    unsafe { libc::sigfillset(set.as_mut_ptr()) };
-    // SAFETY: initialised by the call above. Needed: as above.
-    unsafe { set.assume_init() }
-}
-
-/// Blocks every signal and returns the mask before.
-fn block_all_signals() -> libc::sigset_t {
-    let (all, mut old) = (every_signal(), every_signal());
-    // SAFETY: both sets are live. Needed: std has no signal masks.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const all, &raw mut old) };
-    old
-}
-
-fn set_signal_mask(mask: &libc::sigset_t) {
-    // SAFETY: `mask` is live, the old one is not asked for. Needed: std has no signal masks.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
 }
 
 /// A fork without the C library's handlers; the child may only make system calls and exec.

@@ -5,6 +5,8 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// `prctl` with one integer argument; async-signal-safe.
 pub(crate) fn prctl(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
@@ -104,6 +106,40 @@ pub(crate) fn signal_descriptor(signals: &[libc::c_int]) -> io::Result<OwnedFd> 
     }
     // SAFETY: `set` is a live set. Needed: std has no signalfd.
     own(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC) })
+}
+
+/// All signals; async-signal-safe, as are the two below.
+pub(crate) fn every_signal() -> libc::sigset_t {
+    let mut set = signal_set(&[]);
+    // SAFETY: `set` is a live set. Needed: a sigset_t has no other constructor.
+    unsafe { libc::sigfillset(&raw mut set) };
+    set
+}
+
+/// Blocks every signal that can be blocked, in a process with a single thread.
+pub(crate) fn block_all_signals() {
+    set_signal_mask(&every_signal());
+}
+
+/// Blocks no signal any more, in a process with a single thread.
+pub(crate) fn unblock_all_signals() {
+    set_signal_mask(&signal_set(&[]));
+}
+
+fn set_signal_mask(mask: &libc::sigset_t) {
+    // SAFETY: `mask` is live, the old one is not asked for. Needed: std has no signal masks.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
+/// Makes `command` start with no signal blocked.
+pub(crate) fn unblock_before_exec(command: &mut Command) {
+    let hook = || {
+        unblock_all_signals();
+        Ok(())
+    };
+    // SAFETY: the hook makes one system call and is async-signal-safe. Needed: std passes the mask
+    // of the parent on, and offers only this place to change it.
+    unsafe { command.pre_exec(hook) };
 }
 
 /// Sends a signal to a process.
