@@ -114,8 +114,9 @@ impl PacketPort {
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => {}
                     Some(libc::EAGAIN) => return Ok(0),
-                    // Reported once when the link goes down; the socket hears again once it is up.
-                    Some(libc::ENETDOWN) => {
+                    // Reported once when the link goes down; the socket hears again once it is up,
+                    // unless the interface was removed.
+                    Some(libc::ENETDOWN) if socket::is_bound(self.socket.as_fd())? => {
                         self.counters.link_downs += 1;
                         return Ok(0);
                     }

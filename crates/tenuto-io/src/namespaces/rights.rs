@@ -70,7 +70,7 @@ const FORBIDDING: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Finds out by trying, in children that end at once; takes about a millisecond.
+/// Finds out by trying, in children that end at once; takes some milliseconds.
 pub fn namespace_rights() -> Rights {
     Rights {
         root: task::effective_ids().0 == 0,

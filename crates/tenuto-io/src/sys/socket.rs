@@ -26,6 +26,17 @@ pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface: u32) -> io::Result<
     Ok(())
 }
 
+/// Whether the interface that a packet socket was bound to still exists.
+pub(crate) fn is_bound(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: all-zero is a valid sockaddr_ll. Needed: its padding has no constructor.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut length = socklen_of::<libc::sockaddr_ll>();
+    let target = (&raw mut address).cast();
+    // SAFETY: `address` has `length` writable bytes. Needed: std knows no AF_PACKET addresses.
+    check(unsafe { libc::getsockname(socket.as_raw_fd(), target, &raw mut length) })?;
+    Ok(address.sll_ifindex > 0)
+}
+
 /// Makes the device pass frames of other addresses too, for as long as the socket lives.
 pub(crate) fn join_promiscuous(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
     let request = libc::packet_mreq {

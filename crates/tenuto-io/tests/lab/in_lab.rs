@@ -26,10 +26,19 @@ pub(crate) fn in_lab(test: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }
-    let Some(lab) = possible_lab(test) else { return };
+    if let Some(lab) = possible_lab(test) {
+        in_this_lab(test, &lab, body);
+    }
+}
+
+/// As [`in_lab`], in the namespaces given.
+pub(crate) fn in_this_lab(test: &str, lab: &LabNamespaces, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
-    let mut guardian = spawn_in_new_namespaces(command, &lab).expect("rights were probed");
+    let mut guardian = spawn_in_new_namespaces(command, lab).expect("rights were probed");
     assert!(guardian.wait().expect("a child").success(), "{test} failed inside the lab");
 }
 

@@ -1,6 +1,6 @@
 //! The lab's namespaces: what is inside, who dies with whom, and entering from outside.
 
-use crate::in_lab::{PATIENCE, in_lab, possible_lab};
+use crate::in_lab::{PATIENCE, in_lab, in_this_lab, possible_lab};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -133,6 +133,26 @@ fn the_empty_file_system_is_seen_inside_only() {
         std::fs::read_dir(&directory).expect("there").map(|e| e.expect("there").file_name());
     assert_eq!(names.collect::<Vec<_>>(), ["outside"]);
     std::fs::remove_dir_all(&directory).expect("mine");
+}
+
+#[test]
+fn the_setting_that_forbids_namespaces_is_named() {
+    let test = "namespaces::the_setting_that_forbids_namespaces_is_named";
+    if namespace_rights().user_namespaces.is_err() {
+        return println!("SKIPPED {test}: no user namespaces here");
+    }
+    // The limit is one per user namespace: this one's own is set, not the machine's.
+    let lab = LabNamespaces { user: true, tmpfs: None };
+    in_this_lab(test, &lab, || {
+        std::fs::write("/proc/sys/user/max_user_namespaces", "0").expect("root of the lab");
+        let rights = namespace_rights();
+        assert!(rights.namespaces.is_ok() && rights.packet_sockets.is_ok(), "{rights:?}");
+        assert_eq!(
+            rights.user_namespaces.expect_err("forbidden").to_string(),
+            "making a user namespace failed: No space left on device (os error 28) \
+             (forbidden by user.max_user_namespaces = 0)"
+        );
+    });
 }
 
 #[test]
