@@ -1,0 +1,128 @@
+//! Links of the lab: made by the `ip` program, many commands in one call.
+//!
+//! Making links is not the hot path; `ip` (iproute2) is on every system that has namespaces, and
+//! its messages are known. Only offloads, which `ip` cannot switch, go through the kernel directly.
+
+use crate::sys::{ethtool, socket};
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+
+mod batch;
+
+pub use batch::{IpBatch, IpError};
+
+/// The name of an interface: 1 to 15 bytes, none of them white space, `/` or `:`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkName(String);
+
+/// The kernel's IFNAMSIZ, without the final zero.
+const NAME_BYTES_MAX: usize = 15;
+
+impl LinkName {
+    /// Checks a name as the kernel does, and that `ip` cannot take it for an option.
+    ///
+    /// # Errors
+    ///
+    /// [`IpError::Name`].
+    pub fn new(name: &str) -> Result<Self, IpError> {
+        let fits = (1..=NAME_BYTES_MAX).contains(&name.len());
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"/:\"'\\#%".contains(&byte);
+        let special = name == "." || name == ".." || name.starts_with('-');
+        if fits && name.bytes().all(plain) && !special {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(IpError::Name(name.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for LinkName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One end of a veth pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VethEnd {
+    /// Name of the interface.
+    pub name: LinkName,
+    /// The process whose network namespace it goes to; `None` for that of `ip` itself.
+    pub pid: Option<u32>,
+    /// Hardware address; `None` for one that the kernel draws by lot.
+    pub mac: Option<[u8; 6]>,
+}
+
+/// `ETHTOOL_S...` commands of <linux/ethtool.h>: receive and transmit checksums, TSO, GSO, GRO.
+const OFFLOADS: [u32; 5] = [0x15, 0x17, 0x1f, 0x24, 0x2c];
+
+/// Switches the offloads of an interface of the present network namespace off, so that every
+/// frame is on the link as it was at the sender: whole, no longer than the MTU, checksums filled in.
+///
+/// An offload that the device does not know, or does not let go, is left alone.
+///
+/// # Errors
+///
+/// When there is no such interface, or CAP_NET_ADMIN is missing.
+pub fn offloads_off(name: &LinkName) -> io::Result<()> {
+    let any = socket::control_socket()?;
+    let c_name = CString::new(name.as_str())?;
+    for command in OFFLOADS {
+        match ethtool::set_value(any.as_fd(), &c_name, command, 0) {
+            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => {
+                return Err(io::Error::new(error.kind(), format!("offloads of {name}: {error}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the kernel from speaking IPv6 on all interfaces of the present network namespace, also on
+/// later ones. A kernel without IPv6 is fine.
+///
+/// # Errors
+///
+/// When the setting may not be written.
+pub fn disable_ipv6() -> io::Result<()> {
+    ["all", "default"].into_iter().try_for_each(|conf| write_ipv6_setting(conf, "1"))
+}
+
+/// Keeps the kernel from speaking IPv6 on one interface of the present network namespace.
+///
+/// # Errors
+///
+/// When the setting may not be written.
+pub fn disable_ipv6_on(name: &LinkName) -> io::Result<()> {
+    write_ipv6_setting(name.as_str(), "1")
+}
+
+fn write_ipv6_setting(conf: &str, value: &str) -> io::Result<()> {
+    let path = format!("/proc/sys/net/ipv6/conf/{conf}/disable_ipv6");
+    match fs::write(&path, value) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{path}: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_as_the_kernel_does() {
+        for good in ["a", "s1-p12", "fifteen-bytes-x", "br.100", "x@y"] {
+            assert_eq!(LinkName::new(good).expect("good").as_str(), good);
+        }
+        for bad in ["", "sixteen-bytes-xx", "a b", "a/b", "a:b", ".", "..", "-h", "é", "a\n"] {
+            assert!(LinkName::new(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Ancillary data of a received frame: its stamp and the VLAN tag that the kernel took off.
+
+use crate::sys::time::timespec_ns;
+
+/// A VLAN tag as the kernel reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VlanTag {
+    /// EtherType of the tag.
+    pub(super) protocol: u16,
+    /// Priority, drop eligibility and VLAN id.
+    pub(super) control: u16,
+}
+
+impl VlanTag {
+    /// The tag as it is on the wire.
+    pub(super) fn to_bytes(self) -> [u8; 4] {
+        let ([a, b], [c, d]) = (self.protocol.to_be_bytes(), self.control.to_be_bytes());
+        [a, b, c, d]
+    }
+}
+
+/// What the control messages of a frame say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ancillary {
+    /// When the frame entered the kernel, in CLOCK_REALTIME.
+    pub(super) stamp_realtime_ns: Option<u64>,
+    /// The outer tag, if the kernel took one off.
+    pub(super) vlan: Option<VlanTag>,
+}
+
+/// `struct cmsghdr`: a length in native words, a level, a type.
+const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
+const LENGTH_BYTES: usize = size_of::<usize>();
+/// EtherType of a tag whose own is not reported.
+const ETHERTYPE_VLAN: u16 = 0x8100;
+
+impl Ancillary {
+    /// Reads the control messages; whatever is unknown or cut off is left out.
+    pub(super) fn parse(mut control: &[u8]) -> Self {
+        let mut found = Self::default();
+        while let Some((header, _)) = control.split_at_checked(HEADER_BYTES) {
+            let length = usize::from_ne_bytes(bytes_at(header, 0));
+            let level = i32::from_ne_bytes(bytes_at(header, LENGTH_BYTES));
+            let kind = i32::from_ne_bytes(bytes_at(header, LENGTH_BYTES + 4));
+            let Some(payload) = control.get(HEADER_BYTES..length) else { break };
+            match (level, kind) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    found.stamp_realtime_ns = parse_stamp(payload);
+                }
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA) => found.vlan = parse_vlan(payload),
+                _ => {}
+            }
+            control = control.get(length.next_multiple_of(LENGTH_BYTES)..).unwrap_or(&[]);
+        }
+        found
+    }
+}
+
+/// A `struct timespec`.
+fn parse_stamp(payload: &[u8]) -> Option<u64> {
+    let seconds = payload.first_chunk().copied()?;
+    let nanoseconds = payload.get(size_of::<libc::time_t>()..)?.first_chunk().copied()?;
+    Some(timespec_ns(libc::timespec {
+        tv_sec: libc::time_t::from_ne_bytes(seconds),
+        tv_nsec: libc::c_long::from_ne_bytes(nanoseconds),
+    }))
+}
+
+/// A `struct tpacket_auxdata`: status, length, captured length, two offsets, tag, its EtherType.
+fn parse_vlan(payload: &[u8]) -> Option<VlanTag> {
+    const CONTROL_AT: usize = 16;
+    const PROTOCOL_AT: usize = 18;
+    if payload.len() < size_of::<libc::tpacket_auxdata>() {
+        return None;
+    }
+    let status = u32::from_ne_bytes(bytes_at(payload, 0));
+    if status & libc::TP_STATUS_VLAN_VALID == 0 {
+        return None;
+    }
+    let reported = u16::from_ne_bytes(bytes_at(payload, PROTOCOL_AT));
+    let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+    Some(VlanTag {
+        protocol: if known { reported } else { ETHERTYPE_VLAN },
+        control: u16::from_ne_bytes(bytes_at(payload, CONTROL_AT)),
+    })
+}
+
+/// `N` bytes at `at`; the callers have checked that they are there.
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    *bytes[at..].first_chunk().expect("the length was checked")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(level: i32, kind: i32, payload: &[u8]) -> Vec<u8> {
+        let length = HEADER_BYTES + payload.len();
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend(level.to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(payload);
+        bytes.resize(length.next_multiple_of(LENGTH_BYTES), 0);
+        bytes
+    }
+
+    fn auxiliary(status: u32, control: u16, protocol: u16) -> Vec<u8> {
+        let mut bytes = status.to_ne_bytes().to_vec();
+        bytes.extend([0; 12]);
+        bytes.extend(control.to_ne_bytes());
+        bytes.extend(protocol.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn stamp_and_tag_are_found_in_any_order() {
+        let stamp = [3_i64.to_ne_bytes(), 500_i64.to_ne_bytes()].concat();
+        let stamp = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &stamp);
+        let both = libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;
+        let tag = auxiliary(both, 0xe001, 0x88a8);
+        let tag = message(libc::SOL_PACKET, libc::PACKET_AUXDATA, &tag);
+        let unknown = message(libc::SOL_SOCKET, 9_999, &[1, 2, 3]);
+        let expected = Ancillary {
+            stamp_realtime_ns: Some(3_000_000_500),
+            vlan: Some(VlanTag { protocol: 0x88a8, control: 0xe001 }),
+        };
+        assert_eq!(Ancillary::parse(&[&stamp[..], &unknown, &tag].concat()), expected);
+        assert_eq!(Ancillary::parse(&[&tag[..], &stamp, &unknown].concat()), expected);
+    }
+
+    #[test]
+    fn an_untagged_frame_has_no_tag_and_an_unnamed_one_is_a_vlan_tag() {
+        let parse = |payload: &[u8]| {
+            Ancillary::parse(&message(libc::SOL_PACKET, libc::PACKET_AUXDATA, payload)).vlan
+        };
+        assert_eq!(parse(&auxiliary(0, 5, 0)), None);
+        let tag = VlanTag { protocol: 0x8100, control: 5 };
+        assert_eq!(parse(&auxiliary(libc::TP_STATUS_VLAN_VALID, 5, 0)), Some(tag));
+    }
+
+    #[test]
+    fn cut_or_senseless_messages_are_left_out() {
+        let whole = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &[1; 16]);
+        for length in 0..whole.len() {
+            assert_eq!(Ancillary::parse(&whole[..length]), Ancillary::default(), "{length}");
+        }
+        for length in [0, 1, HEADER_BYTES - 1, usize::MAX - 3, usize::MAX] {
+            let mut bad = whole.clone();
+            bad[..LENGTH_BYTES].copy_from_slice(&length.to_ne_bytes());
+            assert_eq!(Ancillary::parse(&bad), Ancillary::default(), "{length}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The calls of the kernel, made safe to use: the only unsafe code of the workspace.
+//!
+//! Everything here is unsafe for the same reason: the standard library has no safe form of the
+//! call. Each block says what makes it sound; `Needed:` names the call that std lacks.
+
+pub(crate) mod burst;
+pub(crate) mod ethtool;
+pub(crate) mod namespaces;
+pub(crate) mod socket;
+pub(crate) mod task;
+pub(crate) mod time;
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Turns the kernel's −1 into the error of this thread.
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Takes ownership of a descriptor that the kernel has just made for us.
+fn own(fd: RawFd) -> io::Result<OwnedFd> {
+    let fd = check(fd)?;
+    // SAFETY: every caller passes the fresh result of a call that makes a descriptor, which is
+    // open and owned by nobody else. Needed: std makes no such descriptors itself.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The size of `T` as the kernel's `socklen_t`.
+fn socklen_of<T>() -> libc::socklen_t {
+    libc::socklen_t::try_from(size_of::<T>()).expect("kernel structures are small")
+}

@@ -1,0 +1,125 @@
+//! Packet sockets, event counters, and their options.
+
+use super::{check, own, socklen_of};
+use std::ffi::CStr;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+/// A raw packet socket that receives nothing until it is bound.
+pub(crate) fn packet_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed. Needed: std has no AF_PACKET.
+    own(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
+}
+
+/// Binds a packet socket to every frame of one interface.
+pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    // SAFETY: all-zero is a valid sockaddr_ll. Needed: its padding has no constructor.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = u16::try_from(libc::AF_PACKET).expect("17");
+    address.sll_protocol = u16::try_from(libc::ETH_P_ALL).expect("3").to_be();
+    address.sll_ifindex = libc::c_int::try_from(interface).map_err(io::Error::other)?;
+    let length = socklen_of::<libc::sockaddr_ll>();
+    // SAFETY: `address` is a live sockaddr_ll of `length` bytes. Needed: std binds no AF_PACKET.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(())
+}
+
+/// Whether the interface that a packet socket was bound to still exists.
+pub(crate) fn is_bound(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: all-zero is a valid sockaddr_ll. Needed: its padding has no constructor.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut length = socklen_of::<libc::sockaddr_ll>();
+    let target = (&raw mut address).cast();
+    // SAFETY: `address` has `length` writable bytes. Needed: std knows no AF_PACKET addresses.
+    check(unsafe { libc::getsockname(socket.as_raw_fd(), target, &raw mut length) })?;
+    Ok(address.sll_ifindex > 0)
+}
+
+/// Makes the device pass frames of other addresses too, for as long as the socket lives.
+pub(crate) fn join_promiscuous(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    let request = libc::packet_mreq {
+        mr_ifindex: libc::c_int::try_from(interface).map_err(io::Error::other)?,
+        mr_type: libc::c_ushort::try_from(libc::PACKET_MR_PROMISC).expect("1"),
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+}
+
+/// Sets an integer option.
+pub(crate) fn set_int(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    set_option(socket, level, name, &value)
+}
+
+fn set_option<T: Copy>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
+    let value: *const T = value;
+    // SAFETY: `value` points to `socklen_of::<T>()` readable bytes. Needed: std has no setsockopt.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, value.cast(), socklen_of::<T>())
+    };
+    check(result)?;
+    Ok(())
+}
+
+fn get_option<T: Copy>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    mut value: T,
+) -> io::Result<T> {
+    let mut length = socklen_of::<T>();
+    // SAFETY: `value` has `length` writable bytes; the callers pass integers and structures of
+    // integers, of which every bit pattern is valid. Needed: std has no getsockopt.
+    let result = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length)
+    };
+    check(result)?;
+    Ok(value)
+}
+
+/// Reads an integer option.
+pub(crate) fn int_option(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+) -> io::Result<libc::c_int> {
+    get_option(socket, level, name, 0)
+}
+
+/// Frames that the socket had no room for since the last call.
+pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let statistics = get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
+    Ok(u64::from(statistics.tp_drops))
+}
+
+/// The index of an interface of this network namespace.
+pub(crate) fn interface_index(name: &CStr) -> io::Result<u32> {
+    // SAFETY: `name` is a valid C string. Needed: std knows no interfaces.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    if index == 0 { Err(io::Error::last_os_error()) } else { Ok(index) }
+}
+
+/// A counter that is readable while it is above zero.
+pub(crate) fn event_counter() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed. Needed: std has no eventfd.
+    own(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })
+}
+
+/// Any socket of the present network namespace, for asking about its interfaces.
+pub(crate) fn control_socket() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed. Needed: std binds its sockets.
+    own(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
+}

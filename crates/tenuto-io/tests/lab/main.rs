@@ -1,0 +1,7 @@
+//! Real namespaces, links and packet sockets. Needs root or user namespaces; where neither is
+//! allowed each test says so and passes.
+
+mod in_lab;
+mod links;
+mod namespaces;
+mod packet_port;
