@@ -163,19 +163,19 @@ impl Egress {
         self.committed = Some(Committed { queued, signal, departure });
     }
 
-    /// Asks of every queued frame, by its cookie, where it belongs now: `None` takes it back
-    /// (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept and
-    /// moved frames go behind those that are already there. The committed frame stays.
+    /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
+    /// back (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept
+    /// and moved frames go behind those that are already there. The committed frame stays.
     pub fn rearrange(
         &mut self,
-        mut place: impl FnMut(u64) -> Option<u8>,
+        mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) {
         let last = self.queues.len() - 1;
-        for index in 0..self.queues.len() {
+        for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
-                match place(frame.cookie) {
+                match place(frame.cookie, number) {
                     Some(queue) => self.queues[usize::from(queue).min(last)].push_back(frame),
                     None => {
                         self.backlog_bits -= u64::from(frame.wire_bits);
@@ -285,7 +285,7 @@ mod tests {
             port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
         }
         let mut purged = Vec::new();
-        port.rearrange(|cookie| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));
+        port.rearrange(|cookie, _| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));
         assert_eq!(purged, [1, 3]);
         let order: Vec<u32> = drain(&mut port).into_iter().map(|(id, _)| id).collect();
         assert_eq!(order, [0, 2]);

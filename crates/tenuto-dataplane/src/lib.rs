@@ -18,6 +18,7 @@
 mod effects;
 mod egress;
 mod frames;
+pub mod switch;
 
 pub use effects::{DropReason, Dropped, Effects, SignalFrameSent, TimerId, Transmit, Work};
 pub use egress::{Egress, EgressConfig, EgressStats, QueueFull, Queued, SIGNAL_QUEUE};

@@ -1,0 +1,277 @@
+//! The switch: pipeline, meters, monitors, shadow tables, mode agent and OpenFlow channel.
+//!
+//! Life of a frame: [`Switch::receive`] reads its key, walks the tables (watch, admit, forward),
+//! asks monitors and meters by its arrival stamp, and queues a handle per output;
+//! [`Switch::fire`] hands frames over as their slots end. A violation changes the mode inside the
+//! very call that sees it, so the violating frame itself already goes by the new tables.
+
+mod config;
+mod control;
+mod events;
+mod identity;
+mod key;
+mod meter;
+mod mode;
+mod monitor;
+mod pipeline;
+mod signals;
+mod table;
+mod tables;
+
+pub use config::{PortConfig, PortRole, SwitchConfig};
+pub use events::SwitchEvent;
+pub use key::{PacketKey, Pattern};
+pub use meter::{Meter, MeterConfig};
+pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
+pub use monitor::{LevelContract, Monitor, MonitorKind};
+pub use table::{ActionStep, Behaviour, ClassifierKind, Entry, Table, WordHasher};
+pub use tables::{EntryCounter, TableState, Tables, TablesFull};
+
+use crate::{Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tenuto_openflow::Framer;
+use tenuto_units::Instant;
+
+/// What a meter has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterState {
+    /// The bucket.
+    pub meter: Meter,
+    /// Frames and bytes shown to it.
+    pub seen: EntryCounter,
+    /// Frames and bytes that it dropped.
+    pub dropped: EntryCounter,
+}
+
+/// What a monitor has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MonitorState {
+    /// The watch.
+    pub monitor: Monitor,
+    /// Messages (or frames) judged.
+    pub messages: u64,
+    /// Messages that asked for more than level 0.
+    pub violations: u64,
+}
+
+/// Frames that entered a port, and what became of those that went no further.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames received.
+    pub received: u64,
+    /// Their bytes, FCS included.
+    pub received_bytes: u64,
+    /// Dropped by a meter.
+    pub policed: u64,
+    /// Dropped for want of an entry.
+    pub unknown: u64,
+    /// Dropped because their flow is not in the mode.
+    pub out_of_mode: u64,
+    /// Malformed.
+    pub malformed: u64,
+    /// Refused by a full egress buffer after entering here.
+    pub buffer_full: u64,
+    /// Mode signals that were not accepted.
+    pub signals_rejected: u64,
+}
+
+#[derive(Clone, Debug)]
+struct PortState {
+    number: u32,
+    egress: Egress,
+    counters: PortCounters,
+    /// Sequence number of the last signal sent and accepted here.
+    signal_sent: u64,
+    signal_seen: u64,
+    /// Signals that may still be sent, in nanoseconds of the dwell time.
+    signal_credit: signals::Credit,
+}
+
+/// A switch. Owns no socket and no clock.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    config: Arc<SwitchConfig>,
+    tables: Tables,
+    groups: Arc<BTreeMap<u32, control::GroupState>>,
+    meters: Vec<Option<MeterState>>,
+    monitors: Vec<Option<MonitorState>>,
+    ports: Vec<PortState>,
+    port_index: Arc<BTreeMap<u32, usize>>,
+    agent: Option<ModeAgent>,
+    level: u8,
+    admitted: u8,
+    channel: Option<Framer>,
+    raises: u64,
+    returns: u64,
+    purged: u64,
+    mode_actions: Vec<ModeAction>,
+    mutant: Mutant,
+}
+
+impl Switch {
+    /// A switch without entries: it drops everything.
+    pub fn new(config: Arc<SwitchConfig>) -> Self {
+        let port = |port: &PortConfig| PortState {
+            number: port.port,
+            egress: Egress::new(port.egress),
+            counters: PortCounters::default(),
+            signal_sent: config.boot_seed,
+            signal_seen: 0,
+            signal_credit: signals::Credit::default(),
+        };
+        let ports: Vec<PortState> = config.ports.iter().map(port).collect();
+        let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
+        Self {
+            tables: Tables::new(config.clone()),
+            groups: Arc::default(),
+            meters: Vec::new(),
+            monitors: Vec::new(),
+            port_index: Arc::new(index),
+            ports,
+            agent: None,
+            level: 0,
+            admitted: 0,
+            channel: None,
+            raises: 0,
+            returns: 0,
+            purged: 0,
+            mode_actions: Vec::new(),
+            mutant: Mutant::None,
+            config,
+        }
+    }
+
+    /// Visits every armed timer.
+    pub fn for_each_deadline(&self, mut visit: impl FnMut(TimerId, Instant)) {
+        for port in &self.ports {
+            if let Some(at) = port.egress.deadline() {
+                visit(TimerId::PortReady(port.number), at);
+            }
+        }
+        if let Some(at) = self.agent.as_ref().and_then(ModeAgent::deadline) {
+            visit(TimerId::Mode, at);
+        }
+    }
+
+    /// The earliest armed timer.
+    pub fn next_deadline(&self) -> Option<(TimerId, Instant)> {
+        let mut first: Option<(TimerId, Instant)> = None;
+        self.for_each_deadline(|timer, at| {
+            if first.is_none_or(|(_, best)| at < best) {
+                first = Some((timer, at));
+            }
+        });
+        first
+    }
+
+    /// A timer's time has come. Firing one that is not due does nothing.
+    pub fn fire(
+        &mut self,
+        timer: TimerId,
+        now: Instant,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        match timer {
+            TimerId::PortReady(port) => {
+                if let Some(&place) = self.port_index.get(&port)
+                    && let Some(sent) = self.ports[place].egress.hand_over(port, now)
+                {
+                    fx.transmits.push(sent);
+                }
+            }
+            TimerId::Mode => {
+                if let Some(agent) = &mut self.agent
+                    && agent.deadline().is_some_and(|at| at <= now)
+                {
+                    agent.fire(now, &mut self.mode_actions);
+                    self.carry_out(now, None, frames, fx);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A frame enters. Takes over the hold on it.
+    ///
+    /// `arrival` ≤ `now` is when its last bit arrived, non-decreasing per port.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        arrival: Instant,
+        port: u32,
+        frame: FrameId,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let Some(&place) = self.port_index.get(&port) else {
+            frames.release(frame);
+            return Work::default();
+        };
+        self.process(now, arrival, place, frame, frames, fx)
+    }
+
+    /// Forwarding level, admitted level and epoch in force.
+    pub fn mode(&self) -> (u8, u8, u64) {
+        (self.level, self.admitted, self.agent.as_ref().map_or(0, ModeAgent::epoch))
+    }
+
+    /// Whether it knows the network's mode, or has no modes.
+    pub fn has_joined(&self) -> bool {
+        self.agent.as_ref().is_none_or(ModeAgent::has_joined)
+    }
+
+    /// What it is made of.
+    pub fn config(&self) -> &SwitchConfig {
+        &self.config
+    }
+
+    /// Its tables.
+    pub const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Meters by id.
+    pub fn meters(&self) -> impl Iterator<Item = (u32, &MeterState)> {
+        (0u32..).zip(&self.meters).filter_map(|(id, m)| m.as_ref().map(|m| (id, m)))
+    }
+
+    /// Monitors by id.
+    pub fn monitors(&self) -> impl Iterator<Item = (u32, &MonitorState)> {
+        (0u32..).zip(&self.monitors).filter_map(|(id, m)| m.as_ref().map(|m| (id, m)))
+    }
+
+    /// Ports with their counters and egress.
+    pub fn ports(&self) -> impl Iterator<Item = (u32, &PortCounters, &Egress)> {
+        self.ports.iter().map(|p| (p.number, &p.counters, &p.egress))
+    }
+
+    /// The mode agent, once it is configured.
+    pub const fn agent(&self) -> Option<&ModeAgent> {
+        self.agent.as_ref()
+    }
+
+    /// Replaces the mode protocol by a broken one; for exploration only.
+    pub fn set_mutant(&mut self, mutant: Mutant) {
+        self.mutant = mutant;
+        if let Some(agent) = &mut self.agent {
+            agent.set_mutant(mutant);
+        }
+    }
+
+    fn report(&mut self, drop: Dropped, place: usize, fx: &mut Effects<SwitchEvent>) {
+        use crate::DropReason as R;
+        let counters = &mut self.ports[place].counters;
+        match drop.reason {
+            R::Policed => counters.policed += 1,
+            R::OutOfMode => counters.out_of_mode += 1,
+            R::Unknown | R::NoOutput => counters.unknown += 1,
+            R::Malformed => counters.malformed += 1,
+            R::BufferFull => counters.buffer_full += 1,
+            R::SignalRejected => counters.signals_rejected += 1,
+            R::Purged | R::PoolFull | R::Duplicate => {}
+        }
+        fx.drops.push(drop);
+    }
+}

@@ -1,0 +1,582 @@
+//! The mode agent: raises and returns agreed between switches, without the controller.
+//!
+//! State is (generation, epoch, level); that triple is also the order of signals (theory, signals).
+//!
+//! **Raise.** A switch that sees behaviour above the level in force takes an epoch above every
+//! epoch it knows of, swaps and floods. Whoever receives a greater (epoch, level) adopts it and
+//! floods on. A raise never lowers anyone: a switch that is higher answers with its own level in
+//! the new epoch, so concurrent raises end in one epoch at the highest level.
+//!
+//! **Return.** Led by the member with the lowest datapath id. When nothing above level t was seen
+//! for the quiet window, the leader proposes (epoch p, level t); every member that was quiet as
+//! well votes; with all votes the leader commits; each member swaps its forwarding tables and
+//! confirms; with all confirmations the leader lets sources resume, and only then do the edges admit the
+//! lower level. A violation after a vote raises with an epoch above p, so that the commit, wherever
+//! it has got to, is overtaken; the confirmation is then never given and no source resumes.
+//! A missing vote means no return. What is lost beyond the copies is repeated by the leader.
+//!
+//! **Join.** A switch starts in the highest level, not yet joined, and forwards no lower one until
+//! a neighbour has answered its challenge (a fresh nonce) or the controller activates it.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use tenuto_units::{Instant, Span};
+use tenuto_wire::{SignalKind, SignalRepr};
+
+/// More members than this cannot vote: votes are kept as bits.
+pub const MEMBERS_MAX: usize = 64;
+/// Repeats of a commit before the leader gives the return up.
+const TRIES_MAX: u8 = 8;
+/// Levels that a network may have.
+pub const LEVELS_MAX: usize = 8;
+
+/// What the agent is told by the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModeConfig {
+    /// Generation of the plan; a new plan has a higher one.
+    pub generation: u64,
+    /// Number of levels.
+    pub levels: u8,
+    /// Quiet window before a return.
+    pub quiet: Span,
+    /// Time after which a leader repeats itself, and a joining switch asks again.
+    pub retry: Span,
+    /// Copies of each signal per link.
+    pub copies: u8,
+    /// Datapath ids that take part, ascending; at most [`MEMBERS_MAX`].
+    pub members: Arc<[u64]>,
+}
+
+/// A mutation of the protocol, for showing that exploration finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mutant {
+    /// The protocol as it is.
+    #[default]
+    None,
+    /// Sources resume at the commit already, not after the last confirmation.
+    ResumeAtCommit,
+    /// A vote survives a later violation: the voter does not raise above the proposal.
+    VoteSurvivesViolation,
+    /// The leader commits without waiting for every vote.
+    CommitWithoutVotes,
+    /// Signals are not flooded on.
+    NoForwarding,
+    /// One copy of each signal, whatever is configured.
+    SingleCopy,
+    /// Equal epochs are resolved by arrival, not by level.
+    LevelIgnored,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Waits for a neighbour's or the controller's word.
+    Joining { nonce: u64, retry_at: Instant },
+    Steady,
+    /// Leader: waits for votes on its proposal.
+    Proposed { epoch: u64, to: u8, votes: u64, retry_at: Instant },
+    /// Member: has voted.
+    Voted { epoch: u64, to: u8 },
+    /// Has swapped its forwarding tables; edges still admit the higher level only.
+    Committed { confirms: u64, retry_at: Instant, tries: u8 },
+}
+
+/// What the agent wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModeAction {
+    /// Flood a signal on every trunk, in the configured number of copies.
+    Flood(SignalRepr),
+    /// Send a signal on one trunk.
+    Reply(u32, SignalRepr),
+    /// Forward by `level` and admit by `admitted` from now on.
+    Swap {
+        /// Level of the forwarding tables.
+        level: u8,
+        /// Level of the admission table.
+        admitted: u8,
+    },
+}
+
+/// The agreement on modes, at one switch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModeAgent {
+    me: u64,
+    config: ModeConfig,
+    mutant: Mutant,
+    epoch: u64,
+    level: u8,
+    admitted: u8,
+    phase: Phase,
+    /// Highest epoch seen in any signal, proposals included.
+    epoch_seen: u64,
+    /// Last instant at which behaviour above level i was seen, or had to be assumed.
+    excess_at: [Instant; LEVELS_MAX],
+    /// What was flooded on already: (epoch, attempt) by (origin, kind). Bounded by the members.
+    relayed: BTreeMap<(u64, u8), (u64, u64)>,
+    /// Number of the last flood of ours, so that repeats count as news.
+    attempt: u64,
+    nonce_next: u64,
+}
+
+impl ModeAgent {
+    /// An agent at the highest level that has not joined yet.
+    ///
+    /// # Panics
+    /// With more than [`LEVELS_MAX`] levels or [`MEMBERS_MAX`] members: the control channel
+    /// refuses such a configuration first.
+    pub fn new(me: u64, config: ModeConfig, nonce_seed: u64, now: Instant) -> Self {
+        assert!(usize::from(config.levels) <= LEVELS_MAX && config.members.len() <= MEMBERS_MAX);
+        let top = config.levels.saturating_sub(1);
+        Self {
+            me,
+            config,
+            mutant: Mutant::None,
+            epoch: 0,
+            level: top,
+            admitted: top,
+            phase: Phase::Joining { nonce: nonce_seed, retry_at: now },
+            epoch_seen: 0,
+            excess_at: [now; LEVELS_MAX],
+            relayed: BTreeMap::new(),
+            attempt: 0,
+            nonce_next: nonce_seed,
+        }
+    }
+
+    /// Replaces the protocol by a broken one; for exploration only.
+    pub fn set_mutant(&mut self, mutant: Mutant) {
+        self.mutant = mutant;
+    }
+
+    /// Level of the forwarding tables.
+    pub const fn level(&self) -> u8 {
+        self.level
+    }
+
+    /// Level that edges admit.
+    pub const fn admitted(&self) -> u8 {
+        self.admitted
+    }
+
+    /// Epoch in force.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Generation of the plan in force.
+    pub const fn generation(&self) -> u64 {
+        self.config.generation
+    }
+
+    /// What it was told.
+    pub const fn config(&self) -> &ModeConfig {
+        &self.config
+    }
+
+    /// Copies of each signal per link.
+    pub fn copies(&self) -> u8 {
+        if self.mutant == Mutant::SingleCopy { 1 } else { self.config.copies }
+    }
+
+    /// Every time in its state relative to `now`, saturated, with the rest of the state: equal
+    /// keys behave alike from here on.
+    pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
+        let rel = |at: Instant| (at.since(now).as_ns(), now.since(at).min(self.config.quiet).as_ns());
+        (self.epoch, self.level, self.admitted, self.epoch_seen, self.attempt).hash(hasher);
+        (self.nonce_next, &self.relayed).hash(hasher);
+        self.excess_at.iter().for_each(|&at| rel(at).hash(hasher));
+        match self.phase {
+            Phase::Joining { nonce, retry_at } => (0u8, nonce, rel(retry_at)).hash(hasher),
+            Phase::Steady => 1u8.hash(hasher),
+            Phase::Proposed { epoch, to, votes, retry_at } => {
+                (2u8, epoch, to, votes, rel(retry_at)).hash(hasher);
+            }
+            Phase::Voted { epoch, to } => (3u8, epoch, to).hash(hasher),
+            Phase::Committed { confirms, retry_at, tries } => {
+                (4u8, confirms, rel(retry_at), tries).hash(hasher);
+            }
+        }
+    }
+
+    /// Whether it knows the network's mode.
+    pub const fn has_joined(&self) -> bool {
+        !matches!(self.phase, Phase::Joining { .. })
+    }
+
+    /// Whether no return is under way here.
+    pub const fn is_steady(&self) -> bool {
+        matches!(self.phase, Phase::Steady)
+    }
+
+    fn leads(&self) -> bool {
+        self.config.members.first() == Some(&self.me)
+    }
+
+    fn member_bit(&self, id: u64) -> u64 {
+        self.config.members.iter().position(|&m| m == id).map_or(0, |place| 1 << place)
+    }
+
+    fn all_members(&self) -> u64 {
+        match self.config.members.len() {
+            MEMBERS_MAX.. => u64::MAX,
+            n => (1 << n) - 1,
+        }
+    }
+
+    /// A flood of ours, numbered so that a repeat is told from an echo.
+    fn announce(&mut self, kind: SignalKind, epoch: u64, level: u8) -> ModeAction {
+        self.attempt += 1;
+        let signal = self.signal(kind, epoch, level, self.admitted);
+        ModeAction::Flood(SignalRepr { nonce: self.attempt, ..signal })
+    }
+
+    fn signal(&self, kind: SignalKind, epoch: u64, level: u8, from_level: u8) -> SignalRepr {
+        SignalRepr {
+            kind,
+            level,
+            from_level,
+            hops: 0,
+            generation: self.config.generation,
+            epoch,
+            origin: self.me,
+            nonce: 0,
+            sequence: 0,
+        }
+    }
+
+    fn swap_action(&self) -> ModeAction {
+        ModeAction::Swap { level: self.level, admitted: self.admitted }
+    }
+
+    /// Asks the neighbours for the network's mode, with a nonce that was never used before.
+    fn challenge(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        self.nonce_next = self.nonce_next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let nonce = self.nonce_next;
+        self.phase = Phase::Joining { nonce, retry_at: now + self.config.retry };
+        let challenge = self.signal(SignalKind::Challenge, self.epoch, self.level, self.level);
+        actions.push(ModeAction::Flood(SignalRepr { nonce, ..challenge }));
+    }
+
+    /// The controller says which mode is in force; ignored unless newer than what is known.
+    pub fn activate(&mut self, now: Instant, epoch: u64, level: u8, actions: &mut Vec<ModeAction>) {
+        if level >= self.config.levels || (self.has_joined() && epoch <= self.epoch) {
+            return;
+        }
+        self.adopt(now, epoch, level, level);
+        self.phase = Phase::Steady;
+        actions.push(self.swap_action());
+    }
+
+    fn adopt(&mut self, now: Instant, epoch: u64, level: u8, admitted: u8) {
+        self.epoch = epoch;
+        self.epoch_seen = self.epoch_seen.max(epoch);
+        self.level = level;
+        self.admitted = admitted;
+        for (below, at) in (0u8..).zip(&mut self.excess_at) {
+            if below < level {
+                *at = now;
+            }
+        }
+    }
+
+    /// A monitor saw behaviour that asks for `wanted`: raises if that is above what is in force,
+    /// or if a return to less was voted for.
+    pub fn excess(&mut self, now: Instant, wanted: u8, actions: &mut Vec<ModeAction>) {
+        let wanted = wanted.min(self.config.levels.saturating_sub(1));
+        for (below, at) in (0u8..).zip(&mut self.excess_at) {
+            if below < wanted {
+                *at = now;
+            }
+        }
+        let voted_away = match self.phase {
+            Phase::Voted { to, .. } | Phase::Proposed { to, .. } => {
+                to < wanted && self.mutant != Mutant::VoteSurvivesViolation
+            }
+            Phase::Committed { .. } => self.level < wanted,
+            Phase::Joining { .. } | Phase::Steady => false,
+        };
+        if self.has_joined() && (wanted > self.level || voted_away) {
+            self.raise(now, wanted.max(self.level), actions);
+        }
+    }
+
+    fn raise(&mut self, now: Instant, level: u8, actions: &mut Vec<ModeAction>) {
+        let from = self.level;
+        self.adopt(now, self.epoch_seen.max(self.epoch) + 1, level, level);
+        self.phase = Phase::Steady;
+        actions.push(self.swap_action());
+        actions.push(ModeAction::Flood(self.signal(SignalKind::Raise, self.epoch, level, from)));
+    }
+
+    /// A verified signal from the trunk `port`. Returns whether it was of this generation.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        port: u32,
+        signal: &SignalRepr,
+        actions: &mut Vec<ModeAction>,
+    ) -> bool {
+        if signal.level >= self.config.levels {
+            return false;
+        }
+        if signal.kind == SignalKind::Challenge {
+            self.answer(port, signal, actions);
+            return true;
+        }
+        if signal.generation != self.config.generation {
+            return false;
+        }
+        if !self.has_joined() && !matches!(signal.kind, SignalKind::Answer | SignalKind::Raise) {
+            return true;
+        }
+        self.epoch_seen = self.epoch_seen.max(signal.epoch);
+        match signal.kind {
+            SignalKind::Raise => self.on_raise(now, signal, actions),
+            SignalKind::Answer => self.on_answer(now, signal, actions),
+            SignalKind::Challenge => {}
+            _ if !self.is_news(signal) => {}
+            kind => {
+                self.relay(signal, actions);
+                match kind {
+                    SignalKind::Propose => self.on_propose(now, signal, actions),
+                    SignalKind::Vote => self.on_vote(now, signal, actions),
+                    SignalKind::Commit => self.on_commit(now, signal, actions),
+                    SignalKind::Confirm => self.on_confirm(signal, actions),
+                    _ => self.on_resume(signal, actions),
+                }
+            }
+        }
+        true
+    }
+
+    fn relay(&self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        if self.mutant != Mutant::NoForwarding {
+            let hops = signal.hops.saturating_add(1);
+            actions.push(ModeAction::Flood(SignalRepr { hops, ..*signal }));
+        }
+    }
+
+    fn on_raise(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        let greater = match self.mutant {
+            Mutant::LevelIgnored => signal.epoch > self.epoch,
+            _ => (signal.epoch, signal.level) > (self.epoch, self.level),
+        };
+        if !greater {
+            return;
+        }
+        // A raise that would lower us was sent without knowing of us: we answer with our level.
+        let level = signal.level.max(self.level);
+        let from = self.level;
+        self.adopt(now, signal.epoch, level, level);
+        if self.has_joined() {
+            self.phase = Phase::Steady;
+        }
+        actions.push(self.swap_action());
+        if level == signal.level {
+            self.relay(signal, actions);
+        } else {
+            actions.push(ModeAction::Flood(self.signal(SignalKind::Raise, self.epoch, level, from)));
+        }
+    }
+
+    fn quiet_for(&self, now: Instant, level: u8) -> bool {
+        self.excess_at[usize::from(level)] + self.config.quiet <= now
+    }
+
+    /// When the quiet window for some lower level will have passed.
+    fn quiet_at(&self) -> Instant {
+        let lower = &self.excess_at[..usize::from(self.level)];
+        lower.iter().min().map_or(Instant::MAX, |&at| at + self.config.quiet)
+    }
+
+    /// The lowest level for which all was quiet.
+    fn quiet_level(&self, now: Instant) -> Option<u8> {
+        (0..self.level).find(|&level| self.quiet_for(now, level))
+    }
+
+    /// When the agent wants to be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Joining { retry_at, .. } => Some(retry_at),
+            Phase::Steady if self.leads() && self.level > 0 => Some(self.quiet_at()),
+            Phase::Proposed { retry_at, .. } => Some(retry_at),
+            Phase::Committed { retry_at, .. } => Some(retry_at),
+            Phase::Steady | Phase::Voted { .. } => None,
+        }
+    }
+
+    /// Its time has come: ask again, propose, repeat, or give a return up.
+    pub fn fire(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        match self.phase {
+            Phase::Joining { .. } => self.challenge(now, actions),
+            Phase::Steady | Phase::Proposed { .. } if self.leads() => self.propose(now, actions),
+            Phase::Committed { tries: TRIES_MAX.., .. } if self.leads() => {
+                // Somebody is gone: back to the safe level, until all are there again.
+                self.raise(now, self.admitted, actions);
+            }
+            Phase::Committed { confirms, tries, .. } => {
+                let retry_at = now + self.config.retry;
+                let tries = tries.saturating_add(1);
+                self.phase = Phase::Committed { confirms, retry_at, tries };
+                let kind = if self.leads() { SignalKind::Commit } else { SignalKind::Confirm };
+                let repeat = self.announce(kind, self.epoch, self.level);
+                actions.push(repeat);
+            }
+            _ => {}
+        }
+    }
+
+    fn propose(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        let Some(to) = self.quiet_level(now) else {
+            self.phase = Phase::Steady;
+            return;
+        };
+        let epoch = self.epoch_seen.max(self.epoch) + 1;
+        self.epoch_seen = epoch;
+        let votes = match self.mutant {
+            Mutant::CommitWithoutVotes => self.all_members(),
+            _ => self.member_bit(self.me),
+        };
+        self.phase = Phase::Proposed { epoch, to, votes, retry_at: now + self.config.retry };
+        let proposal = self.announce(SignalKind::Propose, epoch, to);
+        actions.push(proposal);
+        self.commit_if_unanimous(now, actions);
+    }
+
+    /// Whether a flooded signal of a member is new here; notes it if so.
+    fn is_news(&mut self, signal: &SignalRepr) -> bool {
+        let from_member = self.member_bit(signal.origin) != 0 && signal.origin != self.me;
+        if !from_member || signal.epoch < self.epoch {
+            return false;
+        }
+        let seen = self.relayed.entry((signal.origin, signal.kind as u8)).or_insert((0, 0));
+        let news = (signal.epoch, signal.nonce) > *seen;
+        if news {
+            *seen = (signal.epoch, signal.nonce);
+        }
+        news
+    }
+
+    fn on_propose(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        let known = match self.phase {
+            Phase::Voted { epoch, .. } | Phase::Proposed { epoch, .. } => epoch.max(self.epoch),
+            _ => self.epoch,
+        };
+        let stale = signal.epoch <= known || signal.level >= self.level;
+        if stale || self.leads() || !self.quiet_for(now, signal.level) {
+            return;
+        }
+        self.phase = Phase::Voted { epoch: signal.epoch, to: signal.level };
+        let vote = self.announce(SignalKind::Vote, signal.epoch, signal.level);
+        actions.push(vote);
+    }
+
+    fn on_vote(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        let bit = self.member_bit(signal.origin);
+        if let Phase::Proposed { epoch, votes, .. } = &mut self.phase
+            && *epoch == signal.epoch
+        {
+            *votes |= bit;
+            self.commit_if_unanimous(now, actions);
+        }
+    }
+
+    fn commit_if_unanimous(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        let Phase::Proposed { epoch, to, votes, .. } = self.phase else { return };
+        if votes != self.all_members() {
+            return;
+        }
+        if !self.quiet_for(now, to) {
+            // Our own vote has died with a violation.
+            self.phase = Phase::Steady;
+            return;
+        }
+        self.commit(now, epoch, to, actions);
+        let commit = self.announce(SignalKind::Commit, epoch, to);
+        actions.push(commit);
+        self.resume_if_confirmed(actions);
+    }
+
+    fn commit(&mut self, now: Instant, epoch: u64, to: u8, actions: &mut Vec<ModeAction>) {
+        self.epoch = epoch;
+        self.level = to;
+        if self.mutant == Mutant::ResumeAtCommit {
+            self.admitted = to;
+        }
+        let confirms = self.member_bit(self.me);
+        self.phase =
+            Phase::Committed { confirms, retry_at: now + self.config.retry, tries: 0 };
+        actions.push(self.swap_action());
+    }
+
+    fn on_commit(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        match self.phase {
+            Phase::Voted { epoch, to } if epoch == signal.epoch && to == signal.level => {
+                self.commit(now, epoch, to, actions);
+            }
+            // The leader repeats itself: what we said was lost.
+            Phase::Committed { .. } if self.epoch == signal.epoch && !self.leads() => {}
+            _ => return,
+        }
+        let confirm = self.announce(SignalKind::Confirm, self.epoch, self.level);
+        actions.push(confirm);
+    }
+
+    fn on_confirm(&mut self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        if signal.epoch != self.epoch || !self.leads() {
+            return;
+        }
+        let bit = self.member_bit(signal.origin);
+        match &mut self.phase {
+            Phase::Committed { confirms, .. } => {
+                *confirms |= bit;
+                self.resume_if_confirmed(actions);
+            }
+            // A member that still waits has lost our word.
+            Phase::Steady if self.admitted == self.level => {
+                let resume = self.announce(SignalKind::Resume, self.epoch, self.level);
+                actions.push(resume);
+            }
+            _ => {}
+        }
+    }
+
+    fn resume_if_confirmed(&mut self, actions: &mut Vec<ModeAction>) {
+        let Phase::Committed { confirms, .. } = self.phase else { return };
+        if self.leads() && confirms == self.all_members() {
+            self.resume(actions);
+            let resume = self.announce(SignalKind::Resume, self.epoch, self.level);
+            actions.push(resume);
+        }
+    }
+
+    fn resume(&mut self, actions: &mut Vec<ModeAction>) {
+        self.admitted = self.level;
+        self.phase = Phase::Steady;
+        actions.push(self.swap_action());
+    }
+
+    fn on_resume(&mut self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        let committed = matches!(self.phase, Phase::Committed { .. });
+        if committed && signal.epoch == self.epoch && signal.level == self.level {
+            self.resume(actions);
+        }
+    }
+
+    fn answer(&self, port: u32, challenge: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        // Whoever is not settled tells nothing: the asker stays at the safe level and asks again.
+        if self.is_steady() {
+            let answer = self.signal(SignalKind::Answer, self.epoch, self.level, self.level);
+            actions.push(ModeAction::Reply(port, SignalRepr { nonce: challenge.nonce, ..answer }));
+        }
+    }
+
+    fn on_answer(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        let Phase::Joining { nonce, .. } = self.phase else { return };
+        if signal.nonce == nonce && signal.epoch >= self.epoch {
+            self.adopt(now, signal.epoch, signal.level, signal.level);
+            self.phase = Phase::Steady;
+            actions.push(self.swap_action());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Behaviour monitors: which level does this flow's behaviour ask for?
+//!
+//! The sporadic invariant with a guide time ([MC-SDN] section IV-A): message k must not arrive
+//! before G_k = max(G_{k−1}, E_{k−1} − J) + T. Judged by arrival stamp, per level; the level asked
+//! for is the lowest whose contract the message keeps. Sizes are counted from the real frames of a
+//! message, on the wire; the size in the shim header is only a claim (theory, message delay).
+//!
+//! After a violation the guide time starts from the violating message, so that a flow that goes
+//! back to its lower contract is seen to keep it at once, and a network can return.
+
+use tenuto_units::{Instant, Span};
+
+/// What a level allows of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LevelContract {
+    /// Mode level.
+    pub level: u8,
+    /// Largest message, bytes on the wire.
+    pub wire_bytes_max: u32,
+    /// Least spacing.
+    pub period: Span,
+    /// Release jitter and delay variation up to here.
+    pub jitter: Span,
+}
+
+/// What tells messages apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MonitorKind {
+    /// The message id of the shim header.
+    Message,
+    /// Every frame is a message.
+    Frame,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Guide {
+    contract: LevelContract,
+    /// No message is expected before this instant; zero before the first.
+    not_before: Instant,
+    /// Whether the current message came too early for this level.
+    early: bool,
+}
+
+/// The watch over one flow.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Monitor {
+    kind: MonitorKind,
+    guides: Vec<Guide>,
+    message: Option<u32>,
+    message_wire_bytes: u64,
+}
+
+impl Monitor {
+    /// A monitor that has seen nothing; `contracts` lowest level first.
+    pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
+        let guide =
+            |&contract| Guide { contract, not_before: Instant::ZERO, early: false };
+        Self {
+            kind,
+            guides: contracts.iter().map(guide).collect(),
+            message: None,
+            message_wire_bytes: 0,
+        }
+    }
+
+    /// Takes in a frame; returns the level that its message asks for.
+    ///
+    /// `message` is the id in its shim header, if it has one: a frame without is a message.
+    pub fn observe(&mut self, arrival: Instant, message: Option<u32>, wire_bytes: u32) -> u8 {
+        let same = self.kind == MonitorKind::Message && message.is_some() && message == self.message;
+        if same {
+            self.message_wire_bytes += u64::from(wire_bytes);
+        } else {
+            self.message = message;
+            self.message_wire_bytes = u64::from(wire_bytes);
+            self.guides.iter_mut().for_each(|guide| guide.begin_message(arrival));
+        }
+        let size = self.message_wire_bytes;
+        let kept = |g: &&Guide| !g.early && size <= u64::from(g.contract.wire_bytes_max);
+        // What keeps no contract at all asks for the highest level; the excess there is policed.
+        let found = self.guides.iter().find(kept).or(self.guides.last());
+        found.map_or(0, |g| g.contract.level)
+    }
+
+    /// Guide times relative to `now`, saturated, for state identity.
+    pub fn guide_times(&self, now: Instant) -> impl Iterator<Item = (u64, bool)> + '_ {
+        self.guides.iter().map(move |g| (g.not_before.since(now).as_ns(), g.early))
+    }
+
+    /// The message that is being counted, and its bytes so far.
+    pub const fn current(&self) -> (Option<u32>, u64) {
+        (self.message, self.message_wire_bytes)
+    }
+}
+
+impl Guide {
+    fn begin_message(&mut self, arrival: Instant) {
+        let LevelContract { period, jitter, .. } = self.contract;
+        self.early = arrival < self.not_before;
+        let earliest = arrival.saturating_sub(jitter);
+        let base = if self.early { earliest } else { self.not_before.max(earliest) };
+        self.not_before = base + period;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn car_camera() -> Monitor {
+        let contract = |level, period_ms| LevelContract {
+            level,
+            wire_bytes_max: 1_000,
+            period: Span::from_ms(period_ms),
+            jitter: Span::from_ms(1),
+        };
+        Monitor::new(MonitorKind::Message, &[contract(0, 200), contract(1, 22)])
+    }
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_flow_that_keeps_its_contract_with_jitter_never_asks_for_more() {
+        let mut monitor = car_camera();
+        // Released every 200 ms, each arriving up to 1 ms late in the worst pattern.
+        for (id, at) in [(1, 1), (2, 200), (3, 401), (4, 600), (5, 800)] {
+            assert_eq!(monitor.observe(ms(at), Some(id), 100), 0, "message {id}");
+        }
+    }
+
+    #[test]
+    fn a_shorter_period_asks_for_the_next_level_and_back() {
+        let mut monitor = car_camera();
+        assert_eq!(monitor.observe(ms(1_000), Some(1), 100), 0);
+        assert_eq!(monitor.observe(ms(1_022), Some(2), 100), 1);
+        assert_eq!(monitor.observe(ms(1_044), Some(3), 100), 1);
+        assert_eq!(monitor.observe(ms(1_244), Some(4), 100), 0, "back at 200 ms");
+    }
+
+    #[test]
+    fn real_bytes_count_not_the_claim() {
+        let mut monitor = car_camera();
+        assert_eq!(monitor.observe(ms(0), Some(7), 600), 0);
+        assert_eq!(monitor.observe(ms(0), Some(7), 400), 0);
+        assert_eq!(monitor.observe(ms(0), Some(7), 1), 1, "1001 bytes: more than any contract");
+    }
+
+    #[test]
+    fn frames_without_shim_are_messages_of_their_own() {
+        let mut monitor = car_camera();
+        assert_eq!(monitor.observe(ms(0), None, 10), 0);
+        assert_eq!(monitor.observe(ms(1), None, 10), 1);
+    }
+}
