@@ -369,12 +369,12 @@ fn multipart_requests() {
     check(
         "04 12 0018 00000017  0005 0000 00000000  00000001 ffffffff",
         RequestBody::Queue { port_no: 1, queue_id: 0xffff_ffff },
-        "QUEUE port=1 queue=4294967295",
+        "QUEUE port=1 queue=ALL",
     );
     check(
         "04 12 0018 00000017  000a 0000 00000000  ffffffff 00000000",
         RequestBody::MeterConfig { meter_id: 0xffff_ffff },
-        "METER_CONFIG meter=4294967295",
+        "METER_CONFIG meter=ALL",
     );
 }
 

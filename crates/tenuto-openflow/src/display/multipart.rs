@@ -2,10 +2,20 @@
 
 use super::flow::{Seconds, TableId, write_entry, write_filters, write_flow_flags, write_timeouts};
 use super::syntax::{Instructions, Join, PortNo, Spaced};
+use crate::constants::{group, meter, queue};
 use crate::multipart::{
     FlowStats, FlowStatsRequest, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use std::fmt::{self, Display, Formatter};
+
+/// An id, or the word for all of them if it is the given one.
+struct All(u32, u32);
+
+impl Display for All {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0 == self.1 { f.write_str("ALL") } else { self.0.fmt(f) }
+    }
+}
 
 impl Display for MultipartRequest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -22,13 +32,15 @@ impl Display for RequestBody {
             Self::Table => f.write_str("TABLE"),
             Self::PortStats { port_no } => write!(f, "PORT_STATS port={}", PortNo(*port_no)),
             Self::Queue { port_no, queue_id } => {
-                write!(f, "QUEUE port={} queue={queue_id}", PortNo(*port_no))
+                write!(f, "QUEUE port={} queue={}", PortNo(*port_no), All(*queue_id, queue::ALL))
             }
-            Self::Group { group_id } => write!(f, "GROUP group_id={group_id}"),
+            Self::Group { group_id } => write!(f, "GROUP group_id={}", All(*group_id, group::ALL)),
             Self::GroupDesc => f.write_str("GROUP_DESC"),
             Self::GroupFeatures => f.write_str("GROUP_FEATURES"),
-            Self::Meter { meter_id } => write!(f, "METER meter={meter_id}"),
-            Self::MeterConfig { meter_id } => write!(f, "METER_CONFIG meter={meter_id}"),
+            Self::Meter { meter_id } => write!(f, "METER meter={}", All(*meter_id, meter::ALL)),
+            Self::MeterConfig { meter_id } => {
+                write!(f, "METER_CONFIG meter={}", All(*meter_id, meter::ALL))
+            }
             Self::MeterFeatures => f.write_str("METER_FEATURES"),
             Self::TableFeatures(data) => write!(f, "TABLE_FEATURES {} bytes", data.len()),
             Self::PortDescription => f.write_str("PORT_DESC"),
