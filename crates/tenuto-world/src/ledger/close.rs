@@ -1,0 +1,594 @@
+//! Closing the books: rows, violations and the verdict.
+
+use super::timeline::Change;
+use super::{
+    CopyRow, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow, PortObservation,
+    RunDocument, SwitchSwap, TermRow, Violation,
+};
+use tenuto_model::{Flow, FlowBound, Transition, Verdict};
+
+/// More evidence than this per kind and row only repeats itself.
+const VIOLATIONS_PER_ROW: usize = 3;
+/// Reasons that name what frames were, not what the network lacked.
+const POLICING: [&str; 6] =
+    ["policed", "out_of_mode", "unknown", "malformed", "signal_rejected", "no_output"];
+
+/// A stretch of time in which messages are judged by a change's bound.
+struct Window {
+    from_ns: u64,
+    to_ns: u64,
+    change: Transition,
+}
+
+impl Ledger<'_> {
+    /// Judges the run, which ended at `end_ns`.
+    pub fn close(mut self, end_ns: u64) -> RunDocument {
+        let switches = self.timeline.switches();
+        let changes = std::mem::take(&mut self.timeline.changes);
+        let windows = self.windows(&changes);
+        let mut violations = Vec::new();
+        let mut flows = Vec::new();
+        for index in 0..self.plan.network.flows.len() {
+            self.flow_rows(index, &windows, end_ns, &mut flows, &mut violations);
+        }
+        let mode_changes: Vec<ModeChangeRow> =
+            changes.iter().map(|c| self.change_row(c, switches, end_ns, &mut violations)).collect();
+        self.check_expectations(&changes, switches, &mut violations);
+        let ports = self.port_rows(&mut violations);
+        violations.sort_by_key(|v| v.at_ns);
+        let undecided: u64 = flows.iter().map(|row| row.undecided).sum();
+        let received: u64 = flows.iter().map(|row| row.received).sum();
+        let lost: u64 = flows.iter().map(|row| row.lost).sum();
+        let verdict = match (violations.is_empty(), undecided) {
+            (false, _) => Verdict::Broken,
+            (true, 0) => Verdict::Kept,
+            (true, _) => Verdict::Undecided,
+        };
+        RunDocument {
+            schema: "tenuto-run/1".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            world: self.settings.world.into(),
+            seed: self.settings.seed,
+            plan_hash: self.plan.plan_hash.clone(),
+            network: self.plan.network.name.clone(),
+            summary: summary(verdict, received, lost, undecided, &violations),
+            verdict,
+            duration_ns: end_ns.saturating_sub(self.settings.start_ns),
+            slow: self.settings.slow,
+            flows,
+            mode_changes,
+            violations,
+            policed: self.policed_rows(),
+            ports,
+            packet_hops: self.packet_hops,
+            events: self.events,
+            stalls: self.stalls,
+            assumptions: self.plan.assumptions.iter().map(|a| a.text.clone()).collect(),
+        }
+    }
+
+    fn since_start(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.settings.start_ns)
+    }
+
+    fn windows(&self, changes: &[Change]) -> Vec<Window> {
+        let end_of = |c: &Change| {
+            let bound = self.change_bound(c.change).unwrap_or(0);
+            let seen = c.swaps.iter().map(|s| s.1).chain(c.admissions.iter().map(|a| a.1)).max();
+            (c.at_ns + bound).max(seen.unwrap_or(c.at_ns))
+        };
+        let window = |c: &Change| match c.change {
+            // A return's window opens when the first switch swaps, not with the last violation.
+            Transition::Return { .. } => {
+                let opened = c.swaps.iter().map(|s| s.1).min().unwrap_or(c.at_ns);
+                let closed = c.admissions.iter().map(|a| a.1).max().unwrap_or(opened);
+                Window { from_ns: opened, to_ns: closed.max(opened), change: c.change }
+            }
+            _ => Window { from_ns: c.at_ns, to_ns: end_of(c), change: c.change },
+        };
+        changes.iter().map(window).collect()
+    }
+
+    fn change_bound(&self, change: Transition) -> Option<u64> {
+        let bound = self.plan.mode_changes.iter().find(|b| b.change == change)?;
+        Some(bound.bound_ps.div_ceil(1_000) + self.settings.change_allowance_ns)
+    }
+
+    fn change_row(
+        &self,
+        change: &Change,
+        switches: usize,
+        end_ns: u64,
+        violations: &mut Vec<Violation>,
+    ) -> ModeChangeRow {
+        let modes = &self.plan.network.modes;
+        let label = change.change.label(modes);
+        let (from, to) = label.split_once('>').unwrap_or((label.as_str(), ""));
+        let bound_ns = self.change_bound(change.change);
+        let observed_ns =
+            change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
+        let age = end_ns.saturating_sub(change.at_ns);
+        let late = match (observed_ns, bound_ns) {
+            (Some(observed), Some(bound)) => observed > bound,
+            (None, Some(bound)) => age > bound,
+            _ => false,
+        };
+        if late {
+            violations.push(Violation {
+                kind: "mode_change".into(),
+                flow: None,
+                target: None,
+                mode: Some(label.clone()),
+                at_ns: self.since_start(change.at_ns),
+                observed: observed_ns,
+                bound: bound_ns,
+                note: match observed_ns {
+                    Some(_) => "the last switch swapped after the bound".into(),
+                    None => format!("not every switch swapped: {} of {switches}", change.swaps.len()),
+                },
+            });
+        }
+        let switches = change.swaps.iter().map(|(switch, at, purged, _)| SwitchSwap {
+            switch: switch.clone(),
+            at_ns: self.since_start(*at),
+            purged_frames: *purged,
+        });
+        ModeChangeRow {
+            from: from.into(),
+            to: to.into(),
+            trigger: self.trigger_words(change),
+            at_ns: self.since_start(change.at_ns),
+            observed_ns,
+            bound_ns,
+            purged_frames: change.swaps.iter().map(|s| u64::from(s.2)).sum(),
+            terms: self.term_rows(change, observed_ns),
+            switches: switches.collect(),
+        }
+    }
+
+    fn term_rows(&self, change: &Change, observed_ns: Option<u64>) -> Vec<TermRow> {
+        let Some(bound) = self.plan.mode_changes.iter().find(|b| b.change == change.change) else {
+            return Vec::new();
+        };
+        let took = change.swaps.iter().map(|s| s.3).max();
+        let observed = |name: &str| match name {
+            "D_arrange" => observed_ns.map(|o| o.saturating_sub(took.unwrap_or(0))),
+            // Updating and purging happen in one step, which is timed as a whole.
+            "D_update" => took,
+            _ => None,
+        };
+        let row = |term: &tenuto_model::ModeChangeTerm| TermRow {
+            name: term.name.clone(),
+            observed_ns: observed(&term.name),
+            bound_ns: term.bound_ps.div_ceil(1_000),
+        };
+        bound.terms.iter().map(row).collect()
+    }
+
+    fn trigger_words(&self, change: &Change) -> String {
+        let Some((switch, monitor)) = &change.trigger else {
+            return match change.change {
+                Transition::Return { .. } => "quiet".into(),
+                _ => "unknown".into(),
+            };
+        };
+        let deployed = self.plan.switches.iter().find(|d| d.switch == *switch);
+        let spec = deployed.and_then(|d| d.monitors.iter().find(|m| m.id == *monitor));
+        match spec {
+            Some(spec) => format!("{}, seen by {switch}", spec.flow),
+            None => format!("monitor {monitor} of {switch}"),
+        }
+    }
+
+    fn check_expectations(
+        &self,
+        changes: &[Change],
+        switches: usize,
+        violations: &mut Vec<Violation>,
+    ) {
+        let complete = |c: &&Change| c.complete_ns(switches).is_some();
+        let raises = changes.iter().filter(|c| matches!(c.change, Transition::Raise { .. }));
+        let returns = changes.iter().filter(|c| matches!(c.change, Transition::Return { .. }));
+        let counted = [
+            ("raises", self.settings.expect.raises, raises.filter(complete).count()),
+            ("returns", self.settings.expect.returns, returns.filter(complete).count()),
+        ];
+        for (what, expected, seen) in counted {
+            if expected.is_some_and(|n| n as usize != seen) {
+                violations.push(Violation {
+                    kind: "expectation".into(),
+                    flow: None,
+                    target: None,
+                    mode: None,
+                    at_ns: 0,
+                    observed: Some(seen as u64),
+                    bound: expected.map(u64::from),
+                    note: format!("the scenario expects another number of {what}"),
+                });
+            }
+        }
+    }
+
+    fn flow_rows(
+        &mut self,
+        index: usize,
+        windows: &[Window],
+        end_ns: u64,
+        rows: &mut Vec<FlowRow>,
+        violations: &mut Vec<Violation>,
+    ) {
+        let plan = self.plan;
+        let flow = &plan.network.flows[index];
+        let mut messages: Vec<(u64, MessageRecord)> =
+            std::mem::take(&mut self.messages[index]).into_iter().collect();
+        messages.sort_by_key(|(id, record)| (record.release_ns, *id));
+        let number = u16::try_from(index).unwrap_or(u16::MAX);
+        for (place, target) in flow.targets.iter().enumerate() {
+            let bounds: Vec<&FlowBound> = plan
+                .flows
+                .iter()
+                .filter(|b| b.flow == flow.name && b.target == target.host)
+                .collect();
+            let mut books: Vec<Book> = Vec::new();
+            for (_, record) in &messages {
+                let row = self.row_of(flow, record, place, windows, end_ns);
+                let book = match books.iter_mut().find(|b| b.row == row) {
+                    Some(book) => book,
+                    None => {
+                        books.push(Book::new(row));
+                        books.last_mut().expect("pushed just now")
+                    }
+                };
+                let bound = bounds.iter().find(|b| b.mode == row);
+                let allowance = self.allowance(number, &target.host, row);
+                let limit = bound
+                    .and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
+                self.judge(flow, &target.host, record, place, end_ns, limit, book, violations);
+            }
+            books.sort_by_key(|b| b.row);
+            for book in books {
+                let bound = bounds.iter().find(|b| b.mode == book.row).copied();
+                rows.push(self.flow_row(number, flow, place, book, bound));
+            }
+        }
+    }
+
+    /// The row by which a message is judged: the last change window that its life touches, or the
+    /// mode at its release.
+    fn row_of(
+        &self,
+        flow: &Flow,
+        record: &MessageRecord,
+        place: usize,
+        windows: &[Window],
+        end_ns: u64,
+    ) -> Transition {
+        let from = record.release_ns;
+        let at = record.targets.get(place).and_then(|t| t.delivered_ns);
+        let to = at.unwrap_or(match record.fate {
+            Some(_) => from,
+            None => end_ns.min(from + flow.highest().period_ns),
+        });
+        let touches = |w: &&Window| w.from_ns <= to && from <= w.to_ns;
+        if let Some(window) = windows.iter().rev().find(touches) {
+            return window.change;
+        }
+        let before = windows.iter().rev().find(|w| w.to_ns < from);
+        Transition::Steady(before.map_or(0, |w| w.change.level_after()))
+    }
+
+    #[allow(clippy::too_many_arguments)] // one message and everything it is judged by
+    fn judge(
+        &self,
+        flow: &Flow,
+        target: &str,
+        record: &MessageRecord,
+        place: usize,
+        end_ns: u64,
+        limit: Option<u64>,
+        book: &mut Book,
+        violations: &mut Vec<Violation>,
+    ) {
+        book.sent += 1;
+        let found = record.targets.get(place).copied().unwrap_or_default();
+        let mut violation = |kind: &str, observed: Option<u64>, note: String, count: &mut usize| {
+            *count += 1;
+            if *count <= VIOLATIONS_PER_ROW {
+                violations.push(Violation {
+                    kind: kind.into(),
+                    flow: Some(flow.name.clone()),
+                    target: Some(target.into()),
+                    mode: Some(book.row.label(&self.plan.network.modes)),
+                    at_ns: self.since_start(record.release_ns),
+                    observed,
+                    bound: limit,
+                    note,
+                });
+            }
+        };
+        if let Some(at) = found.delivered_ns {
+            let delay = at.saturating_sub(record.release_ns);
+            let above = limit.is_some_and(|limit| delay > limit);
+            if above && self.stalled_during(record.release_ns, at) {
+                book.undecided += 1;
+                return;
+            }
+            book.received += 1;
+            book.delays.push(delay);
+            if let (Some(skew), Some(max)) = (found.skew_ns, flow.skew_max_ns) {
+                book.skew_ns_max = book.skew_ns_max.max(Some(skew));
+                if skew > max {
+                    violation("skew", Some(skew), "the copies came too far apart".into(), &mut book.skews);
+                }
+            }
+            if above && !self.misbehaves(flow, record.release_ns) {
+                violation("delay", Some(delay), "above the bound".into(), &mut book.late);
+            }
+            return;
+        }
+        match record.fate {
+            Some(Fate::OutOfMode) => book.out_of_mode += 1,
+            Some(Fate::Policed) => {
+                book.policed += 1;
+                if !self.misbehaves(flow, record.release_ns) {
+                    let note = format!("a conforming message was policed{}", self.place_words(record));
+                    violation("policed", None, note, &mut book.wrongly_policed);
+                }
+            }
+            None if end_ns.saturating_sub(record.release_ns)
+                <= limit.unwrap_or(flow.highest().period_ns) =>
+            {
+                book.in_flight += 1;
+            }
+            fate => {
+                if fate.is_none() && self.stalled_during(record.release_ns, end_ns.min(record.release_ns + limit.unwrap_or(0))) {
+                    book.undecided += 1;
+                    return;
+                }
+                book.lost += 1;
+                if !self.misbehaves(flow, record.release_ns) {
+                    let note = format!("lost{}", self.place_words(record));
+                    violation("loss", None, note, &mut book.losses);
+                }
+            }
+        }
+    }
+
+    fn place_words(&self, record: &MessageRecord) -> String {
+        let cause = self.events.iter().rev().find(|e| {
+            e.tolerated == Some(false) && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
+        });
+        let outside = cause.map_or(String::new(), |e| {
+            format!("; outside the fault model since {:.3} s: {}", seconds(e.at_ns), e.text)
+        });
+        match record.place {
+            Some((node, words)) => {
+                let node = self.nodes.get(node as usize).map_or("?", String::as_str);
+                format!(" at {node}: {words}{outside}")
+            }
+            None => outside,
+        }
+    }
+
+    fn misbehaves(&self, flow: &Flow, at_ns: u64) -> bool {
+        let at = self.since_start(at_ns);
+        let index = self.plan.network.flows.iter().position(|f| f.name == flow.name);
+        let by_flow = index.and_then(|i| self.misbehaving.get(&u16::try_from(i).ok()?));
+        let by_host = self.misbehaving_hosts.get(&flow.source);
+        // A message on its way when its own host begins to babble is already at its mercy.
+        let since = by_flow.into_iter().chain(by_host).min();
+        since.is_some_and(|&since| since <= at + flow.highest().period_ns)
+    }
+
+    fn stalled_during(&self, from_ns: u64, to_ns: u64) -> bool {
+        let (from, to) = (self.since_start(from_ns), self.since_start(to_ns));
+        self.stalls.iter().any(|s| s.at_ns <= to && from <= s.at_ns + s.length_ns)
+    }
+
+    fn flow_row(
+        &self,
+        number: u16,
+        flow: &Flow,
+        place: usize,
+        mut book: Book,
+        bound: Option<&FlowBound>,
+    ) -> FlowRow {
+        let target = &flow.targets[place];
+        let modes = &self.plan.network.modes;
+        book.delays.sort_unstable();
+        let quantile = |q: usize| {
+            let last = book.delays.len().checked_sub(1)?;
+            book.delays.get((book.delays.len() * q / 100).min(last)).copied()
+        };
+        let allowance = self.allowance(number, &target.host, book.row);
+        let queueing = bound.and_then(|b| b.delay_bound_ps).map(|ps| ps.div_ceil(1_000));
+        let deadline = bound.map(|b| b.deadline_ns).or(target.deadline_ns.last().copied());
+        FlowRow {
+            flow: flow.name.clone(),
+            target: target.host.clone(),
+            mode: book.row.label(modes),
+            level: modes.get(flow.level).cloned().unwrap_or_default(),
+            sent: book.sent,
+            received: book.received,
+            lost: book.lost,
+            policed: book.policed,
+            out_of_mode: book.out_of_mode,
+            in_flight: book.in_flight,
+            undecided: book.undecided,
+            delay_bound_ns: queueing.map(|q| q + allowance),
+            queueing_bound_ns: queueing,
+            host_allowance_ns: allowance,
+            observed_delay_ns_max: book.delays.last().copied(),
+            observed_delay_ns_p50: quantile(50),
+            observed_delay_ns_p99: quantile(99),
+            deadline_ns: deadline.unwrap_or(0),
+            method: bound.map_or_else(|| "none".into(), |b| b.method.clone()),
+            copies: self.copy_rows(number, flow, place, book.sent, bound, allowance),
+            skew_limit_ns: flow.skew_max_ns,
+            skew_bound_ns: bound.and_then(|b| b.skew_bound_ps).map(|ps| ps.div_ceil(1_000)),
+            observed_skew_ns_max: book.skew_ns_max,
+        }
+    }
+
+    fn copy_rows(
+        &self,
+        number: u16,
+        flow: &Flow,
+        place: usize,
+        sent: u64,
+        bound: Option<&FlowBound>,
+        allowance: u64,
+    ) -> Vec<CopyRow> {
+        let target = &flow.targets[place].host;
+        let host = self.plan.network.hosts.iter().position(|h| h.name == *target);
+        let host = host.and_then(|h| u16::try_from(h).ok()).unwrap_or(u16::MAX);
+        let row = |name: &String| {
+            let port = self.plan.network.ends_of(target).find_map(|(own, far, _)| {
+                let switch = self.plan.network.switch(&far.node)?;
+                (switch.network.as_ref() == Some(name)).then_some(own.port)
+            })?;
+            let count = self.copies.get(&(number, host, port)).copied().unwrap_or_default();
+            let bound = bound.and_then(|b| {
+                let copy = b.copies.iter().find(|c| c.network.as_ref() == Some(name))?;
+                Some(copy.delay_bound_ps?.div_ceil(1_000) + allowance)
+            });
+            Some(CopyRow {
+                network: name.clone(),
+                received: count.received,
+                lost: sent.saturating_sub(count.received),
+                delay_bound_ns: bound,
+                observed_delay_ns_max: (count.received > 0).then_some(count.delay_ns_max),
+            })
+        };
+        flow.copies.iter().filter_map(row).collect()
+    }
+
+    fn policed_rows(&self) -> Vec<PolicedRow> {
+        let network = &self.plan.network;
+        let mut rows: Vec<PolicedRow> = self
+            .dropped
+            .iter()
+            .filter(|((_, _, reason, _), _)| POLICING.contains(&reason.as_str()))
+            .map(|((node, port, reason, cookie), &frames)| {
+                let index = usize::try_from(*cookie).ok().and_then(|c| c.checked_sub(1));
+                let far = network.ends_of(node).find(|(own, ..)| own.port == *port);
+                let far = far.map(|(_, far, _)| far.node.clone());
+                PolicedRow {
+                    flow: index.and_then(|i| network.flows.get(i)).map(|f| f.name.clone()),
+                    host: far.filter(|far| network.hosts.iter().any(|h| h.name == *far)),
+                    switch: node.clone(),
+                    port: *port,
+                    frames,
+                    reason: reason.clone(),
+                }
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.frames));
+        rows
+    }
+
+    fn port_rows(&self, violations: &mut Vec<Violation>) -> Vec<PortObservation> {
+        let mut rows = Vec::new();
+        for ((node, port), &(backlog, frames)) in &self.ports {
+            let port = tenuto_model::Port { node: node.clone(), port: *port };
+            let label = self.plan.network.port_label(&port);
+            let planned = self.plan.port_rows.iter().filter(|row| row.port == port);
+            let bound = planned.clone().map(|row| row.backlog_bound_bits).max().flatten();
+            let limit = planned.clone().find_map(|row| row.buffer_limit_bits);
+            let virtual_time = self.settings.world == "simulated";
+            let from_babbler = self.misbehaving_hosts.contains_key(node);
+            if virtual_time && !from_babbler && bound.is_some_and(|b| backlog > b) {
+                violations.push(Violation {
+                    kind: "backlog".into(),
+                    flow: None,
+                    target: None,
+                    mode: None,
+                    at_ns: 0,
+                    observed: Some(backlog),
+                    bound,
+                    note: format!("the queue at {label} was longer than its bound"),
+                });
+            }
+            rows.push(PortObservation {
+                port: label,
+                observed_backlog_bits_max: backlog,
+                backlog_bound_bits: bound,
+                buffer_limit_bits: limit,
+                frames,
+            });
+        }
+        rows
+    }
+}
+
+/// The books of one row.
+struct Book {
+    row: Transition,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    policed: u64,
+    out_of_mode: u64,
+    in_flight: u64,
+    undecided: u64,
+    delays: Vec<u64>,
+    skew_ns_max: Option<u64>,
+    late: usize,
+    losses: usize,
+    wrongly_policed: usize,
+    skews: usize,
+}
+
+impl Book {
+    const fn new(row: Transition) -> Self {
+        Self {
+            row,
+            sent: 0,
+            received: 0,
+            lost: 0,
+            policed: 0,
+            out_of_mode: 0,
+            in_flight: 0,
+            undecided: 0,
+            delays: Vec::new(),
+            skew_ns_max: None,
+            late: 0,
+            losses: 0,
+            wrongly_policed: 0,
+            skews: 0,
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // for a sentence
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn summary(
+    verdict: Verdict,
+    received: u64,
+    lost: u64,
+    undecided: u64,
+    violations: &[Violation],
+) -> String {
+    match verdict {
+        Verdict::Kept => {
+            let all = received;
+            format!("KEPT: {received} of {all} messages within bound, {lost} lost.")
+        }
+        Verdict::Undecided => format!(
+            "UNDECIDED: {undecided} messages above bound or missing while this machine stalled; \
+             {received} within bound, {lost} lost."
+        ),
+        Verdict::Broken => {
+            let first = violations.first();
+            let what = first.map_or(String::new(), |v| {
+                let flow = v.flow.as_deref().unwrap_or("");
+                let at = seconds(v.at_ns);
+                format!("first {} {flow} at {at:.3} s: {}", v.kind, v.note)
+            });
+            format!("BROKEN: {} violations; {what}.", violations.len())
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The run document: what was observed beside what was proved. Keys carry their unit.
+
+use serde::{Deserialize, Serialize};
+use tenuto_model::Verdict;
+
+/// One run, live or simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunDocument {
+    /// Always `tenuto-run/1`.
+    pub schema: String,
+    /// Version of the program.
+    pub version: String,
+    /// `live` or `simulated`.
+    pub world: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Hash of the plan that was run.
+    pub plan_hash: String,
+    /// Name of the network.
+    pub network: String,
+    /// How the run ended.
+    pub verdict: Verdict,
+    /// The verdict in one sentence.
+    pub summary: String,
+    /// Length of the run, nanoseconds.
+    pub duration_ns: u64,
+    /// The network was run so many times slower than described.
+    pub slow: u64,
+    /// Per flow, target and mode or change.
+    pub flows: Vec<FlowRow>,
+    /// Mode changes in order.
+    pub mode_changes: Vec<ModeChangeRow>,
+    /// What breaks a promise.
+    pub violations: Vec<Violation>,
+    /// What was dropped by policing and its kin, and where.
+    pub policed: Vec<PolicedRow>,
+    /// Queues.
+    pub ports: Vec<PortObservation>,
+    /// Events and faults in order.
+    pub events: Vec<EventRow>,
+    /// Stalls of this machine above the allowance (live).
+    pub stalls: Vec<StallRow>,
+    /// What is assumed.
+    pub assumptions: Vec<String>,
+    /// Frames handled by all nodes together.
+    pub packet_hops: u64,
+}
+
+/// One flow to one target in one mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// Flow name.
+    pub flow: String,
+    /// Target host.
+    pub target: String,
+    /// Mode, or `LO>HI`.
+    pub mode: String,
+    /// Name of the flow's level.
+    pub level: String,
+    /// Messages released.
+    pub sent: u64,
+    /// Messages complete at the target.
+    pub received: u64,
+    /// Messages that a frame of was lost.
+    pub lost: u64,
+    /// Messages that a frame of was over contract.
+    pub policed: u64,
+    /// Messages that had no place in the mode.
+    pub out_of_mode: u64,
+    /// Messages still on their way at the end.
+    pub in_flight: u64,
+    /// Messages above their bound, or lost, while this machine stalled.
+    pub undecided: u64,
+    /// Queueing bound plus host allowance, nanoseconds; null if unbounded.
+    pub delay_bound_ns: Option<u64>,
+    /// From the plan, nanoseconds.
+    pub queueing_bound_ns: Option<u64>,
+    /// For this machine, nanoseconds; 0 outside live.
+    pub host_allowance_ns: u64,
+    /// Largest delay seen, nanoseconds.
+    pub observed_delay_ns_max: Option<u64>,
+    /// Median delay seen, nanoseconds.
+    pub observed_delay_ns_p50: Option<u64>,
+    /// 99th percentile of the delays seen, nanoseconds.
+    pub observed_delay_ns_p99: Option<u64>,
+    /// Deadline, nanoseconds.
+    pub deadline_ns: u64,
+    /// Method of the bound.
+    pub method: String,
+    /// Per copy, where networks are redundant.
+    pub copies: Vec<CopyRow>,
+    /// Configured limit of the copies' difference, nanoseconds.
+    pub skew_limit_ns: Option<u64>,
+    /// Proved bound of the copies' difference, nanoseconds.
+    pub skew_bound_ns: Option<u64>,
+    /// Largest difference seen, nanoseconds.
+    pub observed_skew_ns_max: Option<u64>,
+}
+
+/// One copy of a flow at a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CopyRow {
+    /// Redundant network.
+    pub network: String,
+    /// Messages complete over it.
+    pub received: u64,
+    /// Messages that did not come over it.
+    pub lost: u64,
+    /// Its bound with the host allowance, nanoseconds.
+    pub delay_bound_ns: Option<u64>,
+    /// Largest delay seen, nanoseconds.
+    pub observed_delay_ns_max: Option<u64>,
+}
+
+/// One mode change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModeChangeRow {
+    /// Mode before.
+    pub from: String,
+    /// Mode after.
+    pub to: String,
+    /// Flow and switch that caused it, in words.
+    pub trigger: String,
+    /// When it was triggered, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// From the trigger to the last switch; null if not every switch got there.
+    pub observed_ns: Option<u64>,
+    /// Bound with host allowance, nanoseconds.
+    pub bound_ns: Option<u64>,
+    /// Frames that lost their place.
+    pub purged_frames: u64,
+    /// The terms.
+    pub terms: Vec<TermRow>,
+    /// When each switch swapped, nanoseconds after traffic started.
+    pub switches: Vec<SwitchSwap>,
+}
+
+/// When one switch swapped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwitchSwap {
+    /// Switch.
+    pub switch: String,
+    /// When, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// Frames that lost their place.
+    pub purged_frames: u32,
+}
+
+/// One term of a mode change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TermRow {
+    /// Its name.
+    pub name: String,
+    /// As seen, nanoseconds; null where it cannot be seen alone.
+    pub observed_ns: Option<u64>,
+    /// As proved, nanoseconds.
+    pub bound_ns: u64,
+}
+
+/// Something that breaks a promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Violation {
+    /// `delay`, `loss`, `skew`, `mode_change`, `backlog`, `expectation`, `policed`, `unfinished`.
+    pub kind: String,
+    /// Flow.
+    pub flow: Option<String>,
+    /// Target.
+    pub target: Option<String>,
+    /// Mode.
+    pub mode: Option<String>,
+    /// When, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// What was seen, in the kind's unit.
+    pub observed: Option<u64>,
+    /// What was promised, in the kind's unit.
+    pub bound: Option<u64>,
+    /// Evidence and cause, in words.
+    pub note: String,
+}
+
+/// Frames dropped for what they were, by place and reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicedRow {
+    /// Flow whose headers they carried, if any.
+    pub flow: Option<String>,
+    /// Host at the port of entry, if one is attached.
+    pub host: Option<String>,
+    /// Switch that dropped.
+    pub switch: String,
+    /// Port of entry.
+    pub port: u32,
+    /// Frames.
+    pub frames: u64,
+    /// Reason.
+    pub reason: String,
+}
+
+/// Queue of a directed egress, seen beside its bound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortObservation {
+    /// Label, `sw1:3 > sw2`.
+    pub port: String,
+    /// Largest backlog seen, bits on the wire.
+    pub observed_backlog_bits_max: u64,
+    /// Largest backlog bound over the modes, bits on the wire; null if unbounded.
+    pub backlog_bound_bits: Option<u64>,
+    /// Buffer, bits; null where none is stated.
+    pub buffer_limit_bits: Option<u64>,
+    /// Frames sent.
+    pub frames: u64,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventRow {
+    /// When, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// In words.
+    pub text: String,
+    /// Whether the fault model tolerates it, if it is a fault.
+    pub tolerated: Option<bool>,
+}
+
+/// A stall of this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StallRow {
+    /// Node.
+    pub node: String,
+    /// When, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// For how long, nanoseconds.
+    pub length_ns: u64,
+}

@@ -1,0 +1,309 @@
+//! The ledger: observations in, the run document out. Live and simulated runs are judged alike.
+//!
+//! sent = received + lost + policed + out_of_mode + in_flight + undecided, per flow, target and
+//! row; only `lost` breaks a promise. A message whose life touches a change window (from the
+//! trigger to the change's bound) is judged by that transition's bound.
+
+mod close;
+mod document;
+mod observation;
+mod timeline;
+
+pub use document::{
+    CopyRow, EventRow, FlowRow, ModeChangeRow, PolicedRow, PortObservation, RunDocument, StallRow,
+    SwitchSwap, TermRow, Violation,
+};
+pub use observation::Observation;
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+use tenuto_dataplane::switch::WordHasher;
+use tenuto_model::{Expect, Plan, Transition};
+use timeline::Timeline;
+
+/// What a run is judged against, beside its plan.
+#[derive(Clone, Debug)]
+pub struct LedgerSettings {
+    /// `live` or `simulated`.
+    pub world: &'static str,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The network runs so many times slower than described.
+    pub slow: u64,
+    /// When traffic starts, on the clock of the observations, nanoseconds.
+    pub start_ns: u64,
+    /// What this machine adds to the bound of (flow index, target, row), nanoseconds; live only.
+    pub host_allowance_ns: BTreeMap<(u16, String, Transition), u64>,
+    /// What this machine adds to the bound of a mode change, nanoseconds.
+    pub change_allowance_ns: u64,
+    /// What the scenario expects.
+    pub expect: Expect,
+}
+
+impl LedgerSettings {
+    /// A run in virtual time: nothing is added to any bound.
+    pub fn simulated(seed: u64, start_ns: u64, expect: Expect) -> Self {
+        Self {
+            world: "simulated",
+            seed,
+            slow: 1,
+            start_ns,
+            host_allowance_ns: BTreeMap::new(),
+            change_allowance_ns: 0,
+            expect,
+        }
+    }
+}
+
+type Fast<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+
+/// What became of one message at one target.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtTarget {
+    delivered_ns: Option<u64>,
+    skew_ns: Option<u64>,
+    copies_seen: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Policed,
+    OutOfMode,
+    Lost,
+}
+
+#[derive(Clone, Debug, Default)]
+struct MessageRecord {
+    release_ns: u64,
+    targets: Vec<AtTarget>,
+    fate: Option<Fate>,
+    place: Option<(u32, &'static str)>,
+}
+
+/// Observations of one run, and the plan that they are judged against.
+#[derive(Clone, Debug)]
+pub struct Ledger<'a> {
+    plan: &'a Plan,
+    settings: LedgerSettings,
+    messages: Vec<Fast<u64, MessageRecord>>,
+    copies: BTreeMap<(u16, u16, u32), CopyCount>,
+    timeline: Timeline,
+    dropped: BTreeMap<(String, u32, String, u64), u64>,
+    ports: BTreeMap<(String, u32), (u64, u64)>,
+    events: Vec<EventRow>,
+    stalls: Vec<StallRow>,
+    misbehaving: BTreeMap<u16, u64>,
+    misbehaving_hosts: BTreeMap<String, u64>,
+    packet_hops: u64,
+    nodes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct CopyCount {
+    received: u64,
+    delay_ns_max: u64,
+    skew_ns_max: u64,
+}
+
+/// A short view of a run that is still going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgressRow {
+    /// Flow name.
+    pub flow: String,
+    /// Target host.
+    pub target: String,
+    /// Messages received.
+    pub received: u64,
+    /// Messages not received, of those that no longer can be on their way.
+    pub missing: u64,
+    /// Largest delay seen, nanoseconds.
+    pub observed_delay_ns_max: u64,
+    /// Largest bound of any of its rows, nanoseconds.
+    pub delay_bound_ns: Option<u64>,
+}
+
+impl<'a> Ledger<'a> {
+    /// An empty ledger.
+    pub fn new(plan: &'a Plan, settings: LedgerSettings) -> Self {
+        let switches = plan.network.switches.iter().map(|s| s.name.clone()).collect();
+        Self {
+            messages: vec![Fast::default(); plan.network.flows.len()],
+            copies: BTreeMap::new(),
+            timeline: Timeline::new(switches, plan.network.modes.len()),
+            dropped: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            events: Vec::new(),
+            stalls: Vec::new(),
+            misbehaving: BTreeMap::new(),
+            misbehaving_hosts: BTreeMap::new(),
+            packet_hops: 0,
+            nodes: Vec::new(),
+            plan,
+            settings,
+        }
+    }
+
+    fn record(&mut self, flow: u16, message: u32) -> Option<&mut MessageRecord> {
+        let targets = self.plan.network.flows.get(usize::from(flow))?.targets.len();
+        let record = self.messages[usize::from(flow)].entry(u64::from(message)).or_default();
+        record.targets.resize(targets, AtTarget::default());
+        Some(record)
+    }
+
+    fn target_place(&self, flow: u16, host: u16) -> Option<usize> {
+        let name = &self.plan.network.hosts.get(usize::from(host))?.name;
+        let flow = self.plan.network.flows.get(usize::from(flow))?;
+        flow.targets.iter().position(|target| target.host == *name)
+    }
+
+    /// Takes in what a node has seen. What names nothing of this network changes nothing.
+    pub fn observe(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Released { flow, message, at_ns } => {
+                if let Some(record) = self.record(*flow, *message) {
+                    record.release_ns = *at_ns;
+                }
+            }
+            Observation::Delivered { flow, message, host, release_ns, at_ns } => {
+                let Some(place) = self.target_place(*flow, *host) else { return };
+                if let Some(record) = self.record(*flow, *message) {
+                    record.release_ns = *release_ns;
+                    record.targets[place].delivered_ns = Some(*at_ns);
+                }
+            }
+            Observation::Copy { flow, message, host, port, delay_ns, skew_ns } => {
+                self.observe_copy(*flow, *message, *host, *port, *delay_ns, *skew_ns);
+            }
+            Observation::Dropped { .. } => self.observe_drop(observation),
+            Observation::Violation { switch, monitor, wanted, at_ns } => {
+                self.timeline.violation(switch, *monitor, *wanted, *at_ns);
+            }
+            Observation::Swapped { .. } => self.timeline.swapped(observation),
+            Observation::Restarted { switch, .. } => self.timeline.restarted(switch),
+            Observation::Port { node, port, backlog_bits_max, frames } => {
+                self.packet_hops += frames;
+                self.ports.insert((node.clone(), *port), (*backlog_bits_max, *frames));
+            }
+            Observation::Stall { node, from_ns, length_ns } => self.stalls.push(StallRow {
+                node: node.clone(),
+                at_ns: from_ns.saturating_sub(self.settings.start_ns),
+                length_ns: *length_ns,
+            }),
+            Observation::Event { text, at_ns, tolerated, misbehaving } => {
+                let at_ns = at_ns.saturating_sub(self.settings.start_ns);
+                for flow in misbehaving {
+                    self.misbehaving.entry(*flow).or_insert(at_ns);
+                    if let Some(flow) = self.plan.network.flows.get(usize::from(*flow)) {
+                        self.misbehaving_hosts.entry(flow.source.clone()).or_insert(at_ns);
+                    }
+                }
+                self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
+            }
+        }
+    }
+
+    fn observe_copy(
+        &mut self,
+        flow: u16,
+        message: u32,
+        host: u16,
+        port: u32,
+        delay_ns: u64,
+        skew_ns: Option<u64>,
+    ) {
+        let Some(place) = self.target_place(flow, host) else { return };
+        let count = self.copies.entry((flow, host, port)).or_default();
+        count.received += 1;
+        count.delay_ns_max = count.delay_ns_max.max(delay_ns);
+        count.skew_ns_max = count.skew_ns_max.max(skew_ns.unwrap_or(0));
+        if let Some(record) = self.record(flow, message) {
+            let at = &mut record.targets[place];
+            at.copies_seen += 1;
+            at.skew_ns = at.skew_ns.or(skew_ns);
+        }
+    }
+
+    fn observe_drop(&mut self, observation: &Observation) {
+        let Observation::Dropped { node, port, reason, cookie, message, frames, .. } = observation
+        else {
+            return;
+        };
+        *self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default() += frames;
+        let Some((flow, id)) = *message else { return };
+        let (fate, words) = match reason.as_str() {
+            "policed" => (Fate::Policed, "over contract"),
+            "out_of_mode" | "purged" => (Fate::OutOfMode, "out of mode"),
+            "duplicate" => return,
+            "buffer_full" => (Fate::Lost, "buffer full"),
+            "unknown" => (Fate::Lost, "no entry"),
+            _ => (Fate::Lost, "dropped"),
+        };
+        let number = self.node_number(node);
+        if let Some(record) = self.record(flow, id) {
+            record.fate = record.fate.max(Some(fate));
+            record.place = record.place.or(Some((number, words)));
+        }
+    }
+
+    fn node_number(&mut self, node: &str) -> u32 {
+        let place = self.nodes.iter().position(|n| n == node).unwrap_or_else(|| {
+            self.nodes.push(node.to_owned());
+            self.nodes.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// The mode in force, as far as it has been seen.
+    pub fn mode(&self) -> &str {
+        let level = self.timeline.level_now();
+        self.plan.network.modes.get(usize::from(level)).map_or("?", String::as_str)
+    }
+
+    /// Where every flow stands at `now_ns`, for a live table.
+    pub fn progress(&self, now_ns: u64) -> Vec<ProgressRow> {
+        let mut rows = Vec::new();
+        for (index, flow) in (0u16..).zip(&self.plan.network.flows) {
+            for (place, target) in flow.targets.iter().enumerate() {
+                let bound = self.widest_bound(index, &target.host);
+                let mut row = ProgressRow {
+                    flow: flow.name.clone(),
+                    target: target.host.clone(),
+                    received: 0,
+                    missing: 0,
+                    observed_delay_ns_max: 0,
+                    delay_bound_ns: bound,
+                };
+                for record in self.messages[usize::from(index)].values() {
+                    match record.targets.get(place).and_then(|t| t.delivered_ns) {
+                        Some(at) => {
+                            row.received += 1;
+                            let delay = at.saturating_sub(record.release_ns);
+                            row.observed_delay_ns_max = row.observed_delay_ns_max.max(delay);
+                        }
+                        None => {
+                            let age = now_ns.saturating_sub(record.release_ns);
+                            row.missing += u64::from(bound.is_some_and(|b| age > b));
+                        }
+                    }
+                }
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    fn widest_bound(&self, flow: u16, target: &str) -> Option<u64> {
+        let name = &self.plan.network.flows[usize::from(flow)].name;
+        let rows = self.plan.flows.iter().filter(|r| r.flow == *name && r.target == target);
+        rows.filter_map(|r| {
+            let allowance = self.allowance(flow, target, r.mode);
+            Some(r.delay_bound_ps?.div_ceil(1_000) + allowance)
+        })
+        .max()
+    }
+
+    fn allowance(&self, flow: u16, target: &str, row: Transition) -> u64 {
+        let key = (flow, target.to_owned(), row);
+        self.settings.host_allowance_ns.get(&key).copied().unwrap_or(0)
+    }
+}

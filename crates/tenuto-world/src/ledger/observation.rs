@@ -1,0 +1,132 @@
+//! What nodes tell about a run: the same words live and simulated.
+
+use serde::{Deserialize, Serialize};
+
+/// Something seen at a node. Instants are nanoseconds of the run's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "see")]
+pub enum Observation {
+    /// A source released a message at its shaper.
+    Released {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// Message id.
+        message: u32,
+        /// When; the delay counts from here.
+        at_ns: u64,
+    },
+    /// A target has every frame of a message, by its first complete copy.
+    Delivered {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// Message id.
+        message: u32,
+        /// Index of the target host in the network.
+        host: u16,
+        /// When it was released, from its stamp.
+        release_ns: u64,
+        /// When the last bit of its last frame arrived.
+        at_ns: u64,
+    },
+    /// One copy of a message is complete at a target (A/B networks).
+    Copy {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// Message id.
+        message: u32,
+        /// Index of the target host in the network.
+        host: u16,
+        /// Port at the target: tells the network.
+        port: u32,
+        /// Delay of this copy.
+        delay_ns: u64,
+        /// Difference to the other copy, once both are there.
+        skew_ns: Option<u64>,
+    },
+    /// Frames went no further.
+    Dropped {
+        /// Node that dropped.
+        node: String,
+        /// Port of entry, or of the queue.
+        port: u32,
+        /// `policed`, `out_of_mode`, `purged`, `unknown`, `malformed`, `buffer_full`,
+        /// `pool_full`, `signal_rejected`, `no_output`.
+        reason: String,
+        /// Cookie of the entry that decided: index of the flow plus one, or 0.
+        cookie: u64,
+        /// Flow index and message id from the frame's stamp.
+        message: Option<(u16, u32)>,
+        /// How many such frames this line stands for.
+        frames: u64,
+        /// When.
+        at_ns: u64,
+    },
+    /// A monitor saw a message above the start level's contract.
+    Violation {
+        /// Switch.
+        switch: String,
+        /// Monitor id of its deployment.
+        monitor: u32,
+        /// Level that the message asks for.
+        wanted: u8,
+        /// Arrival of the frame: the trigger.
+        at_ns: u64,
+    },
+    /// Tables of a level came into effect at a switch.
+    Swapped {
+        /// Switch.
+        switch: String,
+        /// Epoch.
+        epoch: u64,
+        /// Forwarding level before.
+        from: u8,
+        /// Forwarding level after.
+        to: u8,
+        /// Level that its edges admit.
+        admitted: u8,
+        /// Frames that lost their place.
+        purged: u32,
+        /// When.
+        at_ns: u64,
+        /// How long swapping took (live); 0 in virtual time.
+        took_ns: u64,
+    },
+    /// A switch has started afresh: it comes up in its highest level.
+    Restarted {
+        /// Switch.
+        switch: String,
+        /// When.
+        at_ns: u64,
+    },
+    /// Counters of a directed egress at the end.
+    Port {
+        /// Node.
+        node: String,
+        /// Port.
+        port: u32,
+        /// Largest backlog, bits on the wire.
+        backlog_bits_max: u64,
+        /// Frames sent.
+        frames: u64,
+    },
+    /// A thread of the data plane did not run for longer than the allowance (live).
+    Stall {
+        /// Node.
+        node: String,
+        /// From when.
+        from_ns: u64,
+        /// For how long.
+        length_ns: u64,
+    },
+    /// A fault or event of the scenario, or from outside.
+    Event {
+        /// In words.
+        text: String,
+        /// When.
+        at_ns: u64,
+        /// Whether the plan's fault model tolerates it (`None`: not a fault).
+        tolerated: Option<bool>,
+        /// Flows that misbehave from now on because of it.
+        misbehaving: Vec<u16>,
+    },
+}

@@ -1,0 +1,139 @@
+//! Modes over time: what triggered a change, when each switch swapped, when it was over.
+
+use super::Observation;
+use tenuto_model::Transition;
+
+/// One change of mode, from its trigger on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) change: Transition,
+    pub(super) epoch: u64,
+    pub(super) trigger: Option<(String, u32)>,
+    pub(super) at_ns: u64,
+    /// Per switch: when its forwarding swapped, what it purged, how long it took.
+    pub(super) swaps: Vec<(String, u64, u32, u64)>,
+    /// Per switch: when its edges admitted the new level.
+    pub(super) admissions: Vec<(String, u64)>,
+}
+
+impl Change {
+    /// When the last switch was there, if every one was.
+    pub(super) fn complete_ns(&self, switches: usize) -> Option<u64> {
+        let list: Vec<u64> = match self.change {
+            Transition::Return { .. } => self.admissions.iter().map(|a| a.1).collect(),
+            _ => self.swaps.iter().map(|s| s.1).collect(),
+        };
+        (list.len() >= switches).then(|| list.into_iter().max())?
+    }
+}
+
+/// What is known of the modes so far.
+#[derive(Clone, Debug)]
+pub(super) struct Timeline {
+    switches: Vec<String>,
+    levels: Vec<u8>,
+    /// Until a switch's first swap to the start mode it is being set up.
+    started: Vec<bool>,
+    pub(super) changes: Vec<Change>,
+    last_excess_ns: Option<u64>,
+    first_trigger: Option<(String, u32, u8, u64)>,
+    modes: usize,
+}
+
+impl Timeline {
+    pub(super) fn new(switches: Vec<String>, modes: usize) -> Self {
+        let top = u8::try_from(modes.saturating_sub(1)).unwrap_or(u8::MAX);
+        Self {
+            levels: vec![top; switches.len()],
+            started: vec![modes < 2; switches.len()],
+            switches,
+            changes: Vec::new(),
+            last_excess_ns: None,
+            first_trigger: None,
+            modes,
+        }
+    }
+
+    /// The level that most recently came into force anywhere.
+    pub(super) fn level_now(&self) -> u8 {
+        match self.changes.last() {
+            Some(change) => change.change.level_after(),
+            None => 0,
+        }
+    }
+
+    pub(super) fn violation(&mut self, switch: &str, monitor: u32, wanted: u8, at_ns: u64) {
+        self.last_excess_ns = self.last_excess_ns.max(Some(at_ns));
+        let place = self.switches.iter().position(|s| s == switch);
+        let level = place.map_or(0, |p| self.levels[p]);
+        if wanted > level {
+            self.first_trigger = Some((switch.to_owned(), monitor, wanted, at_ns));
+        }
+    }
+
+    pub(super) fn swapped(&mut self, observation: &Observation) {
+        let Observation::Swapped { switch, epoch, from, to, admitted, purged, at_ns, took_ns } =
+            observation
+        else {
+            return;
+        };
+        let Some(place) = self.switches.iter().position(|s| s == switch) else { return };
+        if self.modes < 2 {
+            return;
+        }
+        if !self.started[place] {
+            // Set-up: from the restrictive level of a fresh switch to the level it was told.
+            self.started[place] = *to == *admitted;
+            self.levels[place] = *to;
+            return;
+        }
+        self.levels[place] = *to;
+        let index = self.change_for(*epoch, *from, *to, *at_ns);
+        let Some(index) = index else { return };
+        let change = &mut self.changes[index];
+        if from != to {
+            change.swaps.push((switch.clone(), *at_ns, *purged, *took_ns));
+        }
+        if to == admitted {
+            change.admissions.push((switch.clone(), *at_ns));
+        }
+    }
+
+    /// The change that a swap belongs to: that of its epoch, or a new one.
+    fn change_for(&mut self, epoch: u64, from: u8, to: u8, at_ns: u64) -> Option<usize> {
+        if let Some(place) = self.changes.iter().position(|c| c.epoch == epoch) {
+            return Some(place);
+        }
+        if from == to {
+            return None;
+        }
+        let trigger = self.first_trigger.clone();
+        let (change, start, trigger) = if to > from {
+            let start = trigger.as_ref().map_or(at_ns, |t| t.3.min(at_ns));
+            (Transition::Raise { from, to }, start, trigger.map(|t| (t.0, t.1)))
+        } else {
+            let start = self.last_excess_ns.unwrap_or(at_ns).min(at_ns);
+            (Transition::Return { from, to }, start, None)
+        };
+        self.changes.push(Change {
+            change,
+            epoch,
+            trigger,
+            at_ns: start,
+            swaps: Vec::new(),
+            admissions: Vec::new(),
+        });
+        Some(self.changes.len() - 1)
+    }
+
+    pub(super) fn switches(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// A restarted switch comes up in its highest level: forget that it had started.
+    pub(super) fn restarted(&mut self, switch: &str) {
+        if let Some(place) = self.switches.iter().position(|s| s == switch) {
+            self.started[place] = self.modes < 2;
+        }
+    }
+}
