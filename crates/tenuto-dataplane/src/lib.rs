@@ -17,16 +17,10 @@
 
 mod effects;
 mod egress;
-mod endsystem;
+pub mod endsystem;
 mod frames;
 pub mod switch;
 
 pub use effects::{DropReason, Dropped, Effects, SignalFrameSent, TimerId, Transmit, Work};
 pub use egress::{Egress, EgressConfig, EgressStats, QueueFull, Queued, SIGNAL_QUEUE};
-pub use endsystem::{
-    Behaviour, BehaviourError, COPIES_MAX, Conduct, ConfigError, DATAGRAM_BYTES_MAX, Damage,
-    EndPort, EndSystem, EndSystemConfig, FlowHeader, Form, HostCounters, HostEvent,
-    MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, MESSAGE_FRAMES_MAX, ReceiverConfig, ReceiverCounters,
-    SHAPER_MESSAGES_MAX, SendError, SenderConfig, SenderCounters,
-};
 pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames};

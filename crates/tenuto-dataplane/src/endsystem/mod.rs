@@ -21,6 +21,8 @@ mod reassembly;
 mod receiver;
 mod redundancy;
 mod sender;
+#[cfg(test)]
+mod tests;
 mod waiting;
 mod window;
 
