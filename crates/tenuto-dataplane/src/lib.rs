@@ -17,6 +17,7 @@
 
 mod effects;
 mod egress;
+pub mod endsystem;
 mod frames;
 pub mod switch;
 
