@@ -1,0 +1,10 @@
+//! Reading files into values: text in, every problem out.
+
+mod flows;
+pub(crate) mod network;
+mod nodes;
+mod profile;
+pub(crate) mod reader;
+mod tables;
+
+pub use network::read_network;
