@@ -15,12 +15,16 @@ mod diagnostic;
 mod flow;
 mod network;
 mod plan;
+mod plan_file;
 mod profile;
 pub mod quantity;
 mod read;
 mod scenario;
 mod source;
 mod suggest;
+mod summary;
+mod wopanets;
+mod write;
 mod yaml;
 
 pub use addressing::{Addressing, FlowAddress, HostAddress};
@@ -42,7 +46,11 @@ pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
     PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
 };
+pub use plan_file::network_digest;
 pub use profile::{MeterCounts, Profile};
-pub use read::read_network;
+pub use read::{read_network, read_scenario};
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use source::{MemorySources, Sources};
+pub use summary::summary;
+pub use wopanets::{Imported, import_wopanets};
+pub use write::write_network;

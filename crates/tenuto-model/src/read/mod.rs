@@ -5,6 +5,9 @@ pub(crate) mod network;
 mod nodes;
 mod profile;
 pub(crate) mod reader;
+mod scenario;
+mod scenario_events;
 mod tables;
 
 pub use network::read_network;
+pub use scenario::read_scenario;
