@@ -178,6 +178,11 @@ impl ModeAgent {
         if self.mutant == Mutant::SingleCopy { 1 } else { self.config.copies }
     }
 
+    /// When behaviour above `level` was last seen, or had to be assumed.
+    pub fn last_excess(&self, level: u8) -> Instant {
+        self.excess_at.get(usize::from(level)).copied().unwrap_or(Instant::ZERO)
+    }
+
     /// Every time in its state relative to `now`, saturated, with the rest of the state: equal
     /// keys behave alike from here on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
