@@ -15,8 +15,8 @@ pub(crate) fn deploy(analysis: &Analysis<'_>) -> (Vec<SwitchDeployment>, Vec<Hos
     let mut switches = Vec::new();
     let mut hosts = Vec::new();
     let delays = Variation::new(analysis);
-    for node in 0..topology.nodes.len() {
-        if topology.nodes[node].is_host() {
+    for (node, it) in topology.nodes.iter().enumerate() {
+        if it.is_host() {
             hosts.push(host(analysis, node));
         } else {
             switches.push(switch(analysis, &delays, node, &crossings[node]));
