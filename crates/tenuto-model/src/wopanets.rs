@@ -277,7 +277,7 @@ impl<'x> Import<'_, 'x> {
                 } else {
                     let message = format!("{key}: there is no node `{}`", shown(name));
                     let near =
-                        crate::suggest::nearest(name, self.draft.names.iter().map(String::as_str));
+                        self.reader.nearest(name, self.draft.names.iter().map(String::as_str));
                     let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
                     self.error(node, message, &hint);
                 }

@@ -7,7 +7,6 @@ use super::network::FLOWS_MAX;
 use super::reader::{Field, Reader, shown};
 use crate::Severity;
 use crate::source::{Sources, resolve};
-use crate::suggest::meant;
 use crate::yaml::{Key, Node, Place, TEXT_BYTES_MAX, Value};
 use std::collections::BTreeMap;
 
@@ -124,7 +123,7 @@ fn read_header(
     for name in record {
         let index = COLUMNS.iter().position(|(column, ..)| *column == name);
         if index.is_none() {
-            let hint = meant(name, COLUMNS.iter().map(|(column, ..)| *column));
+            let hint = reader.meant(name, COLUMNS.iter().map(|(column, ..)| *column));
             let message = format!("column `{}` is not known", shown(name));
             reader.report(Severity::Error, place, "", message, hint);
         } else if found.contains(&index) {
