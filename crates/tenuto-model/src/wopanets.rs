@@ -50,8 +50,8 @@ pub fn import_wopanets(text: &str, file: &str) -> Result<Imported, Diagnostics> 
     let network = read(&mut reader, text, file);
     let (network, warnings) = reader.finish(network)?;
     let yaml = format!(
-        "# Imported from {} (WoPANets XML). Frames are payload + overhead - 20 B (preamble and gap),\n\
-         # FCS included, as stated: frames below 64 B are padded on the wire.\n{}",
+        "# Imported from {} (WoPANets XML). Frames are payload + overhead - 20 B (preamble and\n\
+         # gap), FCS included, as stated: frames below 64 B are padded on the wire.\n{}",
         shown(file),
         write_network(&network)
     );

@@ -3,7 +3,7 @@
 use super::network::{Draft, mode_index};
 use super::reader::{Field, Reader, join, shown};
 use crate::quantity::{QuantityError, parse_size_bytes, parse_time_ns};
-use crate::yaml::{Place, Value};
+use crate::yaml::Value;
 use crate::{Contract, Flow, MatchKind, OtherTraffic, OutOfMode, Size, Target};
 use std::collections::BTreeSet;
 
@@ -469,9 +469,4 @@ pub(super) fn settle_priorities(draft: &mut Draft) {
             contract.priority = u8::try_from(class).expect("below the number of queues");
         }
     }
-}
-
-/// The place of a table cell.
-pub(super) const fn cell(file: usize, line: u32, column: &'static str) -> Place {
-    Place { file, line, column: 0, table_column: Some(column) }
 }

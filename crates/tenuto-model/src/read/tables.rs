@@ -2,7 +2,6 @@
 //!
 //! A row becomes the same tree that a flow in YAML is, so that both are read by one code.
 
-use super::flows::cell;
 use super::network::FLOWS_MAX;
 use super::reader::{Field, Reader, shown};
 use crate::Severity;
@@ -180,4 +179,9 @@ fn read_row(
         return None;
     };
     Some((name, Node { place: row, value: Value::Map(pairs) }))
+}
+
+/// The place of a table cell.
+const fn cell(file: usize, line: u32, column: &'static str) -> Place {
+    Place { file, line, column: 0, table_column: Some(column) }
 }
