@@ -21,6 +21,7 @@
 
 mod action;
 pub mod constants;
+mod display;
 mod error;
 mod experimenter;
 mod flow;

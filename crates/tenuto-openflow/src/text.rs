@@ -1,7 +1,7 @@
 //! Text in a field of fixed size, ended by a zero byte.
 
 use crate::wire::Hex;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Text in N bytes, of which the last is zero. All N bytes are kept as they came, so that decoding
 /// loses nothing; printing stops at the first zero.
@@ -36,10 +36,15 @@ impl<const N: usize> Default for FixedText<N> {
 impl<const N: usize> fmt::Display for FixedText<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_str() {
-            Some(text) => f.write_str(text),
+            Some(text) => text.chars().try_for_each(|c| write_visible(f, c)),
             None => write!(f, "0x{}", Hex(self.until_zero())),
         }
     }
+}
+
+/// A peer chooses these texts: what it puts in must not end the line of a trace, or colour it.
+fn write_visible(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
+    if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) }
 }
 
 impl<const N: usize> fmt::Debug for FixedText<N> {
@@ -59,6 +64,11 @@ mod tests {
     fn text_is_cut_between_characters_and_before_the_ending_zero() {
         assert_eq!(FixedText::<4>::new("eth0").as_str(), Some("eth"));
         assert_eq!(FixedText::<4>::new("abé").as_str(), Some("ab"));
+    }
+
+    #[test]
+    fn what_is_printed_stays_on_its_line() {
+        assert_eq!(FixedText(*b"a\nb\x1bc\0\0").to_string(), "a\\nb\\u{1b}c");
         assert_eq!(FixedText([0xff, 0, 1, 2]).to_string(), "0xff");
     }
 }

@@ -1,0 +1,249 @@
+//! Matches and actions in the flow syntax of `ovs-ofctl` (`man ovs-fields`, `man ovs-actions`).
+//!
+//! Where that syntax has no word (our own actions, unknown fields), numbers stand in brackets.
+
+use crate::action::{Action, Instruction};
+use crate::constants::{port, vlan};
+use crate::oxm::{Match, Oxm};
+use crate::wire::Hex;
+use std::fmt::{self, Display, Formatter};
+
+/// A port number, reserved ones by name.
+pub(super) struct PortNo(pub(super) u32);
+
+impl Display for PortNo {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            port::IN_PORT => f.write_str("IN_PORT"),
+            port::TABLE => f.write_str("TABLE"),
+            port::NORMAL => f.write_str("NORMAL"),
+            port::FLOOD => f.write_str("FLOOD"),
+            port::ALL => f.write_str("ALL"),
+            port::CONTROLLER => f.write_str("CONTROLLER"),
+            port::LOCAL => f.write_str("LOCAL"),
+            port::ANY => f.write_str("ANY"),
+            number => write!(f, "{number}"),
+        }
+    }
+}
+
+/// Items with a separator between them.
+pub(super) struct Join<'a, I>(pub(super) &'a str, pub(super) I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for Join<'_, I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, item) in self.1.clone().enumerate() {
+            write!(f, "{}{item}", if i == 0 { "" } else { self.0 })?;
+        }
+        Ok(())
+    }
+}
+
+/// Text behind a space, unless it is empty.
+pub(super) struct Spaced<T>(pub(super) T);
+
+impl<T: Display> Display for Spaced<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        if text.is_empty() { Ok(()) } else { write!(f, " {text}") }
+    }
+}
+
+/// A MAC address.
+pub(super) struct Mac(pub(super) [u8; 6]);
+
+impl Display for Mac {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Join(":", self.0.iter().map(|byte| format!("{byte:02x}"))).fmt(f)
+    }
+}
+
+/// An IPv4 address.
+struct Ipv4([u8; 4]);
+
+impl Display for Ipv4 {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d] = self.0;
+        write!(f, "{a}.{b}.{c}.{d}")
+    }
+}
+
+/// The mask of an IPv4 address: as a prefix length if it is one.
+struct Ipv4Mask([u8; 4]);
+
+impl Display for Ipv4Mask {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mask = u32::from_be_bytes(self.0);
+        if mask.leading_ones() + mask.trailing_zeros() == 32 {
+            write!(f, "{}", mask.leading_ones())
+        } else {
+            Ipv4(self.0).fmt(f)
+        }
+    }
+}
+
+/// A value and its mask, if it has one.
+struct Masked<V, M>(V, Option<M>);
+
+impl<V: Display, M: Display> Display for Masked<V, M> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.1 {
+            Some(mask) => write!(f, "{}/{mask}", self.0),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+/// A number in hexadecimal.
+struct HexNumber(u64);
+
+impl Display for HexNumber {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:x}", self.0)
+    }
+}
+
+impl Oxm {
+    /// The name of the field.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::InPort(_) => "in_port",
+            Self::Metadata { .. } => "metadata",
+            Self::EthDst { .. } => "dl_dst",
+            Self::EthSrc { .. } => "dl_src",
+            Self::EthType(_) => "dl_type",
+            Self::VlanVid { .. } => "vlan_vid",
+            Self::VlanPcp(_) => "dl_vlan_pcp",
+            Self::IpDscp(_) => "ip_dscp",
+            Self::IpEcn(_) => "nw_ecn",
+            Self::IpProto(_) => "nw_proto",
+            Self::Ipv4Src { .. } => "nw_src",
+            Self::Ipv4Dst { .. } => "nw_dst",
+            Self::TcpSrc(_) => "tcp_src",
+            Self::TcpDst(_) => "tcp_dst",
+            Self::UdpSrc(_) => "udp_src",
+            Self::UdpDst(_) => "udp_dst",
+            Self::Unknown { .. } => "oxm",
+        }
+    }
+
+    fn write_value(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InPort(number) => PortNo(*number).fmt(f),
+            Self::Metadata { value, mask } => Masked(HexNumber(*value), mask.map(HexNumber)).fmt(f),
+            Self::EthDst { value, mask } | Self::EthSrc { value, mask } => {
+                Masked(Mac(*value), mask.map(Mac)).fmt(f)
+            }
+            Self::EthType(ether_type) => write!(f, "0x{ether_type:04x}"),
+            Self::VlanVid { value, mask } => {
+                let hex = |number: u16| HexNumber(number.into());
+                Masked(hex(*value), mask.map(hex)).fmt(f)
+            }
+            Self::VlanPcp(value)
+            | Self::IpDscp(value)
+            | Self::IpEcn(value)
+            | Self::IpProto(value) => value.fmt(f),
+            Self::Ipv4Src { value, mask } | Self::Ipv4Dst { value, mask } => {
+                Masked(Ipv4(*value), mask.map(Ipv4Mask)).fmt(f)
+            }
+            Self::TcpSrc(number)
+            | Self::TcpDst(number)
+            | Self::UdpSrc(number)
+            | Self::UdpDst(number) => number.fmt(f),
+            Self::Unknown { class, field, has_mask, payload } => {
+                let masked = if *has_mask { ",masked" } else { "" };
+                write!(f, "[class=0x{class:04x},field={field}{masked},{}]", Hex(payload))
+            }
+        }
+    }
+}
+
+impl Display for Oxm {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            // The id alone, as everybody writes it; the presence bit goes without saying.
+            Self::VlanVid { value, mask: None } if value & vlan::PRESENT != 0 => {
+                write!(f, "dl_vlan={}", value & !vlan::PRESENT)
+            }
+            Self::VlanVid { value: vlan::NONE, mask: None } => f.write_str("vlan_tci=0x0000"),
+            _ => {
+                write!(f, "{}=", self.name())?;
+                self.write_value(f)
+            }
+        }
+    }
+}
+
+/// Conditions with commas between them; nothing for the match of every packet.
+impl Display for Match {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Join(",", self.oxms.iter()).fmt(f)
+    }
+}
+
+impl Display for Action {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output { port: port::CONTROLLER, max_len } => write!(f, "CONTROLLER:{max_len}"),
+            Self::Output { port: number @ port::MAX.., .. } => PortNo(*number).fmt(f),
+            Self::Output { port, .. } => write!(f, "output:{port}"),
+            Self::SetQueue(queue) => write!(f, "set_queue:{queue}"),
+            Self::Group(group) => write!(f, "group:{group}"),
+            Self::SetField(oxm) => {
+                f.write_str("set_field:")?;
+                oxm.write_value(f)?;
+                write!(f, "->{}", oxm.name())
+            }
+            Self::PushVlan(ether_type) => write!(f, "push_vlan:0x{ether_type:04x}"),
+            Self::PopVlan => f.write_str("pop_vlan"),
+            Self::SetNwTtl(ttl) => write!(f, "mod_nw_ttl:{ttl}"),
+            Self::DecNwTtl => f.write_str("dec_ttl"),
+            Self::Monitor(monitor) => write!(f, "monitor:{monitor}"),
+            Self::Experimenter { experimenter, data } => {
+                write!(f, "experimenter[id=0x{experimenter:08x},{}]", Hex(data))
+            }
+            Self::Unknown { type_, data } => write!(f, "action[type={type_},{}]", Hex(data)),
+        }
+    }
+}
+
+/// Actions with commas between them; none at all drop the packet.
+pub(super) struct Actions<'a>(pub(super) &'a [Action]);
+
+impl Display for Actions<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("drop") } else { Join(",", self.0.iter()).fmt(f) }
+    }
+}
+
+impl Display for Instruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GotoTable(table) => write!(f, "goto_table:{table}"),
+            Self::WriteMetadata { metadata, mask: u64::MAX } => {
+                write!(f, "write_metadata:0x{metadata:x}")
+            }
+            Self::WriteMetadata { metadata, mask } => {
+                write!(f, "write_metadata:0x{metadata:x}/0x{mask:x}")
+            }
+            Self::WriteActions(actions) => write!(f, "write_actions({})", Actions(actions)),
+            Self::ApplyActions(actions) if actions.is_empty() => f.write_str("apply_actions()"),
+            Self::ApplyActions(actions) => Actions(actions).fmt(f),
+            Self::ClearActions => f.write_str("clear_actions"),
+            Self::Meter(meter) => write!(f, "meter:{meter}"),
+            Self::Experimenter { experimenter, data } => {
+                write!(f, "experimenter[id=0x{experimenter:08x},{}]", Hex(data))
+            }
+            Self::Unknown { type_, data } => write!(f, "instruction[type={type_},{}]", Hex(data)),
+        }
+    }
+}
+
+/// Instructions with commas between them; none at all drop the packet.
+pub(super) struct Instructions<'a>(pub(super) &'a [Instruction]);
+
+impl Display for Instructions<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("drop") } else { Join(",", self.0.iter()).fmt(f) }
+    }
+}
