@@ -81,7 +81,7 @@ fn switch(
             .then(|| monitor(analysis, delays, &mut deployment, crossing));
         entries::flow(topology.network, &mut deployment, crossing, meter, monitor);
     }
-    entries::frame(&mut deployment);
+    entries::frame(&mut deployment, entries::levels(topology.network));
     deployment.usage = usage(&deployment);
     deployment
 }

@@ -37,3 +37,22 @@ fn the_line_keeps_its_promise() {
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
     assert!(run.flows.iter().all(|row| row.received > 0), "{:#?}", run.flows);
 }
+
+fn scenario(file: &str, network: &Network) -> Scenario {
+    let text = tenuto_model::Sources::read(&networks(), file).expect("it is shipped");
+    match tenuto_model::read_scenario(&text, file, network) {
+        Ok(scenario) => scenario,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+#[test]
+fn the_vehicle_raises_and_returns_within_its_bounds() {
+    let plan = planned("vehicle.yaml");
+    assert!(plan.feasible, "{:#?}", plan.refusals);
+    let scenario = scenario("vehicle.scenario.yaml", &plan.network);
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    println!("{:#?}", run.mode_changes);
+    println!("{:#?}", run.flows);
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+}

@@ -29,12 +29,12 @@ fn the_first_switch_watches_and_polices() {
     assert!(sw1.monitors[0].contracts[0].period_ns < 200 * MS, "shortened by the clocks");
     assert_eq!(sw1.meters.iter().map(|m| m.id).collect::<Vec<_>>(), [1, 2, 3]);
     for level in [0, 1] {
-        assert_eq!(count(sw1, TABLE_POLICE, Some(level)), 3);
+        assert_eq!(count(sw1, TABLE_POLICE, Some(level)), 4, "three flows and one trunk");
         assert_eq!(count(sw1, TABLE_FORWARD, Some(level)), 3);
     }
-    assert_eq!(count(sw1, TABLE_POLICE, None), 1, "one trunk");
-    // 2 + 3 + 3 + 1 at the start, 3 + 3 in the shadow.
-    assert_eq!((sw1.usage.entries, sw1.usage.shadow), (9, 6));
+    assert_eq!(count(sw1, TABLE_POLICE, None), 0, "only watching is the same in every level");
+    // 2 + 4 + 3 at the start, 4 + 3 in the shadow.
+    assert_eq!((sw1.usage.entries, sw1.usage.shadow), (9, 7));
     assert_eq!((sw1.usage.meters, sw1.usage.groups, sw1.usage.queues), (3, 0, 3));
 }
 
@@ -43,7 +43,8 @@ fn later_switches_forward_what_comes_over_trunks() {
     let plan = car();
     let sw2 = &plan.switches[1];
     assert_eq!(count(sw2, TABLE_WATCH, None), 1);
-    assert_eq!(count(sw2, TABLE_POLICE, None), 2);
+    assert_eq!(count(sw2, TABLE_POLICE, Some(0)), 2);
+    assert_eq!(count(sw2, TABLE_POLICE, Some(1)), 2);
     assert_eq!(count(sw2, TABLE_FORWARD, Some(0)), 3);
     assert!(sw2.meters.is_empty() && sw2.monitors.is_empty());
     assert!(sw2.ports.iter().all(|port| port.role == PortRole::Trunk));
