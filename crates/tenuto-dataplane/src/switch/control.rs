@@ -124,7 +124,7 @@ impl Switch {
                 self.settle();
                 reply(Body::BarrierReply);
             }
-            Body::RoleRequest(role) => reply(Body::RoleReply(role.clone())),
+            Body::RoleRequest(role) => reply(Body::RoleReply(*role)),
             Body::FlowMod(flow_mod) => self.flow_mod(None, flow_mod)?,
             Body::GroupMod(group_mod) => self.group_mod(group_mod)?,
             Body::MeterMod(meter_mod) => self.meter_mod(meter_mod)?,

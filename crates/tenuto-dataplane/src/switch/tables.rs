@@ -98,7 +98,7 @@ impl TableState {
         let table = Arc::make_mut(&mut self.table);
         let mut pairs: Vec<(Entry, EntryCounter)> =
             table.entries_mut().drain(..).zip(self.counters.drain(..)).collect();
-        pairs.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+        pairs.sort_by_key(|(entry, _)| entry.rank());
         let (entries, counters) = pairs.into_iter().unzip();
         table.set_entries(entries);
         self.counters = counters;

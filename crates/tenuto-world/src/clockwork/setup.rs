@@ -111,7 +111,7 @@ impl<'a> Clockwork<'a> {
         found.map_or(0, |(conn, _)| *conn)
     }
 
-    pub(super) fn to_switch(&mut self, node: usize, incarnation: u64, bytes: &[u8]) {
+    pub(super) fn control_in(&mut self, node: usize, incarnation: u64, bytes: &[u8]) {
         let state = &mut self.nodes[node];
         if !state.alive || state.incarnation != incarnation {
             return;
