@@ -3,6 +3,7 @@
 use crate::certified::Certification;
 use crate::planning::Planned;
 use serde::Serialize;
+use tenuto_certify::Certificate;
 use tenuto_model::{CopyBound, FlowBound, ForwardingModel, Hop, Network, Plan, Refusal, TableUse};
 
 /// What `plan --json` prints.
@@ -123,7 +124,7 @@ struct Limits {
 struct CertificateRow<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    certificate: Option<&'a serde_json::Value>,
+    certificate: Option<&'a Certificate>,
     findings: &'a [String],
 }
 
@@ -280,8 +281,8 @@ pub(crate) fn switches<'a>(plan: &'a Plan, is_wanted: &dyn Fn(&str) -> bool) -> 
 
 fn certificate(certification: &Certification) -> CertificateRow<'_> {
     match certification {
-        Certification::Certified(value) => {
-            CertificateRow { verdict: "certified", certificate: Some(value), findings: &[] }
+        Certification::Certified(it) => {
+            CertificateRow { verdict: "certified", certificate: Some(it), findings: &[] }
         }
         Certification::Rejected(findings) => {
             CertificateRow { verdict: "rejected", certificate: None, findings }

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::settings;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tenuto_model::{ForwardingModel, Network, Plan, Refusal};
+use tenuto_model::{ForwardingModel, Network, Plan};
 use tenuto_planner::Options;
 
 /// A sealed plan and what the checker says of it.
@@ -52,11 +52,6 @@ impl Planned {
             (false, [_, ..]) => Promise::Refused,
             (false, []) => Promise::Comparison,
         }
-    }
-
-    /// The refusals, where there are any.
-    pub(crate) fn refusals(&self) -> &[Refusal] {
-        &self.plan.refusals
     }
 
     /// Refuses a plan that the checker rejects, unless it was refused before that.

@@ -3,10 +3,12 @@
 use crate::args::Certify;
 use crate::certified::Certification;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::outcome::Outcome;
-use crate::progress::Progress;
 use crate::{load, output};
 use serde::Serialize;
+use tenuto_certify::Certificate;
+use tenuto_model::{ForwardingModel, Plan};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -18,14 +20,17 @@ struct Document<'a> {
     verdict: &'static str,
     feasible: bool,
     network: &'a str,
-    certificate: &'a serde_json::Value,
+    certificate: &'a Certificate,
 }
 
 pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
     let plan = load::plan(&args.plan)?;
-    let mut progress = Progress::new();
-    progress.say(|| "checking the plan".into());
-    let certificate = match Certification::of(&plan) {
+    // The checker reads the file's own text, not ours again.
+    let certification = match plan.model {
+        ForwardingModel::Fluid => Certification::NotForFrames,
+        ForwardingModel::StoreAndForward => Certification::of_text(&load::text(&args.plan)?),
+    };
+    let certificate = match certification {
         Certification::Certified(certificate) => certificate,
         Certification::Rejected(findings) => return Err(Failure::not_certified(&findings)),
         Certification::NotForFrames => {
@@ -35,7 +40,6 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
             return Err(Failure::input(message, Some(&shown), Some(hint)));
         }
     };
-    drop(progress);
     if args.json {
         output::say_json(&Document {
             schema: "tenuto-certificate/1",
@@ -49,13 +53,16 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
             certificate: &certificate,
         })?;
     } else {
-        let rows = plan.flows.len();
-        let what = if plan.feasible { "every promise holds" } else { "it is a refused plan" };
-        let hash = &plan.plan_hash;
-        output::say(&format!(
-            "CERTIFIED: {rows} bounds of {}, {what}; plan {hash}\n",
-            plan.network.name
-        ))?;
+        output::say(&format!("{certificate}\n{}\n", last_line(&plan)))?;
     }
     Ok(if plan.feasible { Outcome::Good } else { Outcome::Bad })
+}
+
+fn last_line(plan: &Plan) -> String {
+    let rows = plan.flows.len();
+    match (plan.feasible, plan.refusals.len()) {
+        (true, _) => format!("CERTIFIED: {rows} bounds, every promise holds"),
+        (false, 0) => format!("CERTIFIED: {rows} bounds, for comparison only"),
+        (false, n) => format!("CERTIFIED: {rows} bounds of a plan with {}", counted(n, "refusal")),
+    }
 }
