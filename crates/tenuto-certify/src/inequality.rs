@@ -2,7 +2,7 @@
 //!
 //! A claim D is accepted if, with d = D − tick, for all t ≥ 0
 //!
-//! C·(t + d) ≥ S + Σ_g min{ K_g(t) + H_g(t+d), Λ_g(t) + H_g(t+d), Λ_g(t+d) }.
+//! C·(t + d) ≥ S + Σ_g min{ K_g(t) + H_g(t+d), Λ_g(t) + H_g(d), Λ_g(t+d) }.
 //!
 //! Any such d bounds the delay, not only the least one, and the right side minus the left is
 //! concave in t, so it is evaluated once, where it is largest. Everything that is not known
@@ -36,7 +36,10 @@ fn curves(
         let above_then = above.curve(delay_ps, end);
         let mut curve = exact::add(&same.curve(0, end), &above_then);
         if let Some(now) = context.shaping(port, *key, group, 0) {
-            curve.extend(exact::add(&[now], &above_then));
+            // The line bounds both up to t; what is higher in (t, t+d] has a window of length d.
+            let rest = |line: &Line| Line::new(line.burst.clone(), BigInt::zero());
+            let above_waiting: Curve = above_then.iter().map(rest).collect();
+            curve.extend(exact::add(&[now], &above_waiting));
             curve.extend(context.shaping(port, *key, group, delay_ps));
         }
         all.push(curve);

@@ -129,8 +129,7 @@ fn resuming_at_the_commit_is_caught() {
 #[test]
 fn a_commit_without_votes_is_caught() {
     let excesses = vec![("up".into(), 1), ("down".into(), 1)];
-    let settings =
-        Settings { excesses, mutant: Mutant::CommitWithoutVotes, ..Settings::default() };
+    let settings = Settings { excesses, mutant: Mutant::CommitWithoutVotes, ..Settings::default() };
     let outcome = explored(&line(), &settings);
     assert!(outcome.counterexample.is_some());
 }

@@ -191,7 +191,9 @@ impl<'a> Clockwork<'a> {
         match event {
             Event::Enter { node, port, frame, arrival } => self.enter(node, port, frame, arrival),
             Event::Due { node } => self.due(node),
-            Event::ToSwitch { node, incarnation, bytes } => self.control_in(node, incarnation, &bytes),
+            Event::ToSwitch { node, incarnation, bytes } => {
+                self.control_in(node, incarnation, &bytes)
+            }
             Event::ToController { conn, bytes } => {
                 let now = self.now;
                 if let Some(controller) = &mut self.controller {

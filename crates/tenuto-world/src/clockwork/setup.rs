@@ -155,11 +155,8 @@ impl<'a> Clockwork<'a> {
 
     pub(super) fn start_traffic(&mut self) {
         self.start = self.now + LEAD;
-        let settings = LedgerSettings::simulated(
-            self.scenario.seed,
-            self.start.as_ns(),
-            self.scenario.expect,
-        );
+        let settings =
+            LedgerSettings::simulated(self.scenario.seed, self.start.as_ns(), self.scenario.expect);
         let mut ledger = Ledger::new(self.plan, settings);
         ledger.set_up_complete();
         self.ledger = Some(ledger);

@@ -56,7 +56,8 @@ fn agents(world: &World) -> impl Iterator<Item = &ModeAgent> {
 /// What a step from `before` to `after` violates.
 pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option<Finding> {
     if let Some((place, cookie)) = after.late_commit {
-        let text = format!("{} committed a frame of flow {cookie} after its swap", fixed.names[place]);
+        let text =
+            format!("{} committed a frame of flow {cookie} after its swap", fixed.names[place]);
         return Some((Property::NoLateCommit, text));
     }
     if after.signal_refused {
@@ -67,7 +68,10 @@ pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option
         let mut modes = after.switches.iter().map(|s| s.mode());
         let first = modes.next()?;
         if modes.any(|mode| mode != first) {
-            return Some((Property::Agreement, format!("all is quiet, but {}", words(after, fixed))));
+            return Some((
+                Property::Agreement,
+                format!("all is quiet, but {}", words(after, fixed)),
+            ));
         }
     }
     before
@@ -88,7 +92,8 @@ fn check_resume(world: &World, place: usize, fixed: &Fixed) -> Option<Finding> {
             let text = format!("{name} admits while {other} still forwards the higher level");
             return Some((Property::ResumeLast, text));
         }
-        let noisy = switch.agent().is_some_and(|agent| agent.last_excess(admitted) + fixed.quiet > now);
+        let noisy =
+            switch.agent().is_some_and(|agent| agent.last_excess(admitted) + fixed.quiet > now);
         if theirs <= epoch && noisy {
             let text = format!("{name} admits although {other} saw excess within the quiet window");
             return Some((Property::QuietBeforeResume, text));

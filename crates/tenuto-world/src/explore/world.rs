@@ -106,10 +106,16 @@ impl Fixed {
         }
         let links = links(plan);
         let source = |flow: &String, frames: &mut Interned| source(plan, flow, frames);
-        let excesses =
-            settings.excesses.iter().map(|(f, _)| source(f, frames)).collect::<Result<Vec<_>, _>>()?;
-        let arrivals =
-            settings.frames.iter().map(|(f, _)| source(f, frames)).collect::<Result<Vec<_>, _>>()?;
+        let excesses = settings
+            .excesses
+            .iter()
+            .map(|(f, _)| source(f, frames))
+            .collect::<Result<Vec<_>, _>>()?;
+        let arrivals = settings
+            .frames
+            .iter()
+            .map(|(f, _)| source(f, frames))
+            .collect::<Result<Vec<_>, _>>()?;
         let world = World {
             tick: u64::from(settings.quiet_ticks) + 1,
             switches: switches.into_iter().map(Arc::new).collect(),
@@ -208,7 +214,14 @@ fn source(plan: &Plan, name: &str, frames: &mut Interned) -> Result<Source, Stri
     };
     let both = vec![make(1)?, make(2)?];
     let level = u8::try_from(flow.level).map_err(|error| error.to_string())?;
-    Ok(Source { flow: name.to_owned(), switch, port, cookie: index as u64 + 1, level, frames: both })
+    Ok(Source {
+        flow: name.to_owned(),
+        switch,
+        port,
+        cookie: index as u64 + 1,
+        level,
+        frames: both,
+    })
 }
 
 impl World {
