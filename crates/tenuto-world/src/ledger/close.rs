@@ -152,8 +152,13 @@ impl Ledger<'_> {
             return Vec::new();
         };
         let took = change.swaps.iter().map(|s| s.3).max();
+        let quiet = bound.terms.iter().find(|t| t.name == "quiet");
+        let quiet = quiet.map_or(0, |t| t.bound_ps.div_ceil(1_000));
         let observed = |name: &str| match name {
+            // At a return the signals' ways and the leader's poll cannot be told apart.
+            "D_arrange" if quiet > 0 => observed_ns.map(|o| o.saturating_sub(quiet)),
             "D_arrange" => observed_ns.map(|o| o.saturating_sub(took.unwrap_or(0))),
+            "quiet" => observed_ns.map(|o| o.min(quiet)),
             // Updating and purging happen in one step, which is timed as a whole.
             "D_update" => took,
             _ => None,
