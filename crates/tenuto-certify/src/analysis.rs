@@ -104,6 +104,30 @@ impl Sum {
     }
 }
 
+impl Load {
+    /// Adds a stream that can be in any of `classes`.
+    fn add(
+        &mut self,
+        key: GroupKey,
+        envelope: &Envelope,
+        stays: bool,
+        classes: impl Iterator<Item = u8> + Clone,
+    ) {
+        let highest = classes.clone().min().unwrap_or(0);
+        let lowest = classes.clone().max().unwrap_or(0);
+        let group = self.groups.entry(key).or_default();
+        if envelope.frame_max > group.frame_max {
+            group.frame_max = envelope.frame_max.clone();
+        }
+        group.classes.entry(highest).or_default().add(&envelope.bucket, stays);
+        let frame = self.frames.entry(lowest).or_default();
+        if envelope.frame_max > *frame {
+            *frame = envelope.frame_max.clone();
+        }
+        self.classes.extend(classes.map(|class| (class, ())));
+    }
+}
+
 impl<'a> Context<'a> {
     /// The delay that the plan claims for a class at a port.
     pub(crate) fn claim(&self, mode: Mode, port: usize, class: u8) -> Option<u64> {
@@ -112,10 +136,25 @@ impl<'a> Context<'a> {
 
     /// The claim for a stream: the largest over the classes that it has in the mode.
     pub(crate) fn claim_for(&self, mode: Mode, stream: &Stream, port: usize) -> Option<u64> {
-        let flow = &self.net.flows[stream.flow];
-        let (low, high) = levels(mode, flow.level)?;
+        self.claim_of(mode, stream, port, levels(mode, self.net.flows[stream.flow].level)?)
+    }
+
+    /// The claim for a stream at its source's port, in modes that do not admit it too.
+    pub(crate) fn claim_at_source(&self, mode: Mode, stream: &Stream, port: usize) -> Option<u64> {
+        let level = self.net.flows[stream.flow].level;
+        let range = levels(mode, level).filter(|_| is_guaranteed(mode, level));
+        self.claim_of(mode, stream, port, range.unwrap_or((0, level)))
+    }
+
+    fn claim_of(
+        &self,
+        mode: Mode,
+        stream: &Stream,
+        port: usize,
+        (low, high): (usize, usize),
+    ) -> Option<u64> {
         let mut largest = 0;
-        for contract in &flow.contracts[low..=high] {
+        for contract in &self.net.flows[stream.flow].contracts[low..=high] {
             largest = largest.max(self.claim(mode, port, contract.class)?);
         }
         Some(largest)
@@ -197,31 +236,41 @@ impl<'a> Context<'a> {
     }
 
     /// The arrivals of one mode or raise, with bursts grown by the mode's own claims.
+    ///
+    /// Hosts do not know the mode: what a mode or the end of a raise does not admit still arrives
+    /// at its source's own port, by any of its contracts and without an end.
     pub(crate) fn analyse(&self, mode: Mode) -> Analysis {
         let mut analysis = Analysis { mode, buckets: BTreeMap::new(), loads: BTreeMap::new() };
         for (index, stream) in self.streams.iter().enumerate() {
             let flow = &self.net.flows[stream.flow];
-            let Some(range) = levels(mode, flow.level) else { continue };
-            let classes = || flow.contracts[range.0..=range.1].iter().map(|c| c.class);
-            let highest = classes().min().unwrap_or(0);
-            let lowest = classes().max().unwrap_or(0);
             let stays = is_guaranteed(mode, flow.level);
-            let envelopes = self.grown(mode, index, stream, range);
-            for (place, envelope) in stream.tree.iter().zip(&envelopes) {
-                let load = analysis.loads.entry(place.port).or_default();
-                let key = match place.parent {
-                    Some(parent) => GroupKey::Link(stream.tree[parent].port),
-                    None => GroupKey::Alone(index),
-                };
-                let group = load.groups.entry(key).or_default();
-                group.frame_max =
-                    envelope.frame_max.clone().max(std::mem::take(&mut group.frame_max));
-                group.classes.entry(highest).or_default().add(&envelope.bucket, stays);
-                let frame = load.frames.entry(lowest).or_default();
-                *frame = envelope.frame_max.clone().max(std::mem::take(frame));
-                load.classes.extend(classes().map(|class| (class, ())));
+            let range = levels(mode, flow.level);
+            let envelopes =
+                range.map_or_else(Vec::new, |range| self.grown(mode, index, stream, range));
+            for (at, place) in stream.tree.iter().enumerate() {
+                let load = analysis.loads.entry(place.port);
+                match place.parent {
+                    None if !stays => {
+                        let all = (0, flow.level);
+                        let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
+                        let classes = flow.contracts.iter().map(|c| c.class);
+                        load.or_default().add(GroupKey::Alone(index), &envelope, true, classes);
+                    }
+                    parent => {
+                        let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
+                            continue;
+                        };
+                        let key = parent.map_or(GroupKey::Alone(index), |parent| {
+                            GroupKey::Link(stream.tree[parent].port)
+                        });
+                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
+                        load.or_default().add(key, envelope, stays, classes);
+                    }
+                }
             }
-            analysis.buckets.insert(index, envelopes.into_iter().map(|e| e.bucket).collect());
+            if range.is_some() {
+                analysis.buckets.insert(index, envelopes.into_iter().map(|e| e.bucket).collect());
+            }
         }
         analysis
     }

@@ -230,7 +230,6 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
     if net.has_modes() {
         let lost = tolerates.lost_signals;
         list.push(format!("at most {lost} mode signals are lost per change"));
-        list.push("hosts stop sending what a mode does not admit when it is raised".to_owned());
     }
     let refused = net.flows.iter().filter(|flow| routes::is_refused(plan, &flow.raw.name));
     list.extend(refused.map(|flow| format!("{} is not sent: it has no route", flow.raw.name)));

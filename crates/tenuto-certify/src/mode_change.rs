@@ -39,11 +39,12 @@ pub(crate) fn terms(
 ) -> BTreeMap<Mode, Terms> {
     let profiles = || context.net.profiles();
     let update_ps = profiles().map(|p| u128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0);
+    let arrange_ps = if context.net.has_modes() { arrange(context) } else { 0 };
     let mut terms = BTreeMap::new();
     for raise in context.raises() {
         let Mode::Raise { from, .. } = raise else { continue };
         let queues_ps = purge(context, &backlogs[usize::from(from)]);
-        terms.insert(raise, Terms { arrange_ps: arrange(context, raise), update_ps, queues_ps });
+        terms.insert(raise, Terms { arrange_ps, update_ps, queues_ps });
     }
     terms
 }
@@ -66,32 +67,34 @@ fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> O
     u128::try_from(longest).ok()
 }
 
-/// The largest frame at every port that the modes of a raise can put there, bits up.
-fn frames(context: &Context<'_>, raise: Mode) -> BTreeMap<usize, u64> {
+/// The largest frame at every port in any mode or raise, bits up.
+fn frames(context: &Context<'_>) -> BTreeMap<usize, u64> {
     let mut largest: BTreeMap<usize, u64> = BTreeMap::new();
-    for (index, stream) in context.streams.iter().enumerate() {
-        let net = context.net;
-        let Some(range) = levels(raise, net.flows[stream.flow].level) else { continue };
-        let source = contract_envelope(net, &context.scale, stream.flow, range).frame_max;
-        let behind = stream.first_switch.filter(|_| net.is_babbling()).map(|node| {
-            let enforced = context.enforced[index];
-            enforced_envelope(net, &context.scale, stream, node, enforced, range).frame_max
-        });
-        for place in &stream.tree {
-            let frame = if place.parent.is_some() { behind.as_ref() } else { None };
-            let bits = context.scale.to_bits_up(frame.unwrap_or(&source));
-            let bits = u64::try_from(bits).unwrap_or(u64::MAX).min(WIRE_BITS_MAX);
-            let entry = largest.entry(place.port).or_default();
-            *entry = bits.max(*entry);
+    let net = context.net;
+    for mode in context.steady_modes().chain(context.raises()) {
+        for (index, stream) in context.streams.iter().enumerate() {
+            let Some(range) = levels(mode, net.flows[stream.flow].level) else { continue };
+            let source = contract_envelope(net, &context.scale, stream.flow, range).frame_max;
+            let behind = stream.first_switch.filter(|_| net.is_babbling()).map(|node| {
+                let enforced = context.enforced[index];
+                enforced_envelope(net, &context.scale, stream, node, enforced, range).frame_max
+            });
+            for place in &stream.tree {
+                let frame = if place.parent.is_some() { behind.as_ref() } else { None };
+                let bits = context.scale.to_bits_up(frame.unwrap_or(&source));
+                let bits = u64::try_from(bits).unwrap_or(u64::MAX).min(WIRE_BITS_MAX);
+                let entry = largest.entry(place.port).or_default();
+                *entry = bits.max(*entry);
+            }
         }
     }
     largest
 }
 
 /// D_arrange: a signal from any starter to every switch that it can reach over trunks.
-fn arrange(context: &Context<'_>, raise: Mode) -> u128 {
+fn arrange(context: &Context<'_>) -> u128 {
     let net = context.net;
-    let frames = frames(context, raise);
+    let frames = frames(context);
     let mut hops: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
     for (port, info) in net.ports.iter().enumerate().filter(|(port, _)| net.is_trunk(*port)) {
         let other = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });

@@ -5,7 +5,7 @@
 
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
-use crate::read::{self, Mode, MonitorKind, Size};
+use crate::read::{self, MonitorKind, Size};
 use crate::routes::Stream;
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
@@ -31,18 +31,26 @@ pub(crate) fn watching(context: &Context<'_>, stream: &Stream) -> Vec<usize> {
 /// The delay variation of a stream from its release to the reception by the switch `node`: every
 /// delay on the way, the largest of any mode in which the flow takes part, and the jitter of every
 /// switch up to and including it. `None` if unbounded.
+///
+/// At its source's port a flow takes part in every mode: a frame that waited there in a mode that
+/// does not admit it can reach the meter after the return.
 fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64> {
     let net = context.net;
     let level = net.flows[stream.flow].level;
-    let takes_part = |mode: &Mode| crate::envelopes::levels(*mode, level).is_some();
-    let modes = || context.steady_modes().chain(context.raises()).filter(takes_part);
     let mut at = stream.tree.iter().position(|place| net.ports[place.port].peer == node);
     let mut sum = net.latency_jitter_ps(node);
     while let Some(here) = at {
         let place = stream.tree[here];
         let mut largest = 0;
-        for mode in modes() {
-            largest = largest.max(context.claim_for(mode, stream, place.port)?);
+        for mode in context.steady_modes().chain(context.raises()) {
+            let claim = if place.parent.is_none() {
+                context.claim_at_source(mode, stream, place.port)?
+            } else if crate::envelopes::levels(mode, level).is_some() {
+                context.claim_for(mode, stream, place.port)?
+            } else {
+                0
+            };
+            largest = largest.max(claim);
         }
         sum = sum.checked_add(largest)?;
         if place.parent.is_some() {

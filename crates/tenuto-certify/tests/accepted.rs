@@ -208,3 +208,47 @@ fn the_least_delays_of_two_classes_are_exact_to_the_picosecond() {
         assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
     }
 }
+
+/// Hosts do not know the mode. `x` of class 0 is admitted in LO only, but its host goes on sending
+/// it in HI, where `y` of class 1 waits for it as computed above; behind the switch it is gone, and
+/// `y` alone takes 12304 bit plus what its bucket grew by, r·(D + 0), over a line of 100 Mbit/s that
+/// hands over one frame at once: 123.04 µs.
+#[test]
+fn what_a_mode_does_not_admit_still_waits_at_its_source() {
+    const BELOW_PS: u64 = 24_608_000_000_000_u64.div_ceil(87_696);
+    const ALONE_PS: u64 = 123_040_000;
+    let mut net = car();
+    net.babbling = 0;
+    net.switches.truncate(1);
+    net.hosts.truncate(2);
+    net.links = ["h1", "h2"].map(|h| (h.to_owned(), "s1".to_owned())).to_vec();
+    net.profile["clock_tolerance_ppm"] = json!(0);
+    net.profile["latency_ns_max"] = json!(0);
+    let flow = |name, class, modes| Flow {
+        name,
+        vl: None,
+        contracts: vec![(Size::Frame(1_518), 1_000_000, class); modes],
+        copies: vec![],
+        paths: vec![vec![path(&["h1", "s1", "h2"])]],
+        deadline_ns: 10_000_000,
+    };
+    net.flows = vec![flow("x", 0, 1), flow("y", 1, 2)];
+    let with = |host: u64, switch: u64| {
+        let mut plan = net.plan();
+        for claim in plan["ports"].as_array_mut().expect("a list") {
+            if claim["mode"]["steady"] == 1 && claim["class"] == 1 {
+                let delay = if claim["port"]["node"] == "h1" { host } else { switch };
+                claim["delay_ps"] = json!(delay);
+            }
+        }
+        certify(&sealed(plan))
+    };
+    with(BELOW_PS, ALONE_PS).unwrap_or_else(|f| panic!("{}", show(&f)));
+    for (host, switch, least) in
+        [(BELOW_PS - 1, ALONE_PS, BELOW_PS), (BELOW_PS, ALONE_PS - 1, ALONE_PS)]
+    {
+        let findings = with(host, switch).expect_err("a picosecond too little");
+        let expected = format!("at least {least} ps");
+        assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
+    }
+}

@@ -303,11 +303,19 @@ impl Net {
         let (mut claims, mut rows) = (Vec::new(), Vec::new());
         for (mode, low, high) in self.analysed() {
             let mut used: BTreeMap<(String, String), BTreeSet<u8>> = BTreeMap::new();
-            for flow in self.flows.iter().filter(|flow| flow.contracts.len() > low) {
-                for hop in flow.paths.iter().flatten().flat_map(|path| Self::hops(path)) {
-                    let top = high.min(flow.contracts.len() - 1);
-                    let classes = flow.contracts[low..=top].iter().map(|c| c.2);
-                    used.entry(hop).or_default().extend(classes);
+            for flow in &self.flows {
+                let level = flow.contracts.len() - 1;
+                let all = flow.paths.iter().flatten();
+                for (place, hop) in all.flat_map(|path| Self::hops(path).into_iter().enumerate()) {
+                    // Hosts do not know the mode; the first switch does.
+                    let classes = if place == 0 && (level < high || level < low) {
+                        &flow.contracts[..]
+                    } else if level >= low {
+                        &flow.contracts[low..=high.min(level)]
+                    } else {
+                        continue;
+                    };
+                    used.entry(hop).or_default().extend(classes.iter().map(|c| c.2));
                 }
             }
             for (hop, classes) in used {
