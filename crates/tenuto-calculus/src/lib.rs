@@ -1,1 +1,22 @@
 //! Arrival curves, min-plus operators and deviations in exact integers.
+//!
+//! Everything here is a pure function of integers: bursts in 10⁻⁶ bit, rates in 10⁻⁶ bit/s, times
+//! in picoseconds; a rate times a time is then in 10⁻¹⁸ bit, as is a burst times 10¹². No result
+//! is ever rounded in the unsafe direction, and each delay is the least whole picosecond that
+//! [`holds`] in exact arithmetic (theory, "Delay of class k at port p"). Where a number leaves the
+//! range in which products are exact, or where load exceeds capacity, there is no bound: `None`.
+
+mod bucket;
+mod concave;
+mod deviation;
+mod group;
+mod peak;
+
+pub use bucket::{Bucket, UBIT_PER_BIT, div_up, ubits};
+pub use deviation::{Server, backlog, busy_period, delay, holds};
+pub use group::{Flows, GroupCurves};
+
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;

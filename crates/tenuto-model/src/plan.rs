@@ -34,6 +34,10 @@ pub struct Plan {
     pub flows: Vec<FlowBound>,
     /// Bounds of mode changes.
     pub mode_changes: Vec<ModeChangeBound>,
+    /// Quiet window before a return is proposed, nanoseconds; `None` without modes or a safe value.
+    pub quiet_ns: Option<u64>,
+    /// How often every mode signal is sent; 0 without modes.
+    pub signal_copies: u8,
     /// What every switch is told; present whenever every flow has a route.
     pub switches: Vec<SwitchDeployment>,
     /// What every end system is told; present whenever every flow has a route.

@@ -1,1 +1,90 @@
 //! Routing, analyses, modes and deployment: from a network to a plan.
+//!
+//! [`plan`] computes exactly what `docs/theory/analysis.md` defines, in integers, and claims one
+//! delay per port, class, mode and raise; the independent checker re-computes every inequality
+//! from the description alone. It never fails: what cannot be guaranteed is a refusal that names
+//! the place, the resource, the amount, and changes that were planned themselves and hold.
+//!
+//! This crate opens no file, owns no clock and knows nothing of OpenFlow.
+
+mod analysis;
+mod assumptions;
+mod deployment;
+mod entries;
+mod envelope;
+mod fixed_point;
+mod mesh;
+mod meters;
+mod mode_change;
+mod outlook;
+mod port;
+mod refusal;
+mod routing;
+mod rows;
+mod scene;
+mod topology;
+mod would_fit;
+
+#[cfg(test)]
+mod tests;
+
+use tenuto_model::{ForwardingModel, Network, Plan};
+
+/// How to plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The forwarding model of the bounds; only store-and-forward is valid for frames.
+    pub model: ForwardingModel,
+    /// Take frames below 64 B as stated instead of padded: for published figures only.
+    pub as_stated: bool,
+    /// Let input lines shape what they carry; without, bounds are those of plain total flow
+    /// analysis.
+    pub line_shaping: bool,
+    /// Look for changes that would make a refused network fit; each is planned itself.
+    pub would_fit: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            model: ForwardingModel::StoreAndForward,
+            as_stated: false,
+            line_shaping: true,
+            would_fit: true,
+        }
+    }
+}
+
+/// What the planner has just begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Routing every flow.
+    Routing,
+    /// Computing delays of one mode or raise.
+    Analysing(tenuto_model::Transition),
+    /// Compiling what every node is told.
+    Deploying,
+    /// Re-planning with a change that might fit.
+    Trying {
+        /// How many re-plans were done before.
+        done: usize,
+    },
+}
+
+/// The plan of a network. What cannot be guaranteed is in its refusals.
+pub fn plan(network: &Network, options: &Options) -> Plan {
+    plan_with_progress(network, options, &mut |_| ())
+}
+
+/// As [`plan`], telling `progress` of every step as it begins.
+pub fn plan_with_progress(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
+    let mut plan = analysis::plan_once(network, options, progress);
+    if options.would_fit && !plan.refusals.is_empty() {
+        would_fit::suggest(&mut plan, options, progress);
+    }
+    plan
+}

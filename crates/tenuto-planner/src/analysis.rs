@@ -1,0 +1,219 @@
+//! The whole analysis of a network, step by step, and the plan made of it.
+//!
+//! Sources' ports come first: they depend on nothing upstream, and meters and monitors are set
+//! from their delays. Steady modes follow, then the time that a raise takes, which needs the
+//! backlogs of the steady modes, then raises, which need that time.
+
+use crate::envelope::Reading;
+use crate::fixed_point::{Solution, solve, solve_sources};
+use crate::mesh::Mesh;
+use crate::meters::{Policing, policing};
+use crate::mode_change::{self, RaiseTerms};
+use crate::outlook::Outlook;
+use crate::port::{Ports, signals};
+use crate::routing::{Routes, Tree, route};
+use crate::scene::{Scene, at_sources, span, transitions};
+use crate::topology::Topology;
+use crate::{Options, Progress, assumptions, deployment, refusal, routing, rows};
+use tenuto_calculus::Bucket;
+use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Refusal, Transition};
+use tenuto_units::{FRAME_BYTES_MIN, Picos};
+
+/// Everything that was computed of a network.
+#[derive(Debug)]
+pub(crate) struct Analysis<'a> {
+    pub(crate) ports: Ports<'a>,
+    pub(crate) trees: &'a [Tree],
+    pub(crate) reading: Reading,
+    /// Per tree.
+    pub(crate) policing: Vec<Policing>,
+    /// Steady modes, then raises.
+    pub(crate) results: Vec<Outlook>,
+    /// D_arrange, picoseconds.
+    pub(crate) arrange: Option<i128>,
+    /// D_mc per raise.
+    pub(crate) raises: Vec<(Transition, Option<RaiseTerms>)>,
+    pub(crate) rows: Vec<FlowBound>,
+    pub(crate) port_rows: Vec<PortRow>,
+}
+
+impl Analysis<'_> {
+    /// The result of one mode or raise.
+    pub(crate) fn result(&self, transition: Transition) -> Option<&Outlook> {
+        self.results.iter().find(|result| result.scene.transition == transition)
+    }
+}
+
+/// One plan, without looking for what would fit.
+pub(crate) fn plan_once(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
+    let topology = Topology::new(network);
+    progress(Progress::Routing);
+    let Routes { trees, refusals } = route(&topology);
+    let mesh = Mesh::new(&topology, &trees);
+    let copies = signal_copies(network);
+    let is_modal = network.modes.len() > 1;
+    let signals = if is_modal { signals(copies, network.switches.len()) } else { Bucket::ZERO };
+    let ports = Ports { topology: &topology, mesh: &mesh, options, signals };
+    let analysis = analyse(ports, &trees, progress);
+    progress(Progress::Deploying);
+    finish(&analysis, refusals)
+}
+
+/// How often every mode signal is sent.
+fn signal_copies(network: &Network) -> u8 {
+    u8::try_from(network.tolerates.lost_signals.saturating_add(1)).unwrap_or(u8::MAX)
+}
+
+fn analyse<'a>(
+    ports: Ports<'a>,
+    trees: &'a [Tree],
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis<'a> {
+    let network = ports.topology.network;
+    let reading =
+        Reading { as_stated: ports.options.as_stated, clock_ppm: network.clock_tolerance_ppm() };
+    let at_source = |&t: &Transition| at_sources(network, trees, t, reading);
+    let mut scenes: Vec<Scene> = transitions(network).iter().map(at_source).collect();
+    let policing = police(&ports, trees, &scenes, reading);
+    for scene in &mut scenes {
+        let is_enforced = network.tolerates.babbling_hosts > 0;
+        for (tree, share) in scene.shares.iter_mut().enumerate() {
+            let flow = &network.flows[trees[tree].flow];
+            let enforced = is_enforced.then_some(&policing[tree]);
+            *share = share.clone().behind(flow, scene.transition, reading, enforced);
+        }
+    }
+    let arrange = mode_change::arrange(&ports, &scenes);
+    let mut analysis = Analysis {
+        ports,
+        trees,
+        reading,
+        policing,
+        results: Vec::new(),
+        arrange,
+        raises: Vec::new(),
+        rows: Vec::new(),
+        port_rows: Vec::new(),
+    };
+    for scene in scenes {
+        progress(Progress::Analysing(scene.transition));
+        analysis.add(scene);
+    }
+    analysis.rows = rows::flows(&analysis);
+    analysis.port_rows = rows::ports(&analysis);
+    analysis
+}
+
+/// The policing of every tree, from the largest delay of its source's port in any mode or raise.
+fn police(ports: &Ports<'_>, trees: &[Tree], scenes: &[Scene], reading: Reading) -> Vec<Policing> {
+    let solutions: Vec<Solution> = scenes.iter().map(|s| solve_sources(ports, s)).collect();
+    let at_source = |index: usize, tree: &Tree| {
+        let mut most = Some(Picos(0));
+        let takes_part = |scene: &&Scene| {
+            let level = ports.topology.network.flows[tree.flow].level;
+            span(scene.transition).0 <= level
+        };
+        for hop in tree.hops.iter().filter(|hop| hop.parent.is_none()) {
+            for (scene, solution) in scenes.iter().zip(&solutions).filter(|(s, _)| takes_part(s)) {
+                let d = solution.delay_of(hop.server, &scene.shares[index].classes);
+                most = most.zip(d).map(|(a, b)| a.max(b));
+            }
+        }
+        most
+    };
+    let police = |(index, tree)| policing(ports.topology, tree, at_source(index, tree), reading);
+    trees.iter().enumerate().map(police).collect()
+}
+
+impl Analysis<'_> {
+    /// Solves one scene; raises come after the steady modes that they start from.
+    fn add(&mut self, mut scene: Scene) {
+        if let Transition::Raise { from, .. } = scene.transition {
+            let terms = self.raise_terms(from);
+            self.raises.push((scene.transition, terms));
+            scene.endings = self.endings(&scene, terms);
+        }
+        let solution = solve(&self.ports, &scene);
+        let backlogs = (0..self.ports.topology.servers.len())
+            .map(|server| self.ports.backlog_bits(server, &scene, &solution.bursts))
+            .collect();
+        self.results.push(Outlook { scene, solution, backlogs });
+    }
+
+    fn raise_terms(&self, from: u8) -> Option<RaiseTerms> {
+        let steady = self.result(Transition::Steady(from))?;
+        Some(RaiseTerms {
+            arrange: self.arrange?,
+            update: mode_change::update(&self.ports),
+            queue: mode_change::queue(&self.ports, &steady.backlogs)?,
+        })
+    }
+
+    /// Θ = W + D_mc per server and class; `None` where it has no bound: nothing ends then.
+    fn endings(&self, scene: &Scene, terms: Option<RaiseTerms>) -> Vec<Vec<(u8, Option<Picos>)>> {
+        let (low, high) = span(scene.transition);
+        let steady = |server: usize, class: u8| {
+            let mut longest = Some(Picos(0));
+            for result in &self.results[low..high] {
+                let w =
+                    self.ports.busy_period(server, &result.scene, &result.solution.bursts, class);
+                longest = longest.zip(w).map(|(a, b)| a.max(b));
+            }
+            longest
+        };
+        let ending = |server: usize, class: u8| {
+            let after = steady(server, class).zip(terms).map(|(w, t)| Picos(w.0 + t.sum()));
+            (class, after)
+        };
+        let servers = 0..self.ports.topology.servers.len();
+        let at = |server| {
+            let classes = self.ports.classes(server, scene).into_iter();
+            classes.map(|class| ending(server, class)).collect()
+        };
+        servers.map(at).collect()
+    }
+}
+
+/// The plan of an analysis.
+fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
+    let Ports { topology, options, .. } = analysis.ports;
+    let network = topology.network;
+    let is_routed = refusals.is_empty();
+    let (switches, hosts) =
+        if is_routed { deployment::deploy(analysis) } else { (Vec::new(), Vec::new()) };
+    let quiet_ns = refusal::quiet(analysis, &mut refusals);
+    refusals.extend(refusal::all(analysis, &switches));
+    let is_valid_for_frames = options.model == ForwardingModel::StoreAndForward
+        && !(options.as_stated && has_short_frames(network));
+    Plan {
+        schema: "tenuto-plan/1".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        description_digest: String::new(),
+        plan_hash: String::new(),
+        network: network.clone(),
+        model: options.model,
+        as_stated: options.as_stated,
+        line_shaping: options.line_shaping,
+        feasible: refusals.is_empty() && is_valid_for_frames,
+        routes: analysis.trees.iter().map(|tree| routing::describe(topology, tree)).collect(),
+        ports: rows::services(analysis),
+        port_rows: analysis.port_rows.clone(),
+        flows: analysis.rows.clone(),
+        mode_changes: mode_change::bounds(analysis, quiet_ns),
+        quiet_ns,
+        signal_copies: if network.modes.len() > 1 { signal_copies(network) } else { 0 },
+        switches,
+        hosts,
+        refusals,
+        assumptions: assumptions::of(network, options),
+    }
+}
+
+fn has_short_frames(network: &Network) -> bool {
+    let mut contracts = network.flows.iter().flat_map(|flow| &flow.contracts);
+    contracts.any(|c| c.size.frames(true).frame_bytes_max < FRAME_BYTES_MIN)
+}

@@ -1,0 +1,74 @@
+//! What a plan assumes, in words.
+
+use crate::Options;
+use tenuto_model::{Assumption, ForwardingModel, Network};
+
+/// Every assumption that the bounds rest on.
+pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
+    let mut all = vec![
+        assume("model", model(options)),
+        assume("sources", sources(network)),
+        assume("faults", faults(network)),
+        assume("controller", controller(network)),
+        assume("clock", clock(network)),
+    ];
+    if !options.line_shaping {
+        all.push(assume("shaping", "input lines are not counted as shaping".into()));
+    }
+    all
+}
+
+fn assume(name: &str, text: String) -> Assumption {
+    Assumption { name: name.into(), text }
+}
+
+fn model(options: &Options) -> String {
+    let sizes =
+        if options.as_stated { "; frames below 64 B as stated, for comparison only" } else { "" };
+    match options.model {
+        ForwardingModel::StoreAndForward => {
+            format!("store-and-forward: whole frames are received before they are sent on{sizes}")
+        }
+        ForwardingModel::Fluid => format!("fluid: not valid for frames{sizes}"),
+    }
+}
+
+fn sources(network: &Network) -> String {
+    match network.tolerates.babbling_hosts {
+        0 => "trusted sources: every host keeps its contracts".into(),
+        count => format!(
+            "babbling sources: {} may send anything at line rate; the first switch polices it",
+            counted(count, "host")
+        ),
+    }
+}
+
+fn faults(network: &Network) -> String {
+    let lost = if network.modes.len() > 1 {
+        format!("{} per mode change", counted(network.tolerates.lost_signals, "lost signal"))
+    } else {
+        "no mode changes".into()
+    };
+    let copies = match network.networks.len() {
+        0 | 1 => "no redundant network".into(),
+        count => format!("all but one of {count} redundant networks for flows with a copy in each"),
+    };
+    format!("tolerates {lost}, {copies}; no other loss of links or nodes")
+}
+
+fn controller(network: &Network) -> String {
+    if network.tolerates.controller_loss {
+        "every controller may stop after set-up; switches keep what they were told".into()
+    } else {
+        "controllers keep running".into()
+    }
+}
+
+fn clock(network: &Network) -> String {
+    let ppm = network.clock_tolerance_ppm();
+    format!("clocks of a host and a switch differ by at most {ppm} ppm together")
+}
+
+fn counted(count: u32, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}

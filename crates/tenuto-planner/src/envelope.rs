@@ -1,0 +1,130 @@
+//! Contracts as token buckets, and what is enforced at the first switch (theory, "Contracts as
+//! token buckets").
+
+use std::ops::RangeInclusive;
+use tenuto_calculus::{Bucket, div_up, ubits};
+use tenuto_model::{Contract, Flow, MeterCounts, Profile, Size};
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Picos, WIRE_OVERHEAD_BYTES};
+
+const NS_PER_S: i128 = 1_000_000_000;
+const MILLION: i128 = 1_000_000;
+
+/// How contracts are read: sizes and clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Frames below 64 B as stated, for comparison only.
+    pub(crate) as_stated: bool,
+    /// Summed tolerance of clocks ρ, parts per million.
+    pub(crate) clock_ppm: u32,
+}
+
+/// The setting of a contract meter, in the device's own steps and counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MeterSetting {
+    pub(crate) rate_kbps: u32,
+    pub(crate) burst_kbit: u32,
+}
+
+impl Reading {
+    /// r = bits·(1+ρ)/T, rounded up.
+    fn rate_ubps(self, bits: u64, period_ns: u64) -> i128 {
+        let stretched = i128::from(bits) * (MILLION + i128::from(self.clock_ppm)) * NS_PER_S;
+        div_up(stretched, i128::from(period_ns.max(1)))
+    }
+
+    /// Bits on the wire of a largest message.
+    pub(crate) fn message_bits(self, contract: &Contract) -> u64 {
+        contract.size.frames(self.as_stated).message_wire_bits
+    }
+
+    /// Largest frame of a contract on the wire, 10⁻⁶ bit.
+    pub(crate) fn frame_ubit(self, contract: &Contract) -> i128 {
+        ubits(contract.size.frames(self.as_stated).frame_wire_bits_max)
+    }
+
+    /// The contract with a jitter of `jitter`: b = M + r·J.
+    pub(crate) fn bucket(self, contract: &Contract, jitter: Picos) -> Bucket {
+        let bits = self.message_bits(contract);
+        let rate_ubps = self.rate_ubps(bits, contract.period_ns);
+        Bucket { burst_ubit: ubits(bits), rate_ubps }.grown(jitter)
+    }
+
+    /// The largest burst and rate of the contracts of those modes at the source.
+    pub(crate) fn at_source(self, flow: &Flow, modes: RangeInclusive<usize>) -> Bucket {
+        let contracts = modes.filter_map(|mode| flow.contract(mode));
+        contracts.map(|c| self.bucket(c, jitter(c))).fold(Bucket::ZERO, Bucket::or)
+    }
+
+    /// The same behind a monitor that allows a delay variation of `varying` since the release.
+    pub(crate) fn monitored(
+        self,
+        flow: &Flow,
+        modes: RangeInclusive<usize>,
+        varying: Picos,
+    ) -> Bucket {
+        let contracts = modes.filter_map(|mode| flow.contract(mode));
+        let behind = |c: &Contract| self.bucket(c, Picos(jitter(c).0.saturating_add(varying.0)));
+        contracts.map(behind).fold(Bucket::ZERO, Bucket::or)
+    }
+
+    /// The meter at the first switch, `varying` after the release: never drops what conforms.
+    pub(crate) fn meter(self, flow: &Flow, profile: &Profile, varying: Picos) -> MeterSetting {
+        let counted = |c: &Contract| counted_bits(profile.meter_counts, c.size, self.as_stated);
+        let rate = |c: &Contract| self.rate_ubps(counted(c), c.period_ns);
+        let rate_ubps = flow.contracts.iter().map(rate).max().unwrap_or(0);
+        let rate_kbps = stepped(rate_ubps, profile.meter_rate_step_kbps);
+        let allowed = Bucket { burst_ubit: 0, rate_ubps: i128::from(rate_kbps) * kilo() };
+        let burst = |c: &Contract| {
+            let late = Picos(jitter(c).0.saturating_add(varying.0));
+            allowed.grown(late).burst_ubit.saturating_add(ubits(counted(c)))
+        };
+        let burst_ubit = flow.contracts.iter().map(burst).max().unwrap_or(0);
+        MeterSetting { rate_kbps, burst_kbit: stepped(burst_ubit, profile.meter_burst_step_kbit) }
+    }
+}
+
+impl MeterSetting {
+    /// What the meter lets through, in bits on the wire: κ times what it counts.
+    pub(crate) fn envelope(self, counts: MeterCounts) -> Bucket {
+        let wire = i128::from(FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES);
+        let counted = i128::from(counts.counted_bytes(FRAME_BYTES_MIN));
+        let on_wire = |kilobits: u32| div_up(i128::from(kilobits) * kilo() * wire, counted);
+        Bucket { burst_ubit: on_wire(self.burst_kbit), rate_ubps: on_wire(self.rate_kbps) }
+    }
+}
+
+/// Whether excess over the contract of `mode` raises the mode: a higher contract differs.
+pub(crate) fn excess_raises(flow: &Flow, mode: usize) -> bool {
+    let Some(now) = flow.contract(mode) else { return false };
+    let differs = |c: &Contract| c.period_ns != now.period_ns || c.size != now.size;
+    flow.contracts.iter().skip(mode + 1).any(differs)
+}
+
+/// The largest frame that passes where only a bucket is enforced, 10⁻⁶ bit.
+pub(crate) fn frame_within(burst_ubit: i128) -> i128 {
+    burst_ubit.min(ubits(u64::from(FRAME_BYTES_MAX + WIRE_OVERHEAD_BYTES) * 8))
+}
+
+/// Release jitter.
+pub(crate) fn jitter(contract: &Contract) -> Picos {
+    Picos(i128::from(contract.jitter_ns) * 1_000)
+}
+
+/// Bits that a meter counts for a largest message.
+fn counted_bits(counts: MeterCounts, size: Size, as_stated: bool) -> u64 {
+    let mix = size.frames(as_stated);
+    let uncounted = WIRE_OVERHEAD_BYTES + FRAME_BYTES_MIN - counts.counted_bytes(FRAME_BYTES_MIN);
+    mix.message_wire_bits.saturating_sub(u64::from(mix.frames) * u64::from(uncounted) * 8)
+}
+
+/// 10⁻⁶ bit per kbit, and so for rates.
+const fn kilo() -> i128 {
+    ubits(1_000)
+}
+
+/// In kbit, rounded up to a multiple of the device's step.
+fn stepped(value: i128, step: u32) -> u32 {
+    let step = i128::from(step.max(1));
+    let kilobits = div_up(div_up(value, kilo()), step).saturating_mul(step);
+    u32::try_from(kilobits).unwrap_or(u32::MAX)
+}

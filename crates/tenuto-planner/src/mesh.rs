@@ -1,0 +1,109 @@
+//! Who passes where: every tree's hops, by port and by the line they came over.
+
+use crate::routing::Tree;
+use crate::topology::Topology;
+
+/// One hop of one tree, with everything that its curves need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    /// Index of the tree.
+    pub(crate) tree: usize,
+    /// Index of the egress.
+    pub(crate) server: usize,
+    /// The visit before, `None` at the source.
+    pub(crate) parent: Option<usize>,
+    /// How many hops lie before it; 1 is the first switch.
+    pub(crate) depth: usize,
+}
+
+/// All visits and the order in which servers depend on one another.
+#[derive(Debug)]
+pub(crate) struct Mesh {
+    /// Visits of a tree are consecutive, in the order of its hops.
+    pub(crate) visits: Vec<Visit>,
+    /// Per tree: its first visit.
+    pub(crate) first: Vec<usize>,
+    /// Per server: groups of visits that came over the same line (the line, the visits).
+    pub(crate) groups: Vec<Vec<Group>>,
+    /// Servers that carry anything, every one after those it depends on where that can be.
+    pub(crate) order: Vec<usize>,
+    /// Whether that could be everywhere.
+    pub(crate) is_acyclic: bool,
+}
+
+/// Visits of one server that came over the same line.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The egress upstream; `None` for what a host releases itself.
+    pub(crate) line: Option<usize>,
+    /// Its visits.
+    pub(crate) visits: Vec<usize>,
+}
+
+impl Mesh {
+    pub(crate) fn new(topology: &Topology<'_>, trees: &[Tree]) -> Self {
+        let mut visits: Vec<Visit> = Vec::new();
+        let mut first = Vec::new();
+        for (tree, it) in trees.iter().enumerate() {
+            let base = visits.len();
+            first.push(base);
+            for hop in &it.hops {
+                let parent = hop.parent.map(|p| base + p);
+                let depth = parent.map_or(0, |p| visits[p].depth + 1);
+                visits.push(Visit { tree, server: hop.server, parent, depth });
+            }
+        }
+        let groups = group(topology.servers.len(), &visits);
+        let (order, is_acyclic) = order(&groups);
+        Self { visits, first, groups, order, is_acyclic }
+    }
+
+    /// The visit of a tree's hop.
+    pub(crate) fn visit(&self, tree: usize, hop: usize) -> usize {
+        self.first[tree] + hop
+    }
+
+    /// Every visit of a server.
+    pub(crate) fn at(&self, server: usize) -> impl Iterator<Item = usize> + '_ {
+        self.groups[server].iter().flat_map(|group| group.visits.iter().copied())
+    }
+}
+
+fn group(servers: usize, visits: &[Visit]) -> Vec<Vec<Group>> {
+    let mut groups: Vec<Vec<Group>> = vec![Vec::new(); servers];
+    for (index, visit) in visits.iter().enumerate() {
+        let line = visit.parent.map(|p| visits[p].server);
+        let here = &mut groups[visit.server];
+        match here.iter_mut().find(|group| group.line == line) {
+            Some(group) => group.visits.push(index),
+            None => here.push(Group { line, visits: vec![index] }),
+        }
+    }
+    groups
+}
+
+/// Servers in the order of the flow of data; those in or behind a cycle last, by index.
+fn order(groups: &[Vec<Group>]) -> (Vec<usize>, bool) {
+    let lines = |server: usize| groups[server].iter().filter_map(|group| group.line);
+    let mut waits: Vec<usize> = (0..groups.len()).map(|server| lines(server).count()).collect();
+    let mut followers = vec![Vec::new(); groups.len()];
+    for server in 0..groups.len() {
+        lines(server).for_each(|line| followers[line].push(server));
+    }
+    let used = |server: &usize| !groups[*server].is_empty();
+    let mut order: Vec<usize> = (0..groups.len()).filter(used).filter(|&s| waits[s] == 0).collect();
+    let mut next = 0;
+    while next < order.len() {
+        for &follower in &followers[order[next]] {
+            waits[follower] -= 1;
+            if waits[follower] == 0 {
+                order.push(follower);
+            }
+        }
+        next += 1;
+    }
+    let rest: Vec<usize> = (0..groups.len()).filter(used).filter(|&s| waits[s] > 0).collect();
+    let is_acyclic = rest.is_empty();
+    order.extend(rest);
+    (order, is_acyclic)
+}

@@ -1,0 +1,55 @@
+//! What stands at the first switch of every tree: delay variation up to it, meter, envelope.
+
+use crate::envelope::{MeterSetting, Reading};
+use crate::routing::Tree;
+use crate::topology::Topology;
+use tenuto_calculus::Bucket;
+use tenuto_units::Picos;
+
+/// Policing of one tree at its first switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policing {
+    /// Delay variation between release and meter: J_m without the contract's own jitter.
+    /// `None` if the source's queue has no bound.
+    pub(crate) varying: Option<Picos>,
+    /// j of the first switch.
+    pub(crate) latency_jitter: Picos,
+    /// The meter.
+    pub(crate) meter: MeterSetting,
+    /// What it lets through, on the wire.
+    pub(crate) envelope: Bucket,
+    /// Whether a monitor stands in front of it.
+    pub(crate) is_monitored_first: bool,
+}
+
+/// The policing of a tree whose source port delays it by at most `at_source`.
+pub(crate) fn policing(
+    topology: &Topology<'_>,
+    tree: &Tree,
+    at_source: Option<Picos>,
+    reading: Reading,
+) -> Policing {
+    let flow = &topology.network.flows[tree.flow];
+    let firsts = tree.hops.iter().filter(|hop| hop.parent.is_none());
+    let firsts = firsts.map(|hop| &topology.nodes[topology.servers[hop.server].peer]);
+    let jitter = firsts.clone().map(|node| node.latency_jitter_ps()).max().unwrap_or(0);
+    let varying = at_source.map(|d| Picos(d.0.saturating_add(jitter)));
+    let mut meter = MeterSetting { rate_kbps: 0, burst_kbit: 0 };
+    let mut envelope = Bucket::ZERO;
+    for profile in firsts.clone().filter_map(|node| node.profile) {
+        let setting = reading.meter(flow, profile, varying.unwrap_or_default());
+        meter.rate_kbps = meter.rate_kbps.max(setting.rate_kbps);
+        meter.burst_kbit = meter.burst_kbit.max(setting.burst_kbit);
+        envelope = envelope.or(setting.envelope(profile.meter_counts));
+    }
+    let mut firsts = firsts.map(|node| node.name);
+    let watches =
+        |name: &str| flow.monitor_at.is_empty() || flow.monitor_at.iter().any(|m| m == name);
+    Policing {
+        varying,
+        latency_jitter: Picos(jitter),
+        meter,
+        envelope,
+        is_monitored_first: firsts.all(watches),
+    }
+}

@@ -1,0 +1,159 @@
+//! How long a raise takes to reach every switch, and when a return is safe (theory, "D_mc").
+
+use crate::analysis::Analysis;
+use crate::port::Ports;
+use crate::scene::Scene;
+use tenuto_calculus::{UBIT_PER_BIT, div_up};
+use tenuto_model::{ModeChangeBound, ModeChangeTerm, Transition};
+
+/// Bits of the smallest frame on the wire: what a backlog is counted in when it is purged.
+const SMALLEST_WIRE_BITS: u64 = 84 * 8;
+/// How often the leader of a return looks whether all is quiet, picoseconds.
+const POLL_PS: i128 = 10_000_000_000;
+/// Messages of a return that cross the network: propose, vote, commit, confirm, resume.
+const RETURN_SPREADS: i128 = 5;
+
+/// The terms of D_mc for a raise, picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RaiseTerms {
+    pub(crate) arrange: i128,
+    pub(crate) update: i128,
+    pub(crate) queue: i128,
+}
+
+impl RaiseTerms {
+    /// D_mc.
+    pub(crate) const fn sum(self) -> i128 {
+        self.arrange + self.update + self.queue
+    }
+}
+
+/// D_arrange: the last switch has heard of the raise; `None` if signals do not reach them all.
+///
+/// Switches of one redundant network tell one another; networks are apart.
+pub(crate) fn arrange(ports: &Ports<'_>, scenes: &[Scene]) -> Option<i128> {
+    let topology = ports.topology;
+    let hop = |server: usize| signal_hop(ports, scenes, server);
+    let costs: Vec<i128> = (0..topology.servers.len()).map(hop).collect();
+    let switches = (0..topology.nodes.len()).filter(|&n| !topology.nodes[n].is_host());
+    let mut worst = 0;
+    for starter in switches.clone() {
+        let spread = spread(ports, &costs, starter);
+        let network = topology.nodes[starter].network;
+        let mut last = 0;
+        for follower in switches.clone().filter(|&v| topology.nodes[v].network == network) {
+            last = last.max(spread[follower]?);
+        }
+        worst = worst.max(topology.nodes[starter].latency_max_ps() + last);
+    }
+    Some(worst)
+}
+
+/// (S + b_s)/C + π + λmax of the next switch, S the largest frame of any mode at that port.
+fn signal_hop(ports: &Ports<'_>, scenes: &[Scene], server: usize) -> i128 {
+    let egress = &ports.topology.servers[server];
+    let frames = scenes.iter().map(|scene| ports.largest_frame(server, scene, None));
+    let below = ports.topology.nodes[egress.node].below_scheduler_ubit();
+    let blocking = frames.max().unwrap_or(0).max(below).max(ports.other_frame());
+    let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
+    let sending = div_up((blocking + ports.signals.burst_ubit) * 1_000_000_000_000, capacity);
+    sending
+        + egress.tick_ps
+        + egress.propagation_ps
+        + ports.topology.nodes[egress.peer].latency_max_ps()
+}
+
+/// Least time from a switch to every other over trunks.
+fn spread(ports: &Ports<'_>, costs: &[i128], starter: usize) -> Vec<Option<i128>> {
+    let topology = ports.topology;
+    let mut times: Vec<Option<i128>> = vec![None; topology.nodes.len()];
+    let mut waiting = std::collections::BinaryHeap::from([std::cmp::Reverse((0, starter))]);
+    while let Some(std::cmp::Reverse((time, node))) = waiting.pop() {
+        if times[node].is_some() {
+            continue;
+        }
+        times[node] = Some(time);
+        for &server in topology.leaving(node) {
+            let egress = &topology.servers[server];
+            if egress.is_trunk {
+                waiting.push(std::cmp::Reverse((time + costs[server], egress.peer)));
+            }
+        }
+    }
+    times
+}
+
+/// D_update: the largest swap time.
+pub(crate) fn update(ports: &Ports<'_>) -> i128 {
+    let profiles = ports.topology.nodes.iter().filter_map(|node| node.profile);
+    profiles.map(|p| i128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0)
+}
+
+/// D_q: the largest time in which a switch purges what mode `scene` can have queued.
+pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128> {
+    let topology = ports.topology;
+    let mut per_node = vec![0_i128; topology.nodes.len()];
+    for (server, egress) in topology.servers.iter().enumerate() {
+        if ports.mesh.groups[server].is_empty() {
+            continue;
+        }
+        if let Some(profile) = topology.nodes[egress.node].profile {
+            let frames = backlogs[server]?.div_ceil(SMALLEST_WIRE_BITS);
+            per_node[egress.node] +=
+                i128::from(frames) * i128::from(profile.purge_frame_ns_max) * 1_000;
+        }
+    }
+    per_node.into_iter().max()
+}
+
+/// The least safe quiet window, nanoseconds: every bound of a mode that is returned from, or of
+/// a raise into it, and the spread of a signal. `None` if one of them has no bound.
+pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
+    let arrange = analysis.arrange?;
+    let mut longest = 0_i128;
+    for row in &analysis.rows {
+        let is_high = match row.mode {
+            Transition::Steady(mode) => mode > 0,
+            Transition::Raise { .. } => true,
+            Transition::Return { .. } => false,
+        };
+        if is_high {
+            longest = longest.max(i128::from(row.delay_bound_ps?));
+        }
+    }
+    u64::try_from(div_up(longest + arrange, 1_000)).ok()
+}
+
+/// Every raise and every return that has a bound.
+pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<ModeChangeBound> {
+    let mut bounds = Vec::new();
+    for (transition, terms) in &analysis.raises {
+        let Some(terms) = *terms else { continue };
+        let raise =
+            [("D_arrange", terms.arrange), ("D_update", terms.update), ("D_q", terms.queue)];
+        bounds.push(bound(*transition, &raise));
+    }
+    for (transition, terms) in &analysis.raises {
+        let (Some(terms), Some(quiet)) = (*terms, quiet_ns) else { continue };
+        let Transition::Raise { from, to } = *transition else { continue };
+        let back = [
+            ("quiet", i128::from(quiet) * 1_000),
+            ("D_arrange", RETURN_SPREADS * terms.arrange),
+            ("D_update", terms.update),
+            ("D_q", terms.queue),
+            ("poll", POLL_PS),
+        ];
+        bounds.push(bound(Transition::Return { from: to, to: from }, &back));
+    }
+    bounds
+}
+
+fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
+    let picos = |term: i128| u64::try_from(term).unwrap_or(u64::MAX);
+    let terms: Vec<ModeChangeTerm> = terms
+        .iter()
+        .map(|(name, term)| ModeChangeTerm { name: (*name).into(), bound_ps: picos(*term) })
+        .collect();
+    let bound_ps = terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.bound_ps));
+    ModeChangeBound { change, bound_ps, terms }
+}

@@ -1,0 +1,216 @@
+//! The curves of one port, and what they give: delay per class, busy period, backlog.
+
+use crate::mesh::{Group, Mesh};
+use crate::scene::Scene;
+use crate::topology::Topology;
+use crate::{ForwardingModel, Options};
+use tenuto_calculus::{
+    Bucket, Flows, GroupCurves, Server, backlog, busy_period, delay, div_up, ubits,
+};
+use tenuto_model::OtherTraffic;
+use tenuto_units::{Picos, wire_bits};
+
+/// What every port's curves are computed from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports<'a> {
+    pub(crate) topology: &'a Topology<'a>,
+    pub(crate) mesh: &'a Mesh,
+    pub(crate) options: &'a Options,
+    /// Mode signals on one trunk; zero without modes.
+    pub(crate) signals: Bucket,
+}
+
+/// Bursts per visit; `None` where they have no bound.
+pub(crate) type Bursts = [Option<Bucket>];
+
+/// Bits of the mode signals on a trunk: copies·(4 + 2·switches) frames of 102 B, per dwell time.
+pub(crate) fn signals(copies: u8, switches: usize) -> Bucket {
+    const SIGNAL_WIRE_BITS: i128 = 816;
+    const DWELLS_PER_S: i128 = 10;
+    let frames = i128::from(copies) * (4 + 2 * i128::try_from(switches).unwrap_or(i128::MAX / 4));
+    let burst_ubit = frames * SIGNAL_WIRE_BITS * 1_000_000;
+    Bucket { burst_ubit, rate_ubps: burst_ubit * DWELLS_PER_S }
+}
+
+impl Ports<'_> {
+    fn is_fluid(&self) -> bool {
+        self.options.model == ForwardingModel::Fluid
+    }
+
+    /// Every class that is used at a server, ascending.
+    pub(crate) fn classes(&self, server: usize, scene: &Scene) -> Vec<u8> {
+        let present = self.present(server, scene);
+        let mut classes: Vec<u8> =
+            present.flat_map(|visit| self.share(scene, visit).classes.iter().copied()).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        classes
+    }
+
+    fn share<'s>(&self, scene: &'s Scene, visit: usize) -> &'s crate::scene::Share {
+        &scene.shares[self.mesh.visits[visit].tree]
+    }
+
+    /// The visits of a server that take part.
+    pub(crate) fn present<'s>(
+        &'s self,
+        server: usize,
+        scene: &'s Scene,
+    ) -> impl Iterator<Item = usize> + 's {
+        self.mesh.at(server).filter(|&v| self.frame_ubit(scene, v).is_some())
+    }
+
+    fn frame_ubit(&self, scene: &Scene, visit: usize) -> Option<i128> {
+        self.share(scene, visit).frame_ubit(self.mesh.visits[visit].depth)
+    }
+
+    /// The largest frame at a port among classes behind `above`, 10⁻⁶ bit.
+    pub(crate) fn largest_frame(&self, server: usize, scene: &Scene, above: Option<u8>) -> i128 {
+        let lower = |&v: &usize| above.is_none_or(|k| self.share(scene, v).class_last() > k);
+        let present = self.present(server, scene).filter(lower);
+        present.filter_map(|v| self.frame_ubit(scene, v)).max().unwrap_or(0)
+    }
+
+    /// The largest frame of other traffic, 10⁻⁶ bit.
+    pub(crate) fn other_frame(&self) -> i128 {
+        match self.topology.network.other_traffic {
+            OtherTraffic::Drop => 0,
+            OtherTraffic::Carry { frame_bytes_max, .. } => ubits(wire_bits(frame_bytes_max)),
+        }
+    }
+
+    /// S: what is below the scheduler, or one frame of a lower class.
+    fn blocking(&self, server: usize, scene: &Scene, class: u8) -> i128 {
+        if self.is_fluid() {
+            return 0;
+        }
+        let below = self.topology.nodes[self.topology.servers[server].node].below_scheduler_ubit();
+        below.max(self.largest_frame(server, scene, Some(class))).max(self.other_frame())
+    }
+
+    /// The groups of a server as class `class` sees them; `None` if a burst has no bound.
+    fn groups(
+        &self,
+        server: usize,
+        scene: &Scene,
+        bursts: &Bursts,
+        class: u8,
+    ) -> Option<Vec<GroupCurves>> {
+        let mut groups = Vec::with_capacity(self.mesh.groups[server].len() + 1);
+        for group in &self.mesh.groups[server] {
+            groups.push(self.group(server, group, scene, bursts, class)?);
+        }
+        if self.topology.servers[server].is_trunk && !self.signals.is_zero() {
+            let higher = Flows { steady: self.signals, ending: Bucket::ZERO };
+            groups.push(GroupCurves { higher, ..GroupCurves::default() });
+        }
+        Some(groups)
+    }
+
+    fn group(
+        &self,
+        server: usize,
+        group: &Group,
+        scene: &Scene,
+        bursts: &Bursts,
+        class: u8,
+    ) -> Option<GroupCurves> {
+        let mut curves = GroupCurves::default();
+        let mut frame_max = 0;
+        for &visit in &group.visits {
+            let Some(frame) = self.frame_ubit(scene, visit) else { continue };
+            frame_max = frame_max.max(frame);
+            let share = self.share(scene, visit);
+            let flows = match share.class_first() {
+                first if first < class => &mut curves.higher,
+                first if first == class => &mut curves.class,
+                _ => continue,
+            };
+            flows.add(bursts[visit]?, share.is_ending(self.mesh.visits[visit].depth));
+        }
+        curves.line = group.line.and_then(|line| self.line(server, line, frame_max));
+        Some(curves)
+    }
+
+    /// Λ of what came over `line`: L + B + C·(t + j).
+    fn line(&self, server: usize, line: usize, frame_ubit: i128) -> Option<Bucket> {
+        if !self.options.line_shaping {
+            return None;
+        }
+        let upstream = &self.topology.servers[line];
+        if self.is_fluid() {
+            return Some(Bucket::line(0, upstream.rate_bps));
+        }
+        let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
+        let jitter = self.topology.nodes[self.topology.servers[server].node].latency_jitter_ps();
+        Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(Picos(jitter)))
+    }
+
+    fn ending(&self, server: usize, scene: &Scene, class: u8) -> Option<Picos> {
+        let endings = scene.endings.get(server)?;
+        endings.iter().find(|(k, _)| *k == class).and_then(|(_, after)| *after)
+    }
+
+    /// D of a class, from the place in the queue to the last bit on the wire.
+    pub(crate) fn delay(
+        &self,
+        server: usize,
+        scene: &Scene,
+        bursts: &Bursts,
+        class: u8,
+    ) -> Option<Picos> {
+        let groups = self.groups(server, scene, bursts, class)?;
+        let egress = &self.topology.servers[server];
+        let it = Server {
+            ending_after: self.ending(server, scene, class),
+            ..Server::new(egress.rate_bps, self.blocking(server, scene, class))
+        };
+        delay(it, &groups).map(|d| Picos(d.0 + egress.tick_ps))
+    }
+
+    /// W: the longest busy period of classes up to `class` in a steady mode.
+    pub(crate) fn busy_period(
+        &self,
+        server: usize,
+        scene: &Scene,
+        bursts: &Bursts,
+        class: u8,
+    ) -> Option<Picos> {
+        let groups = self.groups(server, scene, bursts, class)?;
+        let rate = self.topology.servers[server].rate_bps;
+        busy_period(Server::new(rate, self.blocking(server, scene, class)), &groups)
+    }
+
+    /// The backlog bound over all classes, bits on the wire rounded up.
+    pub(crate) fn backlog_bits(
+        &self,
+        server: usize,
+        scene: &Scene,
+        bursts: &Bursts,
+    ) -> Option<u64> {
+        let groups = self.groups(server, scene, bursts, u8::MAX)?;
+        let rate = self.topology.servers[server].rate_bps;
+        let last = self.classes(server, scene).last().copied().unwrap_or(0);
+        let ending_after = self.ending(server, scene, last);
+        let most = backlog(Server { ending_after, ..Server::new(rate, 0) }, &groups)?;
+        let frames = self.largest_frame(server, scene, None) + self.other_frame();
+        u64::try_from(div_up(most + frames, 1_000_000)).ok()
+    }
+
+    /// The long-run rate of classes up to `class`, signals included; ending flows are not.
+    pub(crate) fn rate_ubps(&self, server: usize, scene: &Scene, class: u8) -> i128 {
+        let lasting = self.present(server, scene).filter(|&v| {
+            let share = self.share(scene, v);
+            share.class_first() <= class && !share.is_ending(self.mesh.visits[v].depth)
+        });
+        let rate = |v: usize| {
+            let share = self.share(scene, v);
+            let enforced = share.forwarded.and_then(|f| f.enforced);
+            let behind = enforced.filter(|_| self.mesh.visits[v].depth > 0);
+            behind.unwrap_or(share.source).rate_ubps
+        };
+        let signals =
+            if self.topology.servers[server].is_trunk { self.signals.rate_ubps } else { 0 };
+        lasting.map(rate).fold(signals, i128::saturating_add)
+    }
+}

@@ -1,0 +1,367 @@
+//! Refusals: one per scarce place, with the amount and who asks for it.
+
+use crate::analysis::Analysis;
+use crate::mode_change;
+use crate::outlook::Outlook;
+use crate::scene::modes_of;
+use std::collections::BTreeMap;
+use tenuto_calculus::{UBIT_PER_BIT, div_up};
+use tenuto_model::{
+    Contract, Flow, OtherTraffic, Profile, Refusal, Size, SwitchDeployment, Transition,
+};
+use tenuto_units::Picos;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// A refusal with nothing said but where and what.
+fn at(place: impl Into<String>, resource: &str) -> Refusal {
+    Refusal {
+        place: place.into(),
+        resource: resource.into(),
+        mode: None,
+        needed: None,
+        available: None,
+        unit: String::new(),
+        flows: Vec::new(),
+        because: String::new(),
+        would_fit: Vec::new(),
+    }
+}
+
+/// Every refusal but those of routing and of the quiet window.
+pub(crate) fn all(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusal> {
+    let mut refusals = rates(analysis);
+    let is_overloaded = !refusals.is_empty();
+    refusals.extend(deadlines(analysis));
+    if !is_overloaded {
+        refusals.extend(unbounded(analysis));
+    }
+    refusals.extend(buffers(analysis));
+    refusals.extend(skews(analysis));
+    refusals.extend(devices(analysis, switches));
+    refusals.extend(unsupported(analysis));
+    refusals
+}
+
+/// Ports whose load exceeds their rate; the first mode in which it does.
+fn rates(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let topology = analysis.ports.topology;
+    let mut refusals = Vec::new();
+    for (server, egress) in topology.servers.iter().enumerate() {
+        let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
+        let load = |result: &Outlook| analysis.ports.rate_ubps(server, &result.scene, u8::MAX);
+        let Some(result) = analysis.results.iter().find(|result| load(result) > capacity) else {
+            continue;
+        };
+        let (flows, because) = contributors(analysis, server, result);
+        refusals.push(Refusal {
+            mode: Some(result.scene.transition),
+            needed: u64::try_from(div_up(load(result), UBIT_PER_BIT)).ok(),
+            available: Some(egress.rate_bps),
+            unit: "bit/s".into(),
+            flows,
+            because,
+            ..at(topology.label(server), "rate")
+        });
+    }
+    refusals
+}
+
+/// Flows by share, and the sentence `STREAM 91.02 (432 kB = 296 frames …), CAM 6.49, …`.
+fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Vec<String>, String) {
+    let network = analysis.ports.topology.network;
+    let mode = result.scene.transition;
+    let mut shares: BTreeMap<usize, u64> = BTreeMap::new();
+    for visit in analysis.ports.present(server, &result.scene) {
+        let tree = analysis.ports.mesh.visits[visit].tree;
+        let flow = analysis.trees[tree].flow;
+        let contract = heaviest(&network.flows[flow], mode);
+        *shares.entry(flow).or_default() += rate_bps(contract, analysis.reading.as_stated);
+    }
+    let mut shares: Vec<(usize, u64)> = shares.into_iter().collect();
+    shares.sort_by_key(|&(flow, bps)| (std::cmp::Reverse(bps), flow));
+    let told: u64 = shares.iter().map(|(_, bps)| bps).sum();
+    let charged = analysis.ports.rate_ubps(server, &result.scene, u8::MAX);
+    let margin = div_up(charged, UBIT_PER_BIT) - i128::from(told);
+    let mut parts: Vec<String> = Vec::new();
+    for &(flow, bps) in shares.iter().take(8) {
+        let (flow, share) = (&network.flows[flow], megabits(bps));
+        parts.push(if parts.is_empty() {
+            format!("{} {share} ({})", flow.name, describe(heaviest(flow, mode)))
+        } else {
+            format!("{} {share}", flow.name)
+        });
+    }
+    if shares.len() > 8 {
+        let rest = shares[8..].iter().map(|(_, bps)| bps).sum();
+        parts.push(format!("{} more flows {}", shares.len() - 8, megabits(rest)));
+    }
+    if let Ok(margin @ 5_000..) = u64::try_from(margin) {
+        parts.push(format!("clocks, meter rounding and mode signals {}", megabits(margin)));
+    }
+    let names = shares.iter().map(|&(flow, _)| network.flows[flow].name.clone()).collect();
+    (names, parts.join(", "))
+}
+
+/// The contract with the highest rate of those in force.
+fn heaviest(flow: &Flow, mode: Transition) -> &Contract {
+    let contracts = flow.contracts.get(modes_of(flow, mode)).unwrap_or_default();
+    contracts.iter().max_by_key(|c| rate_bps(c, false)).unwrap_or_else(|| flow.highest())
+}
+
+/// Rate of a contract on the wire, rounded up.
+fn rate_bps(contract: &Contract, as_stated: bool) -> u64 {
+    let bits = u128::from(contract.size.frames(as_stated).message_wire_bits) * 1_000_000_000;
+    u64::try_from(bits.div_ceil(u128::from(contract.period_ns.max(1)))).unwrap_or(u64::MAX)
+}
+
+/// `432 kB = 296 frames of <= 1538 B per 40 ms`.
+fn describe(contract: &Contract) -> String {
+    let mix = contract.size.frames(false);
+    let wire = mix.frame_wire_bits_max / 8;
+    let period = milliseconds(contract.period_ns);
+    match contract.size {
+        Size::MessageBytes(bytes) => {
+            format!("{} = {} frames of <= {wire} B per {period}", kilobytes(bytes), mix.frames)
+        }
+        Size::PayloadBytes(_) | Size::FrameBytes(_) => {
+            format!("frames of <= {wire} B per {period}")
+        }
+    }
+}
+
+/// Rows above their deadline, per worst hop; the row that is most above it speaks.
+fn deadlines(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let mut places: BTreeMap<String, Vec<&tenuto_model::FlowBound>> = BTreeMap::new();
+    for row in &analysis.rows {
+        let Some(bound) = row.delay_bound_ps else { continue };
+        if u128::from(bound) <= u128::from(row.deadline_ns) * 1_000 {
+            continue;
+        }
+        let hops = row.copies.first().map(|copy| copy.hops.as_slice()).unwrap_or_default();
+        let worst = hops.iter().max_by_key(|hop| hop.queueing_ps);
+        let place = worst.and_then(|hop| analysis.ports.topology.server(&hop.port));
+        let label = place.map_or_else(|| row.flow.clone(), |s| analysis.ports.topology.label(s));
+        places.entry(label).or_default().push(row);
+    }
+    places.into_iter().map(|(place, rows)| late(analysis, place, &rows)).collect()
+}
+
+fn late(analysis: &Analysis<'_>, place: String, rows: &[&tenuto_model::FlowBound]) -> Refusal {
+    let over = |row: &&&tenuto_model::FlowBound| {
+        let bound = row.delay_bound_ps.unwrap_or(0);
+        bound.saturating_sub(row.deadline_ns.saturating_mul(1_000))
+    };
+    let mut by_excess = rows.to_vec();
+    by_excess.sort_by_key(|row| std::cmp::Reverse(over(&row)));
+    let worst = by_excess[0];
+    let mut flows: Vec<String> = Vec::new();
+    for row in &by_excess {
+        if !flows.contains(&row.flow) {
+            flows.push(row.flow.clone());
+        }
+    }
+    let needed = Picos(i128::from(worst.delay_bound_ps.unwrap_or(0))).to_ns_up();
+    let modes = &analysis.ports.topology.network.modes;
+    let because = format!(
+        "{} to {} takes up to {} in {}, its deadline is {}",
+        worst.flow,
+        worst.target,
+        milliseconds(needed),
+        worst.mode.label(modes),
+        milliseconds(worst.deadline_ns),
+    );
+    Refusal {
+        mode: Some(worst.mode),
+        needed: Some(needed),
+        available: Some(worst.deadline_ns),
+        unit: "ns".into(),
+        flows,
+        because,
+        ..at(place, "deadline")
+    }
+}
+
+/// Rows without a bound where no port is overloaded: bursts around a cycle grow without end.
+fn unbounded(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let mut places: BTreeMap<String, Refusal> = BTreeMap::new();
+    for row in analysis.rows.iter().filter(|row| row.delay_bound_ps.is_none()) {
+        let mut hops = row.copies.iter().flat_map(|copy| &copy.hops);
+        let Some(hop) = hops.find(|hop| hop.queueing_ps.is_none()) else { continue };
+        let server = analysis.ports.topology.server(&hop.port);
+        let label = server.map_or_else(|| row.flow.clone(), |s| analysis.ports.topology.label(s));
+        let refusal = places.entry(label.clone()).or_insert_with(|| Refusal {
+            mode: Some(row.mode),
+            unit: "ns".into(),
+            because: "bursts grow without end around a cycle of ports: the load is too high, or \
+                      routes should not form a cycle"
+                .into(),
+            ..at(label, "deadline")
+        });
+        if !refusal.flows.contains(&row.flow) {
+            refusal.flows.push(row.flow.clone());
+        }
+    }
+    places.into_values().collect()
+}
+
+/// Ports whose backlog bound exceeds their buffer; the mode with the largest backlog.
+fn buffers(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let topology = analysis.ports.topology;
+    let mut refusals = Vec::new();
+    for (server, egress) in topology.servers.iter().enumerate() {
+        let profile = topology.nodes[egress.node].profile;
+        let Some(limit) = profile.and_then(|p| p.buffer_bytes_per_port) else { continue };
+        let worst = analysis.results.iter().max_by_key(|result| result.backlogs[server]);
+        let Some((result, bits)) = worst.and_then(|r| Some((r, r.backlogs[server]?))) else {
+            continue;
+        };
+        if bits > limit.saturating_mul(8) && !analysis.ports.mesh.groups[server].is_empty() {
+            let (flows, because) = contributors(analysis, server, result);
+            refusals.push(Refusal {
+                mode: Some(result.scene.transition),
+                needed: Some(bits.div_ceil(8)),
+                available: Some(limit),
+                unit: "B".into(),
+                flows,
+                because: format!("these may arrive together, in Mbit/s: {because}"),
+                ..at(topology.label(server), "buffer")
+            });
+        }
+    }
+    refusals
+}
+
+/// Rows whose copies may arrive further apart than allowed.
+fn skews(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let mut worst: BTreeMap<&str, &tenuto_model::FlowBound> = BTreeMap::new();
+    for row in &analysis.rows {
+        let known = worst.entry(&row.flow).or_insert(row);
+        if row.skew_bound_ps > known.skew_bound_ps {
+            *known = row;
+        }
+    }
+    let network = analysis.ports.topology.network;
+    let above = |row: &&tenuto_model::FlowBound| {
+        let limit = network.flow(&row.flow)?.skew_max_ns?;
+        let needed = Picos(i128::from(row.skew_bound_ps?)).to_ns_up();
+        (needed > limit).then(|| Refusal {
+            mode: Some(row.mode),
+            needed: Some(needed),
+            available: Some(limit),
+            unit: "ns".into(),
+            flows: vec![row.flow.clone()],
+            because: format!("the copies may arrive {} apart", milliseconds(needed)),
+            ..at(row.target.clone(), "skew")
+        })
+    };
+    worst.values().filter_map(above).collect()
+}
+
+/// Limits of the devices: entries, meters, groups, queues.
+fn devices(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusal> {
+    let network = analysis.ports.topology.network;
+    let mut refusals = Vec::new();
+    for (switch, deployment) in network.switches.iter().zip(switches) {
+        let profile: &Profile = network.profile_of(switch);
+        let used = deployment.usage;
+        let limits = [
+            ("entries", used.entries.saturating_add(used.shadow), profile.entries_max),
+            ("meters", used.meters, profile.meters_max),
+            ("groups", used.groups, profile.groups_max),
+            ("queues", used.queues, u32::from(profile.queues_per_port)),
+        ];
+        for (resource, needed, limit) in limits.into_iter().filter(|(_, n, limit)| n > limit) {
+            refusals.push(Refusal {
+                needed: Some(needed.into()),
+                available: Some(limit.into()),
+                unit: resource.into(),
+                because: format!("{needed} {resource}, a {} has {limit}", profile.name),
+                ..at(switch.name.clone(), resource)
+            });
+        }
+    }
+    refusals
+}
+
+/// What this planner or these devices cannot do at all.
+fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let network = analysis.ports.topology.network;
+    let mut refusals = Vec::new();
+    if matches!(network.other_traffic, OtherTraffic::Carry { .. }) {
+        refusals.push(Refusal {
+            because: "carrying other traffic is not supported yet: use `other_traffic: drop`"
+                .into(),
+            ..at(network.name.clone(), "other_traffic")
+        });
+    }
+    if network.modes.len() < 2 {
+        return refusals;
+    }
+    for switch in network.switches.iter().filter(|s| !network.profile_of(s).has_modes) {
+        refusals.push(Refusal {
+            because: format!("a {} knows no modes, the network has several", switch.profile),
+            ..at(switch.name.clone(), "modes")
+        });
+    }
+    if analysis.arrange.is_none() {
+        refusals.push(Refusal {
+            because: "mode signals do not reach every switch over trunks".into(),
+            ..at(network.name.clone(), "modes")
+        });
+    }
+    refusals
+}
+
+/// The quiet window: as stated, or the least safe one rounded up to a millisecond.
+pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Option<u64> {
+    let network = analysis.ports.topology.network;
+    if network.modes.len() < 2 {
+        return None;
+    }
+    let least = mode_change::quiet_least_ns(analysis);
+    let Some(stated) = network.mode_return.quiet_ns else {
+        return least.map(|ns| ns.div_ceil(NS_PER_MS) * NS_PER_MS);
+    };
+    if let Some(least) = least.filter(|&least| least > stated) {
+        refusals.push(Refusal {
+            needed: Some(least),
+            available: Some(stated),
+            unit: "ns".into(),
+            because: format!(
+                "frames of a higher mode may be under way for {}; the least safe window is that",
+                milliseconds(least)
+            ),
+            would_fit: vec![format!("quiet >= {} ms", least.div_ceil(NS_PER_MS))],
+            ..at(network.name.clone(), "quiet")
+        });
+    }
+    Some(stated)
+}
+
+/// `432 kB`, `1.5 kB`, `80 B`.
+pub(crate) fn kilobytes(bytes: u32) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        _ if bytes % 1_000 == 0 => format!("{} kB", bytes / 1_000),
+        _ => {
+            let kilobytes = format!("{}.{:03}", bytes / 1_000, bytes % 1_000);
+            format!("{} kB", kilobytes.trim_end_matches('0'))
+        }
+    }
+}
+
+/// `40 ms`, `27.2 ms`, rounded up to a microsecond.
+pub(crate) fn milliseconds(ns: u64) -> String {
+    let us = ns.div_ceil(1_000);
+    if us % 1_000 == 0 {
+        return format!("{} ms", us / 1_000);
+    }
+    format!("{} ms", format!("{}.{:03}", us / 1_000, us % 1_000).trim_end_matches('0'))
+}
+
+/// `91.02`, in Mbit/s rounded to the nearest.
+fn megabits(bps: u64) -> String {
+    let hundredths = bps.saturating_add(5_000) / 10_000;
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}

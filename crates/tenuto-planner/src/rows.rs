@@ -1,0 +1,222 @@
+//! Rows of the plan: bounds per flow, load and backlog per port, and the claims behind them.
+
+use crate::analysis::Analysis;
+use crate::outlook::Outlook;
+use crate::routing::Tree;
+use crate::scene::transitions;
+use tenuto_calculus::div_up;
+use tenuto_model::{
+    Contract, CopyBound, Flow, FlowBound, Hop, PortRow, PortService, Target, Transition,
+};
+use tenuto_units::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
+
+/// A bound per flow, target, and mode or transition in which the flow is guaranteed.
+pub(crate) fn flows(analysis: &Analysis<'_>) -> Vec<FlowBound> {
+    let network = analysis.ports.topology.network;
+    let mut of_flow = vec![Vec::new(); network.flows.len()];
+    for (index, tree) in analysis.trees.iter().enumerate() {
+        of_flow[tree.flow].push(index);
+    }
+    let all = with_returns(transitions(network));
+    let mut rows = Vec::new();
+    for (flow, trees) in network.flows.iter().zip(&of_flow) {
+        for (place, target) in flow.targets.iter().enumerate() {
+            for &mode in all.iter().filter(|mode| is_guaranteed(flow, **mode)) {
+                rows.push(row(analysis, flow, target, place, trees, mode));
+            }
+        }
+    }
+    rows
+}
+
+/// Steady modes, raises, and the return of every raise.
+fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
+    let back = |t: &Transition| match *t {
+        Transition::Raise { from, to } => Some(Transition::Return { from: to, to: from }),
+        _ => None,
+    };
+    let returns: Vec<Transition> = all.iter().filter_map(back).collect();
+    all.extend(returns);
+    all
+}
+
+/// A flow is guaranteed in the mode that a transition ends in, if its level reaches it.
+fn is_guaranteed(flow: &Flow, mode: Transition) -> bool {
+    flow.level >= usize::from(mode.level_after())
+}
+
+fn row(
+    analysis: &Analysis<'_>,
+    flow: &Flow,
+    target: &Target,
+    place: usize,
+    trees: &[usize],
+    mode: Transition,
+) -> FlowBound {
+    let copy = |&tree: &usize| match mode {
+        Transition::Return { from, to } => {
+            let after = copy_bound(analysis, tree, place, Transition::Steady(to));
+            let is_in_both = flow.level >= usize::from(from);
+            let before =
+                is_in_both.then(|| copy_bound(analysis, tree, place, Transition::Steady(from)));
+            before.into_iter().fold(after, worse)
+        }
+        _ => copy_bound(analysis, tree, place, mode),
+    };
+    let mut copies: Vec<CopyBound> = trees.iter().map(copy).collect();
+    let expected = flow.copies.len().max(1);
+    let is_complete = copies.len() == expected && copies.iter().all(|c| c.delay_bound_ps.is_some());
+    let worst = copies.iter().filter_map(|c| c.delay_bound_ps).max();
+    let skew_bound_ps = skew(&copies);
+    copies.sort_by_key(|c| std::cmp::Reverse(c.delay_bound_ps.map_or(u64::MAX, |d| d)));
+    let after = usize::from(mode.level_after());
+    let is_change = !matches!(mode, Transition::Steady(_));
+    FlowBound {
+        flow: flow.name.clone(),
+        target: target.host.clone(),
+        mode,
+        priority: flow.contract(after).unwrap_or_else(|| flow.highest()).priority,
+        deadline_ns: deadline(flow, target, mode),
+        delay_bound_ps: worst.filter(|_| is_complete),
+        copies,
+        skew_bound_ps,
+        method: if is_change { "change" } else { "tfa" }.into(),
+    }
+}
+
+/// The deadline of a mode; in a transition the smaller one of those it has before and after.
+fn deadline(flow: &Flow, target: &Target, mode: Transition) -> u64 {
+    let of = |level: u8| {
+        let level = usize::from(level).min(flow.level);
+        target.deadline_ns.get(level).copied()
+    };
+    let (one, other) = match mode {
+        Transition::Steady(level) => (of(level), None),
+        Transition::Raise { from, to } | Transition::Return { from, to } => (of(from), of(to)),
+    };
+    one.into_iter().chain(other).min().unwrap_or(u64::MAX)
+}
+
+fn worse(a: CopyBound, b: CopyBound) -> CopyBound {
+    let delay_min_ps = a.delay_min_ps.min(b.delay_min_ps);
+    let rank = |c: &CopyBound| c.delay_bound_ps.map_or(u64::MAX, |d| d);
+    let worst = if rank(&b) > rank(&a) { b } else { a };
+    CopyBound { delay_min_ps, ..worst }
+}
+
+/// The bound of one tree to one target in a steady mode or raise.
+fn copy_bound(analysis: &Analysis<'_>, tree: usize, place: usize, mode: Transition) -> CopyBound {
+    let it = &analysis.trees[tree];
+    let flow = &analysis.ports.topology.network.flows[it.flow];
+    let result = analysis.result(mode).expect("every mode and raise was analysed");
+    let hops: Vec<Hop> =
+        it.paths[place].iter().map(|&hop| hop_bound(analysis, result, tree, hop)).collect();
+    let delay_bound_ps = hops.iter().try_fold(0_u64, |sum, hop| {
+        let own = hop.latency_ps.saturating_add(hop.propagation_ps);
+        hop.queueing_ps.map(|d| sum.saturating_add(d).saturating_add(own))
+    });
+    CopyBound {
+        network: it.copy.map(|copy| flow.copies[copy].clone()),
+        delay_bound_ps: delay_bound_ps.filter(|_| !hops.is_empty()),
+        delay_min_ps: least(analysis, it, place, mode),
+        hops,
+    }
+}
+
+fn hop_bound(analysis: &Analysis<'_>, result: &Outlook, tree: usize, hop: usize) -> Hop {
+    let topology = analysis.ports.topology;
+    let server = analysis.trees[tree].hops[hop].server;
+    let egress = &topology.servers[server];
+    let classes = &result.scene.shares[tree].classes;
+    let burst = result.solution.bursts[analysis.ports.mesh.visit(tree, hop)];
+    Hop {
+        port: egress.port(),
+        latency_ps: picos(topology.nodes[egress.node].latency_max_ps()),
+        queueing_ps: result.solution.delay_of(server, classes).map(|d| picos(d.0)),
+        propagation_ps: picos(egress.propagation_ps),
+        burst_bits: burst.map(tenuto_calculus::Bucket::burst_bits),
+    }
+}
+
+/// The least delay: the smallest frame on every line, least latencies, propagation.
+fn least(analysis: &Analysis<'_>, tree: &Tree, place: usize, mode: Transition) -> u64 {
+    let topology = analysis.ports.topology;
+    let flow = &topology.network.flows[tree.flow];
+    let contracts = flow.contracts.get(crate::scene::modes_of(flow, mode)).unwrap_or_default();
+    let as_stated = analysis.reading.as_stated;
+    let smallest = |c: &Contract| {
+        let frame = c.frame_bytes_min.unwrap_or(FRAME_BYTES_MIN);
+        let stated = frame.min(c.size.frames(true).frame_bytes_max);
+        if as_stated { stated } else { stated.max(FRAME_BYTES_MIN) }
+    };
+    let bytes = contracts.iter().map(smallest).min().unwrap_or(FRAME_BYTES_MIN);
+    let bits = i128::from(bytes + WIRE_OVERHEAD_BYTES) * 8;
+    let hop = |&hop: &usize| {
+        let egress = &topology.servers[tree.hops[hop].server];
+        let sending = bits * 1_000_000_000_000 / i128::from(egress.rate_bps.max(1));
+        topology.nodes[egress.node].latency_min_ps() + sending + egress.propagation_ps
+    };
+    picos(tree.paths[place].iter().map(hop).sum())
+}
+
+/// The largest difference between arrivals of two copies; `None` with one, or without a bound.
+fn skew(copies: &[CopyBound]) -> Option<u64> {
+    let mut most = None;
+    for (place, late) in copies.iter().enumerate() {
+        for (other, early) in copies.iter().enumerate() {
+            if place != other {
+                let difference = late.delay_bound_ps?.saturating_sub(early.delay_min_ps);
+                most = most.max(Some(difference));
+            }
+        }
+    }
+    most
+}
+
+/// Load and backlog per port and mode or raise.
+pub(crate) fn ports(analysis: &Analysis<'_>) -> Vec<PortRow> {
+    let topology = analysis.ports.topology;
+    let mut rows = Vec::new();
+    for result in &analysis.results {
+        for (server, egress) in topology.servers.iter().enumerate() {
+            if analysis.ports.mesh.groups[server].is_empty() {
+                continue;
+            }
+            let rate_ubps = analysis.ports.rate_ubps(server, &result.scene, u8::MAX);
+            let profile = topology.nodes[egress.node].profile;
+            rows.push(PortRow {
+                port: egress.port(),
+                mode: result.scene.transition,
+                rate_bps: picos(div_up(rate_ubps, 1_000_000)),
+                capacity_bps: egress.rate_bps,
+                backlog_bound_bits: result.backlogs[server],
+                buffer_limit_bits: profile.and_then(|p| p.buffer_bytes_per_port).map(|b| b * 8),
+            });
+        }
+    }
+    rows
+}
+
+/// The claims: every delay that has a bound.
+pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<PortService> {
+    let topology = analysis.ports.topology;
+    let mut claims = Vec::new();
+    for result in &analysis.results {
+        for (server, delays) in result.solution.delays.iter().enumerate() {
+            for &(class, delay) in delays {
+                claims.extend(delay.map(|d| PortService {
+                    mode: result.scene.transition,
+                    port: topology.servers[server].port(),
+                    class,
+                    delay_ps: picos(d.0),
+                }));
+            }
+        }
+    }
+    claims
+}
+
+/// Non-negative by construction; saturates.
+fn picos(value: i128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}

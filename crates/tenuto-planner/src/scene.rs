@@ -1,0 +1,153 @@
+//! What every flow brings in one mode or raise: the input of one analysis.
+
+use crate::envelope::{Reading, excess_raises, frame_within};
+use crate::meters::Policing;
+use crate::routing::Tree;
+use std::ops::RangeInclusive;
+use tenuto_calculus::Bucket;
+use tenuto_model::{Flow, Network, Transition};
+use tenuto_units::Picos;
+
+/// One analysis: a mode or a raise, and every tree's share in it.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) transition: Transition,
+    /// One per tree.
+    pub(crate) shares: Vec<Share>,
+    /// Θ per server and class, where flows end; empty in a steady mode.
+    pub(crate) endings: Vec<Vec<(u8, Option<Picos>)>>,
+}
+
+/// What one tree carries in an analysis.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    /// At the source's queue: hosts do not know the mode, so every flow always sends.
+    pub(crate) source: Bucket,
+    /// Largest frame there, 10⁻⁶ bit.
+    pub(crate) source_frame_ubit: i128,
+    /// Every scheduling class that it has, ascending; never empty.
+    pub(crate) classes: Vec<u8>,
+    /// Behind the first switch; `None` where it is out of mode from the start.
+    pub(crate) forwarded: Option<Forwarded>,
+}
+
+/// What of it the first switch lets through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forwarded {
+    /// At the first switch's queue where it is enforced; else the source's bucket grows.
+    pub(crate) enforced: Option<Bucket>,
+    /// Largest frame, 10⁻⁶ bit.
+    pub(crate) frame_ubit: i128,
+    /// Whether it is out of mode after the swap.
+    pub(crate) is_ending: bool,
+}
+
+/// Every steady mode, then every raise.
+pub(crate) fn transitions(network: &Network) -> Vec<Transition> {
+    let modes = u8::try_from(network.modes.len()).unwrap_or(u8::MAX).max(1);
+    let steady = (0..modes).map(Transition::Steady);
+    let raises =
+        (0..modes).flat_map(|from| (from + 1..modes).map(move |to| Transition::Raise { from, to }));
+    steady.chain(raises).collect()
+}
+
+/// The lowest and the highest mode whose contracts are in force.
+pub(crate) fn span(transition: Transition) -> (usize, usize) {
+    match transition {
+        Transition::Steady(mode) => (usize::from(mode), usize::from(mode)),
+        Transition::Raise { from, to } | Transition::Return { from: to, to: from } => {
+            (usize::from(from), usize::from(to))
+        }
+    }
+}
+
+/// The modes whose contracts a flow follows in that transition.
+pub(crate) fn modes_of(flow: &Flow, transition: Transition) -> RangeInclusive<usize> {
+    let (low, high) = span(transition);
+    if flow.level < low { 0..=flow.level } else { low..=high.min(flow.level) }
+}
+
+impl Share {
+    /// The share at the source, nothing said yet of what is behind it.
+    pub(crate) fn at_source(flow: &Flow, transition: Transition, reading: Reading) -> Self {
+        let modes = modes_of(flow, transition);
+        let contracts = flow.contracts.get(modes.clone()).unwrap_or_default();
+        let mut classes: Vec<u8> = contracts.iter().map(|c| c.priority).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        Self {
+            source: reading.at_source(flow, modes),
+            source_frame_ubit: contracts.iter().map(|c| reading.frame_ubit(c)).max().unwrap_or(0),
+            classes,
+            forwarded: None,
+        }
+    }
+
+    /// Adds what the first switch lets through.
+    pub(crate) fn behind(
+        mut self,
+        flow: &Flow,
+        transition: Transition,
+        reading: Reading,
+        policing: Option<&Policing>,
+    ) -> Self {
+        let (low, high) = span(transition);
+        if flow.level < low {
+            return self;
+        }
+        let modes = modes_of(flow, transition);
+        let mut frame_ubit = self.source_frame_ubit;
+        let enforced = policing.map(|policing| {
+            let is_monitored = policing.is_monitored_first && excess_raises(flow, *modes.end());
+            let Some(varying) = policing.varying else {
+                return Bucket { burst_ubit: i128::MAX, rate_ubps: i128::MAX };
+            };
+            let passed = if is_monitored {
+                reading.monitored(flow, modes, varying)
+            } else {
+                policing.envelope
+            };
+            let queued = passed.grown(policing.latency_jitter);
+            if !is_monitored {
+                frame_ubit = frame_within(queued.burst_ubit).max(frame_ubit);
+            }
+            queued
+        });
+        self.forwarded = Some(Forwarded { enforced, frame_ubit, is_ending: flow.level < high });
+        self
+    }
+
+    /// The highest class (the lowest number) that it has.
+    pub(crate) fn class_first(&self) -> u8 {
+        self.classes[0]
+    }
+
+    /// The lowest class that it has.
+    pub(crate) fn class_last(&self) -> u8 {
+        self.classes[self.classes.len() - 1]
+    }
+
+    /// Largest frame at a hop of that depth, 10⁻⁶ bit; `None` where it does not pass.
+    pub(crate) fn frame_ubit(&self, depth: usize) -> Option<i128> {
+        if depth == 0 {
+            return Some(self.source_frame_ubit);
+        }
+        self.forwarded.map(|f| f.frame_ubit)
+    }
+
+    /// Whether it ends at the swap at a hop of that depth: hosts go on sending.
+    pub(crate) fn is_ending(&self, depth: usize) -> bool {
+        depth > 0 && self.forwarded.is_some_and(|f| f.is_ending)
+    }
+}
+
+/// The shares of all trees at their sources.
+pub(crate) fn at_sources(
+    network: &Network,
+    trees: &[Tree],
+    transition: Transition,
+    reading: Reading,
+) -> Scene {
+    let share = |tree: &Tree| Share::at_source(&network.flows[tree.flow], transition, reading);
+    Scene { transition, shares: trees.iter().map(share).collect(), endings: Vec::new() }
+}

@@ -1,0 +1,10 @@
+//! The planner against the theory's examples, published figures, and hand-computed networks.
+
+mod builder;
+mod certificate;
+mod deployment;
+mod envelopes;
+mod modes;
+mod refusals;
+mod routes;
+mod single_mode;
