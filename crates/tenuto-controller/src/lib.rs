@@ -1,1 +1,37 @@
 //! OpenFlow sessions, compilation of deployments and reconciliation, sans-I/O.
+//!
+//! What this crate owns: the way from a plan's neutral deployment to switches that hold it, and the
+//! proof that they do. [`compile()`] maps a deployment one to one to OpenFlow messages;
+//! [`Session`] keeps one channel; [`Installer`] brings one switch to what is wanted and reads it
+//! back; [`Controller`] does so for all switches of a plan and lets them start together.
+//!
+//! It owns no socket, clock, thread or randomness: bytes and instants go in, bytes, deadlines and
+//! events come out, the same for the same input. Everything is `Clone`, so that a run can be forked.
+//!
+//! - *Proactive.* Forwarding never waits for the controller: every entry is installed beforehand,
+//!   and a packet that reaches the controller is a reported anomaly.
+//! - *Confirmed, not sent.* A switch counts as installed only after a barrier reply and a read-back
+//!   that equals what is wanted, field by field.
+//! - *Everything has a limit*, and nothing that a switch sends makes the controller panic.
+
+mod compile;
+mod controller;
+mod difference;
+mod events;
+mod installer;
+mod members;
+mod read_back;
+mod session;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use compile::{ModeSettings, compile, needs_modes};
+pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
+pub use difference::Difference;
+pub use events::{Anomaly, ConnId, ControllerEvent};
+pub use installer::{
+    InstallEvent, InstallFailure, InstallKind, InstallLimits, InstallTimer, Installer, Target,
+};
+pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
+pub use tables::{EntryKey, EntryValue, GroupValue, MeterValue, MonitorValue, SwitchTables};

@@ -1,0 +1,632 @@
+//! Brings one switch to what is wanted, and proves it by reading back.
+//!
+//! ```text
+//!  start ─► survey ─ equal to what is wanted ─────────────────────────► installed (adopted)
+//!             │ anything else
+//!             ▼
+//!           clear ─► meters, groups, monitors, settings ─► entries ─► read back ─► installed
+//!                                                              ▲           │ differs, refused
+//!  update ── the differences only, in steps ───────────────────┘           ▼
+//!                                                                        failed
+//! ```
+//!
+//! A barrier stands behind every step, and within a step behind [`InstallLimits::unconfirmed_max`]
+//! commands. The survey keeps a switch that only lost its control channel forwarding: clearing it
+//! would break accepted flows. Clearing may be refused in part (no meter table, nothing there);
+//! whether it was enough is judged by the read-back. Refusals of everything else fail the
+//! installation, after the barrier, so that all of them are told.
+
+use crate::compile::{ModeSettings, compile, needs_modes, ours};
+use crate::difference::{Difference, FlowNames, command_name, differences};
+use crate::read_back::{ReadBack, ReadError};
+use crate::session::{Refusal, Session};
+use crate::tables::{SwitchTables, delete_monitor};
+use std::collections::VecDeque;
+use std::fmt;
+use tenuto_model::SwitchDeployment;
+use tenuto_openflow::constants::{group, meter, table};
+use tenuto_openflow::{
+    BadAction, BadRequest, Body, ErrorCode, ErrorMessage, Experimenter, FlowMod, FlowModCommand,
+    GroupMod, GroupModCommand, GroupType, Message, MeterMod, MeterModCommand, ModeStatus,
+    ModesMessage,
+};
+use tenuto_units::{Instant, Span};
+
+/// Refusals told one by one; further ones are only counted.
+const REFUSALS_TOLD_MAX: usize = 256;
+
+/// Limits of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InstallLimits {
+    /// Messages sent per turn: with `turn` the control envelope that the plan charges the switch's
+    /// processor with.
+    pub messages_per_turn: usize,
+    /// Least time between turns.
+    pub turn: Span,
+    /// Commands sent ahead of a barrier reply.
+    pub unconfirmed_max: usize,
+    /// Time for the answer to a barrier or a part of a reading.
+    pub reply_timeout: Span,
+    /// Entries, groups, meters, monitors and messages that a reading may take.
+    pub items_max: usize,
+}
+
+impl Default for InstallLimits {
+    fn default() -> Self {
+        Self {
+            messages_per_turn: 64,
+            turn: Span::from_ms(10),
+            unconfirmed_max: 256,
+            reply_timeout: Span::from_s(10),
+            items_max: 1 << 20,
+        }
+    }
+}
+
+/// The timers of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstallTimer {
+    /// The next turn may send.
+    Turn,
+    /// The switch did not answer in time.
+    Reply,
+}
+
+/// What one switch shall hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    commands: Vec<Body>,
+    tables: SwitchTables,
+    names: FlowNames,
+    /// Number of mode levels, where the switch must know modes.
+    levels: Option<u8>,
+    generation: u64,
+}
+
+impl Target {
+    /// What the deployment asks for.
+    pub fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
+        let commands = compile(deployment, modes);
+        let flows = deployment.entries.iter();
+        let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
+        Self {
+            tables: SwitchTables::after(&commands),
+            commands,
+            names,
+            levels: needs_modes(deployment, modes).then_some(modes.levels.max(1)),
+            generation: modes.generation,
+        }
+    }
+
+    /// The state that a switch shall have.
+    pub const fn tables(&self) -> &SwitchTables {
+        &self.tables
+    }
+
+    /// Whether the switch must know modes.
+    pub const fn needs_modes(&self) -> bool {
+        self.levels.is_some()
+    }
+
+    /// How many commands name something that another command names as well. The deployment is then
+    /// ambiguous: the later would silently replace the earlier.
+    fn clashes(&self) -> usize {
+        let SwitchTables { meters, groups, monitors, mode_config, entries } = &self.tables;
+        let named = meters.len() + groups.len() + monitors.len() + entries.len();
+        self.commands.len() - named - usize::from(mode_config.is_some())
+    }
+}
+
+/// How a switch came to be installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InstallKind {
+    /// Cleared and installed.
+    Fresh,
+    /// It had everything already; nothing was changed.
+    Adopted,
+    /// Changed by the differences.
+    Updated,
+}
+
+/// Why an installation failed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InstallFailure {
+    /// The deployment names things twice.
+    Ambiguous {
+        /// How many.
+        clashes: usize,
+    },
+    /// The switch refused commands.
+    Refused {
+        /// How many.
+        commands: usize,
+    },
+    /// The read-back is not what is wanted.
+    Differs {
+        /// In how many fields.
+        fields: usize,
+    },
+    /// The deployment needs modes, and the switch does not know our experimenter messages.
+    ModesUnsupported,
+    /// The switch did not answer in time.
+    NoReply {
+        /// What it did not answer.
+        to: String,
+    },
+    /// The switch answered something else than it was asked.
+    WrongReply,
+    /// The switch tells more than it can hold.
+    TooMany,
+}
+
+impl fmt::Display for InstallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ambiguous { clashes } => {
+                write!(f, "deployment names {clashes} things twice; plan again")
+            }
+            Self::Refused { commands } => write!(f, "switch refused {commands} commands"),
+            Self::Differs { fields } => write!(f, "switch differs in {fields} fields"),
+            Self::ModesUnsupported => f.write_str(
+                "switch does not support modes; use Tenuto's switch, or a plan with one mode",
+            ),
+            Self::NoReply { to } => write!(f, "switch did not answer in time: {to}"),
+            Self::WrongReply => f.write_str("switch answered something else than it was asked"),
+            Self::TooMany => f.write_str("switch tells more than it can hold"),
+        }
+    }
+}
+
+impl std::error::Error for InstallFailure {}
+
+/// What an installation tells.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InstallEvent {
+    /// The switch refused a command.
+    Refused {
+        /// The command, by name.
+        command: String,
+        /// The OpenFlow error, by name.
+        error: String,
+    },
+    /// The read-back found these differences.
+    Differs(Vec<Difference>),
+    /// Everything is there: barrier replied, read-back equal.
+    Installed {
+        /// How it came to be.
+        kind: InstallKind,
+        /// The switch's mode at that moment, where modes are used.
+        status: Option<ModeStatus>,
+    },
+    /// It failed; nothing more is tried.
+    Failed(InstallFailure),
+}
+
+/// A list of commands with a barrier behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Step {
+    /// Refusals are no failure.
+    is_lenient: bool,
+    commands: VecDeque<Body>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Surveying(Box<ReadBack>),
+    Commanding {
+        kind: InstallKind,
+        steps: VecDeque<Step>,
+        /// Commands sent since the last barrier.
+        unconfirmed: usize,
+        barrier: Option<u32>,
+    },
+    Verifying(InstallKind, Box<ReadBack>),
+    Installed,
+    Failed,
+}
+
+/// Desired against confirmed state of one switch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Installer {
+    limits: InstallLimits,
+    target: Target,
+    phase: Phase,
+    events: VecDeque<InstallEvent>,
+    refusals: usize,
+    turn_ends: Instant,
+    turn_sent: usize,
+    waits_for_turn: bool,
+    reply_by: Option<Instant>,
+}
+
+impl Installer {
+    /// An installer that has nothing to do yet.
+    pub const fn new(target: Target, limits: InstallLimits) -> Self {
+        Self {
+            limits,
+            target,
+            phase: Phase::Idle,
+            events: VecDeque::new(),
+            refusals: 0,
+            turn_ends: Instant::ZERO,
+            turn_sent: 0,
+            waits_for_turn: false,
+            reply_by: None,
+        }
+    }
+
+    /// What it installs.
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Whether the switch is confirmed to hold what is wanted.
+    pub const fn is_installed(&self) -> bool {
+        matches!(self.phase, Phase::Installed)
+    }
+
+    /// Whether it failed.
+    pub const fn is_failed(&self) -> bool {
+        matches!(self.phase, Phase::Failed)
+    }
+
+    /// The confirmed state of the switch; `None` while it is being changed.
+    pub fn confirmed(&self) -> Option<&SwitchTables> {
+        self.is_installed().then_some(&self.target.tables)
+    }
+
+    /// Begins on a switch of which nothing is known.
+    pub fn start(&mut self) {
+        self.refusals = 0;
+        self.reply_by = None;
+        match self.target.clashes() {
+            0 => self.phase = Phase::Surveying(Box::new(self.reading())),
+            clashes => self.fail(InstallFailure::Ambiguous { clashes }),
+        }
+    }
+
+    /// Wants something else. On an installed switch only the differences are sent, and the result
+    /// is the same as that of a fresh installation; in any other state all begins anew.
+    pub fn update(&mut self, target: Target) {
+        let old = std::mem::replace(&mut self.target, target);
+        match self.phase {
+            Phase::Idle => {}
+            Phase::Installed if self.target.clashes() == 0 => {
+                let steps = old.tables.steps_to(&self.target.tables);
+                let steps = steps.into_iter().filter(|step| !step.is_empty());
+                let step = |step: Vec<Body>| Step { is_lenient: false, commands: step.into() };
+                self.command(InstallKind::Updated, steps.map(step).collect());
+            }
+            _ => self.start(),
+        }
+    }
+
+    /// The channel is gone; what the switch holds is no longer known.
+    pub fn stop(&mut self) {
+        self.phase = Phase::Idle;
+        self.reply_by = None;
+        self.waits_for_turn = false;
+    }
+
+    /// Sends what may be sent now.
+    pub fn advance(&mut self, now: Instant, session: &mut Session) {
+        while self.advance_once(now, session) {}
+    }
+
+    /// Takes a message if it is an answer to this installation, or gives it back.
+    pub fn on_message(&mut self, now: Instant, message: Message) -> Option<Message> {
+        if let Phase::Commanding { barrier, .. } = &self.phase
+            && message.body == Body::BarrierReply
+            && *barrier == Some(message.xid)
+        {
+            self.confirm();
+            return None;
+        }
+        let (Phase::Surveying(read) | Phase::Verifying(_, read)) = &mut self.phase else {
+            return Some(message);
+        };
+        if !read.waits_for(message.xid) {
+            return Some(message);
+        }
+        match read.take(message.body) {
+            Ok(()) => self.reply_by = Some(now + self.limits.reply_timeout),
+            Err(ReadError::WrongKind) => self.fail(InstallFailure::WrongReply),
+            Err(ReadError::TooMany) => self.fail(InstallFailure::TooMany),
+        }
+        None
+    }
+
+    /// Takes a refusal; `false` if it is not about this installation.
+    pub fn on_refused(&mut self, refusal: &Refusal) -> bool {
+        let lacks_modes = self.target.needs_modes()
+            && is_unknown_experimenter(&refusal.error)
+            && asks_for_modes(refusal);
+        match &mut self.phase {
+            Phase::Surveying(read) | Phase::Verifying(_, read) if read.waits_for(refusal.xid) => {
+                if lacks_modes {
+                    self.fail(InstallFailure::ModesUnsupported);
+                } else {
+                    read.refuse();
+                }
+                true
+            }
+            Phase::Commanding { steps, barrier, .. } if is_of_installation(refusal, *barrier) => {
+                let is_lenient = steps.front().is_some_and(|step| step.is_lenient);
+                if lacks_modes {
+                    self.fail(InstallFailure::ModesUnsupported);
+                } else if !is_lenient {
+                    self.note_refusal(refusal);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Names every running timer and when it is due.
+    pub fn for_each_deadline(&self, mut visit: impl FnMut(InstallTimer, Instant)) {
+        if self.waits_for_turn {
+            visit(InstallTimer::Turn, self.turn_ends);
+        }
+        if let Some(at) = self.reply_by {
+            visit(InstallTimer::Reply, at);
+        }
+    }
+
+    /// A timer is due; [`Installer::advance`] is to follow.
+    pub fn fire(&mut self, timer: InstallTimer, now: Instant) {
+        match timer {
+            InstallTimer::Turn => self.begin_turn(now),
+            InstallTimer::Reply => {
+                let to = match &self.phase {
+                    Phase::Surveying(_) => "reading what the switch holds",
+                    Phase::Verifying(..) => "reading back what was installed",
+                    _ => "barrier",
+                };
+                self.fail(InstallFailure::NoReply { to: to.into() });
+            }
+        }
+    }
+
+    /// The next thing that happened.
+    pub fn next_event(&mut self) -> Option<InstallEvent> {
+        self.events.pop_front()
+    }
+
+    /// A command by the name under which this installation tells of it.
+    pub fn name_of(&self, command: &Body) -> String {
+        command_name(command, &self.target.names)
+    }
+
+    fn reading(&self) -> ReadBack {
+        ReadBack::new(self.target.levels, self.limits.items_max)
+    }
+
+    /// One message or change of phase; `false` when there is nothing to do but wait.
+    fn advance_once(&mut self, now: Instant, session: &mut Session) -> bool {
+        match &self.phase {
+            Phase::Idle | Phase::Installed | Phase::Failed => false,
+            Phase::Surveying(read) | Phase::Verifying(_, read) if read.is_done() => {
+                self.judge();
+                true
+            }
+            Phase::Surveying(read) | Phase::Verifying(_, read) => {
+                let Some(request) = read.next_request().cloned() else { return false };
+                let Some(xid) = self.send(now, session, request) else { return false };
+                if let Phase::Surveying(read) | Phase::Verifying(_, read) = &mut self.phase {
+                    read.sent(xid);
+                }
+                self.reply_by = Some(now + self.limits.reply_timeout);
+                true
+            }
+            Phase::Commanding { barrier: Some(_), .. } => false,
+            Phase::Commanding { steps, unconfirmed, .. } => {
+                let is_full = *unconfirmed >= self.limits.unconfirmed_max.max(1);
+                let next = steps.front().and_then(|step| step.commands.front());
+                match next.filter(|_| !is_full).cloned() {
+                    Some(command) => self.send_command(now, session, command),
+                    None => self.send_barrier(now, session),
+                }
+            }
+        }
+    }
+
+    fn send_command(&mut self, now: Instant, session: &mut Session, command: Body) -> bool {
+        if self.send(now, session, command).is_none() {
+            return false;
+        }
+        if let Phase::Commanding { steps, unconfirmed, .. } = &mut self.phase {
+            *unconfirmed += 1;
+            steps.front_mut().and_then(|step| step.commands.pop_front());
+        }
+        true
+    }
+
+    fn send_barrier(&mut self, now: Instant, session: &mut Session) -> bool {
+        let Some(xid) = self.send(now, session, Body::BarrierRequest) else { return false };
+        if let Phase::Commanding { barrier, .. } = &mut self.phase {
+            *barrier = Some(xid);
+        }
+        self.reply_by = Some(now + self.limits.reply_timeout);
+        true
+    }
+
+    /// Sends if this turn still may, else waits for the next.
+    fn send(&mut self, now: Instant, session: &mut Session, body: Body) -> Option<u32> {
+        if now >= self.turn_ends {
+            self.begin_turn(now);
+        }
+        self.waits_for_turn = self.turn_sent >= self.limits.messages_per_turn.max(1);
+        if self.waits_for_turn {
+            return None;
+        }
+        let xid = session.send(body)?;
+        self.turn_sent += 1;
+        Some(xid)
+    }
+
+    fn begin_turn(&mut self, now: Instant) {
+        self.turn_sent = 0;
+        self.turn_ends = now + self.limits.turn;
+        self.waits_for_turn = false;
+    }
+
+    /// The switch has carried out everything before the barrier.
+    fn confirm(&mut self) {
+        self.reply_by = None;
+        if self.refusals > 0 {
+            return self.fail(InstallFailure::Refused { commands: self.refusals });
+        }
+        let reading = self.reading();
+        let Phase::Commanding { kind, steps, unconfirmed, barrier } = &mut self.phase else {
+            return;
+        };
+        *barrier = None;
+        *unconfirmed = 0;
+        if steps.front().is_some_and(|step| step.commands.is_empty()) {
+            steps.pop_front();
+        }
+        if steps.is_empty() {
+            self.phase = Phase::Verifying(*kind, Box::new(reading));
+        }
+    }
+
+    /// A reading is complete.
+    fn judge(&mut self) {
+        self.reply_by = None;
+        match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Surveying(read) => {
+                let has_generation =
+                    read.status.is_some_and(|status| status.generation == self.target.generation);
+                let is_current = !self.target.needs_modes() || has_generation;
+                if is_current && self.differences(&read.found).is_empty() {
+                    self.installed(InstallKind::Adopted, read.status);
+                } else {
+                    let steps = self.fresh_steps(&read.found);
+                    self.command(InstallKind::Fresh, steps);
+                }
+            }
+            Phase::Verifying(kind, read) => {
+                let list = self.differences(&read.found);
+                if list.is_empty() {
+                    self.installed(kind, read.status);
+                } else {
+                    let fields = list.len();
+                    self.events.push_back(InstallEvent::Differs(list));
+                    self.fail(InstallFailure::Differs { fields });
+                }
+            }
+            phase => self.phase = phase,
+        }
+    }
+
+    fn differences(&self, found: &SwitchTables) -> Vec<Difference> {
+        differences(&self.target.tables, found, &self.target.names)
+    }
+
+    fn installed(&mut self, kind: InstallKind, status: Option<ModeStatus>) {
+        self.phase = Phase::Installed;
+        self.events.push_back(InstallEvent::Installed { kind, status });
+    }
+
+    fn command(&mut self, kind: InstallKind, steps: VecDeque<Step>) {
+        self.refusals = 0;
+        self.phase = Phase::Commanding { kind, steps, unconfirmed: 0, barrier: None };
+    }
+
+    fn fresh_steps(&self, found: &SwitchTables) -> VecDeque<Step> {
+        let is_entry = |body: &Body| {
+            let shadow =
+                |message: &ModesMessage| matches!(message, ModesMessage::ShadowFlowMod { .. });
+            match body {
+                Body::Experimenter(Experimenter::Modes(message)) => shadow(message),
+                other => matches!(other, Body::FlowMod(_)),
+            }
+        };
+        let (entries, objects) = self.target.commands.iter().cloned().partition(is_entry);
+        let strict = |commands| Step { is_lenient: false, commands };
+        let clear = Step { is_lenient: true, commands: self.clearing(found).into() };
+        let steps = [clear, strict(objects), strict(entries)];
+        steps.into_iter().filter(|step| !step.commands.is_empty()).collect()
+    }
+
+    /// Deletes what is there: entries first, which lets go of groups and meters.
+    fn clearing(&self, found: &SwitchTables) -> Vec<Body> {
+        let flows = FlowMod::new(FlowModCommand::Delete, table::ALL);
+        let shadow = (1..self.target.levels.unwrap_or(1))
+            .map(|level| ours(ModesMessage::ShadowFlowMod { level, flow_mod: flows.clone() }));
+        let mut commands = vec![Body::FlowMod(flows.clone())];
+        commands.extend(shadow);
+        if !found.groups.is_empty() {
+            let (command, type_) = (GroupModCommand::Delete, GroupType::All);
+            let group_id = group::ALL;
+            commands.push(Body::GroupMod(GroupMod { command, type_, group_id, buckets: vec![] }));
+        }
+        if !found.meters.is_empty() {
+            let (command, meter_id) = (MeterModCommand::Delete, meter::ALL);
+            commands.push(Body::MeterMod(MeterMod { command, flags: 0, meter_id, bands: vec![] }));
+        }
+        commands.extend(found.monitors.keys().map(|id| delete_monitor(*id)));
+        commands
+    }
+
+    fn note_refusal(&mut self, refusal: &Refusal) {
+        self.refusals += 1;
+        if self.refusals <= REFUSALS_TOLD_MAX {
+            let command = refusal.command.as_ref();
+            let command = command.map_or_else(|| "an older command".into(), |c| self.name_of(c));
+            let error = error_name(&refusal.error);
+            self.events.push_back(InstallEvent::Refused { command, error });
+        }
+    }
+
+    fn fail(&mut self, failure: InstallFailure) {
+        self.phase = Phase::Failed;
+        self.reply_by = None;
+        self.waits_for_turn = false;
+        self.events.push_back(InstallEvent::Failed(failure));
+    }
+}
+
+/// The name in the specification, or the numbers.
+pub(crate) fn error_name(error: &ErrorMessage) -> String {
+    match error.error() {
+        Some(code) => code.name().into(),
+        None => format!("error type {} code {}", error.type_, error.code),
+    }
+}
+
+/// Whether the answer says that our experimenter messages or actions are not known at all.
+pub(crate) fn is_unknown_experimenter(error: &ErrorMessage) -> bool {
+    matches!(
+        error.error(),
+        Some(
+            ErrorCode::BadRequest(BadRequest::BadExperimenter | BadRequest::BadType)
+                | ErrorCode::BadAction(BadAction::BadExperimenter | BadAction::BadExpType)
+        )
+    )
+}
+
+/// Whether a command is one of ours, or an entry (which may have our monitor action).
+const fn asks_for_modes(refusal: &Refusal) -> bool {
+    matches!(refusal.command, Some(Body::Experimenter(_) | Body::FlowMod(_)))
+}
+
+/// Whether a refusal answers a command that this installation sent, or may have.
+const fn is_of_installation(refusal: &Refusal, barrier: Option<u32>) -> bool {
+    match &refusal.command {
+        Some(Body::BarrierRequest) => match barrier {
+            Some(xid) => xid == refusal.xid,
+            None => false,
+        },
+        Some(Body::Experimenter(Experimenter::Modes(message))) => matches!(
+            message,
+            ModesMessage::ShadowFlowMod { .. }
+                | ModesMessage::MonitorMod(_)
+                | ModesMessage::ModeConfig(_)
+        ),
+        Some(Body::FlowMod(_) | Body::GroupMod(_) | Body::MeterMod(_)) | None => true,
+        Some(_) => false,
+    }
+}
