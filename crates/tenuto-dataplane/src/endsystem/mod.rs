@@ -7,8 +7,9 @@
 //! each message once, from whichever network it came first; its delay runs from the stamp to the
 //! arrival stamp of the last frame.
 //!
-//! Random jitter and sizes follow from the seed of the configuration. Firing a timer before its
-//! deadline does nothing.
+//! Random jitter and sizes follow from the seed of the configuration. Of a second copy, the frame
+//! that completes it is listed as dropped ([`DropReason::Duplicate`]); frames of copies that stay
+//! incomplete, and those of a user's own programs, count as consumed.
 //!
 //! Not supported: IP fragments, more than two copies, acknowledgements of any kind.
 
@@ -211,15 +212,19 @@ impl EndSystem {
         }
     }
 
-    /// The earliest timer.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        let mut next: Option<Instant> = None;
-        self.for_each_deadline(|_, at| next = Some(next.map_or(at, |next| next.min(at))));
-        next
+    /// The earliest armed timer.
+    pub fn next_deadline(&self) -> Option<(TimerId, Instant)> {
+        let mut first: Option<(TimerId, Instant)> = None;
+        self.for_each_deadline(|timer, at| {
+            if first.is_none_or(|(_, best)| at < best) {
+                first = Some((timer, at));
+            }
+        });
+        first
     }
 
-    /// A timer's time has come; late, a port hands over every frame whose slot has ended, while a
-    /// sender releases one message only.
+    /// A timer's time has come. Firing one that is not due does nothing; one fired late hands
+    /// over one frame or releases one message, and is armed for the next.
     pub fn fire(
         &mut self,
         timer: TimerId,
@@ -229,9 +234,8 @@ impl EndSystem {
     ) {
         match timer {
             TimerId::PortReady(number) => {
-                if let Some(port) = self.ports.iter_mut().find(|p| p.number == number) {
-                    fx.transmits.extend(std::iter::from_fn(|| port.egress.hand_over(number, now)));
-                }
+                let port = self.ports.iter_mut().find(|p| p.number == number);
+                fx.transmits.extend(port.and_then(|p| p.egress.hand_over(number, now)));
             }
             TimerId::Release(flow) => {
                 if let Ok(place) = self.senders.binary_search_by_key(&flow, Sender::flow) {

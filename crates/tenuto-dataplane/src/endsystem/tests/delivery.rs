@@ -143,8 +143,11 @@ fn raw_frames_share_the_egress_with_flows() {
     assert!(!source.inject(now, 9, 0, &[0; 60], frames, fx));
     let reasons = |fx: &Effects<HostEvent>| fx.drops.iter().map(|d| d.reason).collect::<Vec<_>>();
     assert_eq!(reasons(fx), [DropReason::Malformed, DropReason::NoOutput]);
-    source.fire(TimerId::PortReady(1), ms(1), frames, fx);
-    assert_eq!(fx.transmits.len(), 2);
+    for queued in [1, 2, 2] {
+        // The third time nothing is left.
+        source.fire(TimerId::PortReady(1), ms(1), frames, fx);
+        assert_eq!(fx.transmits.len(), queued);
+    }
     for sent in fx.transmits.drain(..) {
         let _work = target.receive(ms(1), sent.departure, 1, sent.frame, frames, heard);
     }

@@ -82,7 +82,9 @@ impl Pair {
         let mut sent = BTreeMap::<u32, usize>::new();
         loop {
             let (source, target) = (self.source.next_deadline(), self.target.next_deadline());
-            let Some(now) = [source, target].into_iter().flatten().min() else { return };
+            let Some(now) = [source, target].into_iter().flatten().map(|(_, at)| at).min() else {
+                return;
+            };
             if now > end {
                 return;
             }

@@ -33,6 +33,7 @@ fn release(pair: &mut Pair, late: Span) -> Instant {
         }
     });
     let now = deadline.expect("armed") + late;
+    // One frame is in flight at most.
     pair.source.fire(TimerId::PortReady(1), now, &mut pair.frames, &mut pair.fx);
     pair.fx.transmits.drain(..).for_each(|t| pair.frames.release(t.frame));
     pair.source.fire(TimerId::Release(FLOW), now, &mut pair.frames, &mut pair.fx);
@@ -62,7 +63,7 @@ fn a_timer_fired_early_does_nothing() {
     pair.source.start_flow(FLOW, ms(5)).expect("known");
     pair.source.fire(TimerId::Release(FLOW), ms(4), &mut pair.frames, &mut pair.fx);
     assert!(pair.fx.is_empty());
-    assert_eq!(pair.source.next_deadline(), Some(ms(5)));
+    assert_eq!(pair.source.next_deadline(), Some((TimerId::Release(FLOW), ms(5))));
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn a_due_release_stays_due_when_the_behaviour_changes() {
     pair.source.start_flow(FLOW, ms(0)).expect("known");
     let slow = Behaviour::constant(Span::from_s(1), 100, 0);
     pair.source.set_behaviour(ms(3), FLOW, Conduct::Custom(slow)).expect("possible");
-    assert_eq!(pair.source.next_deadline(), Some(ms(0)));
+    assert_eq!(pair.source.next_deadline(), Some((TimerId::Release(FLOW), ms(0))));
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn stopping_and_starting_again_keeps_the_period() {
     pair.source.stop_flow(FLOW).expect("known");
     assert_eq!(pair.source.next_deadline(), None);
     pair.source.start_flow(FLOW, ms(4)).expect("known");
-    assert_eq!(pair.source.next_deadline(), Some(ms(10)));
+    assert_eq!(pair.source.next_deadline(), Some((TimerId::Release(FLOW), ms(10))));
 }
 
 #[test]
