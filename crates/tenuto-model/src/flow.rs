@@ -165,9 +165,9 @@ impl Flow {
 
     /// Whether a higher mode allows more than a lower one, so that excess raises the mode.
     pub fn is_watched(&self) -> bool {
-        self.contracts.windows(2).any(|pair| {
-            pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size
-        })
+        self.contracts
+            .windows(2)
+            .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
     }
 }
 

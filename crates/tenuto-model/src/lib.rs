@@ -9,12 +9,23 @@
 //! neutral [`SwitchDeployment`] per switch that a controller compiles one to one.
 
 mod addressing;
+mod check;
 mod deployment;
+mod diagnostic;
 mod flow;
 mod network;
 mod plan;
+mod plan_file;
 mod profile;
+pub mod quantity;
+mod read;
 mod scenario;
+mod source;
+mod suggest;
+mod summary;
+mod wopanets;
+mod write;
+mod yaml;
 
 pub use addressing::{Addressing, FlowAddress, HostAddress};
 pub use deployment::{
@@ -22,9 +33,10 @@ pub use deployment::{
     MonitorKind, MonitorSpec, OutputSpec, PortDeployment, PortRole, ReceiverSpec, SenderSpec,
     SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH, TableUse,
 };
+pub use diagnostic::{Column, Diagnostic, Diagnostics, Severity};
 pub use flow::{
-    Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size, Target,
-    UDP_FRAME_OVERHEAD_BYTES,
+    Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
+    Target, UDP_FRAME_OVERHEAD_BYTES,
 };
 pub use network::{
     Channel, Controller, Host, Link, LinkEnd, ModeReturn, Network, NodeRef, OtherTraffic, Port,
@@ -34,5 +46,11 @@ pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
     PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
 };
+pub use plan_file::network_digest;
 pub use profile::{MeterCounts, Profile};
+pub use read::{read_network, read_scenario};
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
+pub use source::{MemorySources, Sources};
+pub use summary::summary;
+pub use wopanets::{Imported, import_wopanets};
+pub use write::write_network;

@@ -1,0 +1,377 @@
+//! Rules of flows: contracts, names, routes, and what they ask of the nodes.
+
+use super::topology::Topology;
+use crate::read::network::Draft;
+use crate::read::reader::{Reader, shown};
+use crate::suggest::nearest;
+use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size};
+use std::collections::{BTreeMap, BTreeSet};
+
+const MS: u64 = 1_000_000;
+
+pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
+    let network = &draft.network;
+    let mut vls: BTreeMap<u16, &str> = BTreeMap::new();
+    let mut streams: BTreeMap<(&str, &str, u16), &str> = BTreeMap::new();
+    for flow in &network.flows {
+        let path = format!("flows.{}", flow.name);
+        if let Some(vl) = flow.vl
+            && let Some(other) = vls.insert(vl, &flow.name)
+        {
+            let message = format!("virtual link {vl} is `{}` and `{other}`", flow.name);
+            reader.error_at(&format!("{path}.vl"), &message, "each has a number of its own");
+        }
+        if let (Some(port), MatchKind::FiveTuple, None, [only]) =
+            (flow.udp_port, flow.matching, flow.vl, flow.targets.as_slice())
+            && let Some(other) = streams.insert((&flow.source, &only.host, port), &flow.name)
+        {
+            let message = format!("`{}` and `{other}` cannot be told apart", flow.name);
+            let hint = "same source, target and `udp_port`: change one port, or leave it out";
+            reader.error_at(&format!("{path}.udp_port"), &message, hint);
+        }
+        let judge = FlowJudge { network, topology, flow, path: &path };
+        if !draft.contract_in_doubt.contains(&flow.name) {
+            judge.contracts(reader);
+        }
+        judge.copies(reader);
+        judge.nodes(reader, draft.topology_in_doubt);
+    }
+}
+
+/// What a flow is judged by.
+struct FlowJudge<'a> {
+    network: &'a Network,
+    topology: &'a Topology<'a>,
+    flow: &'a Flow,
+    path: &'a str,
+}
+
+impl FlowJudge<'_> {
+    fn at(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+
+    fn contracts(&self, reader: &mut Reader) {
+        let flow = self.flow;
+        let mut said: BTreeSet<String> = BTreeSet::new();
+        let mut error = |reader: &mut Reader, key: &str, message: String, hint: &str| {
+            if said.insert(message.clone()) {
+                reader.error_at(&self.at(key), &message, hint);
+            }
+        };
+        for (mode, contract) in flow.contracts.iter().enumerate() {
+            let in_mode = if flow.contracts.len() > 1 {
+                format!(" in mode {}", self.network.modes[mode])
+            } else {
+                String::new()
+            };
+            self.period(reader, contract, &mut error);
+            if contract.jitter_ns >= contract.period_ns && contract.period_ns > 0 {
+                let message = format!("the release jitter reaches the period{in_mode}");
+                error(reader, "jitter", message, "jitter must be smaller than the period");
+            }
+            self.size(reader, contract, &mut error);
+        }
+        self.priority(reader);
+    }
+
+    fn period(
+        &self,
+        reader: &mut Reader,
+        contract: &Contract,
+        error: &mut impl FnMut(&mut Reader, &str, String, &str),
+    ) {
+        let period = contract.period_ns;
+        if self.flow.vl.is_none() {
+            if period == 0 {
+                let hint = "write the least time between two messages";
+                error(reader, "period", "the period is zero".into(), hint);
+            }
+            return;
+        }
+        let whole = period / MS;
+        if period % MS == 0 && whole.is_power_of_two() && whole <= 128 {
+            return;
+        }
+        let below = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().rfind(|b| b * MS < period);
+        let above = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().find(|b| b * MS > period);
+        let value = crate::quantity::format_time(period);
+        let hint = match (below, above) {
+            (Some(b), Some(a)) => format!("{value} is none: did you mean {b} or {a}?"),
+            (Some(only), None) | (None, Some(only)) => {
+                format!("{value} is none: did you mean {only}?")
+            }
+            (None, None) => format!("{value} is none"),
+        };
+        error(reader, "bag", "BAG must be a power of two from 1 to 128 ms".into(), &hint);
+    }
+
+    fn size(
+        &self,
+        reader: &mut Reader,
+        contract: &Contract,
+        error: &mut impl FnMut(&mut Reader, &str, String, &str),
+    ) {
+        let key = match contract.size {
+            Size::MessageBytes(_) => "message",
+            Size::PayloadBytes(_) => "payload",
+            Size::FrameBytes(_) => "frame",
+        };
+        let mix = contract.size.frames(false);
+        if self.flow.vl.is_some() && mix.frames > 1 {
+            let message = format!("the message takes {} frames", mix.frames);
+            let hint = "a virtual link sends one frame per BAG: message <= 1460 B";
+            error(reader, key, message, hint);
+        }
+        if let Some(min) = contract.frame_bytes_min
+            && min > mix.frame_bytes_max
+        {
+            let message = format!(
+                "the smallest frame ({min} B) is larger than the largest ({} B)",
+                mix.frame_bytes_max
+            );
+            error(reader, "frame_min", message, "swap them?");
+        }
+        if contract.period_ns == 0 {
+            return;
+        }
+        let ends =
+            std::iter::once(&self.flow.source).chain(self.flow.targets.iter().map(|t| &t.host));
+        for host in ends {
+            for attachment in self.topology.attachments(host, None) {
+                let rate = attachment.link.rate_bps;
+                let sent = u128::from(mix.message_wire_bits) * 1_000_000_000;
+                if sent <= u128::from(rate) * u128::from(contract.period_ns) {
+                    continue;
+                }
+                let least = sent.div_ceil(u128::from(rate)).div_ceil(1_000);
+                let link = crate::quantity::format_rate(rate);
+                let message = format!("the flow alone overloads the link of `{host}` ({link})");
+                let hint = format!(
+                    "its frames take {least} us on the wire: a longer period, or a smaller size"
+                );
+                error(reader, key, message, &hint);
+            }
+        }
+    }
+
+    fn priority(&self, reader: &mut Reader) {
+        let priority = self.flow.highest().priority;
+        let queues = self.network.profiles.values().map(|p| p.queues_per_port).min().unwrap_or(64);
+        if priority >= queues {
+            let message = format!("priority {priority}, but a switch has {queues} queues");
+            let hint = format!("0 (highest) to {} can be", queues.saturating_sub(1));
+            reader.error_at(&self.at("priority"), &message, &hint);
+        }
+        if let OtherTraffic::Carry { priority: other, .. } = self.network.other_traffic
+            && priority >= other
+        {
+            let message =
+                format!("priority {priority} is not above that of other traffic ({other})");
+            reader.error_at(&self.at("priority"), &message, "flows come before other traffic");
+        }
+    }
+
+    fn copies(&self, reader: &mut Reader) {
+        let (flow, networks) = (self.flow, &self.network.networks);
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for copy in &flow.copies {
+            if !networks.contains(copy) {
+                let message = format!("there is no network `{}`", shown(copy));
+                let hint = match networks.as_slice() {
+                    [] => "leave `copies` out, or add `networks: [A, B]` at the top".to_owned(),
+                    all => format!("there is: {}", all.join(", ")),
+                };
+                reader.error_at(&self.at("copies"), &message, &hint);
+            } else if !seen.insert(copy) {
+                let message = format!("two copies on network {copy}");
+                reader.error_at(&self.at("copies"), &message, "one copy on each network");
+            }
+        }
+        if flow.copies.is_empty() && !networks.is_empty() {
+            let hint = format!("write `copies: [{}]`", networks.join(", "));
+            reader.error_at(&self.at("copies"), "the flow is sent on no network", &hint);
+        }
+        if flow.skew_max_ns.is_some() && flow.copies.len() < 2 {
+            let message = "a skew is between two copies, but the flow has one";
+            reader.error_at(&self.at("skew_max"), message, "leave `skew_max` out, or add copies");
+        }
+        if flow.skew_max_ns == Some(0) {
+            reader.error_at(&self.at("skew_max"), "copies never arrive at once", "write 5 ms");
+        }
+    }
+
+    fn unknown_host(&self, reader: &mut Reader, key: &str, name: &str) {
+        let (message, hint) = match self.topology.node(name) {
+            Some(NodeRef::Switch(_)) => {
+                (format!("`{name}` is a switch"), "flows start and end at hosts".to_owned())
+            }
+            _ => {
+                let hosts = self.network.hosts.iter().map(|h| h.name.as_str());
+                let near = nearest(name, hosts).map(|n| format!("did you mean {n}?"));
+                (format!("there is no host `{}`", shown(name)), near.unwrap_or_default())
+            }
+        };
+        reader.error_at(&self.at(key), &message, &hint);
+    }
+
+    fn nodes(&self, reader: &mut Reader, topology_in_doubt: bool) {
+        let flow = self.flow;
+        let is_host = |name: &str| matches!(self.topology.node(name), Some(NodeRef::Host(_)));
+        if !flow.source.is_empty() && !is_host(&flow.source) {
+            self.unknown_host(reader, "source", &flow.source);
+        }
+        for switch in &flow.monitor_at {
+            if !matches!(self.topology.node(switch), Some(NodeRef::Switch(_))) {
+                let switches = self.network.switches.iter().map(|s| s.name.as_str());
+                let near = nearest(switch, switches).map(|n| format!("did you mean {n}?"));
+                let message = format!("there is no switch `{}`", shown(switch));
+                reader.error_at(&self.at("monitor_at"), &message, &near.unwrap_or_default());
+            }
+        }
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        if flow.targets.is_empty() {
+            reader.error_at(&self.at("targets"), "the flow has no target", "add `targets: [h2]`");
+        }
+        for target in &flow.targets {
+            let key = format!("targets.{}", target.host);
+            if !is_host(&target.host) {
+                self.unknown_host(reader, &key, &target.host);
+                continue;
+            }
+            if !seen.insert(&target.host) {
+                let message = format!("target `{}` is there twice", target.host);
+                reader.error_at(&self.at(&key), &message, "");
+            }
+            if target.host == flow.source {
+                reader.error_at(&self.at(&key), "the flow would end at its source", "");
+                continue;
+            }
+            self.deadlines(reader, &target.deadline_ns, &key);
+            if is_host(&flow.source) && !topology_in_doubt {
+                self.ways(reader, target, &key);
+            }
+        }
+    }
+
+    fn deadlines(&self, reader: &mut Reader, deadlines: &[u64], key: &str) {
+        let written = self.at(&format!("{key}.deadline"));
+        if deadlines.contains(&0) {
+            let hint = "leave it out to have the period";
+            reader.error_at(&self.deadline_path(reader, &written), "the deadline is zero", hint);
+        }
+        let late = self.flow.contracts.iter().zip(deadlines).any(|(c, d)| *d > c.period_ns);
+        if late {
+            let path = self.deadline_path(reader, &written);
+            let message = format!("flow `{}` has a deadline beyond its period", self.flow.name);
+            let hint = "a message may then still be under way when the next is sent";
+            reader.warn_at(&path, &message, hint);
+        }
+    }
+
+    /// The target's own deadline if one was written, else the flow's.
+    fn deadline_path(&self, reader: &Reader, written: &str) -> String {
+        if reader.was_written(written) { written.to_owned() } else { self.at("deadline") }
+    }
+
+    fn ways(&self, reader: &mut Reader, target: &crate::Target, key: &str) {
+        let flow = self.flow;
+        let copies: Vec<Option<&str>> = if flow.copies.is_empty() {
+            vec![None]
+        } else {
+            flow.copies.iter().map(|c| Some(c.as_str())).collect()
+        };
+        for (copy, route) in copies.into_iter().zip(&target.routes) {
+            if copy.is_some_and(|c| !self.network.networks.iter().any(|n| n == c)) {
+                continue;
+            }
+            let on = copy.map_or_else(String::new, |c| format!(" on network {c}"));
+            let mut attached = true;
+            for host in [&flow.source, &target.host] {
+                if self.topology.attachments(host, copy).next().is_none() {
+                    let message = format!("host `{host}` is not attached{on}");
+                    reader.error_at(&self.at(key), &message, "add a link");
+                    attached = false;
+                }
+            }
+            if !attached {
+                continue;
+            }
+            match route {
+                Some(route) => {
+                    if let Err((message, hint)) = self.follow(route, &target.host, copy) {
+                        reader.error_at(&self.at(&format!("{key}.route")), &message, &hint);
+                    }
+                }
+                None if !self.topology.reaches(&flow.source, &target.host, copy) => {
+                    let message =
+                        format!("there is no path from `{}` to `{}`{on}", flow.source, target.host);
+                    reader.error_at(&self.at(key), &message, "add a link between their switches");
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Walks a route as written, from source to target.
+    fn follow(
+        &self,
+        route: &[String],
+        target: &str,
+        copy: Option<&str>,
+    ) -> Result<(), (String, String)> {
+        let fail = |message: String, hint: &str| Err((message, hint.to_owned()));
+        let mut here = self.flow.source.as_str();
+        let mut visited: BTreeSet<&str> = BTreeSet::new();
+        for next in route.iter().map(String::as_str).chain([target]) {
+            if next != target || visited.len() < route.len() {
+                let Some(NodeRef::Switch(index)) = self.topology.node(next) else {
+                    let message = format!("the route names `{}`, which is no switch", shown(next));
+                    return fail(message, "write the switches between source and target, in order");
+                };
+                if copy.is_some() && self.network.switches[index].network.as_deref() != copy {
+                    let message = format!("`{next}` of the route is not of the copy's network");
+                    return fail(message, "a copy stays in its network");
+                }
+                if !visited.insert(next) {
+                    return fail(
+                        format!("the route visits `{next}` twice"),
+                        "leave the detour out",
+                    );
+                }
+            }
+            if !self.topology.neighbours(here).iter().any(|(peer, _)| *peer == next) {
+                let message =
+                    format!("the route is not connected: no link from `{here}` to `{next}`");
+                return fail(message, "name every switch on the way");
+            }
+            here = next;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn judge_policies(reader: &mut Reader, draft: &Draft) {
+    let network = &draft.network;
+    if let OtherTraffic::Carry { priority, frame_bytes_max, rate_bps } = network.other_traffic {
+        let queues = network.profiles.values().map(|p| p.queues_per_port).min().unwrap_or(64);
+        if priority >= queues {
+            let message =
+                format!("other traffic in class {priority}, but a switch has {queues} queues");
+            let hint = format!("at most {} can be", queues.saturating_sub(1));
+            reader.error_at("other_traffic", &message, &hint);
+        }
+        if !(64..=1_518).contains(&frame_bytes_max) {
+            reader.error_at("other_traffic", "a frame has 64 B to 1518 B", "write frame: 1518 B");
+        }
+        if rate_bps == 0 {
+            reader.error_at("other_traffic", "a rate of zero carries nothing", "write drop");
+        }
+    }
+    if network.modes.len() == 1 && network.mode_return.quiet_ns.is_some() {
+        reader.warn_at("mode_return", "there is one mode only: nothing returns", "leave it out");
+    }
+    if network.flows.is_empty() && !reader.diagnostics.has_errors() {
+        reader.warn_at("flows", "the network has no flows: there is nothing to guarantee", "");
+    }
+}

@@ -1,0 +1,13 @@
+//! Reading files into values: text in, every problem out.
+
+mod flows;
+pub(crate) mod network;
+mod nodes;
+mod profile;
+pub(crate) mod reader;
+mod scenario;
+mod scenario_events;
+mod tables;
+
+pub use network::read_network;
+pub use scenario::read_scenario;

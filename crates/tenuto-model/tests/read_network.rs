@@ -1,0 +1,301 @@
+//! Reading network files: what is understood, what is taken where nothing is written, and how
+//! each mistake is answered.
+
+use tenuto_model::{
+    Diagnostics, MatchKind, MemorySources, Network, OtherTraffic, Severity, Size, read_network,
+};
+
+fn read(text: &str) -> Result<(Network, Diagnostics), Diagnostics> {
+    read_network(&MemorySources::new().with("net/n.yaml", text), "net/n.yaml")
+}
+
+fn network(text: &str) -> Network {
+    match read(text) {
+        Ok((network, _)) => network,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+/// Two hosts, one switch, and the flow given.
+fn with_flow(flow: &str) -> String {
+    format!(
+        "tenuto: 1\nmodes: [LO, HI]\nhosts: {{h1: {{}}, h2: {{}}}}\n\
+         switches: {{sw1: {{profile: tenuto}}}}\n\
+         defaults: {{link: {{rate: 100 Mbit/s}}}}\n\
+         links: [{{ends: [h1, sw1]}}, {{ends: [h2, sw1]}}]\n\
+         flows:\n  F: {flow}\n"
+    )
+}
+
+/// Every problem's message and hint in one text.
+fn problems(text: &str) -> String {
+    match read(text) {
+        Ok((_, warnings)) => warnings.to_string(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn the_shipped_car_is_understood() {
+    let text = include_str!("../../../networks/vehicle.yaml");
+    let car = network(text);
+    assert_eq!(car.modes, ["LO", "HI"]);
+    assert_eq!(car.links.len(), 6);
+    assert_eq!(car.links[0].propagation_ns, 11);
+    let cam = car.flow("CAM").expect("there");
+    assert_eq!(cam.level, 1);
+    assert_eq!(cam.contracts[0].period_ns, 200_000_000);
+    assert_eq!(cam.contracts[1].period_ns, 22_000_000);
+    assert_eq!(cam.contracts[1].jitter_ns, 500_000);
+    assert_eq!(cam.targets[0].deadline_ns, [200_000_000, 22_000_000]);
+    assert!(cam.is_watched());
+    let lidar = car.flow("LIDAR").expect("there");
+    assert_eq!((lidar.contracts.len(), lidar.contracts[1].size), (2, Size::MessageBytes(8_000)));
+    assert_eq!(car.flow("STREAM").map(|f| f.contracts.len()), Some(1));
+    assert_eq!(car.controllers[0].manages, ["sw1", "sw2", "sw3"]);
+    assert_eq!(car.mode_return.quiet_ns, Some(500_000_000));
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let n = network(&with_flow("{source: h1, targets: [h2], payload: 100 B, period: 10ms}"));
+    let flow = &n.flows[0];
+    assert_eq!(n.name, "n");
+    assert_eq!((flow.level, flow.contracts.len()), (0, 1));
+    assert_eq!(flow.targets[0].deadline_ns, [10_000_000]);
+    assert_eq!(flow.targets[0].routes, [None]);
+    assert_eq!(flow.matching, MatchKind::FiveTuple);
+    assert_eq!(n.links[0].propagation_ns, 27);
+    assert_eq!(n.switches[0].datapath_id, 1);
+    assert_eq!((n.tolerates.lost_signals, n.tolerates.babbling_hosts), (1, 0));
+    assert_eq!(n.other_traffic, OtherTraffic::Drop);
+}
+
+#[test]
+fn left_out_priorities_follow_the_period_in_the_highest_mode() {
+    let base = with_flow("{source: h1, targets: [h2], frame: 64 B, period: {LO: 9 ms, HI: 2 ms}}");
+    let text = base
+        + "  G: {source: h1, targets: [h2], frame: 64 B, period: 3 ms}\n"
+        + "  H: {source: h2, targets: [h1], frame: 64 B, period: 2 ms}\n";
+    let n = network(&text);
+    let classes: Vec<u8> = n.flows.iter().map(|f| f.highest().priority).collect();
+    assert_eq!(classes, [0, 1, 0]);
+    assert_eq!(n.flows[0].level, 1);
+}
+
+#[test]
+fn ports_are_numbered_around_the_written_ones() {
+    let n = network(
+        "tenuto: 1\nhosts: [h1, h2, h3]\nswitches: {s: {profile: ideal}}\n\
+         defaults: {link: {rate: 1 Gbit/s}}\n\
+         links: [{ends: [h1, s]}, {ends: [h2, 's:1']}, {ends: [s, h3]}]\n",
+    );
+    let ports: Vec<u32> =
+        n.links.iter().map(|l| if l.a.node == "s" { l.a.port } else { l.b.port }).collect();
+    assert_eq!(ports, [2, 1, 3]);
+}
+
+#[test]
+fn every_mistake_is_answered() {
+    let flow = |text: &str| with_flow(text);
+    let good = "source: h1, targets: [h2]";
+    for (text, words) in [
+        (flow("{source: h1, targets: [h2], frame: 64 B, peroid: 1 ms}"), "did you mean period?"),
+        (flow(&format!("{{{good}, frame: 64 B, period: 25}}")), "did you mean 25 ms?"),
+        (flow(&format!("{{{good}, message: 8 KB, period: 25 ms}}")), "8 kB (1 kB = 1000 B)"),
+        (flow(&format!("{{{good}, frame: 64 B}}")), "flow `F` has no period"),
+        (flow(&format!("{{{good}, period: 1 ms}}")), "flow `F` has no size"),
+        (flow(&format!("{{{good}, frame: 64 B, message: 1 B, period: 1 ms}}")), "written twice"),
+        (flow(&format!("{{{good}, frame: 1519 B, period: 1 ms}}")), "18 B to 1518 B"),
+        (flow(&format!("{{{good}, payload: 1473 B, period: 1 ms}}")), "1 B to 1472 B"),
+        (flow(&format!("{{{good}, message: 0 B, period: 1 ms}}")), "1 B to 16 MB"),
+        (flow(&format!("{{{good}, frame: 64 B, period: 0 ms}}")), "the period is zero"),
+        (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, jitter: 1 ms}}")), "jitter reaches"),
+        (flow(&format!("{{{good}, frame: 64 B, bag: 8 ms}}")), "only a virtual link has a BAG"),
+        (flow(&format!("{{{good}, frame: 64 B, vl: 7, period: 8 ms}}")), "has a BAG"),
+        (flow(&format!("{{{good}, frame: 64 B, vl: 7, bag: 20 ms}}")), "did you mean 16 or 32?"),
+        (flow(&format!("{{{good}, message: 9 kB, vl: 7, bag: 16 ms}}")), "takes 7 frames"),
+        (flow(&format!("{{{good}, frame: 64 B, vl: 70000, bag: 16 ms}}")), "1 to 65535"),
+        (flow(&format!("{{{good}, frame: 64 B, period: {{LO: 2 ms}}, level: HI}}")), "for mode HI"),
+        (flow(&format!("{{{good}, frame: 64 B, period: {{HI: 2 ms}}}}")), "for mode LO"),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: {{LO: 2 ms, HI: 1 ms}}, level: LO}}")),
+            "did you mean `level: HI`?",
+        ),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: {{LO: 2 ms, MID: 1 ms}}}}")),
+            "there is no mode `MID`",
+        ),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: 1 ms, priority: {{LO: 1, HI: 0}}}}")),
+            "not analysed yet: give one",
+        ),
+        (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, priority: 8}}")), "8 queues"),
+        (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, match: port}}")), "not supported yet"),
+        (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, match: vl}}")), "has no number"),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: 1 ms, skew_max: 5 ms}}")),
+            "between two copies",
+        ),
+        (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, frame_min: 65 B}}")), "swap them?"),
+        (
+            flow(&format!("{{{good}, message: 20 kB, period: 1 ms}}")),
+            "alone overloads the link of `h1`",
+        ),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: 1 ms, monitor_at: [sw2]}}")),
+            "did you mean sw1?",
+        ),
+        (flow("{source: hh1, targets: [h2], frame: 64 B, period: 1 ms}"), "did you mean h1?"),
+        (flow("{source: h1, targets: [sw1], frame: 64 B, period: 1 ms}"), "`sw1` is a switch"),
+        (flow("{source: h1, targets: [h1], frame: 64 B, period: 1 ms}"), "end at its source"),
+        (flow("{source: h1, targets: [], frame: 64 B, period: 1 ms}"), "no target"),
+        (
+            flow("{source: h1, targets: {h2: {route: [h1]}}, frame: 64 B, period: 1 ms}"),
+            "no switch",
+        ),
+        (
+            flow("{source: h1, targets: {h2: {route: []}}, frame: 64 B, period: 1 ms}"),
+            "not connected",
+        ),
+        (
+            flow("{source: h1, targets: {h2: {route: [sw1, sw1]}}, frame: 64 B, period: 1 ms}"),
+            "twice",
+        ),
+        (
+            flow(&format!("{{{good}, frame: 64 B, period: 1 ms, deadline: 0 ms}}")),
+            "the deadline is zero",
+        ),
+    ] {
+        let said = problems(&text);
+        assert!(said.contains(words), "expected {words:?} of\n{text}got\n{said}");
+        assert!(said.contains("nothing was planned"), "{said}");
+    }
+}
+
+#[test]
+fn mistakes_of_nodes_and_links_are_answered() {
+    let top = |rest: &str| format!("tenuto: 1\n{rest}\n");
+    for (text, words) in [
+        (top("hosts: {a: {}}\nswitches: {s: {profile: afxd}}\nlinks: []"), "did you mean afdx?"),
+        (top("hosts: {a: {}}\nswitches: {s: {}}\nlinks: []"), "has no profile"),
+        (
+            top("hosts: {a: {}}\nswitches: {a: {profile: ideal}}\nlinks: []"),
+            "two nodes are called `a`",
+        ),
+        (top("hosts: {a: {}}\nlinks: [{ends: [a, a], rate: 1 Gbit/s}]"), "to itself"),
+        (top("hosts: {a: {}, b: {}}\nlinks: [{ends: [a, b]}]"), "the link has no rate"),
+        (
+            top("hosts: {a: {}, b: {}}\nlinks: [{ends: [a, c], rate: 1 Gbit/s}]"),
+            "no host or switch `c`",
+        ),
+        (top("hosts: {a: {}, b: {}}\nlinks: [{ends: [a], rate: 1 Gbit/s}]"), "two ends, not 1"),
+        (
+            top("hosts: {a: {}, b: {}}\nlinks: [{ends: ['a:0', b], rate: 1 Gbit/s}]"),
+            "not a port number",
+        ),
+        (
+            top(
+                "hosts: {a: {}, b: {}, c: {}}\nlinks: [{ends: ['a:1', b], rate: 1 Gbit/s}, {ends: ['a:1', c], rate: 1 Gbit/s}]",
+            ),
+            "port 1 of `a` is used twice",
+        ),
+        (
+            top(
+                "networks: [A, B]\nhosts: {}\nswitches: {s: {profile: ideal}, t: {profile: ideal, network: C}}\nlinks: []",
+            ),
+            "there is no network `C`",
+        ),
+        (
+            top(
+                "networks: [A, B]\nhosts: {}\nswitches: {s: {profile: ideal, network: A}, t: {profile: ideal, network: B}}\nlinks: [{ends: [s, t], rate: 1 Gbit/s}]",
+            ),
+            "different networks",
+        ),
+        (
+            top(
+                "hosts: {}\nswitches: {s: {profile: ideal, dpid: 2}, t: {profile: ideal}}\nlinks: []",
+            ),
+            "datapath id 2",
+        ),
+        (
+            top("modes: [LO, HI]\nhosts: {}\nswitches: {s: {profile: afdx}}\nlinks: []"),
+            "cannot change them: s",
+        ),
+        (
+            top(
+                "hosts: {}\nswitches: {s: {profile: ideal}}\ncontrollers: {c: {manages: [t]}}\nlinks: []",
+            ),
+            "there is no switch `t`",
+        ),
+        (top("hosts: {}\nlinks: []\nhots: {}"), "did you mean hosts?"),
+        ("hosts: {}\nlinks: []".into(), "`tenuto: 1`"),
+        ("tenuto: 2\nhosts: {}\nlinks: []".into(), "write `tenuto: 1`"),
+        ("- a\n".into(), "a network file is a map"),
+        (String::new(), "there is no network"),
+    ] {
+        let said = problems(&text);
+        assert!(said.contains(words), "expected {words:?} of\n{text}got\n{said}");
+        assert!(said.contains("nothing was planned"), "{said}");
+    }
+}
+
+#[test]
+fn problems_come_all_at_once_with_their_place() {
+    let text = with_flow("{source: h9, targets: [h2], frame: 64 B, period: 25, jiter: 1 us}");
+    let all = read(&text).expect_err("three mistakes");
+    assert_eq!(all.errors(), 3, "{all}");
+    let period = all.iter().find(|d| d.message.contains("no unit")).expect("there");
+    assert_eq!((period.line, period.file.as_str()), (Some(8), "net/n.yaml"));
+    assert_eq!(period.field_path, "flows.F.period");
+    assert_eq!(period.severity, Severity::Error);
+    assert!(period.excerpt.contains("25"), "{period}");
+}
+
+#[test]
+fn tables_give_flows_and_yaml_overrides_them() {
+    let yaml = "tenuto: 1\nnetworks: [A, B]\nhosts: {h1: {}, h2: {}, h3: {}}\n\
+        defaults: {link: {rate: 100 Mbit/s}, switch: {profile: afdx}, flow: {copies: [A, B], skew_max: 5 ms, match: vl}}\n\
+        switches: {a: {network: A}, b: {network: B}}\n\
+        links: [{ends: [h1, a]}, {ends: [h1, b]}, {ends: [h2, a]}, {ends: [h2, b]}, {ends: [h3, a]}, {ends: [h3, b]}]\n\
+        flow_tables: [vls.csv]\nflows: {two: {targets: {h3: {route: {A: [a]}, deadline: 9 ms}}}}\n";
+    let csv = "vl,name,source,targets,bag_ms,frame_bytes_max,frame_bytes_min,jitter_us,deadline_ms,priority,copies,skew_ms_max\n\
+        1001,one,h1,h2 h3,8,256,84,40,,1,A,\n1002,two,h2,h1,16,300,,,,,,\n";
+    let read = |csv: &str| {
+        let sources = MemorySources::new().with("n/n.yaml", yaml).with("n/vls.csv", csv);
+        read_network(&sources, "n/n.yaml")
+    };
+    // A skew is between two copies: the first row has one copy and the default skew.
+    let error = read(csv).expect_err("skew of one copy");
+    assert!(error.to_string().contains("between two copies"), "{error}");
+    let (n, _) = read(&csv.replace(",A,", ",A B,")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((n.flows[0].vl, n.flows[0].copies.len()), (Some(1001), 2));
+    assert_eq!(n.flows[0].contracts[0].frame_bytes_min, Some(84));
+    assert_eq!(n.flows[0].targets[1].deadline_ns, [8_000_000]);
+    assert_eq!(n.flows[1].targets.len(), 1);
+    assert_eq!(n.flows[1].targets[0].routes, [Some(vec!["a".to_owned()]), None]);
+    let said = read(&csv.replace(",16,", ",20,")).expect_err("no BAG").to_string();
+    assert!(said.contains("n/vls.csv:3, column bag_ms"), "{said}");
+    assert!(said.contains("   3 | 1002,two,h2,h1,20,300"), "{said}");
+    assert!(said.contains("20 ms is none: did you mean 16 or 32?"), "{said}");
+    let said = read(&csv.replace("bag_ms", "bag_s")).expect_err("unknown").to_string();
+    assert!(said.contains("did you mean bag_ms?"), "{said}");
+}
+
+#[test]
+fn profiles_by_hand_are_read_from_their_file() {
+    let yaml = "tenuto: 1\nhosts: {}\nswitches: {s: {profile: ./my.profile.yaml}}\nlinks: []\n";
+    let profile = "tenuto_profile: 1\nname: lab\nlike: hp-e3800\nlatency: {min: 1 us, max: 9 us}\n\
+        buffer_per_port: 64 kB\nqueues_per_port: 4\nentries: 100\nmeter_counts: l2-without-fcs\n\
+        meter_rate_step: 64 kbit/s\nmeter_burst_step: 8 kbit\nclock_tolerance: 100 ppm\n";
+    let sources = MemorySources::new().with("n/n.yaml", yaml).with("n/my.profile.yaml", profile);
+    let (n, _) = read_network(&sources, "n/n.yaml").unwrap_or_else(|e| panic!("{e}"));
+    let lab = &n.profiles["lab"];
+    assert_eq!((lab.latency_ns_min, lab.latency_ns_max), (1_000, 9_000));
+    assert_eq!((lab.meters_max, lab.entries_max, lab.meter_rate_step_kbps), (2_000, 100, 64));
+    let sources = MemorySources::new()
+        .with("n/n.yaml", yaml)
+        .with("n/my.profile.yaml", &profile.replace("latency", "latenzy"));
+    let said = read_network(&sources, "n/n.yaml").expect_err("slip").to_string();
+    assert!(said.contains("did you mean latency?") && said.contains("my.profile.yaml:4"), "{said}");
+}
