@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use tenuto_io::WaitPolicy;
 use tenuto_io::service_probe::{ServiceProbe, ServiceReport};
-use tenuto_model::{Network, Plan, Transition};
+use tenuto_model::{MonitorSpec, Network, Plan, SwitchDeployment, Transition};
 use tenuto_units::Span;
 
 /// Threads that are probed at the same time: as many as the data plane keeps busy here.
@@ -97,13 +97,41 @@ pub struct Allowances {
     pub host_ns: HostAllowances,
     /// Added to the bound of a mode change, nanoseconds.
     pub change_ns: u64,
+    /// Meters and monitors that bear with the lateness of hosts, of every switch.
+    ///
+    /// A frame that a host hands over late stands closer to the next one, so that a meter without
+    /// room for it would police flows that keep their contract. What is enforced is what is
+    /// analysed: these are the settings of the plan that the allowances come from.
+    pub switches: Vec<SwitchDeployment>,
+}
+
+impl Allowances {
+    /// The deployment of a switch with the meters and monitors that this machine needs.
+    pub(crate) fn applied(&self, deployment: &SwitchDeployment) -> SwitchDeployment {
+        let mut applied = deployment.clone();
+        let Some(lenient) = self.switches.iter().find(|d| d.switch == deployment.switch) else {
+            return applied;
+        };
+        for meter in &mut applied.meters {
+            let found = lenient.meters.iter().find(|m| m.id == meter.id && m.flow == meter.flow);
+            meter.burst_kbit = found.map_or(meter.burst_kbit, |m| m.burst_kbit.max(meter.burst_kbit));
+        }
+        for monitor in &mut applied.monitors {
+            let is_it = |m: &&MonitorSpec| m.id == monitor.id && m.flow == monitor.flow;
+            let Some(found) = lenient.monitors.iter().find(is_it) else { continue };
+            for (own, other) in monitor.contracts.iter_mut().zip(&found.contracts) {
+                own.jitter_ns = own.jitter_ns.max(other.jitter_ns);
+            }
+        }
+        applied
+    }
 }
 
 /// The allowances of a plan on this machine.
 ///
 /// `planner` plans the network whose switches are slower by two stalls each (one on receiving,
-/// one on sending), on the routes of `plan`. Where that has no finite bound any more, every
-/// element of the way counts four stalls.
+/// one on sending) and whose hosts have one more stall of release jitter, on the routes of `plan`.
+/// Where that has no finite bound any more, every element of the way counts four stalls.
 pub fn allowances(
     plan: &Plan,
     host_service: &HostService,
@@ -114,6 +142,9 @@ pub fn allowances(
     let mut network = plan.network.clone();
     for profile in network.profiles.values_mut() {
         profile.latency_ns_max = profile.latency_ns_max.saturating_add(both);
+    }
+    for contract in network.flows.iter_mut().flat_map(|flow| &mut flow.contracts) {
+        contract.jitter_ns = contract.jitter_ns.saturating_add(stall_ns);
     }
     fix_routes(&mut network, plan);
     let stalled = planner(&network);
@@ -139,7 +170,12 @@ pub fn allowances(
         host_ns.insert((flow, row.target.clone(), row.mode), allowance);
     }
     let hops = u64::try_from(trunk_diameter(&plan.network)).unwrap_or(u64::MAX);
-    Allowances { stall_ns, host_ns, change_ns: both.saturating_mul(hops.saturating_add(1)) }
+    Allowances {
+        stall_ns,
+        host_ns,
+        change_ns: both.saturating_mul(hops.saturating_add(1)),
+        switches: stalled.switches,
+    }
 }
 
 /// The routes that were planned become those that the description asks for.

@@ -1,6 +1,6 @@
 //! The ledger of a live run, and what `tenuto up` needs to know beside it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tenuto_model::Plan;
 use tenuto_units::{Instant, Span};
 use tenuto_world::{Ledger, LedgerSettings, Observation, ProgressRow, RunDocument};
@@ -16,6 +16,8 @@ pub(crate) struct Books<'a> {
     before: Vec<Observation>,
     /// Targets that still wait for a message.
     outstanding: HashMap<(u16, u32), usize>,
+    /// Messages that a frame of was dropped before their release was told.
+    dropped: HashSet<(u16, u32)>,
     news: Vec<String>,
     quiet_ns: Option<u64>,
     drained_told: bool,
@@ -31,6 +33,7 @@ impl<'a> Books<'a> {
             ledger: None,
             before: Vec::new(),
             outstanding: HashMap::new(),
+            dropped: HashSet::new(),
             news: Vec::new(),
             quiet_ns: None,
             drained_told: false,
@@ -75,6 +78,7 @@ impl<'a> Books<'a> {
                 let flow_of = self.plan.network.flows.get(usize::from(flow));
                 if let Some(of) = flow_of
                     && self.outstanding.len() < OUTSTANDING_MAX
+                    && !self.dropped.remove(&(flow, message))
                 {
                     let targets = self.outstanding.entry((flow, message)).or_default();
                     *targets = targets.wrapping_add(of.targets.len());
@@ -89,7 +93,10 @@ impl<'a> Books<'a> {
                 self.forget_if_none((flow, message));
             }
             Observation::Dropped { message: Some(message), .. } => {
-                self.outstanding.remove(&message);
+                let was_told = self.outstanding.remove(&message).is_some();
+                if !was_told && self.dropped.len() < OUTSTANDING_MAX {
+                    self.dropped.insert(message);
+                }
             }
             _ => {}
         }

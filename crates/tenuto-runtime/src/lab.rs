@@ -145,7 +145,10 @@ pub fn up(
         stall_allowance_ns: options.allowances.stall_ns,
         drain_ns: drain_ns(plan, &options.allowances),
         run_dir: fs::canonicalize(&options.run_dir).map_err(io_error("run directory"))?,
-        plan: plan.clone(),
+        plan: Plan {
+            switches: plan.switches.iter().map(|d| options.allowances.applied(d)).collect(),
+            ..plan.clone()
+        },
         scenario,
         seed,
     };
