@@ -24,6 +24,8 @@ mod assemble;
 mod books;
 mod control_link;
 mod controller_node;
+mod doctor;
+mod exec;
 mod host_node;
 mod lab;
 mod lines;
@@ -34,13 +36,17 @@ mod nodes;
 mod protocol;
 mod reporter;
 mod scenario_events;
+mod slow;
 mod supervisor;
 mod switch_node;
 mod wire_up;
 
 pub use allowance::{Allowances, HostService, allowances, measure_allowance};
+pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
+pub use exec::{ExecError, exec, running_lab};
 pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up};
 pub use protocol::NodeEntry;
+pub use slow::{SlowError, slowed};
 
 use std::process::ExitCode;
 

@@ -13,6 +13,9 @@ type Test = (&'static str, fn());
 const TESTS: &[Test] = &[
     ("line::every_message_arrives", line::every_message_arrives),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
+    ("kill::a_switch_comes_back", kill::a_switch_comes_back),
+    ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),
+    ("kill::a_killed_lab_leaves_nothing", kill::a_killed_lab_leaves_nothing),
 ];
 
 fn main() -> ExitCode {
