@@ -69,17 +69,10 @@ pub struct Dropped {
     pub frame_bytes: u32,
 }
 
-/// A mode signal handed to an egress queue; the world may want to lose it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignalFrameSent {
-    /// Port number.
-    pub port: u32,
-}
-
 /// Everything that calls on a core caused since it was last drained.
 ///
 /// Owned by the world and passed to every call, so that its vectors are allocated once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Effects<E> {
     /// Frames handed over to the wire, in order.
     pub transmits: Vec<Transmit>,
@@ -89,6 +82,12 @@ pub struct Effects<E> {
     pub control: Vec<u8>,
     /// What an observer may want to know, in order.
     pub events: Vec<E>,
+}
+
+impl<E> Default for Effects<E> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<E> Effects<E> {
@@ -114,7 +113,7 @@ impl<E> Effects<E> {
     }
 }
 
-/// What one processing call took, in the terms of cost functions ([Loko] Table 1).
+/// What one processing call took, in the terms of cost functions (Loko, Table 1).
 ///
 /// A profile turns it into time; live it is ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,6 @@ pub mod endsystem;
 mod frames;
 pub mod switch;
 
-pub use effects::{DropReason, Dropped, Effects, SignalFrameSent, TimerId, Transmit, Work};
+pub use effects::{DropReason, Dropped, Effects, TimerId, Transmit, Work};
 pub use egress::{Egress, EgressConfig, EgressStats, QueueFull, Queued, SIGNAL_QUEUE};
 pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames};

@@ -1,9 +1,17 @@
 //! From a plan to nodes: what the cores are made of in every world.
 
 use std::sync::Arc;
+use tenuto_controller::ModeSettings;
 use tenuto_dataplane::EgressConfig;
+use tenuto_dataplane::endsystem::{
+    Behaviour, EndPort, EndSystemConfig, FlowHeader, Form, MESSAGE_BYTES_MIN, ReceiverConfig,
+    SenderConfig,
+};
 use tenuto_dataplane::switch::{ClassifierKind, PortConfig, PortRole, SwitchConfig};
-use tenuto_model::{MeterCounts, Plan, SwitchDeployment};
+use tenuto_model::{
+    Addressing, Contract, Flow, FlowAddress, HostDeployment, MeterCounts, Plan, Size, Sizes,
+    SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,
+};
 use tenuto_units::{Rate, Span};
 use tenuto_wire::LinkKey;
 
@@ -11,6 +19,8 @@ use tenuto_wire::LinkKey;
 const TABLES: u8 = 3;
 /// Where a device states no buffer, more than any network of this field can queue.
 const BUFFER_BITS_UNLIMITED: u64 = 1 << 40;
+/// Least time in which the signals of one change may be sent again (theory, signal envelope).
+const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// A mode leader repeats itself after this; well above any signal's way.
 const MODE_RETRY: Span = Span::from_ms(50);
 
@@ -80,5 +90,116 @@ pub(crate) fn egress(rate_bps: u64, queues: u8, buffer_bytes: Option<u64>) -> Eg
         rate: Rate::from_bps(rate_bps).expect("validation refuses links without rate"),
         queues,
         buffer_bits: buffer_bytes.map_or(BUFFER_BITS_UNLIMITED, |bytes| bytes * 8),
+    }
+}
+
+/// What an end system is made of. `offered` lets a scenario draw sizes instead of the largest.
+///
+/// # Panics
+/// If the host is not of this plan.
+pub fn host_config(plan: &Plan, host: &HostDeployment, seed: u64, sizes: Sizes) -> EndSystemConfig {
+    let network = &plan.network;
+    let number = network.hosts.iter().position(|h| h.name == host.host);
+    let number = number.expect("a deployment names its host");
+    let address = Addressing::new(network);
+    let ports = host.ports.iter().map(|port| EndPort {
+        port: port.port,
+        egress: egress(port.rate_bps, port.queues, port.buffer_bytes),
+        mac: mac_at(plan, address.host(number).mac, &port.peer),
+    });
+    let senders = host.senders.iter().map(|spec| {
+        let flow = &network.flows[usize::from(spec.flow_index)];
+        let queue = |mode: usize| spec.queues.get(mode).copied().unwrap_or(0);
+        let behaviours = flow.contracts.iter().enumerate();
+        SenderConfig {
+            flow: spec.flow_index,
+            header: header_of(&address, usize::from(spec.flow_index)),
+            form: form_of(flow),
+            ports: spec.ports.clone(),
+            behaviours: behaviours.map(|(m, c)| behaviour(c, flow, queue(m), sizes)).collect(),
+        }
+    });
+    let receivers = host.receivers.iter().map(|spec| {
+        let flow = &network.flows[usize::from(spec.flow_index)];
+        ReceiverConfig {
+            flow: spec.flow_index,
+            header: header_of(&address, usize::from(spec.flow_index)),
+            form: form_of(flow),
+            bytes_max: flow.contracts.iter().map(|c| bytes_of(c, flow)).max().unwrap_or(0),
+            ports: spec.ports.clone(),
+            skew_max: spec.skew_max_ns.map(Span::from_ns),
+            patience: None,
+        }
+    });
+    EndSystemConfig {
+        host: u16::try_from(number).expect("validation limits the number of hosts"),
+        seed,
+        ports: ports.collect(),
+        senders: senders.collect(),
+        receivers: receivers.collect(),
+    }
+}
+
+/// The MAC address on the network that `peer` belongs to: the last byte tells A (and only) from B.
+fn mac_at(plan: &Plan, mac: [u8; 6], peer: &str) -> [u8; 6] {
+    let network = plan.network.switch(peer).and_then(|s| s.network.as_ref());
+    let second = network.is_some_and(|name| plan.network.networks.get(1) == Some(name));
+    let mut mac = mac;
+    if second {
+        mac[5] = 0x40;
+    }
+    mac
+}
+
+fn header_of(address: &Addressing<'_>, flow: usize) -> FlowHeader {
+    let FlowAddress { eth_dst, ip_src, ip_dst, udp_port, .. } = address.flow(flow);
+    FlowHeader { eth_dst, ip_src, ip_dst, udp_port, dscp: 0 }
+}
+
+fn form_of(flow: &Flow) -> Form {
+    match flow.highest().size {
+        Size::MessageBytes(_) => Form::Message,
+        Size::PayloadBytes(_) | Size::FrameBytes(_) => {
+            Form::Datagram { sequenced: flow.vl.is_some() }
+        }
+    }
+}
+
+/// Bytes of a message, or of a datagram's payload, that fill the contract and no more.
+fn bytes_of(contract: &Contract, flow: &Flow) -> u32 {
+    let _ = flow;
+    match contract.size {
+        Size::MessageBytes(bytes) | Size::PayloadBytes(bytes) => bytes,
+        Size::FrameBytes(frame) => frame.saturating_sub(UDP_FRAME_OVERHEAD_BYTES),
+    }
+}
+
+fn behaviour(contract: &Contract, flow: &Flow, queue: u8, sizes: Sizes) -> Behaviour {
+    let bytes_max = bytes_of(contract, flow);
+    let least = if flow.highest().size.has_shim() { MESSAGE_BYTES_MIN } else { 1 };
+    let bytes_min = match sizes {
+        Sizes::Largest => bytes_max,
+        Sizes::Random => least.min(bytes_max),
+    };
+    Behaviour {
+        period: Span::from_ns(contract.period_ns),
+        bytes_min,
+        bytes_max,
+        jitter: Span::from_ns(contract.jitter_ns),
+        queue,
+    }
+}
+
+/// How switches take part in mode changes, from the plan.
+pub fn mode_settings(plan: &Plan, generation: u64) -> ModeSettings {
+    let mut members: Vec<u64> = plan.network.switches.iter().map(|s| s.datapath_id).collect();
+    members.sort_unstable();
+    ModeSettings {
+        generation,
+        levels: u8::try_from(plan.network.modes.len()).expect("validation limits the modes"),
+        quiet_ns: plan.quiet_ns.unwrap_or(0),
+        signal_copies: plan.signal_copies.max(1),
+        dwell_ns: SIGNAL_DWELL_NS,
+        members,
     }
 }

@@ -2,9 +2,11 @@
 //! `explore` (every interleaving), and the ledger that judges any run.
 
 mod assemble;
+pub mod clockwork;
+pub mod explore;
 mod ledger;
 
-pub use assemble::{link_key, switch_config};
+pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
     CopyRow, EventRow, FlowRow, Ledger, LedgerSettings, ModeChangeRow, Observation, PolicedRow,
     PortObservation, ProgressRow, RunDocument, StallRow, SwitchSwap, TermRow, Violation,

@@ -46,7 +46,8 @@ impl Switch {
             for table in 0..self.config.tables {
                 let Some(state) = self.tables.get(level, table) else { continue };
                 state.table().entries().len().hash(hasher);
-                for Entry { pattern, precedence, cookie, behaviour, .. } in state.table().entries() {
+                for Entry { pattern, precedence, cookie, behaviour, .. } in state.table().entries()
+                {
                     (pattern, precedence, cookie, behaviour).hash(hasher);
                 }
             }

@@ -105,8 +105,7 @@ impl Ledger<'_> {
         let label = change.change.label(modes);
         let (from, to) = label.split_once('>').unwrap_or((label.as_str(), ""));
         let bound_ns = self.change_bound(change.change);
-        let observed_ns =
-            change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
+        let observed_ns = change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
         let age = end_ns.saturating_sub(change.at_ns);
         let late = match (observed_ns, bound_ns) {
             (Some(observed), Some(bound)) => observed > bound,
@@ -124,7 +123,9 @@ impl Ledger<'_> {
                 bound: bound_ns,
                 note: match observed_ns {
                     Some(_) => "the last switch swapped after the bound".into(),
-                    None => format!("not every switch swapped: {} of {switches}", change.swaps.len()),
+                    None => {
+                        format!("not every switch swapped: {} of {switches}", change.swaps.len())
+                    }
                 },
             });
         }
@@ -241,8 +242,7 @@ impl Ledger<'_> {
                 };
                 let bound = bounds.iter().find(|b| b.mode == row);
                 let allowance = self.allowance(number, &target.host, row);
-                let limit = bound
-                    .and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
+                let limit = bound.and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
                 self.judge(flow, &target.host, record, place, end_ns, limit, book, violations);
             }
             books.sort_by_key(|b| b.row);
@@ -318,7 +318,12 @@ impl Ledger<'_> {
             if let (Some(skew), Some(max)) = (found.skew_ns, flow.skew_max_ns) {
                 book.skew_ns_max = book.skew_ns_max.max(Some(skew));
                 if skew > max {
-                    violation("skew", Some(skew), "the copies came too far apart".into(), &mut book.skews);
+                    violation(
+                        "skew",
+                        Some(skew),
+                        "the copies came too far apart".into(),
+                        &mut book.skews,
+                    );
                 }
             }
             if above && !self.misbehaves(flow, record.release_ns) {
@@ -331,7 +336,8 @@ impl Ledger<'_> {
             Some(Fate::Policed) => {
                 book.policed += 1;
                 if !self.misbehaves(flow, record.release_ns) {
-                    let note = format!("a conforming message was policed{}", self.place_words(record));
+                    let note =
+                        format!("a conforming message was policed{}", self.place_words(record));
                     violation("policed", None, note, &mut book.wrongly_policed);
                 }
             }
@@ -341,7 +347,12 @@ impl Ledger<'_> {
                 book.in_flight += 1;
             }
             fate => {
-                if fate.is_none() && self.stalled_during(record.release_ns, end_ns.min(record.release_ns + limit.unwrap_or(0))) {
+                if fate.is_none()
+                    && self.stalled_during(
+                        record.release_ns,
+                        end_ns.min(record.release_ns + limit.unwrap_or(0)),
+                    )
+                {
                     book.undecided += 1;
                     return;
                 }
@@ -356,7 +367,8 @@ impl Ledger<'_> {
 
     fn place_words(&self, record: &MessageRecord) -> String {
         let cause = self.events.iter().rev().find(|e| {
-            e.tolerated == Some(false) && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
+            e.tolerated == Some(false)
+                && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
         });
         let outside = cause.map_or(String::new(), |e| {
             format!("; outside the fault model since {:.3} s: {}", seconds(e.at_ns), e.text)

@@ -62,7 +62,6 @@ type Fast<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 struct AtTarget {
     delivered_ns: Option<u64>,
     skew_ns: Option<u64>,
-    copies_seen: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +101,6 @@ pub struct Ledger<'a> {
 struct CopyCount {
     received: u64,
     delay_ns_max: u64,
-    skew_ns_max: u64,
 }
 
 /// A short view of a run that is still going on.
@@ -143,6 +141,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// The network was brought up before this ledger was opened: every switch is in its start mode.
+    pub fn set_up_complete(&mut self) {
+        self.timeline.set_up_complete();
+    }
+
     fn record(&mut self, flow: u16, message: u32) -> Option<&mut MessageRecord> {
         let targets = self.plan.network.flows.get(usize::from(flow))?.targets.len();
         let record = self.messages[usize::from(flow)].entry(u64::from(message)).or_default();
@@ -171,8 +174,17 @@ impl<'a> Ledger<'a> {
                     record.targets[place].delivered_ns = Some(*at_ns);
                 }
             }
-            Observation::Copy { flow, message, host, port, delay_ns, skew_ns } => {
-                self.observe_copy(*flow, *message, *host, *port, *delay_ns, *skew_ns);
+            Observation::Copy { flow, host, port, delay_ns, .. } => {
+                let count = self.copies.entry((*flow, *host, *port)).or_default();
+                count.received += 1;
+                count.delay_ns_max = count.delay_ns_max.max(*delay_ns);
+            }
+            Observation::Skew { flow, message, host, skew_ns } => {
+                let Some(place) = self.target_place(*flow, *host) else { return };
+                if let Some(record) = self.record(*flow, *message) {
+                    let at = &mut record.targets[place];
+                    at.skew_ns = at.skew_ns.or(Some(*skew_ns));
+                }
             }
             Observation::Dropped { .. } => self.observe_drop(observation),
             Observation::Violation { switch, monitor, wanted, at_ns } => {
@@ -199,27 +211,6 @@ impl<'a> Ledger<'a> {
                 }
                 self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
             }
-        }
-    }
-
-    fn observe_copy(
-        &mut self,
-        flow: u16,
-        message: u32,
-        host: u16,
-        port: u32,
-        delay_ns: u64,
-        skew_ns: Option<u64>,
-    ) {
-        let Some(place) = self.target_place(flow, host) else { return };
-        let count = self.copies.entry((flow, host, port)).or_default();
-        count.received += 1;
-        count.delay_ns_max = count.delay_ns_max.max(delay_ns);
-        count.skew_ns_max = count.skew_ns_max.max(skew_ns.unwrap_or(0));
-        if let Some(record) = self.record(flow, message) {
-            let at = &mut record.targets[place];
-            at.copies_seen += 1;
-            at.skew_ns = at.skew_ns.or(skew_ns);
         }
     }
 

@@ -40,8 +40,17 @@ pub enum Observation {
         port: u32,
         /// Delay of this copy.
         delay_ns: u64,
-        /// Difference to the other copy, once both are there.
-        skew_ns: Option<u64>,
+    },
+    /// The second copy of a message came so long after the first.
+    Skew {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// Message id.
+        message: u32,
+        /// Index of the target host in the network.
+        host: u16,
+        /// Difference of their arrivals.
+        skew_ns: u64,
     },
     /// Frames went no further.
     Dropped {

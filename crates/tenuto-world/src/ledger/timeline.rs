@@ -54,6 +54,12 @@ impl Timeline {
         }
     }
 
+    /// Every switch is in its start mode.
+    pub(super) fn set_up_complete(&mut self) {
+        self.levels.fill(0);
+        self.started.fill(true);
+    }
+
     /// The level that most recently came into force anywhere.
     pub(super) fn level_now(&self) -> u8 {
         match self.changes.last() {

@@ -1,0 +1,75 @@
+//! The queue of what is to happen, in order of time and then of cause.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use tenuto_dataplane::FrameId;
+use tenuto_units::Instant;
+
+/// Something that is to happen.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    /// A frame enters a core.
+    Enter { node: usize, port: u32, frame: FrameId, arrival: Instant },
+    /// A core's timer.
+    Due { node: usize },
+    /// Bytes from the controller reach a switch.
+    ToSwitch { node: usize, incarnation: u64, bytes: Vec<u8> },
+    /// Bytes from a switch reach the controller.
+    ToController { conn: u64, bytes: Vec<u8> },
+    /// A timer of the controller.
+    ControllerDue,
+    /// A line of the scenario.
+    Scenario(usize),
+    /// A host that sends what it should not sends the next frame.
+    Babble(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    at: Instant,
+    order: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    /// Reversed: the heap's greatest is the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+/// What is to happen, earliest first; ties in the order they were queued.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    heap: BinaryHeap<Entry>,
+    order: u64,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, at: Instant, event: Event) {
+        self.order += 1;
+        self.heap.push(Entry { at, order: self.order, event });
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(Instant, Event)> {
+        self.heap.pop().map(|entry| (entry.at, entry.event))
+    }
+
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        self.heap.peek().map(|entry| entry.at)
+    }
+}

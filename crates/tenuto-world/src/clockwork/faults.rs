@@ -1,0 +1,330 @@
+//! What a scenario does to a world: behaviour, faults, hosts that send what they should not.
+
+use super::{Clockwork, ConnId, Core, Event, Instant, Observation, Span, Switch, assemble};
+use tenuto_dataplane::SIGNAL_QUEUE;
+use tenuto_dataplane::endsystem::{Behaviour, Conduct};
+use tenuto_model::{Addressing, EventAction, Network};
+use tenuto_units::wire_bits;
+use tenuto_wire::{MacAddress, SignalKind, SignalRepr, UdpFrame, ethernet};
+
+/// A host that sends what it should not.
+pub(super) struct Babbler {
+    node: usize,
+    until: Instant,
+    every: Span,
+    what: Nuisance,
+    count: u64,
+}
+
+enum Nuisance {
+    /// Frames with these flows' headers, in turn.
+    Flows {
+        flows: Vec<u16>,
+        frame_bytes: u32,
+    },
+    Garbage,
+    /// Signals without a right.
+    Signals,
+}
+
+impl Clockwork<'_> {
+    /// A line of the scenario.
+    pub(super) fn happen(&mut self, index: usize) {
+        let event = &self.scenario.events[index];
+        let action = event.action.clone();
+        let network = &self.plan.network;
+        let tolerated = tolerated(network, &action, self.babblers.len());
+        let misbehaving = misbehaving(network, &action);
+        let mut text = words(&action, network);
+        if let Some(note) = &event.note {
+            text = format!("{note}: {text}");
+        }
+        let at_ns = self.now.as_ns();
+        self.observe(&Observation::Event { text, at_ns, tolerated, misbehaving });
+        self.carry_out_event(&action);
+    }
+
+    fn carry_out_event(&mut self, action: &EventAction) {
+        match action {
+            EventAction::Behave { flow, mode } => self.conduct(flow, |_| Conduct::Mode(*mode)),
+            EventAction::Oversend { flow, percent } => {
+                let percent = u64::from((*percent).max(1));
+                self.conduct(flow, |now| {
+                    let period = Span::from_ns((now.period.as_ns() * 100 / percent).max(1));
+                    Conduct::Custom(Behaviour { period, ..now })
+                });
+            }
+            EventAction::StopFlow { flow } => self.source(flow, |host, id, _| {
+                let _ = host.stop_flow(id);
+            }),
+            EventAction::StartFlow { flow } => self.source(flow, |host, id, now| {
+                let _ = host.start_flow(id, now);
+            }),
+            EventAction::Babble { host, flows, frame_bytes, rate_bps, for_ns } => {
+                self.start_babbling(host, flows, *frame_bytes, *rate_bps, *for_ns);
+            }
+            EventAction::Garbage { host, frames_per_s, for_ns } => {
+                let every = Span::from_ns(1_000_000_000 / u64::from((*frames_per_s).max(1)));
+                self.start_nuisance(host, every, *for_ns, Nuisance::Garbage);
+            }
+            EventAction::Forge { host } => {
+                let second = Some(1_000_000_000);
+                self.start_nuisance(host, Span::from_ms(10), second, Nuisance::Signals);
+            }
+            EventAction::CutLink { ends } => self.set_link(ends, false),
+            EventAction::HealLink { ends } => self.set_link(ends, true),
+            EventAction::KillNode { node } | EventAction::StopNode { node } => self.kill(node),
+            EventAction::StartNode { node } => self.restart(node),
+            EventAction::LoseSignals { from, to, frames } => {
+                let target = self.place(to);
+                if let (Some(from), Some(to)) = (self.place(from), target) {
+                    let links = self.nodes[from].links.values_mut();
+                    links
+                        .filter(|far| far.node == to)
+                        .for_each(|far| far.signals_to_lose += frames);
+                }
+            }
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    fn source(
+        &mut self,
+        flow: &str,
+        act: impl Fn(&mut tenuto_dataplane::endsystem::EndSystem, u16, Instant),
+    ) {
+        let flows = &self.plan.network.flows;
+        let Some(index) = flows.iter().position(|f| f.name == flow) else { return };
+        let (Ok(id), Some(node)) = (u16::try_from(index), self.place(&flows[index].source)) else {
+            return;
+        };
+        let now = self.now;
+        if let Core::Host(host) = &mut self.nodes[node].core {
+            act(host, id, now);
+        }
+        self.arm(node);
+    }
+
+    fn conduct(&mut self, flow: &str, change: impl Fn(Behaviour) -> Conduct) {
+        self.source(flow, |host, id, now| {
+            if let Some(behaviour) = host.behaviour(id) {
+                // A conduct that no frame can carry is refused by validation of the scenario.
+                let _ = host.set_behaviour(now, id, change(behaviour));
+            }
+        });
+    }
+
+    fn start_babbling(
+        &mut self,
+        host: &str,
+        flows: &[String],
+        frame_bytes: u32,
+        rate_bps: Option<u64>,
+        for_ns: Option<u64>,
+    ) {
+        let network = &self.plan.network;
+        let own = network.flows.iter().enumerate().filter(|(_, f)| f.source == host);
+        let chosen = own.filter(|(_, f)| flows.is_empty() || flows.contains(&f.name));
+        let flows: Vec<u16> = chosen.filter_map(|(i, _)| u16::try_from(i).ok()).collect();
+        let line = network.ends_of(host).map(|(_, _, link)| link.rate_bps).max().unwrap_or(1);
+        let rate = rate_bps.unwrap_or(line).min(line).max(1);
+        let every_ns = wire_bits(frame_bytes) * 1_000_000_000 / rate;
+        let what = Nuisance::Flows { flows, frame_bytes };
+        self.start_nuisance(host, Span::from_ns(every_ns.max(1)), for_ns, what);
+    }
+
+    fn start_nuisance(&mut self, host: &str, every: Span, for_ns: Option<u64>, what: Nuisance) {
+        let Some(node) = self.place(host) else { return };
+        let until = for_ns.map_or(Instant::MAX, |ns| self.now + Span::from_ns(ns));
+        self.babblers.push(Babbler { node, until, every, what, count: 0 });
+        self.queue.push(self.now, Event::Babble(self.babblers.len() - 1));
+    }
+
+    /// The next frame of a host that sends what it should not, on each of its ports.
+    pub(super) fn babble(&mut self, index: usize) {
+        let now = self.now;
+        let babbler = &mut self.babblers[index];
+        if now >= babbler.until {
+            return;
+        }
+        babbler.count += 1;
+        let (node, count, every) = (babbler.node, babbler.count, babbler.every);
+        let mut frame = [0; 1514];
+        let (len, queue) = match &babbler.what {
+            Nuisance::Flows { flows, frame_bytes } => {
+                let flow = usize::try_from(count).unwrap_or(0) % flows.len().max(1);
+                let len = flows.get(flow).map_or(0, |&flow| {
+                    frame_of(&self.plan.network, flow, *frame_bytes, &mut frame)
+                });
+                (len, 0)
+            }
+            Nuisance::Garbage => {
+                let len = 14 + usize::try_from(self.draw.below(1_500)).unwrap_or(0);
+                for byte in &mut frame[..len] {
+                    *byte = self.draw.next().to_be_bytes()[0];
+                }
+                (len.max(60), 0)
+            }
+            Nuisance::Signals => (forged(count, &mut frame), SIGNAL_QUEUE),
+        };
+        if let Core::Host(host) = &mut self.nodes[node].core
+            && len > 0
+        {
+            let ports: Vec<u32> = host.config().ports.iter().map(|p| p.port).collect();
+            for port in ports {
+                let (pool, fx) = (&mut self.pool, &mut self.host_fx);
+                host.inject(now, port, queue, &frame[..len], pool, fx);
+            }
+        }
+        self.after_host(node);
+        self.queue.push(now + every, Event::Babble(index));
+    }
+
+    fn set_link(&mut self, ends: &[String; 2], carries: bool) {
+        for (from, to) in [(&ends[0], &ends[1]), (&ends[1], &ends[0])] {
+            if let (Some(from), Some(to)) = (self.place(from), self.place(to)) {
+                let links = self.nodes[from].links.values_mut();
+                links.filter(|far| far.node == to).for_each(|far| far.carries = carries);
+            }
+        }
+    }
+
+    fn kill(&mut self, name: &str) {
+        let now = self.now;
+        if self.plan.network.controllers.iter().any(|c| c.name == name) {
+            self.controller = None;
+            self.conns.clear();
+            for node in &mut self.nodes {
+                if let Core::Switch(switch) = &mut node.core {
+                    switch.disconnected();
+                }
+            }
+            return;
+        }
+        let Some(place) = self.place(name) else { return };
+        self.nodes[place].alive = false;
+        self.nodes[place].due = None;
+        let conn = self.conn_of(place);
+        self.conns.remove(&conn);
+        if let Some(controller) = &mut self.controller {
+            controller.closed(now, ConnId(conn));
+        }
+        self.after_controller();
+    }
+
+    fn restart(&mut self, name: &str) {
+        if self.plan.network.controllers.iter().any(|c| c.name == name) {
+            self.start_controller();
+            return;
+        }
+        let deployment = self.plan.switches.iter().find(|d| d.switch == name);
+        let (Some(place), Some(deployment)) = (self.place(name), deployment) else { return };
+        let boot_seed = self.now.as_ns();
+        let config = assemble::switch_config(self.plan, deployment, self.secret, boot_seed);
+        let node = &mut self.nodes[place];
+        node.core = Core::Switch(Box::new(Switch::new(config)));
+        node.alive = true;
+        node.incarnation += 1;
+        let at_ns = self.now.as_ns();
+        self.observe(&Observation::Restarted { switch: name.to_owned(), at_ns });
+        self.open_session(place);
+    }
+}
+
+/// Whether the plan's fault model covers what happens; `None` if it is no fault.
+fn tolerated(network: &Network, action: &EventAction, babblers: usize) -> Option<bool> {
+    match action {
+        EventAction::Oversend { .. } => Some(true),
+        EventAction::Babble { .. } | EventAction::Garbage { .. } | EventAction::Forge { .. } => {
+            Some(babblers < network.tolerates.babbling_hosts as usize)
+        }
+        EventAction::LoseSignals { frames, .. } => Some(*frames <= network.tolerates.lost_signals),
+        EventAction::CutLink { .. } => Some(false),
+        EventAction::KillNode { node } | EventAction::StopNode { node } => {
+            let controller = network.controllers.iter().any(|c| c.name == *node);
+            Some(controller && network.tolerates.controller_loss)
+        }
+        _ => None,
+    }
+}
+
+fn misbehaving(network: &Network, action: &EventAction) -> Vec<u16> {
+    let number = |i: usize| u16::try_from(i).ok();
+    let of_host = |host: &str| {
+        let flows = network.flows.iter().enumerate().filter(|(_, f)| f.source == host);
+        flows.filter_map(|(i, _)| number(i)).collect()
+    };
+    match action {
+        EventAction::Babble { host, .. } | EventAction::Garbage { host, .. } => of_host(host),
+        EventAction::Oversend { flow, .. } => network
+            .flows
+            .iter()
+            .position(|f| f.name == *flow)
+            .and_then(number)
+            .into_iter()
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn words(action: &EventAction, network: &Network) -> String {
+    let mode = |mode: usize| network.modes.get(mode).map_or("?", String::as_str);
+    match action {
+        EventAction::Behave { flow, mode: m } => format!("{flow} sends as in {}", mode(*m)),
+        EventAction::Oversend { flow, percent } => format!("{flow} sends {percent} % of its rate"),
+        EventAction::StopFlow { flow } => format!("{flow} stops"),
+        EventAction::StartFlow { flow } => format!("{flow} starts"),
+        EventAction::Babble { host, frame_bytes, .. } => {
+            format!("{host} babbles with {frame_bytes} B frames")
+        }
+        EventAction::Garbage { host, .. } => format!("{host} sends garbage"),
+        EventAction::Forge { host } => format!("{host} forges mode signals"),
+        EventAction::CutLink { ends } => format!("link {}-{} is cut", ends[0], ends[1]),
+        EventAction::HealLink { ends } => format!("link {}-{} carries again", ends[0], ends[1]),
+        EventAction::KillNode { node } => format!("{node} is killed"),
+        EventAction::StopNode { node } => format!("{node} stops"),
+        EventAction::StartNode { node } => format!("{node} starts"),
+        EventAction::LoseSignals { from, to, frames } => {
+            format!("the next {frames} mode signals from {from} to {to} are lost")
+        }
+    }
+}
+
+/// A frame with a flow's header and nothing that our end systems would take for a message.
+fn frame_of(network: &Network, flow: u16, frame_bytes: u32, buffer: &mut [u8]) -> usize {
+    let address = Addressing::new(network).flow(usize::from(flow));
+    let payload_len = usize::try_from(frame_bytes.saturating_sub(46)).unwrap_or(0);
+    let frame = UdpFrame {
+        eth_dst: MacAddress(address.eth_dst),
+        eth_src: MacAddress(address.eth_src),
+        ip_src: address.ip_src,
+        ip_dst: address.ip_dst,
+        udp_src: address.udp_port,
+        udp_dst: address.udp_port,
+        dscp: 0,
+        payload_len,
+    };
+    frame.emit(buffer).map_or(0, |written| written.len)
+}
+
+/// A raise of the mode as one would forge it: right in everything but the key.
+fn forged(count: u64, buffer: &mut [u8]) -> usize {
+    let signal = SignalRepr {
+        kind: SignalKind::Raise,
+        level: 1,
+        from_level: 0,
+        hops: 0,
+        generation: 1,
+        epoch: 1_000 + count,
+        origin: 1,
+        nonce: 0,
+        sequence: u64::MAX - 1_000_000 + count,
+    };
+    let key = tenuto_wire::LinkKey::new([0x42; 16]);
+    let source = MacAddress([0x02, 0x54, 0, 0, 0, 1]);
+    let len = signal.emit(source, &key, buffer);
+    len.max(ethernet::FRAME_LEN_MIN)
+}

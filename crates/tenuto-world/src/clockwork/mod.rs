@@ -1,0 +1,448 @@
+//! Virtual time: the cores, links, hosts and faults of a plan, driven event by event.
+//!
+//! The same switch, end system and controller that run live; every frame is real bytes through the
+//! full pipeline. An event is a frame entering a core, a core's timer, bytes on a control channel,
+//! or a line of the scenario; events of one instant happen in the order they were caused. Nothing
+//! is drawn but from the seed, so a run replays bit for bit from (plan, scenario, seed, version).
+
+mod events;
+mod faults;
+mod setup;
+
+use crate::assemble;
+use crate::{Ledger, LedgerSettings, Observation, RunDocument};
+use events::{Event, Queue};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tenuto_controller::{ConnId, Controller, ControllerEvent};
+use tenuto_dataplane::endsystem::{EndSystem, HostEvent};
+use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::{DropReason, Dropped, Effects, FrameId, FramePool, Frames};
+use tenuto_model::{Plan, Scenario};
+use tenuto_units::{Instant, Span};
+
+/// One way on the management network.
+const CONTROL_LATENCY: Span = Span::from_us(500);
+/// A controller that is not ready after this has failed.
+const SETUP_LIMIT: Span = Span::from_s(60);
+/// From ready to the first release.
+const LEAD: Span = Span::from_ms(10);
+/// Frames that may be on their way at once; more is a fault of the run, not of the network.
+const FRAMES_MAX: usize = 4_000_000;
+
+/// Why a run could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The plan has no deployment: it was refused before routes existed.
+    NothingDeployed,
+    /// The controller did not bring the switches up.
+    SetupFailed(String),
+    /// An end system refuses its configuration.
+    Host(String),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NothingDeployed => f.write_str("the plan has no deployment to run"),
+            Self::SetupFailed(why) => write!(f, "the switches did not come up: {why}"),
+            Self::Host(why) => write!(f, "an end system refuses its configuration: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// A node's core.
+enum Core {
+    Switch(Box<Switch>),
+    Host(Box<EndSystem>),
+}
+
+struct Node {
+    name: String,
+    core: Core,
+    alive: bool,
+    /// The instant for which a timer event is queued.
+    due: Option<Instant>,
+    latency_ns: (u64, u64),
+    /// Per port: when the last frame in has been processed, so that order is kept.
+    processed: BTreeMap<u32, Instant>,
+    /// Per port: far node, its port, propagation, whether the link carries.
+    links: BTreeMap<u32, Far>,
+    incarnation: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Far {
+    node: usize,
+    port: u32,
+    propagation: Span,
+    carries: bool,
+    signals_to_lose: u32,
+}
+
+/// How a run is going, for a progress line.
+#[derive(Clone, Copy, Debug)]
+pub struct RunProgress {
+    /// Virtual time since traffic started, nanoseconds.
+    pub at_ns: u64,
+    /// Length of the run, nanoseconds.
+    pub of_ns: u64,
+    /// Frames handed over so far.
+    pub packet_hops: u64,
+}
+
+/// A run in virtual time.
+pub struct Clockwork<'a> {
+    plan: &'a Plan,
+    scenario: &'a Scenario,
+    now: Instant,
+    start: Instant,
+    queue: Queue,
+    nodes: Vec<Node>,
+    pool: FramePool,
+    controller: Option<Controller>,
+    conns: BTreeMap<u64, usize>,
+    ledger: Option<Ledger<'a>>,
+    switch_fx: Effects<SwitchEvent>,
+    host_fx: Effects<HostEvent>,
+    draw: Draw,
+    secret: [u8; 16],
+    babblers: Vec<faults::Babbler>,
+    packet_hops: u64,
+    is_ready: bool,
+    failure: Option<String>,
+    conn_next: u64,
+}
+
+/// SplitMix64: the run's only source of choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub(crate) const fn below(&mut self, limit: u64) -> u64 {
+        if limit == 0 { 0 } else { self.next() % limit }
+    }
+}
+
+/// Runs a plan in virtual time.
+///
+/// # Errors
+/// [`RunError`] if the plan cannot be brought up; what a run shows is never an error.
+pub fn run(plan: &Plan, scenario: &Scenario) -> Result<RunDocument, RunError> {
+    run_with_progress(plan, scenario, &mut |_| {})
+}
+
+/// As [`run`], telling how it goes about every 100 ms of virtual time.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_progress(
+    plan: &Plan,
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(RunProgress),
+) -> Result<RunDocument, RunError> {
+    let mut world = Clockwork::new(plan, scenario)?;
+    world.set_up()?;
+    world.start_traffic();
+    Ok(world.finish(progress))
+}
+
+impl<'a> Clockwork<'a> {
+    fn finish(mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
+        let end = self.start + Span::from_ns(self.scenario.duration_ns);
+        let mut next_word = self.start + Span::from_ms(100);
+        while let Some(at) = self.queue.next_at() {
+            if at > end {
+                break;
+            }
+            if at >= next_word {
+                progress(RunProgress {
+                    at_ns: at.since(self.start).as_ns(),
+                    of_ns: self.scenario.duration_ns,
+                    packet_hops: self.packet_hops,
+                });
+                next_word = at + Span::from_ms(100);
+            }
+            self.step();
+        }
+        self.now = self.now.max(end);
+        self.observe_ports();
+        let ledger = self.ledger.take().expect("traffic has started");
+        let mut document = ledger.close(end.as_ns());
+        document.packet_hops = self.packet_hops;
+        document
+    }
+
+    /// One event.
+    fn step(&mut self) {
+        let Some((at, event)) = self.queue.pop() else { return };
+        debug_assert!(at >= self.now, "time does not go back");
+        self.now = at;
+        match event {
+            Event::Enter { node, port, frame, arrival } => self.enter(node, port, frame, arrival),
+            Event::Due { node } => self.due(node),
+            Event::ToSwitch { node, incarnation, bytes } => {
+                self.control_in(node, incarnation, &bytes)
+            }
+            Event::ToController { conn, bytes } => {
+                let now = self.now;
+                if let Some(controller) = &mut self.controller {
+                    controller.received(now, ConnId(conn), &bytes);
+                }
+                self.after_controller();
+            }
+            Event::ControllerDue => {
+                let now = self.now;
+                if let Some(controller) = &mut self.controller {
+                    controller.fire_due(now);
+                }
+                self.after_controller();
+            }
+            Event::Scenario(index) => self.happen(index),
+            Event::Babble(index) => self.babble(index),
+        }
+    }
+
+    fn enter(&mut self, node: usize, port: u32, frame: FrameId, arrival: Instant) {
+        if !self.nodes[node].alive {
+            self.pool.release(frame);
+            return;
+        }
+        let now = self.now;
+        match &mut self.nodes[node].core {
+            Core::Switch(switch) => {
+                switch.receive(now, arrival, port, frame, &mut self.pool, &mut self.switch_fx);
+                self.after_switch(node);
+            }
+            Core::Host(host) => {
+                host.receive(now, arrival, port, frame, &mut self.pool, &mut self.host_fx);
+                self.after_host(node);
+            }
+        }
+    }
+
+    fn due(&mut self, node: usize) {
+        if self.nodes[node].due != Some(self.now) || !self.nodes[node].alive {
+            return;
+        }
+        self.nodes[node].due = None;
+        let now = self.now;
+        match &mut self.nodes[node].core {
+            Core::Switch(switch) => {
+                while let Some((timer, _)) = switch.next_deadline().filter(|(_, at)| *at <= now) {
+                    switch.fire(timer, now, &mut self.pool, &mut self.switch_fx);
+                }
+                self.after_switch(node);
+            }
+            Core::Host(host) => {
+                while let Some((timer, _)) = host.next_deadline().filter(|(_, at)| *at <= now) {
+                    host.fire(timer, now, &mut self.pool, &mut self.host_fx);
+                }
+                self.after_host(node);
+            }
+        }
+    }
+
+    /// Queues the node's next timer, if it is not queued already.
+    fn arm(&mut self, node: usize) {
+        let state = &mut self.nodes[node];
+        let next = match &state.core {
+            Core::Switch(switch) => switch.next_deadline().map(|(_, at)| at),
+            Core::Host(host) => host.next_deadline().map(|(_, at)| at),
+        };
+        let Some(at) = next else { return };
+        let at = at.max(self.now);
+        if state.due.is_none_or(|due| at < due) {
+            state.due = Some(at);
+            self.queue.push(at, Event::Due { node });
+        }
+    }
+
+    fn after_switch(&mut self, node: usize) {
+        let mut fx = std::mem::take(&mut self.switch_fx);
+        for sent in fx.transmits.drain(..) {
+            self.transmit(node, sent.port, sent.frame, sent.departure);
+        }
+        for event in fx.events.drain(..) {
+            self.observe_switch(node, event);
+        }
+        for dropped in fx.drops.drain(..) {
+            self.observe_drop(node, &dropped);
+        }
+        if !fx.control.is_empty() {
+            let conn = self.conn_of(node);
+            let bytes = std::mem::take(&mut fx.control);
+            self.queue.push(self.now + CONTROL_LATENCY, Event::ToController { conn, bytes });
+        }
+        self.switch_fx = fx;
+        self.arm(node);
+    }
+
+    fn after_host(&mut self, node: usize) {
+        let mut fx = std::mem::take(&mut self.host_fx);
+        for sent in fx.transmits.drain(..) {
+            self.transmit(node, sent.port, sent.frame, sent.departure);
+        }
+        for event in fx.events.drain(..) {
+            self.observe_host(node, event);
+        }
+        for dropped in fx.drops.drain(..) {
+            self.observe_drop(node, &dropped);
+        }
+        self.host_fx = fx;
+        self.arm(node);
+    }
+
+    /// A frame's last bit has left; it enters the far core after propagation and that node's
+    /// latency, in order.
+    fn transmit(&mut self, node: usize, port: u32, frame: FrameId, departure: Instant) {
+        self.packet_hops += 1;
+        let is_signal = self.pool.bytes(frame).get(12..14) == Some(&[0x0f, 0x00]);
+        let far = self.nodes[node].links.get_mut(&port).and_then(|far| {
+            if is_signal && far.signals_to_lose > 0 {
+                far.signals_to_lose -= 1;
+                return None;
+            }
+            far.carries.then_some(*far)
+        });
+        let Some(far) = far.filter(|far| self.nodes[far.node].alive) else {
+            self.pool.release(frame);
+            return;
+        };
+        let arrival = departure + far.propagation;
+        let target = &mut self.nodes[far.node];
+        let (least, most) = target.latency_ns;
+        let latency = least + self.draw.below(most - least + 1);
+        let last = target.processed.entry(far.port).or_default();
+        let at = (arrival + Span::from_ns(latency)).max(*last);
+        *last = at;
+        self.queue.push(at, Event::Enter { node: far.node, port: far.port, frame, arrival });
+    }
+
+    fn observe(&mut self, observation: &Observation) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.observe(observation);
+        }
+    }
+
+    fn observe_switch(&mut self, node: usize, event: SwitchEvent) {
+        let switch = self.nodes[node].name.clone();
+        let observation = match event {
+            SwitchEvent::Violation { monitor, arrival, wanted, .. } => {
+                Observation::Violation { switch, monitor, wanted, at_ns: arrival.as_ns() }
+            }
+            SwitchEvent::Swapped { at, epoch, from, to, admitted, purged } => {
+                let (at_ns, took_ns) = (at.as_ns(), 0);
+                Observation::Swapped { switch, epoch, from, to, admitted, purged, at_ns, took_ns }
+            }
+            SwitchEvent::SignalRejected { .. } => return,
+        };
+        self.observe(&observation);
+    }
+
+    fn observe_host(&mut self, node: usize, event: HostEvent) {
+        let host = self.host_index(node);
+        let observation = match event {
+            HostEvent::Released { flow, message_id, actual, .. } => {
+                Observation::Released { flow, message: message_id, at_ns: actual.as_ns() }
+            }
+            HostEvent::Delivered { flow, message_id, release, at, .. } => Observation::Delivered {
+                flow,
+                message: message_id,
+                host,
+                release_ns: release.as_ns(),
+                at_ns: at.as_ns(),
+            },
+            HostEvent::CopyArrived { flow, message_id, port, release, at } => Observation::Copy {
+                flow,
+                message: message_id,
+                host,
+                port,
+                delay_ns: at.since(release).as_ns(),
+            },
+            HostEvent::SecondCopy { flow, message_id, skew, .. }
+            | HostEvent::SkewExceeded { flow, message_id, skew, .. } => {
+                Observation::Skew { flow, message: message_id, host, skew_ns: skew.as_ns() }
+            }
+            _ => return,
+        };
+        self.observe(&observation);
+    }
+
+    fn observe_drop(&mut self, node: usize, dropped: &Dropped) {
+        // A host drops what it has already, and what the flooded network shows it.
+        if dropped.reason == DropReason::Duplicate {
+            return;
+        }
+        let observation = Observation::Dropped {
+            node: self.nodes[node].name.clone(),
+            port: dropped.port,
+            reason: reason_words(dropped.reason).into(),
+            cookie: dropped.cookie,
+            message: dropped.message,
+            frames: 1,
+            at_ns: self.now.as_ns(),
+        };
+        self.observe(&observation);
+    }
+
+    fn observe_ports(&mut self) {
+        for index in 0..self.nodes.len() {
+            let node = &self.nodes[index];
+            let name = node.name.clone();
+            let mut seen: Vec<(u32, u64, u64)> = Vec::new();
+            match &node.core {
+                Core::Switch(switch) => {
+                    for (port, _, egress) in switch.ports() {
+                        let stats = egress.stats();
+                        seen.push((port, stats.backlog_bits_max, stats.frames));
+                    }
+                }
+                Core::Host(host) => {
+                    for port in &host.config().ports {
+                        if let Some(stats) = host.egress(port.port).map(|e| e.stats()) {
+                            seen.push((port.port, stats.backlog_bits_max, stats.frames));
+                        }
+                    }
+                }
+            }
+            for (port, backlog_bits_max, frames) in seen {
+                let node = name.clone();
+                self.observe(&Observation::Port { node, port, backlog_bits_max, frames });
+            }
+        }
+    }
+
+    fn host_index(&self, node: usize) -> u16 {
+        match &self.nodes[node].core {
+            Core::Host(host) => host.config().host,
+            Core::Switch(_) => u16::MAX,
+        }
+    }
+}
+
+/// The word that observations carry for a reason.
+pub fn reason_words(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Policed => "policed",
+        DropReason::OutOfMode => "out_of_mode",
+        DropReason::Purged => "purged",
+        DropReason::Unknown => "unknown",
+        DropReason::Malformed => "malformed",
+        DropReason::BufferFull => "buffer_full",
+        DropReason::PoolFull => "pool_full",
+        DropReason::SignalRejected => "signal_rejected",
+        DropReason::NoOutput => "no_output",
+        DropReason::Duplicate => "duplicate",
+    }
+}

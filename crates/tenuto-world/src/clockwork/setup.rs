@@ -1,0 +1,221 @@
+//! Bringing a world up: nodes, links, the controller's installation, then traffic.
+
+use super::{
+    Arc, BTreeMap, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core, Draw,
+    Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node, Plan,
+    Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
+};
+use tenuto_controller::{ControllerConfig, ControllerLimits};
+use tenuto_dataplane::endsystem::EndSystem;
+use tenuto_model::Offsets;
+
+impl<'a> Clockwork<'a> {
+    pub(super) fn new(plan: &'a Plan, scenario: &'a Scenario) -> Result<Self, RunError> {
+        if plan.switches.is_empty() && plan.hosts.is_empty() {
+            return Err(RunError::NothingDeployed);
+        }
+        let mut draw = Draw(scenario.seed);
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&draw.next().to_be_bytes());
+        secret[8..].copy_from_slice(&draw.next().to_be_bytes());
+        let mut nodes = Vec::new();
+        for deployment in &plan.switches {
+            let config = assemble::switch_config(plan, deployment, secret, 1);
+            let switch = plan.network.switch(&deployment.switch);
+            let profile = switch.map(|s| plan.network.profile_of(s));
+            let latency_ns = profile.map_or((0, 0), |p| (p.latency_ns_min, p.latency_ns_max));
+            let core = Core::Switch(Box::new(Switch::new(config)));
+            nodes.push(Node::new(&deployment.switch, core, latency_ns));
+        }
+        for deployment in &plan.hosts {
+            let sizes = scenario.traffic.sizes;
+            let config = assemble::host_config(plan, deployment, draw.next(), sizes);
+            let host = EndSystem::new(Arc::new(config))
+                .map_err(|error| RunError::Host(format!("{}: {error}", deployment.host)))?;
+            nodes.push(Node::new(&deployment.host, Core::Host(Box::new(host)), (0, 0)));
+        }
+        connect(plan, &mut nodes);
+        Ok(Self {
+            plan,
+            scenario,
+            now: Instant::ZERO,
+            start: Instant::ZERO,
+            queue: Queue::default(),
+            nodes,
+            pool: FramePool::new(FRAMES_MAX),
+            controller: None,
+            conns: BTreeMap::new(),
+            ledger: None,
+            switch_fx: Effects::new(),
+            host_fx: Effects::new(),
+            draw,
+            secret,
+            babblers: Vec::new(),
+            packet_hops: 0,
+            is_ready: false,
+            failure: None,
+            conn_next: 1,
+        })
+    }
+
+    /// Runs until the controller has installed everything and says so.
+    pub(super) fn set_up(&mut self) -> Result<(), RunError> {
+        self.start_controller();
+        while !self.is_ready {
+            if let Some(failure) = self.failure.take() {
+                return Err(RunError::SetupFailed(failure));
+            }
+            match self.queue.next_at() {
+                Some(at) if at <= Instant::ZERO + SETUP_LIMIT => self.step(),
+                _ => return Err(RunError::SetupFailed("no progress within a minute".into())),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_controller(&mut self) {
+        let settings = assemble::mode_settings(self.plan, 1);
+        self.controller = Some(Controller::new(ControllerConfig {
+            name: self.plan.network.controllers.first().map_or("controller", |c| &c.name).into(),
+            manages: self.plan.switches.iter().map(|s| s.datapath_id).collect(),
+            deployments: self.plan.switches.clone(),
+            modes: settings,
+            start_level: 0,
+            epoch: 1,
+            limits: ControllerLimits::default(),
+        }));
+        for node in 0..self.nodes.len() {
+            self.open_session(node);
+        }
+    }
+
+    /// A switch connects to the controller, if both are there.
+    pub(super) fn open_session(&mut self, node: usize) {
+        let now = self.now;
+        let (Some(controller), Core::Switch(switch)) =
+            (&mut self.controller, &mut self.nodes[node].core)
+        else {
+            return;
+        };
+        let conn = self.conn_next;
+        self.conn_next += 1;
+        self.conns.insert(conn, node);
+        controller.connected(now, ConnId(conn));
+        switch.connected(&mut self.switch_fx);
+        self.after_switch(node);
+        self.after_controller();
+    }
+
+    pub(super) fn conn_of(&self, node: usize) -> u64 {
+        let found = self.conns.iter().rev().find(|(_, n)| **n == node);
+        found.map_or(0, |(conn, _)| *conn)
+    }
+
+    pub(super) fn control_in(&mut self, node: usize, incarnation: u64, bytes: &[u8]) {
+        let state = &mut self.nodes[node];
+        if !state.alive || state.incarnation != incarnation {
+            return;
+        }
+        let now = self.now;
+        if let Core::Switch(switch) = &mut state.core {
+            switch.control(now, bytes, &mut self.pool, &mut self.switch_fx);
+        }
+        self.after_switch(node);
+    }
+
+    /// Takes what the controller wants said and done.
+    pub(super) fn after_controller(&mut self) {
+        let Some(controller) = &mut self.controller else { return };
+        let now = self.now;
+        while let Some(event) = controller.next_event() {
+            match event {
+                ControllerEvent::Ready => self.is_ready = true,
+                ControllerEvent::CommandRefused { dpid, command, error } => {
+                    self.failure = Some(format!("switch {dpid} refuses {command}: {error}"));
+                }
+                ControllerEvent::InstallFailed { dpid, failure } => {
+                    self.failure = Some(format!("switch {dpid}: {failure}"));
+                }
+                _ => {}
+            }
+        }
+        for (&conn, &node) in &self.conns {
+            let Some(output) = controller.output(ConnId(conn)) else { continue };
+            if !output.is_empty() {
+                let bytes = std::mem::take(output);
+                let incarnation = self.nodes[node].incarnation;
+                let event = Event::ToSwitch { node, incarnation, bytes };
+                self.queue.push(now + CONTROL_LATENCY, event);
+            }
+        }
+        if let Some(at) = controller.next_deadline() {
+            self.queue.push(at.max(now + Span::from_ns(1)), Event::ControllerDue);
+        }
+    }
+
+    pub(super) fn start_traffic(&mut self) {
+        self.start = self.now + LEAD;
+        let settings =
+            LedgerSettings::simulated(self.scenario.seed, self.start.as_ns(), self.scenario.expect);
+        let mut ledger = Ledger::new(self.plan, settings);
+        ledger.set_up_complete();
+        self.ledger = Some(ledger);
+        for node in 0..self.nodes.len() {
+            let Core::Host(host) = &mut self.nodes[node].core else { continue };
+            let senders: Vec<(u16, u64)> = host
+                .config()
+                .senders
+                .iter()
+                .map(|s| (s.flow, s.behaviours.first().map_or(0, |b| b.period.as_ns())))
+                .collect();
+            for (flow, period_ns) in senders {
+                let offset = match self.scenario.traffic.offsets {
+                    Offsets::Zero => 0,
+                    Offsets::Random => self.draw.below(period_ns),
+                };
+                let first = self.start + Span::from_ns(offset);
+                // The configuration was checked: every sender of it can start.
+                let _ = host.start_flow(flow, first);
+            }
+            self.arm(node);
+        }
+        for (index, event) in self.scenario.events.iter().enumerate() {
+            self.queue.push(self.start + Span::from_ns(event.at_ns), Event::Scenario(index));
+        }
+    }
+}
+
+impl Node {
+    fn new(name: &str, core: Core, latency_ns: (u64, u64)) -> Self {
+        Self {
+            name: name.to_owned(),
+            core,
+            alive: true,
+            due: None,
+            latency_ns,
+            processed: BTreeMap::new(),
+            links: BTreeMap::new(),
+            incarnation: 1,
+        }
+    }
+}
+
+fn connect(plan: &Plan, nodes: &mut [Node]) {
+    let place: BTreeMap<String, usize> =
+        nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
+    for link in &plan.network.links {
+        let (Some(&a), Some(&b)) = (place.get(&link.a.node), place.get(&link.b.node)) else {
+            continue;
+        };
+        for (from, own, to, far) in [(a, &link.a, b, &link.b), (b, &link.b, a, &link.a)] {
+            let far = Far {
+                node: to,
+                port: far.port,
+                propagation: Span::from_ns(link.propagation_ns),
+                carries: true,
+                signals_to_lose: 0,
+            };
+            nodes[from].links.insert(own.port, far);
+        }
+    }
+}
