@@ -39,7 +39,9 @@ fn block(plan: &Plan, refusal: &Refusal) -> String {
     }
     if !refusal.would_fit.is_empty() {
         let fits = refusal.would_fit.join(", or ");
-        say("would fit", &format!("{fits}        (each re-planned: holds)"));
+        let holds = refusal.would_fit.iter().all(|fit| !fit.contains("stays refused"));
+        let how = if holds { "each re-planned: holds" } else { "each re-planned" };
+        say("would fit", &format!("{fits}        ({how})"));
     }
     out
 }

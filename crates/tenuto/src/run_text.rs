@@ -106,7 +106,8 @@ fn flow_table(run: &RunDocument, all: bool) -> String {
 
 fn flow_cells(row: &FlowRow, is_live: bool) -> Vec<String> {
     let dash = || "-".to_owned();
-    let bound = row.delay_bound_ns.map_or_else(|| "unbounded".into(), ms_up_ns);
+    // What runs was promised: a row without a bound is of a flow that has no place in its mode.
+    let bound = row.delay_bound_ns.map_or_else(dash, ms_up_ns);
     let bound = match row.queueing_bound_ns {
         Some(queueing) if is_live => {
             format!("{} + {} = {bound}", ms_up_ns(queueing), ms_up_ns(row.host_allowance_ns))
@@ -169,7 +170,12 @@ fn change_cells(index: usize, change: &ModeChangeRow, names: &[&str]) -> Vec<Str
     ];
     for name in names {
         let term = change.terms.iter().find(|term| term.name == *name);
-        cells.push(term.map_or_else(|| "-".into(), |t| pair(t.observed_ns, Some(t.bound_ns))));
+        // What a return takes after its quiet window cannot be seen apart from it.
+        let is_apart = !change.terms.iter().any(|t| t.name == "quiet") || *name != "D_arrange";
+        cells.push(term.map_or_else(
+            || "-".into(),
+            |t| pair(t.observed_ns.filter(|_| is_apart), Some(t.bound_ns)),
+        ));
     }
     cells.push(change.purged_frames.to_string());
     cells
