@@ -8,6 +8,7 @@ mod ledger;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
-    CopyRow, EventRow, FlowRow, Ledger, LedgerSettings, ModeChangeRow, Observation, PolicedRow,
-    PortObservation, ProgressRow, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, Ledger, LedgerSettings,
+    MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation, ProgressRow, RunDocument,
+    StallRow, SwitchSwap, TermRow, Violation,
 };

@@ -1,8 +1,9 @@
 //! Closing the books: rows, violations and the verdict.
 
+use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::timeline::Change;
 use super::{
-    CopyRow, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow, PortObservation,
+    CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow, PortObservation,
     RunDocument, SwitchSwap, TermRow, Violation,
 };
 use tenuto_model::{Flow, FlowBound, Transition, Verdict};
@@ -30,6 +31,10 @@ impl Ledger<'_> {
         let mut flows = Vec::new();
         for index in 0..self.plan.network.flows.len() {
             self.flow_rows(index, &windows, end_ns, &mut flows, &mut violations);
+        }
+        let points_max = (DELAY_POINTS_TOTAL / flows.len().max(1)).min(DELAY_POINTS_MAX);
+        for row in &mut flows {
+            row.delays = thin_out(&row.delays, points_max);
         }
         let mode_changes: Vec<ModeChangeRow> =
             changes.iter().map(|c| self.change_row(c, switches, end_ns, &mut violations)).collect();
@@ -61,6 +66,8 @@ impl Ledger<'_> {
             policed: self.policed_rows(),
             ports,
             packet_hops: self.packet_hops,
+            command: None,
+            machine: None,
             events: self.events,
             stalls: self.stalls,
             assumptions: self.plan.assumptions.iter().map(|a| a.text.clone()).collect(),
@@ -129,10 +136,13 @@ impl Ledger<'_> {
                 },
             });
         }
-        let switches = change.swaps.iter().map(|(switch, at, purged, _)| SwitchSwap {
+        let admitted = |switch: &String| change.admissions.iter().find(|a| a.0 == *switch);
+        let switches = change.swaps.iter().map(|(switch, at, purged, took)| SwitchSwap {
             switch: switch.clone(),
             at_ns: self.since_start(*at),
             purged_frames: *purged,
+            took_ns: *took,
+            admitted_at_ns: admitted(switch).map(|a| self.since_start(a.1)),
         });
         ModeChangeRow {
             from: from.into(),
@@ -320,6 +330,8 @@ impl Ledger<'_> {
             }
             book.received += 1;
             book.delays.push(delay);
+            let at_ns = self.since_start(record.release_ns);
+            book.points.push(DelayPoint { at_ns, delay_ns: delay });
             if let (Some(skew), Some(max)) = (found.skew_ns, flow.skew_max_ns) {
                 book.skew_ns_max = book.skew_ns_max.max(Some(skew));
                 if skew > max {
@@ -444,6 +456,9 @@ impl Ledger<'_> {
             skew_limit_ns: flow.skew_max_ns,
             skew_bound_ns: bound.and_then(|b| b.skew_bound_ps).map(|ps| ps.div_ceil(1_000)),
             observed_skew_ns_max: book.skew_ns_max,
+            // Thinned out here to what one row may keep, and again when all rows are known.
+            delays: thin_out(&book.points, DELAY_POINTS_MAX),
+            delay_histogram: histogram(&book.delays),
         }
     }
 
@@ -486,7 +501,7 @@ impl Ledger<'_> {
             .dropped
             .iter()
             .filter(|((_, _, reason, _), _)| POLICING.contains(&reason.as_str()))
-            .map(|((node, port, reason, cookie), &frames)| {
+            .map(|((node, port, reason, cookie), frames)| {
                 let index = usize::try_from(*cookie).ok().and_then(|c| c.checked_sub(1));
                 let far = network.ends_of(node).find(|(own, ..)| own.port == *port);
                 let far = far.map(|(_, far, _)| far.node.clone());
@@ -495,8 +510,10 @@ impl Ledger<'_> {
                     host: far.filter(|far| network.hosts.iter().any(|h| h.name == *far)),
                     switch: node.clone(),
                     port: *port,
-                    frames,
+                    frames: frames.total,
                     reason: reason.clone(),
+                    stretch_ns: frames.stretch_ns(),
+                    frames_at: frames.rows(),
                 }
             })
             .collect();
@@ -549,6 +566,7 @@ struct Book {
     in_flight: u64,
     undecided: u64,
     delays: Vec<u64>,
+    points: Vec<DelayPoint>,
     skew_ns_max: Option<u64>,
     late: usize,
     losses: usize,
@@ -568,6 +586,7 @@ impl Book {
             in_flight: 0,
             undecided: 0,
             delays: Vec::new(),
+            points: Vec::new(),
             skew_ns_max: None,
             late: 0,
             losses: 0,

@@ -44,6 +44,12 @@ pub struct RunDocument {
     pub assumptions: Vec<String>,
     /// Frames handled by all nodes together.
     pub packet_hops: u64,
+    /// The command that repeats the run, where the program that made it says so.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// What was measured of this machine before the run (live).
+    #[serde(default)]
+    pub machine: Option<MachineRow>,
 }
 
 /// One flow to one target in one mode.
@@ -95,6 +101,30 @@ pub struct FlowRow {
     pub skew_bound_ns: Option<u64>,
     /// Largest difference seen, nanoseconds.
     pub observed_skew_ns_max: Option<u64>,
+    /// Delays by time of release: at most 2000 points, of neighbours the largest.
+    #[serde(default)]
+    pub delays: Vec<DelayPoint>,
+    /// How the delays are spread; empty buckets are left out.
+    #[serde(default)]
+    pub delay_histogram: Vec<DelayBucket>,
+}
+
+/// The delay of one message, or the largest of some that were released one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayPoint {
+    /// Release, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// Delay, nanoseconds.
+    pub delay_ns: u64,
+}
+
+/// How many messages took so long: more than the bucket before, at most this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayBucket {
+    /// Largest delay of the bucket, nanoseconds.
+    pub to_ns: u64,
+    /// Messages.
+    pub messages: u64,
 }
 
 /// One copy of a flow at a target.
@@ -144,6 +174,12 @@ pub struct SwitchSwap {
     pub at_ns: u64,
     /// Frames that lost their place.
     pub purged_frames: u32,
+    /// How long swapping and purging took, nanoseconds; 0 in virtual time.
+    #[serde(default)]
+    pub took_ns: u64,
+    /// When its edges admitted the new level, nanoseconds after traffic started.
+    #[serde(default)]
+    pub admitted_at_ns: Option<u64>,
 }
 
 /// One term of a mode change.
@@ -193,6 +229,21 @@ pub struct PolicedRow {
     pub frames: u64,
     /// Reason.
     pub reason: String,
+    /// Length of each stretch of `frames_at`, nanoseconds.
+    #[serde(default)]
+    pub stretch_ns: u64,
+    /// When they were dropped: at most 512 stretches, empty ones left out.
+    #[serde(default)]
+    pub frames_at: Vec<FramesAt>,
+}
+
+/// Frames of one stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FramesAt {
+    /// Beginning of the stretch, nanoseconds after traffic started.
+    pub from_ns: u64,
+    /// Frames.
+    pub frames: u64,
 }
 
 /// Queue of a directed egress, seen beside its bound.
@@ -230,4 +281,19 @@ pub struct StallRow {
     pub at_ns: u64,
     /// For how long, nanoseconds.
     pub length_ns: u64,
+}
+
+/// What was measured of this machine before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineRow {
+    /// Processors, data plane, wait policy, in words.
+    pub text: String,
+    /// Median lateness of a wake-up, nanoseconds.
+    pub wake_up_ns_p50: Option<u64>,
+    /// 99.9th percentile, nanoseconds.
+    pub wake_up_ns_p999: Option<u64>,
+    /// Largest, nanoseconds.
+    pub wake_up_ns_max: Option<u64>,
+    /// Allowance per element that follows from it, nanoseconds.
+    pub host_allowance_ns: Option<u64>,
 }

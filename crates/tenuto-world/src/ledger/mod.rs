@@ -7,11 +7,12 @@
 mod close;
 mod document;
 mod observation;
+mod series;
 mod timeline;
 
 pub use document::{
-    CopyRow, EventRow, FlowRow, ModeChangeRow, PolicedRow, PortObservation, RunDocument, StallRow,
-    SwitchSwap, TermRow, Violation,
+    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, MachineRow, ModeChangeRow,
+    PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
 };
 pub use observation::Observation;
 
@@ -87,7 +88,7 @@ pub struct Ledger<'a> {
     messages: Vec<Fast<u64, MessageRecord>>,
     copies: BTreeMap<(u16, u16, u32), CopyCount>,
     timeline: Timeline,
-    dropped: BTreeMap<(String, u32, String, u64), u64>,
+    dropped: BTreeMap<(String, u32, String, u64), series::FramesOverTime>,
     ports: BTreeMap<(String, u32), (u64, u64)>,
     events: Vec<EventRow>,
     stalls: Vec<StallRow>,
@@ -215,11 +216,12 @@ impl<'a> Ledger<'a> {
     }
 
     fn observe_drop(&mut self, observation: &Observation) {
-        let Observation::Dropped { node, port, reason, cookie, message, frames, .. } = observation
+        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } = observation
         else {
             return;
         };
-        *self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default() += frames;
+        let at = self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default();
+        at.add(at_ns.saturating_sub(self.settings.start_ns), *frames);
         let Some((flow, id)) = *message else { return };
         let (fate, words) = match reason.as_str() {
             "policed" => (Fate::Policed, "over contract"),
