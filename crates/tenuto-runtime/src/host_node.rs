@@ -278,39 +278,14 @@ fn observe(
     now: Instant,
 ) {
     let host = core.config().host;
-    for place in 0..events.len() {
-        let line = match events[place] {
-            HostEvent::Released { flow, message_id, planned, actual, .. } => {
-                desk.reporter.lateness(planned, actual);
-                Observation::Released { flow, message: message_id, at_ns: actual.as_ns() }
-            }
-            HostEvent::Delivered { flow, message_id, release, at, .. } => {
-                let (release_ns, at_ns) = (release.as_ns(), at.as_ns());
-                Observation::Delivered { flow, message: message_id, host, release_ns, at_ns }
-            }
-            HostEvent::CopyArrived { flow, message_id, port, release, at }
-                if redundant.contains(&flow) =>
-            {
-                let delay_ns = at.since(release).as_ns();
-                let skew_ns = skew_of(&events[place..], flow, message_id, port);
-                Observation::Copy { flow, message: message_id, host, port, delay_ns, skew_ns }
-            }
-            _ => continue,
-        };
-        desk.reporter.observe(now, &line);
-    }
-    events.clear();
-}
-
-/// The skew told of a copy in the same call, if it was the second.
-fn skew_of(events: &[HostEvent], of_flow: u16, message: u32, at_port: u32) -> Option<u64> {
-    events.iter().find_map(|event| match *event {
-        HostEvent::SecondCopy { flow, message_id, port, skew, .. }
-        | HostEvent::SkewExceeded { flow, message_id, port, skew, .. }
-            if (flow, message_id, port) == (of_flow, message, at_port) =>
-        {
-            Some(skew.as_ns())
+    for event in events.drain(..) {
+        if let HostEvent::Released { planned, actual, .. } = event {
+            desk.reporter.lateness(planned, actual);
         }
-        _ => None,
-    })
+        // Only flows with two copies are told apart by them.
+        let single = matches!(event, HostEvent::CopyArrived { flow, .. } if !redundant.contains(&flow));
+        if let Some(line) = Observation::of_host(host, event).filter(|_| !single) {
+            desk.reporter.observe(now, &line);
+        }
+    }
 }
