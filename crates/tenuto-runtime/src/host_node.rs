@@ -1,19 +1,19 @@
 //! The process of a host: ports, programs and timers around the end system core.
 
 use crate::app_port::AppPort;
-use crate::assemble::end_system_config;
 use crate::mischief::Mischief;
 use crate::node::Desk;
 use crate::node_ports::{self, NodePort, RECEIVE_BURST, transmit};
 use crate::protocol::{HostJob, NodeCommand, NodeReport};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use tenuto_dataplane::endsystem::{Conduct, EndSystem, HostEvent, SendError};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
 use tenuto_io::{MonotonicClock, Port};
 use tenuto_model::Flow;
 use tenuto_units::{Instant, Span};
-use tenuto_world::Observation;
+use tenuto_world::{Observation, host_config};
 
 /// Frames of all messages that wait at the ports of a host.
 const POOL_FRAMES: usize = 65_536;
@@ -36,7 +36,7 @@ pub(crate) struct HostNode<'a> {
 
 /// Runs a host until it is told to finish.
 pub(crate) fn run(job: &HostJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
-    let config = end_system_config(&job.plan, &job.deployment, job.seed, job.sizes);
+    let config = Arc::new(host_config(&job.plan, &job.deployment, job.seed, job.sizes));
     let redundant = config.receivers.iter().filter(|r| r.ports.len() > 1).map(|r| r.flow);
     let redundant = redundant.collect();
     let ports = node_ports::open(job.deployment.ports.iter().map(|p| p.port), &mut desk.poll)?;
