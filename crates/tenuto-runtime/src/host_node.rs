@@ -1,19 +1,19 @@
 //! The process of a host: ports, programs and timers around the end system core.
 
 use crate::app_port::AppPort;
-use crate::assemble::end_system_config;
 use crate::mischief::Mischief;
 use crate::node::Desk;
 use crate::node_ports::{self, NodePort, RECEIVE_BURST, transmit};
 use crate::protocol::{HostJob, NodeCommand, NodeReport};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use tenuto_dataplane::endsystem::{Conduct, EndSystem, HostEvent, SendError};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
 use tenuto_io::{MonotonicClock, Port};
 use tenuto_model::Flow;
 use tenuto_units::{Instant, Span};
-use tenuto_world::Observation;
+use tenuto_world::{Observation, host_config};
 
 /// Frames of all messages that wait at the ports of a host.
 const POOL_FRAMES: usize = 65_536;
@@ -36,7 +36,7 @@ pub(crate) struct HostNode<'a> {
 
 /// Runs a host until it is told to finish.
 pub(crate) fn run(job: &HostJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
-    let config = end_system_config(&job.plan, &job.deployment, job.seed, job.sizes);
+    let config = Arc::new(host_config(&job.plan, &job.deployment, job.seed, job.sizes));
     let redundant = config.receivers.iter().filter(|r| r.ports.len() > 1).map(|r| r.flow);
     let redundant = redundant.collect();
     let ports = node_ports::open(job.deployment.ports.iter().map(|p| p.port), &mut desk.poll)?;
@@ -278,8 +278,8 @@ fn observe(
     now: Instant,
 ) {
     let host = core.config().host;
-    for place in 0..events.len() {
-        let line = match events[place] {
+    for event in events.drain(..) {
+        let line = match event {
             HostEvent::Released { flow, message_id, planned, actual, .. } => {
                 desk.reporter.lateness(planned, actual);
                 Observation::Released { flow, message: message_id, at_ns: actual.as_ns() }
@@ -292,25 +292,14 @@ fn observe(
                 if redundant.contains(&flow) =>
             {
                 let delay_ns = at.since(release).as_ns();
-                let skew_ns = skew_of(&events[place..], flow, message_id, port);
-                Observation::Copy { flow, message: message_id, host, port, delay_ns, skew_ns }
+                Observation::Copy { flow, message: message_id, host, port, delay_ns }
+            }
+            HostEvent::SecondCopy { flow, message_id, skew, .. }
+            | HostEvent::SkewExceeded { flow, message_id, skew, .. } => {
+                Observation::Skew { flow, message: message_id, host, skew_ns: skew.as_ns() }
             }
             _ => continue,
         };
         desk.reporter.observe(now, &line);
     }
-    events.clear();
-}
-
-/// The skew told of a copy in the same call, if it was the second.
-fn skew_of(events: &[HostEvent], of_flow: u16, message: u32, at_port: u32) -> Option<u64> {
-    events.iter().find_map(|event| match *event {
-        HostEvent::SecondCopy { flow, message_id, port, skew, .. }
-        | HostEvent::SkewExceeded { flow, message_id, port, skew, .. }
-            if (flow, message_id, port) == (of_flow, message, at_port) =>
-        {
-            Some(skew.as_ns())
-        }
-        _ => None,
-    })
 }

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
+use tenuto_io::MonotonicClock;
 use tenuto_model::{Event, EventAction, Scenario, Verdict};
 use tenuto_runtime::{NodesFile, exec, running_lab, up};
+use tenuto_units::Span;
 
 const MS: u64 = 1_000_000;
 
@@ -14,20 +16,31 @@ fn file(dir: &Path) -> NodesFile {
     running_lab(dir).expect("a running lab")
 }
 
-/// Waits for the end of every process that was in the lab with this guardian.
+/// Waits for the end of every process of a lab that this program has started.
 fn nothing_is_left(guardian: u32) {
     assert!(!Path::new(&format!("/proc/{guardian}")).exists(), "the guardian was waited for");
-    let mine = std::process::id().to_string();
+    let deadline = MonotonicClock::now() + Span::from_s(10);
+    loop {
+        let left = processes_of_labs();
+        if left.is_empty() {
+            return;
+        }
+        assert!(MonotonicClock::now() < deadline, "still there: {left:?}");
+        std::thread::yield_now();
+    }
+}
+
+fn processes_of_labs() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").expect("proc").filter_map(Result::ok);
     let numbered = processes.filter_map(|e| e.file_name().into_string().ok());
-    for pid in numbered.filter(|name| name.parse::<u32>().is_ok() && *name != mine) {
+    let is_number = |name: &String| name.parse::<u32>().is_ok();
+    let in_lab = |pid: &String| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let namespaced = status.lines().any(|l| l.starts_with("NSpid") && l.split('\t').count() > 2);
-        let is_ours = line.contains("\0__node") || line.contains("\0__netns");
-        assert!(!(is_ours && namespaced && of_this_test(&pid)), "{pid} is still there: {line}");
-    }
+        let roles = ["\0__node", "\0__netns", "\0__supervisor"];
+        of_this_test(pid) && roles.iter().any(|role| line.contains(role))
+    };
+    numbered.filter(is_number).filter(in_lab).collect()
 }
 
 /// Labs of other tests and users on this machine are none of ours.

@@ -4,6 +4,8 @@
 
 mod kill;
 mod line;
+mod mischief;
+mod modes;
 mod networks;
 
 use std::process::ExitCode;
@@ -12,6 +14,9 @@ type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     ("line::every_message_arrives", line::every_message_arrives),
+    ("mischief::a_babbling_host_harms_nobody", mischief::a_babbling_host_harms_nobody),
+    ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
+    ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
     ("kill::a_switch_comes_back", kill::a_switch_comes_back),
     ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),

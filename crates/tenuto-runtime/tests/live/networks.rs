@@ -144,3 +144,16 @@ fn flow(name: &str, size: Size, period_ns: u64) -> Flow {
         udp_port: None,
     }
 }
+
+/// A network that the project ships.
+pub(crate) fn shipped(name: &str) -> Network {
+    struct Files(PathBuf);
+    impl tenuto_model::Sources for Files {
+        fn read(&self, path: &str) -> Result<String, String> {
+            std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
+        }
+    }
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks"));
+    let read = tenuto_model::read_network(&Files(folder), name);
+    read.unwrap_or_else(|problems| panic!("{name}: {problems:?}")).0
+}
