@@ -54,7 +54,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Two shapes of K times two of H, two of Λ(t) + H, and Λ(t+d).
+    /// Two shapes of K times two of H, two of Λ(t) + H(d), and Λ(t+d).
     const MAX: usize = 7;
 
     pub(crate) fn push(&mut self, line: Line) {

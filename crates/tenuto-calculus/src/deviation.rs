@@ -70,7 +70,7 @@ pub fn delay(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
 }
 
 /// Whether no frame of class k waits longer than `d`: exact, for every t ≥ 0,
-/// C·(t+d) ≥ S + Σ min{K(t)+H(t+d), Λ(t)+H(t+d), Λ(t+d)}.
+/// C·(t+d) ≥ S + Σ min{K(t)+H(t+d), Λ(t)+H(d), Λ(t+d)}.
 pub fn holds(server: Server, groups: &[GroupCurves], d: Picos) -> bool {
     let total = total(groups, |g| g.class.all().plus(g.higher.all()).plus(g.line_or_zero()));
     server.is_exact(total)
@@ -179,17 +179,17 @@ fn arrivals(group: &GroupCurves, cut: Option<i128>) -> Lines {
     lines
 }
 
-/// min{K(t) + H(t+d), Λ(t) + H(t+d), Λ(t+d)} as lines over t.
+/// min{K(t) + H(t+d), Λ(t) + H(d), Λ(t+d)} as lines over t.
 fn delayed(group: &GroupCurves, d: i128, cut: Option<i128>) -> Lines {
     let mut lines = Lines::default();
     if group.class.is_zero() && group.higher.is_zero() {
         return lines;
     }
     for higher in shapes(group.higher, cut) {
-        let higher = later(higher, d);
-        shapes(group.class, cut).for_each(|class| lines.push(class.plus(higher)));
+        let until = later(higher, d);
+        shapes(group.class, cut).for_each(|class| lines.push(class.plus(until)));
         if let Some(line) = group.line {
-            lines.push(plain(line).plus(higher));
+            lines.push(plain(line).plus(Line { slope: 0, ..until }));
         }
     }
     if let Some(line) = group.line.filter(|_| !group.higher.is_zero()) {

@@ -22,7 +22,7 @@ pub(crate) fn excess_at(server: Server, groups: &[GroupCurves], t: i128, d: i128
             let higher = value(group.higher, t + d, cut);
             let plain = value(group.class, t, cut) + higher;
             match (line(group, t), line(group, t + d)) {
-                (Some(now), Some(then)) => plain.min(now + higher).min(then),
+                (Some(now), Some(then)) => plain.min(now + value(group.higher, d, cut)).min(then),
                 _ => plain,
             }
         })

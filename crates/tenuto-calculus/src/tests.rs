@@ -54,10 +54,10 @@ fn higher_classes_and_blocking_delay() {
     let server = Server::new(100 * MBIT, ubits(10_000));
     let groups = [group(bucket(20_000, MBIT), bucket(30_000, 50 * MBIT), None)];
     assert_eq!(delay(server, &groups), Some(Picos(1_200_000_000)));
-    // Over one line with frames of 10 kbit: K meets the line at 10 kbit / 99 Mbit/s = t; then
-    // (60 kbit - 49 Mbit/s * t) / 50 Mbit/s = 1.1010101... ms.
+    // Over one line with frames of 10 kbit, all that is queued at t came with the line; then
+    // (10 + 10 + 30) kbit / 50 Mbit/s.
     let shaped = [GroupCurves { line: Some(Bucket::line(ubits(10_000), 100 * MBIT)), ..groups[0] }];
-    assert_eq!(delay(server, &shaped), Some(Picos(1_101_010_102)));
+    assert_eq!(delay(server, &shaped), Some(Picos(1_000_000_000)));
 }
 
 #[test]

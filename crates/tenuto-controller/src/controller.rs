@@ -5,13 +5,14 @@
 
 use crate::compile::{ModeSettings, ours};
 use crate::events::{Anomaly, ConnId, ControllerEvent};
-use crate::installer::{
-    InstallEvent, InstallFailure, InstallKind, InstallLimits, InstallTimer, Installer, Target,
-    error_name, is_unknown_experimenter,
-};
+use crate::installer::{InstallLimits, InstallTimer, Installer};
 use crate::members::{Activation, Member, Members};
+use crate::outcome::{
+    InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
+};
 use crate::session::{Refusal, Session, SessionEvent, SessionLimits, SessionTimer};
 use crate::tables::SwitchTables;
+use crate::target::Target;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
 use tenuto_openflow::constants::{port_config, port_state};
@@ -278,7 +279,7 @@ impl Controller {
             installer.advance(now, &mut channel.session);
             let dpid = *dpid;
             match installer.next_event() {
-                Some(event) => self.on_install(now, dpid, event),
+                Some(event) => self.on_install(dpid, event),
                 None if channel.session.is_closed() && channel.session.has_events() => {}
                 None => return,
             }
@@ -369,9 +370,7 @@ impl Controller {
         self.tell(ControllerEvent::CommandRefused { dpid, command, error });
         if is_activation {
             // Not taken back by the barrier reply that follows: the network is not ready.
-            if let Some(member) = self.members.by_dpid.get_mut(&dpid) {
-                member.is_installed = false;
-            }
+            self.members.refused_activation(dpid);
             if let Some(channel) = self.channels.get_mut(&conn) {
                 channel.activating = None;
             }
@@ -383,7 +382,7 @@ impl Controller {
         }
     }
 
-    fn on_install(&mut self, now: Instant, dpid: u64, event: InstallEvent) {
+    fn on_install(&mut self, dpid: u64, event: InstallEvent) {
         match event {
             InstallEvent::Refused { command, error } => {
                 self.tell(ControllerEvent::CommandRefused { dpid, command, error });
@@ -396,18 +395,12 @@ impl Controller {
             }
             InstallEvent::Installed { kind, status } => {
                 self.tell(ControllerEvent::Installed { dpid, kind });
-                self.on_installed(now, dpid, kind, status);
+                self.on_installed(dpid, kind, status);
             }
         }
     }
 
-    fn on_installed(
-        &mut self,
-        _now: Instant,
-        dpid: u64,
-        kind: InstallKind,
-        status: Option<ModeStatus>,
-    ) {
+    fn on_installed(&mut self, dpid: u64, kind: InstallKind, status: Option<ModeStatus>) {
         match self.members.installed(dpid, kind, status.as_ref()) {
             Some(activation) => self.activate(&activation),
             None if self.members.uses_modes() => self.ask_others(dpid),
@@ -439,9 +432,6 @@ impl Controller {
         let Some(channel) = self.channels.get_mut(&conn) else { return };
         let confirmed = channel.activating.take_if(|activating| activating.barrier == xid);
         let Some(Activating { epoch, level, .. }) = confirmed else { return };
-        if let Some(member) = self.members.by_dpid.get_mut(&dpid) {
-            member.has_joined = true;
-        }
         self.tell(ControllerEvent::Activated { dpid, epoch, level });
         self.check_ready();
     }

@@ -1,7 +1,7 @@
 //! What the controller tells its owner.
 
 use crate::difference::Difference;
-use crate::installer::{InstallFailure, InstallKind};
+use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use std::fmt;
 use tenuto_openflow::{ModeEvent, ModeStatus};

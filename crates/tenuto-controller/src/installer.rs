@@ -16,19 +16,20 @@
 //! whether it was enough is judged by the read-back. Refusals of everything else fail the
 //! installation, after the barrier, so that all of them are told.
 
-use crate::compile::{ModeSettings, compile, needs_modes, ours};
-use crate::difference::{Difference, FlowNames, command_name, differences};
+use crate::compile::ours;
+use crate::difference::{Difference, command_name, differences};
+use crate::outcome::{
+    InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
+};
 use crate::read_back::{ReadBack, ReadError};
 use crate::session::{Refusal, Session};
 use crate::tables::{SwitchTables, delete_monitor};
+use crate::target::Target;
 use std::collections::VecDeque;
-use std::fmt;
-use tenuto_model::SwitchDeployment;
 use tenuto_openflow::constants::{group, meter, table};
 use tenuto_openflow::{
-    BadAction, BadRequest, Body, ErrorCode, ErrorMessage, Experimenter, FlowMod, FlowModCommand,
-    GroupMod, GroupModCommand, GroupType, Message, MeterMod, MeterModCommand, ModeStatus,
-    ModesMessage,
+    Body, Experimenter, FlowMod, FlowModCommand, GroupMod, GroupModCommand, GroupType, Message,
+    MeterMod, MeterModCommand, ModeStatus, ModesMessage,
 };
 use tenuto_units::{Instant, Span};
 
@@ -70,136 +71,6 @@ pub enum InstallTimer {
     Turn,
     /// The switch did not answer in time.
     Reply,
-}
-
-/// What one switch shall hold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
-    commands: Vec<Body>,
-    tables: SwitchTables,
-    names: FlowNames,
-    /// Number of mode levels, where the switch must know modes.
-    levels: Option<u8>,
-    generation: u64,
-}
-
-impl Target {
-    /// What the deployment asks for.
-    pub fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
-        let commands = compile(deployment, modes);
-        let flows = deployment.entries.iter();
-        let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
-        Self {
-            tables: SwitchTables::after(&commands),
-            commands,
-            names,
-            levels: needs_modes(deployment, modes).then_some(modes.levels.max(1)),
-            generation: modes.generation,
-        }
-    }
-
-    /// The state that a switch shall have.
-    pub const fn tables(&self) -> &SwitchTables {
-        &self.tables
-    }
-
-    /// Whether the switch must know modes.
-    pub const fn needs_modes(&self) -> bool {
-        self.levels.is_some()
-    }
-
-    /// How many commands name something that another command names as well. The deployment is then
-    /// ambiguous: the later would silently replace the earlier.
-    fn clashes(&self) -> usize {
-        let SwitchTables { meters, groups, monitors, mode_config, entries } = &self.tables;
-        let named = meters.len() + groups.len() + monitors.len() + entries.len();
-        self.commands.len() - named - usize::from(mode_config.is_some())
-    }
-}
-
-/// How a switch came to be installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum InstallKind {
-    /// Cleared and installed.
-    Fresh,
-    /// It had everything already; nothing was changed.
-    Adopted,
-    /// Changed by the differences.
-    Updated,
-}
-
-/// Why an installation failed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum InstallFailure {
-    /// The deployment names things twice.
-    Ambiguous {
-        /// How many.
-        clashes: usize,
-    },
-    /// The switch refused commands.
-    Refused {
-        /// How many.
-        commands: usize,
-    },
-    /// The read-back is not what is wanted.
-    Differs {
-        /// In how many fields.
-        fields: usize,
-    },
-    /// The deployment needs modes, and the switch does not know our experimenter messages.
-    ModesUnsupported,
-    /// The switch did not answer in time.
-    NoReply {
-        /// What it did not answer.
-        to: String,
-    },
-    /// The switch answered something else than it was asked.
-    WrongReply,
-    /// The switch tells more than it can hold.
-    TooMany,
-}
-
-impl fmt::Display for InstallFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ambiguous { clashes } => {
-                write!(f, "deployment names {clashes} things twice; plan again")
-            }
-            Self::Refused { commands } => write!(f, "switch refused {commands} commands"),
-            Self::Differs { fields } => write!(f, "switch differs in {fields} fields"),
-            Self::ModesUnsupported => f.write_str(
-                "switch does not support modes; use Tenuto's switch, or a plan with one mode",
-            ),
-            Self::NoReply { to } => write!(f, "switch did not answer in time: {to}"),
-            Self::WrongReply => f.write_str("switch answered something else than it was asked"),
-            Self::TooMany => f.write_str("switch tells more than it can hold"),
-        }
-    }
-}
-
-impl std::error::Error for InstallFailure {}
-
-/// What an installation tells.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum InstallEvent {
-    /// The switch refused a command.
-    Refused {
-        /// The command, by name.
-        command: String,
-        /// The OpenFlow error, by name.
-        error: String,
-    },
-    /// The read-back found these differences.
-    Differs(Vec<Difference>),
-    /// Everything is there: barrier replied, read-back equal.
-    Installed {
-        /// How it came to be.
-        kind: InstallKind,
-        /// The switch's mode at that moment, where modes are used.
-        status: Option<ModeStatus>,
-    },
-    /// It failed; nothing more is tried.
-    Failed(InstallFailure),
 }
 
 /// A list of commands with a barrier behind it.
@@ -587,25 +458,6 @@ impl Installer {
         self.waits_for_turn = false;
         self.events.push_back(InstallEvent::Failed(failure));
     }
-}
-
-/// The name in the specification, or the numbers.
-pub(crate) fn error_name(error: &ErrorMessage) -> String {
-    match error.error() {
-        Some(code) => code.name().into(),
-        None => format!("error type {} code {}", error.type_, error.code),
-    }
-}
-
-/// Whether the answer says that our experimenter messages or actions are not known at all.
-pub(crate) fn is_unknown_experimenter(error: &ErrorMessage) -> bool {
-    matches!(
-        error.error(),
-        Some(
-            ErrorCode::BadRequest(BadRequest::BadExperimenter | BadRequest::BadType)
-                | ErrorCode::BadAction(BadAction::BadExperimenter | BadAction::BadExpType)
-        )
-    )
 }
 
 /// Whether a command is one of ours, or an entry (which may have our monitor action).

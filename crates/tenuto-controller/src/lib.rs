@@ -20,9 +20,11 @@ mod difference;
 mod events;
 mod installer;
 mod members;
+mod outcome;
 mod read_back;
 mod session;
 mod tables;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -30,8 +32,8 @@ pub use compile::{ModeSettings, compile, needs_modes};
 pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent};
-pub use installer::{
-    InstallEvent, InstallFailure, InstallKind, InstallLimits, InstallTimer, Installer, Target,
-};
+pub use installer::{InstallLimits, InstallTimer, Installer};
+pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
 pub use tables::{EntryKey, EntryValue, GroupValue, MeterValue, MonitorValue, SwitchTables};
+pub use target::Target;

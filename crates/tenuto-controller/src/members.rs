@@ -16,7 +16,8 @@
 
 use crate::compile::ModeSettings;
 use crate::events::ConnId;
-use crate::installer::{InstallKind, Target};
+use crate::outcome::InstallKind;
+use crate::target::Target;
 use std::collections::BTreeMap;
 use tenuto_openflow::ModeStatus;
 
@@ -27,7 +28,7 @@ pub(crate) struct Member {
     pub(crate) conn: Option<ConnId>,
     /// Installed and read back, and never disconnected since.
     pub(crate) is_installed: bool,
-    /// Knows the network's mode, as far as the controller can tell.
+    /// Knows the network's mode, or is being told, as far as the controller can tell.
     pub(crate) has_joined: bool,
     /// Anomalies by kind.
     pub(crate) anomalies: [u64; 3],
@@ -93,6 +94,14 @@ impl Members {
     pub(crate) fn saw_epoch(&mut self, generation: u64, epoch: u64) {
         if generation == self.modes.generation {
             self.epoch_seen = self.epoch_seen.max(epoch);
+        }
+    }
+
+    /// A switch refused its activation.
+    pub(crate) fn refused_activation(&mut self, dpid: u64) {
+        if let Some(member) = self.by_dpid.get_mut(&dpid) {
+            member.is_installed = false;
+            member.has_joined = false;
         }
     }
 
@@ -167,6 +176,12 @@ impl Members {
 
     fn activation(&mut self, dpids: Vec<u64>, epoch: u64, level: u8) -> Activation {
         self.epoch_seen = self.epoch_seen.max(epoch);
+        for dpid in &dpids {
+            // As good as joined: a newcomer asks its neighbours until one can answer.
+            if let Some(member) = self.by_dpid.get_mut(dpid) {
+                member.has_joined = true;
+            }
+        }
         Activation { dpids, epoch, level }
     }
 }

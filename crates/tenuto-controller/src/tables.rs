@@ -3,7 +3,7 @@
 
 use crate::compile::ours;
 use std::collections::BTreeMap;
-use tenuto_openflow::constants::port;
+use tenuto_openflow::constants::{OFP_HEADER_LEN, port};
 use tenuto_openflow::{
     Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, FlowStats, GroupDescription,
     GroupMod, GroupModCommand, GroupType, Instruction, Match, Message, MeterBand, MeterConfig,
@@ -264,7 +264,8 @@ fn entry_command(command: FlowModCommand, key: &EntryKey, value: &EntryValue) ->
     }
 }
 
-/// Fields sorted by their bytes, and full masks left out: switches may answer in another order.
+/// Fields sorted by their numbers, and full masks left out: switches may answer in another order.
+/// That order also puts every field behind its prerequisites, as commands must have them.
 fn canonical_match(match_: &Match) -> (Vec<u8>, Match) {
     let mut fields: Vec<_> = match_.oxms.iter().map(|oxm| without_full_mask(oxm.clone())).collect();
     fields.sort_by_cached_key(|oxm| match_bytes(&Match::from(vec![oxm.clone()])));
@@ -272,13 +273,16 @@ fn canonical_match(match_: &Match) -> (Vec<u8>, Match) {
     (match_bytes(&match_), match_)
 }
 
-/// The bytes of a message that says nothing but the match: equal for equal matches only.
+/// The bytes of the fields: class, number and mask bit come first, so that they sort by these.
 fn match_bytes(match_: &Match) -> Vec<u8> {
+    /// Header, the fixed part of a flow-mod, and the header of the match.
+    const BEFORE_FIELDS_LEN: usize = OFP_HEADER_LEN + 40 + 4;
     let flow_mod =
         FlowMod { match_: match_.clone(), ..FlowMod::new(FlowModCommand::DeleteStrict, 0) };
     let mut bytes = Vec::new();
     // What came in a message, or was compiled, fits one; otherwise sending it will say so.
     let _ = Message::new(0, Body::FlowMod(flow_mod)).try_emit(&mut bytes);
+    bytes.drain(..BEFORE_FIELDS_LEN.min(bytes.len()));
     bytes
 }
 

@@ -111,7 +111,7 @@ pub struct MatchSpec {
 pub struct EntrySpec {
     /// Table number.
     pub table: u8,
-    /// Mode level it belongs to; `None` for every level.
+    /// Mode level it belongs to; `None` for every level, in [`TABLE_WATCH`] only.
     pub level: Option<u8>,
     /// OpenFlow entry priority: higher wins.
     pub precedence: u16,

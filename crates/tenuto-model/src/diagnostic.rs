@@ -67,8 +67,12 @@ impl Diagnostics {
         Self { kept: Vec::new(), errors: 0, warnings: 0 }
     }
 
-    /// Adds a problem; beyond a limit it is counted but not kept.
+    /// Adds a problem, unless the very same was added before (a default that many use); beyond a
+    /// limit it is counted but not kept.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.kept.contains(&diagnostic) {
+            return;
+        }
         match diagnostic.severity {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
@@ -81,6 +85,11 @@ impl Diagnostics {
     /// Whether anything forbids the use of the input.
     pub const fn has_errors(&self) -> bool {
         self.errors > 0
+    }
+
+    /// Whether further problems are counted only.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.kept.len() >= KEPT_MAX
     }
 
     /// Number of errors, those not kept included.
@@ -184,6 +193,7 @@ impl fmt::Display for Diagnostics {
             writeln!(f, "and {} like these", count(dropped, "more problem"))?;
         }
         match (self.errors, self.warnings) {
+            (0, 0) => Ok(()),
             (0, warnings) => write!(f, "{}", count(warnings, "warning")),
             (errors, 0) => write!(f, "{}; nothing was planned", count(errors, "error")),
             (errors, warnings) => write!(
@@ -246,6 +256,7 @@ mod tests {
         let mut all = Diagnostics::new();
         all.push(bag());
         all.push(bag());
+        all.push(Diagnostic { line: Some(15), ..bag() });
         all.push(Diagnostic { severity: Severity::Warning, ..bag() });
         assert!(all.to_string().ends_with("\n2 errors, 1 warning; nothing was planned"));
     }

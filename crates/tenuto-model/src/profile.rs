@@ -93,7 +93,7 @@ impl Profile {
                 name: "tenuto".into(),
                 latency_ns_min: 0,
                 latency_ns_max: 20_000,
-                buffer_bytes_per_port: Some(512_000),
+                buffer_bytes_per_port: Some(2_000_000),
                 entries_max: 100_000,
                 meters_max: 100_000,
                 groups_max: 10_000,

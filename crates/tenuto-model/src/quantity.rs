@@ -327,7 +327,7 @@ fn decimal(number: &str) -> Result<(u128, u32), &'static str> {
 
 /// A value in the largest unit in which it is whole.
 fn largest(value: u64, units: &[(&str, u64)], least: &str) -> String {
-    let fits = |factor: u64| value % factor == 0 && value > 0;
+    let fits = |factor: u64| value.is_multiple_of(factor) && value > 0;
     let unit = units.iter().filter(|(_, factor)| fits(*factor)).max_by_key(|(_, factor)| *factor);
     match unit {
         Some((name, factor)) => format!("{} {name}", value / factor),

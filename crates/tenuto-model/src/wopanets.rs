@@ -50,8 +50,8 @@ pub fn import_wopanets(text: &str, file: &str) -> Result<Imported, Diagnostics> 
     let network = read(&mut reader, text, file);
     let (network, warnings) = reader.finish(network)?;
     let yaml = format!(
-        "# Imported from {} (WoPANets XML). Frames are payload + overhead - 20 B (preamble and gap),\n\
-         # FCS included, as stated: frames below 64 B are padded on the wire.\n{}",
+        "# Imported from {} (WoPANets XML). Frames are payload + overhead - 20 B (preamble and\n\
+         # gap), FCS included, as stated: frames below 64 B are padded on the wire.\n{}",
         shown(file),
         write_network(&network)
     );
@@ -277,7 +277,7 @@ impl<'x> Import<'_, 'x> {
                 } else {
                     let message = format!("{key}: there is no node `{}`", shown(name));
                     let near =
-                        crate::suggest::nearest(name, self.draft.names.iter().map(String::as_str));
+                        self.reader.nearest(name, self.draft.names.iter().map(String::as_str));
                     let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
                     self.error(node, message, &hint);
                 }

@@ -67,7 +67,7 @@ fn the_loaded_switch_is_as_loaded_as_published() {
     let frames_per_s = per_1024_ms * 1_000 / 1_024;
     assert!(frames_per_s.abs_diff(33_736) < 10, "{frames_per_s}");
     let classes = network.flows.iter().map(|f| f.highest().priority).max();
-    assert_eq!(classes, Some(1));
+    assert_eq!(classes, Some(6));
 }
 
 #[test]

@@ -15,8 +15,8 @@ pub(crate) fn deploy(analysis: &Analysis<'_>) -> (Vec<SwitchDeployment>, Vec<Hos
     let mut switches = Vec::new();
     let mut hosts = Vec::new();
     let delays = Variation::new(analysis);
-    for node in 0..topology.nodes.len() {
-        if topology.nodes[node].is_host() {
+    for (node, it) in topology.nodes.iter().enumerate() {
+        if it.is_host() {
             hosts.push(host(analysis, node));
         } else {
             switches.push(switch(analysis, &delays, node, &crossings[node]));
@@ -81,7 +81,7 @@ fn switch(
             .then(|| monitor(analysis, delays, &mut deployment, crossing));
         entries::flow(topology.network, &mut deployment, crossing, meter, monitor);
     }
-    entries::frame(&mut deployment);
+    entries::frame(&mut deployment, entries::levels(topology.network));
     deployment.usage = usage(&deployment);
     deployment
 }
@@ -107,16 +107,11 @@ fn monitor(
     let network = analysis.ports.topology.network;
     let flow = &network.flows[crossing.flow];
     let varying_ns = delays.up_to_ns(analysis, crossing);
-    let ppm = u128::from(analysis.reading.clock_ppm.min(1_000_000));
-    let level = |(level, contract): (usize, &tenuto_model::Contract)| {
-        let shortened = u128::from(contract.period_ns) * (1_000_000 - ppm) / 1_000_000;
-        LevelContract {
-            level: u8::try_from(level).unwrap_or(u8::MAX),
-            bytes_max: u32::try_from(analysis.reading.message_bits(contract) / 8)
-                .unwrap_or(u32::MAX),
-            period_ns: u64::try_from(shortened).unwrap_or(u64::MAX),
-            jitter_ns: contract.jitter_ns.saturating_add(varying_ns),
-        }
+    let level = |(level, contract): (usize, &tenuto_model::Contract)| LevelContract {
+        level: u8::try_from(level).unwrap_or(u8::MAX),
+        bytes_max: u32::try_from(analysis.reading.message_bits(contract) / 8).unwrap_or(u32::MAX),
+        period_ns: analysis.reading.monitored_period_ns(contract),
+        jitter_ns: contract.jitter_ns.saturating_add(varying_ns),
     };
     let has_shim = flow.contracts.iter().all(|c| c.size.has_shim());
     let id = next_id(to.monitors.len());

@@ -56,8 +56,7 @@ pub(crate) fn flow(
         let watched = entry(TABLE_WATCH, None, arriving);
         to.entries.push(EntrySpec { monitor, goto: Some(TABLE_POLICE), ..watched });
     }
-    let levels = u8::try_from(network.modes.len()).unwrap_or(u8::MAX).max(1);
-    for level in 0..levels {
+    for level in 0..levels(network) {
         let contract = flow.contract(usize::from(level));
         if crossing.is_first {
             let policed = entry(TABLE_POLICE, Some(level), arriving);
@@ -84,11 +83,17 @@ fn output(to: &mut SwitchDeployment, ports: &[u32], queue: u8) -> OutputSpec {
     OutputSpec::Group(id)
 }
 
-/// Entries of no flow: on to policing, and past it for what was policed before.
-pub(crate) fn frame(to: &mut SwitchDeployment) {
-    let rest = |table: u8, in_port: Option<u32>, goto: u8| EntrySpec {
+/// Mode levels of a network.
+pub(crate) fn levels(network: &Network) -> u8 {
+    u8::try_from(network.modes.len()).unwrap_or(u8::MAX).max(1)
+}
+
+/// Entries of no flow: on to policing, and past it for what was policed before. Only the watching
+/// table is the same in every level; the policing table has its trunks' entries in each.
+pub(crate) fn frame(to: &mut SwitchDeployment, levels: u8) {
+    let rest = |table: u8, level: Option<u8>, in_port: Option<u32>, goto: u8| EntrySpec {
         table,
-        level: None,
+        level,
         precedence: OF_THE_REST,
         cookie: 0,
         flow: None,
@@ -98,10 +103,10 @@ pub(crate) fn frame(to: &mut SwitchDeployment) {
         output: None,
         goto: Some(goto),
     };
-    let trunks = to.ports.iter().filter(|port| port.role == PortRole::Trunk);
-    let trunks: Vec<EntrySpec> =
-        trunks.map(|port| rest(TABLE_POLICE, Some(port.port), TABLE_FORWARD)).collect();
-    to.entries.push(rest(TABLE_WATCH, None, TABLE_POLICE));
-    to.entries.extend(trunks);
+    to.entries.push(rest(TABLE_WATCH, None, None, TABLE_POLICE));
+    for port in to.ports.iter().filter(|port| port.role == PortRole::Trunk) {
+        let entry = |level| rest(TABLE_POLICE, Some(level), Some(port.port), TABLE_FORWARD);
+        to.entries.extend((0..levels).map(entry));
+    }
     to.entries.sort_by_key(|e| (e.table, e.level, std::cmp::Reverse(e.precedence), e.cookie));
 }

@@ -55,7 +55,15 @@ impl Reading {
         contracts.map(|c| self.bucket(c, jitter(c))).fold(Bucket::ZERO, Bucket::or)
     }
 
-    /// The same behind a monitor that allows a delay variation of `varying` since the release.
+    /// The period that a monitor enforces: T·(1−ρ), rounded down.
+    pub(crate) fn monitored_period_ns(self, contract: &Contract) -> u64 {
+        let ppm = u128::from(self.clock_ppm.min(1_000_000));
+        let shortened = u128::from(contract.period_ns) * (1_000_000 - ppm) / 1_000_000;
+        u64::try_from(shortened).unwrap_or(u64::MAX)
+    }
+
+    /// What a monitor lets pass that allows a delay variation of `varying` since the release:
+    /// its own period and jitter, as enforced, in whole nanoseconds.
     pub(crate) fn monitored(
         self,
         flow: &Flow,
@@ -63,7 +71,14 @@ impl Reading {
         varying: Picos,
     ) -> Bucket {
         let contracts = modes.filter_map(|mode| flow.contract(mode));
-        let behind = |c: &Contract| self.bucket(c, Picos(jitter(c).0.saturating_add(varying.0)));
+        let late = i128::from(varying.to_ns_up()) * 1_000;
+        let behind = |c: &Contract| {
+            let bits = self.message_bits(c);
+            let period = i128::from(self.monitored_period_ns(c).max(1));
+            let rate_ubps = div_up(i128::from(bits) * MILLION * NS_PER_S, period);
+            let enforced = Bucket { burst_ubit: ubits(bits), rate_ubps };
+            enforced.grown(Picos(jitter(c).0.saturating_add(late)))
+        };
         contracts.map(behind).fold(Bucket::ZERO, Bucket::or)
     }
 

@@ -86,5 +86,6 @@ pub fn plan_with_progress(
     if options.would_fit && !plan.refusals.is_empty() {
         would_fit::suggest(&mut plan, options, progress);
     }
+    plan.seal();
     plan
 }

@@ -343,7 +343,7 @@ pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Opt
 pub(crate) fn kilobytes(bytes: u32) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
-        _ if bytes % 1_000 == 0 => format!("{} kB", bytes / 1_000),
+        _ if bytes.is_multiple_of(1_000) => format!("{} kB", bytes / 1_000),
         _ => {
             let kilobytes = format!("{}.{:03}", bytes / 1_000, bytes % 1_000);
             format!("{} kB", kilobytes.trim_end_matches('0'))
@@ -354,7 +354,7 @@ pub(crate) fn kilobytes(bytes: u32) -> String {
 /// `40 ms`, `27.2 ms`, rounded up to a microsecond.
 pub(crate) fn milliseconds(ns: u64) -> String {
     let us = ns.div_ceil(1_000);
-    if us % 1_000 == 0 {
+    if us.is_multiple_of(1_000) {
         return format!("{} ms", us / 1_000);
     }
     format!("{} ms", format!("{}.{:03}", us / 1_000, us % 1_000).trim_end_matches('0'))

@@ -6,5 +6,6 @@ mod deployment;
 mod envelopes;
 mod modes;
 mod refusals;
+mod replay;
 mod routes;
 mod single_mode;

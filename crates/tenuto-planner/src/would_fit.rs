@@ -1,7 +1,7 @@
 //! What would fit: changes to a refused description, each planned itself before it is offered.
 //!
 //! A change is offered if nothing is refused any more; where no such change is found, if it takes
-//! this refusal away and brings no new one.
+//! this refusal away and leaves fewer, which its text then says.
 
 use crate::analysis::plan_once;
 use crate::refusal::{kilobytes, milliseconds};
@@ -117,15 +117,14 @@ impl Search<'_> {
                 low = middle + 1;
             }
         }
-        Some(changes[high].0.clone())
+        let rest = if is_strict { "" } else { " (something else stays refused)" };
+        Some(format!("{}{rest}", changes[high].0))
     }
 
     fn holds(&mut self, refusal: &Refusal, change: &Change, is_strict: bool) -> bool {
-        let known: Vec<Key> = self.refusals.iter().map(key).collect();
-        let gone = key(refusal);
+        let (gone, before) = (key(refusal), self.refusals.len());
         self.left(change).is_some_and(|left| {
-            left.is_empty()
-                || (!is_strict && left.iter().all(|left| *left != gone && known.contains(left)))
+            left.is_empty() || (!is_strict && left.len() < before && !left.contains(&gone))
         })
     }
 

@@ -1,1 +1,64 @@
-//! The lab: processes, sockets, poll loops, live runs and reports.
+//! The lab: a planned network on one Linux machine, with real frames and real sessions.
+//!
+//! [`up`] runs a plan: one process per node, each in a network namespace of its own, wired by veth
+//! pairs; switches speak OpenFlow over TCP to a controller that installs the plan, confirms it and
+//! reads it back. Every process is this program again, started as a role ([`hidden_main`]):
+//!
+//! ```text
+//! tenuto up ── guardian ═╪═ supervisor ─┬─ namespace keepers, one per node
+//!   ledger, Ui           │              ├─ controller   Controller core + TCP
+//!                        │              ├─ switches     Switch core + packet ports + TCP
+//!              outside   │  inside      └─ hosts        EndSystem core + packet ports + app0
+//! ```
+//!
+//! Nodes tell what they see as observations; the one ledger in `tenuto up` judges them. What this
+//! machine itself adds to delays is measured ([`measure_allowance`]), added to the analysis
+//! ([`allowances`]), and watched while the lab runs: lateness above it is told as a stall.
+//!
+//! When any process dies, the rest goes on or ends in order; when `tenuto up` dies, the kernel
+//! removes everything.
+
+mod allowance;
+mod app_port;
+mod assemble;
+mod books;
+mod control_link;
+mod controller_node;
+mod doctor;
+mod exec;
+mod host_node;
+mod lab;
+mod lines;
+mod mischief;
+mod node;
+mod node_ports;
+mod nodes;
+mod protocol;
+mod reporter;
+mod scenario_events;
+mod slow;
+mod supervisor;
+mod switch_node;
+mod wire_up;
+
+pub use allowance::{Allowances, HostService, allowances, measure_allowance};
+pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
+pub use exec::{ExecError, exec, running_lab};
+pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up};
+pub use protocol::NodeEntry;
+pub use slow::{SlowError, slowed};
+
+use std::process::ExitCode;
+
+/// Plays a role in a lab if this process was started for one; to be called first in `main`.
+///
+/// `args` are those of the process, its own name first.
+pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
+    let role = args.into_iter().nth(1)?;
+    match role.to_str()? {
+        lab::ROLE_SUPERVISOR => Some(supervisor::main()),
+        nodes::ROLE_NODE => Some(node::main()),
+        nodes::ROLE_NETNS => Some(node::keep_namespace()),
+        _ => None,
+    }
+}

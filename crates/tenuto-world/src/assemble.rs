@@ -1,13 +1,13 @@
 //! From a plan to nodes: what the cores are made of in every world.
 
 use std::sync::Arc;
-use tenuto_dataplane::EgressConfig;
-use tenuto_dataplane::switch::{ClassifierKind, PortConfig, PortRole, SwitchConfig};
 use tenuto_controller::ModeSettings;
+use tenuto_dataplane::EgressConfig;
 use tenuto_dataplane::endsystem::{
     Behaviour, EndPort, EndSystemConfig, FlowHeader, Form, MESSAGE_BYTES_MIN, ReceiverConfig,
     SenderConfig,
 };
+use tenuto_dataplane::switch::{ClassifierKind, PortConfig, PortRole, SwitchConfig};
 use tenuto_model::{
     Addressing, Contract, Flow, FlowAddress, HostDeployment, MeterCounts, Plan, Size, Sizes,
     SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,

@@ -3,6 +3,7 @@
 
 mod assemble;
 pub mod clockwork;
+pub mod explore;
 mod ledger;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};

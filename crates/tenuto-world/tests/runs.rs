@@ -37,3 +37,57 @@ fn the_line_keeps_its_promise() {
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
     assert!(run.flows.iter().all(|row| row.received > 0), "{:#?}", run.flows);
 }
+
+fn scenario(file: &str, network: &Network) -> Scenario {
+    let text = tenuto_model::Sources::read(&networks(), file).expect("it is shipped");
+    match tenuto_model::read_scenario(&text, file, network) {
+        Ok(scenario) => scenario,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+#[test]
+fn the_vehicle_raises_and_returns_within_its_bounds() {
+    let plan = planned("vehicle.yaml");
+    assert!(plan.feasible, "{:#?}", plan.refusals);
+    let scenario = scenario("vehicle.scenario.yaml", &plan.network);
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    println!("{:#?}", run.mode_changes);
+    println!("{:#?}", run.flows);
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+}
+
+#[test]
+fn the_aircraft_keeps_its_promise_beside_a_babbling_idiot() {
+    let plan = planned("avionics.yaml");
+    assert!(plan.feasible, "{:#?}", plan.refusals);
+    let scenario = scenario("avionics.scenario.yaml", &plan.network);
+    let started = std::time::Instant::now();
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
+    println!("{:#?}", run.policed);
+    println!("{:#?}", run.events);
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+    assert!(run.policed.iter().any(|row| row.reason == "policed" && row.frames > 1_000));
+}
+
+#[test]
+fn the_649_link_switch_keeps_its_promise() {
+    let plan = planned("a380-switch.yaml");
+    assert!(plan.feasible, "{:#?}", plan.refusals);
+    let scenario = Scenario::plain(2_000_000_000, 1);
+    let started = std::time::Instant::now();
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let plan = planned("a380-switch.yaml");
+    let scenario = Scenario::plain(20_000_000_000, 1);
+    let started = std::time::Instant::now();
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
+}

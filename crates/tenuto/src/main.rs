@@ -1,6 +1,56 @@
 //! Tenuto: plans, proves and enforces latency guarantees on small switched Ethernet networks.
+//!
+//! One binary, verbs first. Text for people goes to stdout, problems to stderr; `--json` puts
+//! exactly one document on stdout, whatever the outcome. Exit codes are those of [`outcome`].
 
+mod args;
+mod certified;
+mod failure;
+mod format;
+mod load;
+mod outcome;
+mod output;
+mod plan_csv;
+mod plan_json;
+mod plan_text;
+mod planning;
+mod progress;
+mod refusals;
 #[cfg_attr(not(test), expect(dead_code, reason = "no verb calls it yet"))]
 mod report;
+mod run_text;
+mod settings;
+mod tables_text;
+mod verbs;
 
-fn main() {}
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error).into(),
+    };
+    let wants_json = args.verb.wants_json();
+    match verbs::run(args.verb) {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => failure.report(wants_json).into(),
+    }
+}
+
+/// Help and version are asked for; anything else is a usage error, also told to programs.
+fn usage(error: &clap::Error) -> outcome::Outcome {
+    if !error.use_stderr() {
+        // A closed pipe is no reason to say anything.
+        let _ = error.print();
+        return outcome::Outcome::Good;
+    }
+    let _ = error.print();
+    if std::env::args_os().any(|arg| arg == "--json") {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let message = first.strip_prefix("error: ").unwrap_or(first);
+        failure::Failure::usage(message).report_json();
+    }
+    outcome::Outcome::BadInput
+}

@@ -1,1 +1,9 @@
+//! The controller against switches in memory, in virtual time.
 
+mod common_start;
+mod compiling;
+mod fake_switch;
+mod installing;
+mod lab;
+mod misbehaving;
+mod sessions;

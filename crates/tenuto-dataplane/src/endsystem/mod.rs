@@ -55,6 +55,8 @@ pub struct EndSystem {
     senders: Vec<Sender>,
     /// In order of header.
     receivers: Vec<(HeaderKey, Receiver)>,
+    /// Places of the receivers that can have timers at all: most have one copy and no patience.
+    timed: Arc<[usize]>,
     scratch: Vec<u8>,
     counters: HostCounters,
 }
@@ -73,9 +75,11 @@ impl EndSystem {
         let mut receivers: Vec<_> =
             config.receivers.iter().map(|r| (r.header.key(), Receiver::new(r))).collect();
         receivers.sort_by_key(|(key, _)| *key);
+        let timed = receivers.iter().enumerate().filter(|(_, (_, r))| r.can_have_timers());
+        let timed = timed.map(|(place, _)| place).collect();
         let scratch = vec![0; FRAME_LEN_MAX];
         let counters = HostCounters::default();
-        Ok(Self { config, ports, senders, receivers, scratch, counters })
+        Ok(Self { config, ports, senders, receivers, timed, scratch, counters })
     }
 
     /// What it is made of.
@@ -207,7 +211,8 @@ impl EndSystem {
                 visit(TimerId::Release(sender.flow()), at);
             }
         }
-        if let Some(at) = self.receivers.iter().filter_map(|(_, r)| r.deadline()).min() {
+        let timed = self.timed.iter().filter_map(|&place| self.receivers[place].1.deadline());
+        if let Some(at) = timed.min() {
             visit(TimerId::Reassembly, at);
         }
     }
@@ -244,7 +249,9 @@ impl EndSystem {
                 }
             }
             TimerId::Reassembly => {
-                self.receivers.iter_mut().for_each(|(_, r)| r.expire(now, fx));
+                for &place in &*self.timed {
+                    self.receivers[place].1.expire(now, fx);
+                }
             }
             TimerId::Mode | TimerId::Session => {}
         }

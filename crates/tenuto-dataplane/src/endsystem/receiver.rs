@@ -228,6 +228,11 @@ impl Receiver {
     }
 
     /// When the next copy is given up or missed.
+    /// Whether a copy is waited for, or given up after a time.
+    pub(super) fn can_have_timers(&self) -> bool {
+        self.config.ports.len() > 1 || self.config.patience.is_some()
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         let reassembly = self.reassembly.iter().filter_map(Reassembly::deadline).min();
         [reassembly, self.redundancy.deadline()].into_iter().flatten().min()

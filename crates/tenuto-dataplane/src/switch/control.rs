@@ -16,11 +16,11 @@ use std::sync::Arc;
 use tenuto_openflow::constants::{self, group, meter, port, table};
 use tenuto_openflow::{
     Action, BadAction, BadInstruction, BadRequest, Body, Bucket, ErrorCode, ErrorMessage,
-    Experimenter, Features, FixedText, FlowMod, FlowModCommand, FlowModFailed, FlowStats, FlowStatsRequest,
-    Framer, GroupDescription, GroupMod, GroupModCommand, GroupModFailed, GroupType, Hello,
-    Instruction, Message, MeterBand, MeterMod, MeterModCommand, MeterModFailed, ModeStatus,
-    ModesMessage, MonitorCommand, MonitorMod, MonitorStats, MultipartReply, MultipartRequest,
-    ReplyBody, RequestBody,
+    Experimenter, Features, FixedText, FlowMod, FlowModCommand, FlowModFailed, FlowStats,
+    FlowStatsRequest, Framer, GroupDescription, GroupMod, GroupModCommand, GroupModFailed,
+    GroupType, Hello, Instruction, Message, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
+    ModeStatus, ModesMessage, MonitorCommand, MonitorMod, MonitorStats, MultipartReply,
+    MultipartRequest, ReplyBody, RequestBody,
 };
 use tenuto_units::{Instant, Span};
 
@@ -124,7 +124,7 @@ impl Switch {
                 self.settle();
                 reply(Body::BarrierReply);
             }
-            Body::RoleRequest(role) => reply(Body::RoleReply(role.clone())),
+            Body::RoleRequest(role) => reply(Body::RoleReply(*role)),
             Body::FlowMod(flow_mod) => self.flow_mod(None, flow_mod)?,
             Body::GroupMod(group_mod) => self.group_mod(group_mod)?,
             Body::MeterMod(meter_mod) => self.meter_mod(meter_mod)?,
@@ -274,7 +274,9 @@ impl Switch {
                 let all = group_mod.group_id == group::ALL;
                 let gone = |id: u32| all || id == group_mod.group_id;
                 Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
-                self.remove_entries_using(|step| matches!(*step, ActionStep::Group(id) if gone(id)));
+                self.remove_entries_using(
+                    |step| matches!(*step, ActionStep::Group(id) if gone(id)),
+                );
                 return Ok(());
             }
             GroupModCommand::Add if known => return Err(GroupModFailed::GroupExists.into()),
@@ -369,8 +371,10 @@ impl Switch {
         };
         match message {
             ModesMessage::ShadowFlowMod { level, flow_mod } => {
-                let deletes =
-                    matches!(flow_mod.command, FlowModCommand::Delete | FlowModCommand::DeleteStrict);
+                let deletes = matches!(
+                    flow_mod.command,
+                    FlowModCommand::Delete | FlowModCommand::DeleteStrict
+                );
                 if *level == 0 || *level >= self.tables.levels() {
                     // Nothing is there to delete; anything else needs the level to exist.
                     return if deletes { Ok(()) } else { Err(FlowModFailed::BadTableId.into()) };
@@ -445,7 +449,7 @@ impl Switch {
             self.monitors.resize(id + 1, None);
         }
         let monitor = Monitor::new(kind, &contracts);
-        self.monitors[id] = Some(MonitorState { monitor, messages: 0, violations: 0 });
+        self.monitors[id] = Some(MonitorState { monitor, asked: 0, messages: 0, violations: 0 });
         Ok(())
     }
 
@@ -469,8 +473,7 @@ impl Switch {
             return Ok(());
         }
         self.tables.set_levels(config.levels);
-        let mut agent =
-            ModeAgent::new(self.config.datapath_id, config, self.config.boot_seed, now);
+        let mut agent = ModeAgent::new(self.config.datapath_id, config, self.config.boot_seed, now);
         agent.set_mutant(self.mutant);
         (self.level, self.admitted) = (agent.level(), agent.admitted());
         self.agent = Some(agent);

@@ -25,7 +25,7 @@ impl Switch {
         for monitor in &self.monitors {
             monitor.is_some().hash(hasher);
             if let Some(state) = monitor {
-                state.monitor.current().hash(hasher);
+                (state.asked, state.monitor.current()).hash(hasher);
                 state.monitor.guide_times(now).for_each(|guide| guide.hash(hasher));
             }
         }
@@ -46,7 +46,8 @@ impl Switch {
             for table in 0..self.config.tables {
                 let Some(state) = self.tables.get(level, table) else { continue };
                 state.table().entries().len().hash(hasher);
-                for Entry { pattern, precedence, cookie, behaviour, .. } in state.table().entries() {
+                for Entry { pattern, precedence, cookie, behaviour, .. } in state.table().entries()
+                {
                     (pattern, precedence, cookie, behaviour).hash(hasher);
                 }
             }

@@ -3,7 +3,7 @@
 //! A match is a mask and a value over the same words, so that comparing, masking and hashing are
 //! word operations. Presence has bits of its own (a frame without UDP is not one with port 0).
 
-use tenuto_openflow::{ErrorCode, BadMatch, Match, Oxm};
+use tenuto_openflow::{BadMatch, ErrorCode, Match, Oxm};
 use tenuto_wire::FlowKey;
 
 const WORDS: usize = 6;
@@ -118,8 +118,7 @@ impl Pattern {
     /// Whether every frame that `self` matches is matched by `other` too (OpenFlow 1.3.5,
     /// section 6.4: non-strict commands).
     pub fn is_within(&self, other: &Self) -> bool {
-        self.mask.masked(&other.mask) == other.mask
-            && self.value.masked(&other.mask) == other.value
+        self.mask.masked(&other.mask) == other.mask && self.value.masked(&other.mask) == other.value
     }
 
     /// Translates an OpenFlow match.

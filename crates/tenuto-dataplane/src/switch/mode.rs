@@ -71,14 +71,29 @@ pub enum Mutant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Waits for a neighbour's or the controller's word.
-    Joining { nonce: u64, retry_at: Instant },
+    Joining {
+        nonce: u64,
+        retry_at: Instant,
+    },
     Steady,
     /// Leader: waits for votes on its proposal.
-    Proposed { epoch: u64, to: u8, votes: u64, retry_at: Instant },
+    Proposed {
+        epoch: u64,
+        to: u8,
+        votes: u64,
+        retry_at: Instant,
+    },
     /// Member: has voted.
-    Voted { epoch: u64, to: u8 },
+    Voted {
+        epoch: u64,
+        to: u8,
+    },
     /// Has swapped its forwarding tables; edges still admit the higher level only.
-    Committed { confirms: u64, retry_at: Instant, tries: u8 },
+    Committed {
+        confirms: u64,
+        retry_at: Instant,
+        tries: u8,
+    },
 }
 
 /// What the agent wants done.
@@ -178,10 +193,16 @@ impl ModeAgent {
         if self.mutant == Mutant::SingleCopy { 1 } else { self.config.copies }
     }
 
+    /// When behaviour above `level` was last seen, or had to be assumed.
+    pub fn last_excess(&self, level: u8) -> Instant {
+        self.excess_at.get(usize::from(level)).copied().unwrap_or(Instant::ZERO)
+    }
+
     /// Every time in its state relative to `now`, saturated, with the rest of the state: equal
     /// keys behave alike from here on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        let rel = |at: Instant| (at.since(now).as_ns(), now.since(at).min(self.config.quiet).as_ns());
+        let rel =
+            |at: Instant| (at.since(now).as_ns(), now.since(at).min(self.config.quiet).as_ns());
         (self.epoch, self.level, self.admitted, self.epoch_seen, self.attempt).hash(hasher);
         (self.nonce_next, &self.relayed).hash(hasher);
         self.excess_at.iter().for_each(|&at| rel(at).hash(hasher));
@@ -375,7 +396,12 @@ impl ModeAgent {
         if level == signal.level {
             self.relay(signal, actions);
         } else {
-            actions.push(ModeAction::Flood(self.signal(SignalKind::Raise, self.epoch, level, from)));
+            actions.push(ModeAction::Flood(self.signal(
+                SignalKind::Raise,
+                self.epoch,
+                level,
+                from,
+            )));
         }
     }
 
@@ -504,8 +530,7 @@ impl ModeAgent {
             self.admitted = to;
         }
         let confirms = self.member_bit(self.me);
-        self.phase =
-            Phase::Committed { confirms, retry_at: now + self.config.retry, tries: 0 };
+        self.phase = Phase::Committed { confirms, retry_at: now + self.config.retry, tries: 0 };
         actions.push(self.swap_action());
     }
 

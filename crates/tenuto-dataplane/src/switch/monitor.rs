@@ -53,8 +53,7 @@ pub struct Monitor {
 impl Monitor {
     /// A monitor that has seen nothing; `contracts` lowest level first.
     pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        let guide =
-            |&contract| Guide { contract, not_before: Instant::ZERO, early: false };
+        let guide = |&contract| Guide { contract, not_before: Instant::ZERO, early: false };
         Self {
             kind,
             guides: contracts.iter().map(guide).collect(),
@@ -67,7 +66,8 @@ impl Monitor {
     ///
     /// `message` is the id in its shim header, if it has one: a frame without is a message.
     pub fn observe(&mut self, arrival: Instant, message: Option<u32>, wire_bytes: u32) -> u8 {
-        let same = self.kind == MonitorKind::Message && message.is_some() && message == self.message;
+        let same =
+            self.kind == MonitorKind::Message && message.is_some() && message == self.message;
         if same {
             self.message_wire_bytes += u64::from(wire_bytes);
         } else {

@@ -282,19 +282,20 @@ impl Switch {
         let (before, _) = state.monitor.current();
         let wanted = state.monitor.observe(passage.arrival, message, wire_bytes);
         let begins = message.is_none() || message != before;
+        // A message counts once, and again where its size makes it ask for more.
+        let asks_more = begins || wanted > state.asked;
+        state.asked = wanted;
         state.messages += u64::from(begins);
         state.violations += u64::from(begins && wanted > 0);
-        let now = passage.now;
-        if wanted > self.level || begins && wanted > 0 {
-            let arrival = passage.arrival;
-            fx.events.push(SwitchEvent::Violation { monitor: id, arrival, at: now, wanted });
-            if wanted > self.level {
-                self.announce_violation(now, id, wanted, fx);
-            }
+        if wanted == 0 || !asks_more {
+            return;
         }
-        if wanted > 0
-            && let Some(agent) = &mut self.agent
-        {
+        let (now, arrival) = (passage.now, passage.arrival);
+        fx.events.push(SwitchEvent::Violation { monitor: id, arrival, at: now, wanted });
+        if wanted > self.level {
+            self.announce_violation(now, id, wanted, fx);
+        }
+        if let Some(agent) = &mut self.agent {
             agent.excess(now, wanted, &mut self.mode_actions);
             self.carry_out(now, None, frames, fx);
         }

@@ -2,12 +2,8 @@
 
 use super::mode::{ModeAction, ModeAgent};
 use super::{PortRole, Switch, SwitchEvent};
-use crate::{
-    DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work,
-};
-use tenuto_openflow::{
-    Body, Experimenter, Message, ModeEvent, ModeEventKind, ModesMessage,
-};
+use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
+use tenuto_openflow::{Body, Experimenter, Message, ModeEvent, ModeEventKind, ModesMessage};
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::{SignalFrame, SignalRepr, frame_bytes};
 
@@ -182,7 +178,8 @@ impl Switch {
         }
         let purged = if level == from { 0 } else { self.purge(level, frames, fx) };
         self.raises += u64::from(level > from);
-        self.returns += u64::from(level == admitted && level <= from && level < self.tables.levels());
+        self.returns +=
+            u64::from(level == admitted && level <= from && level < self.tables.levels());
         self.purged += u64::from(purged);
         let epoch = self.agent.as_ref().map_or(0, ModeAgent::epoch);
         let swapped = SwitchEvent::Swapped { at: now, epoch, from, to: level, admitted, purged };
@@ -195,12 +192,7 @@ impl Switch {
         self.announce_mode(now, kind, from, level, 0, purged, fx);
     }
 
-    fn purge(
-        &mut self,
-        level: u8,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> u32 {
+    fn purge(&mut self, level: u8, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> u32 {
         let mut purged = 0;
         for place in 0..self.ports.len() {
             let tables = &self.tables;

@@ -48,11 +48,7 @@ pub struct TablesFull;
 
 impl TableState {
     fn new(config: &SwitchConfig) -> Self {
-        Self {
-            table: Arc::new(Table::new(config.classifier)),
-            counters: Vec::new(),
-            settled: true,
-        }
+        Self { table: Arc::new(Table::new(config.classifier)), counters: Vec::new(), settled: true }
     }
 
     /// The entries and their index.
@@ -98,7 +94,7 @@ impl TableState {
         let table = Arc::make_mut(&mut self.table);
         let mut pairs: Vec<(Entry, EntryCounter)> =
             table.entries_mut().drain(..).zip(self.counters.drain(..)).collect();
-        pairs.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+        pairs.sort_by_key(|(entry, _)| entry.rank());
         let (entries, counters) = pairs.into_iter().unzip();
         table.set_entries(entries);
         self.counters = counters;
@@ -204,12 +200,7 @@ impl Tables {
     }
 
     /// Removes every entry that `chosen` picks and returns them.
-    pub fn remove(
-        &mut self,
-        level: u8,
-        table: u8,
-        chosen: impl Fn(&Entry) -> bool,
-    ) -> Vec<Entry> {
+    pub fn remove(&mut self, level: u8, table: u8, chosen: impl Fn(&Entry) -> bool) -> Vec<Entry> {
         let Some(state) = self.get_mut(level, table) else { return Vec::new() };
         let removed = state.retain(|entry| !chosen(entry));
         self.entries -= removed.len();

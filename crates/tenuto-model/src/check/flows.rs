@@ -3,7 +3,6 @@
 use super::topology::Topology;
 use crate::read::network::Draft;
 use crate::read::reader::{Reader, shown};
-use crate::suggest::nearest;
 use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +89,7 @@ impl FlowJudge<'_> {
             return;
         }
         let whole = period / MS;
-        if period % MS == 0 && whole.is_power_of_two() && whole <= 128 {
+        if period.is_multiple_of(MS) && whole.is_power_of_two() && whole <= 128 {
             return;
         }
         let below = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().rfind(|b| b * MS < period);
@@ -208,7 +207,7 @@ impl FlowJudge<'_> {
             }
             _ => {
                 let hosts = self.network.hosts.iter().map(|h| h.name.as_str());
-                let near = nearest(name, hosts).map(|n| format!("did you mean {n}?"));
+                let near = reader.nearest(name, hosts).map(|n| format!("did you mean {n}?"));
                 (format!("there is no host `{}`", shown(name)), near.unwrap_or_default())
             }
         };
@@ -224,7 +223,7 @@ impl FlowJudge<'_> {
         for switch in &flow.monitor_at {
             if !matches!(self.topology.node(switch), Some(NodeRef::Switch(_))) {
                 let switches = self.network.switches.iter().map(|s| s.name.as_str());
-                let near = nearest(switch, switches).map(|n| format!("did you mean {n}?"));
+                let near = reader.nearest(switch, switches).map(|n| format!("did you mean {n}?"));
                 let message = format!("there is no switch `{}`", shown(switch));
                 reader.error_at(&self.at("monitor_at"), &message, &near.unwrap_or_default());
             }

@@ -164,14 +164,14 @@ fn judge_links(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
         let path = format!("links[{index}].ends");
         let ends = (topology.node(&link.a.node), topology.node(&link.b.node));
         match ends {
-            (Some(NodeRef::Switch(a)), Some(NodeRef::Switch(b))) => {
-                if network.switches[a].network != network.switches[b].network {
-                    let message = format!(
-                        "the link joins switches of different networks: `{}`, `{}`",
-                        link.a.node, link.b.node
-                    );
-                    reader.error_at(&path, &message, "redundant networks share no link");
-                }
+            (Some(NodeRef::Switch(a)), Some(NodeRef::Switch(b)))
+                if network.switches[a].network != network.switches[b].network =>
+            {
+                let message = format!(
+                    "the link joins switches of different networks: `{}`, `{}`",
+                    link.a.node, link.b.node
+                );
+                reader.error_at(&path, &message, "redundant networks share no link");
             }
             (Some(NodeRef::Host(_)), Some(NodeRef::Host(_))) if !network.networks.is_empty() => {
                 let hint = "with several networks, hosts are attached to switches";

@@ -3,7 +3,7 @@
 use super::network::{Draft, mode_index};
 use super::reader::{Field, Reader, join, shown};
 use crate::quantity::{QuantityError, parse_size_bytes, parse_time_ns};
-use crate::yaml::{Place, Value};
+use crate::yaml::Value;
 use crate::{Contract, Flow, MatchKind, OtherTraffic, OutOfMode, Size, Target};
 use std::collections::BTreeSet;
 
@@ -208,11 +208,11 @@ impl<'a> FlowReader<'_, 'a> {
                 written[index] = true;
             }
         }
-        for mode in 0..=self.level {
-            if all && !written[mode] {
-                let message = format!("there is no value for mode {}", self.modes[mode]);
-                let hint =
-                    format!("the flow takes part in every mode up to {}", self.modes[self.level]);
+        for (name, written) in self.modes.iter().zip(written).take(self.level + 1) {
+            if all && !written {
+                let message = format!("there is no value for mode {name}");
+                let highest = &self.modes[self.level];
+                let hint = format!("the flow takes part in every mode up to {highest}");
                 self.reader.error(field, &message, &hint);
             }
         }
@@ -439,7 +439,7 @@ impl<'a> FlowReader<'_, 'a> {
                 Some(index) => routes[index] = self.reader.texts(&list).map(owned),
                 None => {
                     let message = format!("the flow has no copy on `{}`", shown(copy));
-                    let hint = crate::suggest::meant(copy, copies.iter().map(String::as_str));
+                    let hint = self.reader.meant(copy, copies.iter().map(String::as_str));
                     self.reader.error(&list, &message, &hint.unwrap_or_default());
                 }
             }
@@ -469,9 +469,4 @@ pub(super) fn settle_priorities(draft: &mut Draft) {
             contract.priority = u8::try_from(class).expect("below the number of queues");
         }
     }
-}
-
-/// The place of a table cell.
-pub(super) const fn cell(file: usize, line: u32, column: &'static str) -> Place {
-    Place { file, line, column: 0, table_column: Some(column) }
 }

@@ -6,7 +6,6 @@ use super::{nodes, tables};
 use crate::check::judge;
 use crate::quantity::{parse_rate_bps, parse_size_bytes, parse_time_ns};
 use crate::source::Sources;
-use crate::suggest::meant;
 use crate::yaml::{Node, Place, Value};
 use crate::{Diagnostics, ModeReturn, Network, OtherTraffic, Tolerates};
 use std::collections::{BTreeMap, BTreeSet};
@@ -337,7 +336,7 @@ pub(crate) fn mode_index(
 ) -> Option<usize> {
     let index = modes.iter().position(|m| m == name);
     if index.is_none() {
-        let hint = meant(name, modes.iter().map(String::as_str)).unwrap_or_default();
+        let hint = reader.meant(name, modes.iter().map(String::as_str)).unwrap_or_default();
         reader.error(field, &format!("there is no mode `{}`", shown(name)), &hint);
     }
     index

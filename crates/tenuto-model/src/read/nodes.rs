@@ -4,7 +4,6 @@ use super::network::Draft;
 use super::reader::{Field, Reader, join, shown};
 use crate::quantity::{parse_length_mm, parse_rate_bps, propagation_ns};
 use crate::source::{Sources, resolve};
-use crate::suggest::{meant, nearest};
 use crate::yaml::Value;
 use crate::{Channel, Controller, Host, Link, LinkEnd, Profile, Switch, WhenLost};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +164,7 @@ impl<'a> Profiles<'a> {
             };
         }
         let names = Profile::BUILT_IN.into_iter().chain(self.inline.keys().map(String::as_str));
-        let hint = meant(text, names).unwrap_or_default();
+        let hint = reader.meant(text, names).unwrap_or_default();
         let message = format!("there is no profile `{}`", shown(text));
         reader.error(named, &message, &format!("{hint} or a file: ./mine.profile.yaml"));
         None
@@ -192,7 +191,7 @@ pub(super) fn read_controllers(reader: &mut Reader, top: &Field<'_>, draft: &mut
                 for item in reader.texts(&list).unwrap_or_default() {
                     if !every.iter().any(|s| s == item) {
                         let message = format!("there is no switch `{}`", shown(item));
-                        let hint = meant(item, every.iter().map(String::as_str));
+                        let hint = reader.meant(item, every.iter().map(String::as_str));
                         reader.error(&list, &message, &hint.unwrap_or_default());
                     }
                 }
@@ -334,7 +333,8 @@ fn read_ends(reader: &mut Reader, item: &Field<'_>, draft: &Draft) -> Option<[Wr
         let hint = if draft.is_controller(node) {
             "controllers are reached out of band: they take no links".to_owned()
         } else {
-            nearest(node, draft.names.iter().map(String::as_str))
+            reader
+                .nearest(node, draft.names.iter().map(String::as_str))
                 .map_or_else(String::new, |near| format!("did you mean {near}?"))
         };
         reader.error(&ends, &format!("there is no host or switch `{}`", shown(node)), &hint);

@@ -4,7 +4,6 @@ use super::reader::{Field, Reader};
 use crate::quantity::{
     QuantityError, parse_burst_kbit, parse_ppm, parse_rate_bps, parse_size_bytes, parse_time_ns,
 };
-use crate::suggest::meant;
 use crate::yaml::Value;
 use crate::{MeterCounts, Profile};
 
@@ -79,7 +78,7 @@ pub(crate) fn read_profile_body(reader: &mut Reader, field: &Field<'_>, name: &s
         Some(like) => match reader.text(&like) {
             None => ideal(),
             Some(base) => Profile::built_in(base).unwrap_or_else(|| {
-                let hint = meant(base, Profile::BUILT_IN).unwrap_or_default();
+                let hint = reader.meant(base, Profile::BUILT_IN).unwrap_or_default();
                 reader.error(&like, "there is no such built-in profile", &hint);
                 ideal()
             }),

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::excerpt;
 use crate::quantity::QuantityError;
-use crate::suggest::meant;
+use crate::suggest::{meant, nearest};
 use crate::yaml::{Node, Place, Value};
 use crate::{Column, Diagnostic, Diagnostics, Severity};
 use std::collections::BTreeMap;
@@ -98,6 +98,24 @@ impl Reader {
         }
     }
 
+    /// The candidate nearest to `word`; not looked for once problems are only counted.
+    pub(crate) fn nearest<'c>(
+        &self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> Option<&'c str> {
+        if self.diagnostics.is_full() { None } else { nearest(word, candidates) }
+    }
+
+    /// "did you mean x?", or what there is; not looked for once problems are only counted.
+    pub(crate) fn meant<'c>(
+        &self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str> + Clone,
+    ) -> Option<String> {
+        if self.diagnostics.is_full() { None } else { meant(word, candidates) }
+    }
+
     /// Whether exactly this key path was written.
     pub(crate) fn was_written(&self, path: &str) -> bool {
         self.places.contains_key(path)
@@ -172,7 +190,7 @@ impl Reader {
         };
         for (key, _) in pairs {
             if !allowed.contains(&key.text.as_str()) {
-                let hint = meant(&key.text, allowed.iter().copied());
+                let hint = self.meant(&key.text, allowed.iter().copied());
                 let path = join(&field.path, &key.text);
                 let message = format!("key `{}` is not known here", shown(&key.text));
                 self.report(Severity::Error, key.place, &path, message, hint);
@@ -246,7 +264,7 @@ impl Reader {
         let text = self.text(field)?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if found.is_none() {
-            let hint = meant(text, words.iter().map(|(word, _)| *word)).unwrap_or_default();
+            let hint = self.meant(text, words.iter().map(|(word, _)| *word)).unwrap_or_default();
             self.error(field, &format!("`{}` is none of the choices", shown(text)), &hint);
         }
         found

@@ -3,7 +3,6 @@
 use super::reader::{Field, Reader, shown};
 use super::scenario_events::read_event;
 use crate::quantity::parse_time_ns;
-use crate::suggest::nearest;
 use crate::yaml::{Node, Place, Value};
 use crate::{Diagnostics, Expect, Network, Offsets, Scenario, Severity, Sizes, Traffic};
 use std::collections::BTreeMap;
@@ -127,7 +126,7 @@ fn read_programs(
     }
     for (name, field) in hosts.pairs() {
         if !network.hosts.iter().any(|h| h.name == name) {
-            let near = nearest(name, network.hosts.iter().map(|h| h.name.as_str()));
+            let near = reader.nearest(name, network.hosts.iter().map(|h| h.name.as_str()));
             let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
             reader.error(&field, &format!("there is no host `{}`", shown(name)), &hint);
         }

@@ -5,7 +5,6 @@
 use super::network::mode_index;
 use super::reader::{Field, Reader, shown};
 use crate::quantity::{parse_percent, parse_rate_bps, parse_size_bytes, parse_time_ns};
-use crate::suggest::nearest;
 use crate::yaml::Value;
 use crate::{Event, EventAction, Network};
 
@@ -113,7 +112,8 @@ impl<'a> EventReader<'_, 'a> {
         name: &str,
         names: impl Iterator<Item = &'n str>,
     ) {
-        let hint = nearest(name, names).map_or_else(String::new, |n| format!("did you mean {n}?"));
+        let hint =
+            reader.nearest(name, names).map_or_else(String::new, |n| format!("did you mean {n}?"));
         reader.error(field, &format!("there is no {kind} `{}`", shown(name)), &hint);
     }
 

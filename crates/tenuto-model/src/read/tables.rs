@@ -2,12 +2,10 @@
 //!
 //! A row becomes the same tree that a flow in YAML is, so that both are read by one code.
 
-use super::flows::cell;
 use super::network::FLOWS_MAX;
 use super::reader::{Field, Reader, shown};
 use crate::Severity;
 use crate::source::{Sources, resolve};
-use crate::suggest::meant;
 use crate::yaml::{Key, Node, Place, TEXT_BYTES_MAX, Value};
 use std::collections::BTreeMap;
 
@@ -124,7 +122,7 @@ fn read_header(
     for name in record {
         let index = COLUMNS.iter().position(|(column, ..)| *column == name);
         if index.is_none() {
-            let hint = meant(name, COLUMNS.iter().map(|(column, ..)| *column));
+            let hint = reader.meant(name, COLUMNS.iter().map(|(column, ..)| *column));
             let message = format!("column `{}` is not known", shown(name));
             reader.report(Severity::Error, place, "", message, hint);
         } else if found.contains(&index) {
@@ -181,4 +179,9 @@ fn read_row(
         return None;
     };
     Some((name, Node { place: row, value: Value::Map(pairs) }))
+}
+
+/// The place of a table cell.
+const fn cell(file: usize, line: u32, column: &'static str) -> Place {
+    Place { file, line, column: 0, table_column: Some(column) }
 }

@@ -1,1 +1,73 @@
+use super::builder::{MS, contract, flow, line, vehicle};
+use crate::{Options, plan};
+use tenuto_model::{Size, Transition};
 
+#[test]
+fn the_refused_car_is_told_what_would_fit() {
+    let refused = plan(&vehicle(432, 2, 1), &Options::default());
+    let rate = refused.refusals.iter().find(|r| r.resource == "rate").expect("overload");
+    assert!(!rate.would_fit.is_empty());
+    let size = rate.would_fit.iter().find(|line| line.starts_with("STREAM message <= "));
+    let size = size.expect("a smaller message fits");
+    let kb: u32 = size.split(' ').nth(3).and_then(|n| n.parse().ok()).expect("a whole number");
+    assert!(plan(&vehicle(kb, 2, 1), &Options::default()).feasible, "{size} was promised");
+    assert!(kb >= 68, "and it is near the largest: {size}");
+}
+
+#[test]
+fn a_late_flow_is_told_the_deadline_that_holds() {
+    let mut it = line("ideal");
+    let mut late = flow("late", "s1", &["d1"], contract(Size::FrameBytes(1518), MS, 0));
+    late.targets[0].deadline_ns = vec![400_000];
+    it.flows.push(late);
+    let refused = plan(&it, &Options::default());
+    let refusal = &refused.refusals[0];
+    assert_eq!(refusal.resource, "deadline");
+    assert_eq!((refusal.needed, refusal.available), (Some(492_160), Some(400_000)));
+    assert_eq!(refusal.mode, Some(Transition::Steady(0)));
+    assert!(
+        refusal.would_fit.iter().any(|l| l == "late deadline >= 0.5 ms"),
+        "{:?}",
+        refusal.would_fit
+    );
+    assert!(refusal.would_fit.iter().any(|l| l.starts_with("late frame <= ")));
+}
+
+#[test]
+fn limits_of_the_device_are_refused_by_name() {
+    let mut it = line("ideal");
+    for profile in it.profiles.values_mut() {
+        (profile.entries_max, profile.meters_max, profile.queues_per_port) = (3, 0, 1);
+        profile.buffer_bytes_per_port = Some(1_000);
+    }
+    it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(1518), MS, 1)));
+    let refused = plan(&it, &Options::default());
+    for resource in ["entries", "meters", "queues", "buffer"] {
+        let place =
+            refused.refusals.iter().find(|r| r.resource == resource).map(|r| r.place.as_str());
+        assert!(place.is_some_and(|p| p.starts_with("sw1")), "{resource}: {place:?}");
+    }
+}
+
+#[test]
+fn modes_need_switches_that_know_them() {
+    let mut it = vehicle(70, 2, 1);
+    it.switches[1].profile = "ideal".into();
+    let ideal = tenuto_model::Profile::built_in("ideal").expect("built in");
+    it.profiles.insert("ideal".into(), ideal);
+    let refused = plan(&it, &Options { would_fit: false, ..Options::default() });
+    assert!(refused.refusals.iter().any(|r| r.resource == "modes" && r.place == "sw2"));
+}
+
+#[test]
+fn other_traffic_is_not_carried_yet() {
+    let mut it = line("ideal");
+    it.other_traffic = tenuto_model::OtherTraffic::Carry {
+        priority: 7,
+        rate_bps: 1_000_000,
+        frame_bytes_max: 1518,
+    };
+    it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(64), MS, 0)));
+    let refused = plan(&it, &Options::default());
+    assert!(refused.refusals.iter().any(|r| r.resource == "other_traffic"));
+}

@@ -18,7 +18,10 @@ pub(super) struct Babbler {
 
 enum Nuisance {
     /// Frames with these flows' headers, in turn.
-    Flows { flows: Vec<u16>, frame_bytes: u32 },
+    Flows {
+        flows: Vec<u16>,
+        frame_bytes: u32,
+    },
     Garbage,
     /// Signals without a right.
     Signals,
@@ -76,7 +79,9 @@ impl Clockwork<'_> {
                 let target = self.place(to);
                 if let (Some(from), Some(to)) = (self.place(from), target) {
                     let links = self.nodes[from].links.values_mut();
-                    links.filter(|far| far.node == to).for_each(|far| far.signals_to_lose += frames);
+                    links
+                        .filter(|far| far.node == to)
+                        .for_each(|far| far.signals_to_lose += frames);
                 }
             }
         }
@@ -254,9 +259,13 @@ fn misbehaving(network: &Network, action: &EventAction) -> Vec<u16> {
     };
     match action {
         EventAction::Babble { host, .. } | EventAction::Garbage { host, .. } => of_host(host),
-        EventAction::Oversend { flow, .. } => {
-            network.flows.iter().position(|f| f.name == *flow).and_then(number).into_iter().collect()
-        }
+        EventAction::Oversend { flow, .. } => network
+            .flows
+            .iter()
+            .position(|f| f.name == *flow)
+            .and_then(number)
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     }
 }

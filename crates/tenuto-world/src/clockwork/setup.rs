@@ -111,7 +111,7 @@ impl<'a> Clockwork<'a> {
         found.map_or(0, |(conn, _)| *conn)
     }
 
-    pub(super) fn to_switch(&mut self, node: usize, incarnation: u64, bytes: &[u8]) {
+    pub(super) fn control_in(&mut self, node: usize, incarnation: u64, bytes: &[u8]) {
         let state = &mut self.nodes[node];
         if !state.alive || state.incarnation != incarnation {
             return;
@@ -155,11 +155,8 @@ impl<'a> Clockwork<'a> {
 
     pub(super) fn start_traffic(&mut self) {
         self.start = self.now + LEAD;
-        let settings = LedgerSettings::simulated(
-            self.scenario.seed,
-            self.start.as_ns(),
-            self.scenario.expect,
-        );
+        let settings =
+            LedgerSettings::simulated(self.scenario.seed, self.start.as_ns(), self.scenario.expect);
         let mut ledger = Ledger::new(self.plan, settings);
         ledger.set_up_complete();
         self.ledger = Some(ledger);

@@ -112,8 +112,7 @@ impl Ledger<'_> {
         let label = change.change.label(modes);
         let (from, to) = label.split_once('>').unwrap_or((label.as_str(), ""));
         let bound_ns = self.change_bound(change.change);
-        let observed_ns =
-            change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
+        let observed_ns = change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
         let age = end_ns.saturating_sub(change.at_ns);
         let late = match (observed_ns, bound_ns) {
             (Some(observed), Some(bound)) => observed > bound,
@@ -131,7 +130,9 @@ impl Ledger<'_> {
                 bound: bound_ns,
                 note: match observed_ns {
                     Some(_) => "the last switch swapped after the bound".into(),
-                    None => format!("not every switch swapped: {} of {switches}", change.swaps.len()),
+                    None => {
+                        format!("not every switch swapped: {} of {switches}", change.swaps.len())
+                    }
                 },
             });
         }
@@ -161,8 +162,13 @@ impl Ledger<'_> {
             return Vec::new();
         };
         let took = change.swaps.iter().map(|s| s.3).max();
+        let quiet = bound.terms.iter().find(|t| t.name == "quiet");
+        let quiet = quiet.map_or(0, |t| t.bound_ps.div_ceil(1_000));
         let observed = |name: &str| match name {
+            // At a return the signals' ways and the leader's poll cannot be told apart.
+            "D_arrange" if quiet > 0 => observed_ns.map(|o| o.saturating_sub(quiet)),
             "D_arrange" => observed_ns.map(|o| o.saturating_sub(took.unwrap_or(0))),
+            "quiet" => observed_ns.map(|o| o.min(quiet)),
             // Updating and purging happen in one step, which is timed as a whole.
             "D_update" => took,
             _ => None,
@@ -251,8 +257,7 @@ impl Ledger<'_> {
                 };
                 let bound = bounds.iter().find(|b| b.mode == row);
                 let allowance = self.allowance(number, &target.host, row);
-                let limit = bound
-                    .and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
+                let limit = bound.and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
                 self.judge(flow, &target.host, record, place, end_ns, limit, book, violations);
             }
             books.sort_by_key(|b| b.row);
@@ -330,7 +335,12 @@ impl Ledger<'_> {
             if let (Some(skew), Some(max)) = (found.skew_ns, flow.skew_max_ns) {
                 book.skew_ns_max = book.skew_ns_max.max(Some(skew));
                 if skew > max {
-                    violation("skew", Some(skew), "the copies came too far apart".into(), &mut book.skews);
+                    violation(
+                        "skew",
+                        Some(skew),
+                        "the copies came too far apart".into(),
+                        &mut book.skews,
+                    );
                 }
             }
             if above && !self.misbehaves(flow, record.release_ns) {
@@ -343,7 +353,8 @@ impl Ledger<'_> {
             Some(Fate::Policed) => {
                 book.policed += 1;
                 if !self.misbehaves(flow, record.release_ns) {
-                    let note = format!("a conforming message was policed{}", self.place_words(record));
+                    let note =
+                        format!("a conforming message was policed{}", self.place_words(record));
                     violation("policed", None, note, &mut book.wrongly_policed);
                 }
             }
@@ -353,7 +364,12 @@ impl Ledger<'_> {
                 book.in_flight += 1;
             }
             fate => {
-                if fate.is_none() && self.stalled_during(record.release_ns, end_ns.min(record.release_ns + limit.unwrap_or(0))) {
+                if fate.is_none()
+                    && self.stalled_during(
+                        record.release_ns,
+                        end_ns.min(record.release_ns + limit.unwrap_or(0)),
+                    )
+                {
                     book.undecided += 1;
                     return;
                 }
@@ -368,7 +384,8 @@ impl Ledger<'_> {
 
     fn place_words(&self, record: &MessageRecord) -> String {
         let cause = self.events.iter().rev().find(|e| {
-            e.tolerated == Some(false) && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
+            e.tolerated == Some(false)
+                && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
         });
         let outside = cause.map_or(String::new(), |e| {
             format!("; outside the fault model since {:.3} s: {}", seconds(e.at_ns), e.text)

@@ -1,0 +1,340 @@
+//! One mode or raise: the buckets of every stream at every port, gathered by input link and class.
+
+use crate::envelopes::{
+    Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
+};
+use crate::exact::{Curve, Line, Scale};
+use crate::finding::{Findings, rule};
+use crate::network::Net;
+use crate::read::{self, Mode, Model};
+use crate::routes::Stream;
+use num_bigint::BigInt;
+use num_traits::Zero;
+use std::collections::BTreeMap;
+
+/// Bits of one mode signal on the wire, and the least time between two changes.
+const SIGNAL_BITS: u64 = 816;
+const DWELL_NS: u64 = 100_000_000;
+
+/// What all analyses share.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) plan: &'a read::Plan,
+    pub(crate) net: &'a Net<'a>,
+    pub(crate) streams: &'a [Stream],
+    pub(crate) enforced: Vec<Enforced<'a>>,
+    pub(crate) scale: Scale,
+    pub(crate) claims: Claims,
+}
+
+/// The vectors x, one per mode or raise.
+pub(crate) type Claims = BTreeMap<Mode, BTreeMap<(usize, u8), u64>>;
+
+/// All arrivals at the ports in one mode or raise.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    pub(crate) mode: Mode,
+    /// Per stream that takes part, its bucket at every port of its tree.
+    pub(crate) buckets: BTreeMap<usize, Vec<Bucket>>,
+    pub(crate) loads: BTreeMap<usize, Load>,
+}
+
+/// What arrives at one port.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    pub(crate) groups: BTreeMap<GroupKey, Group>,
+    /// The largest frame by the lowest class in which it can be.
+    pub(crate) frames: BTreeMap<u8, BigInt>,
+    /// Every class in use.
+    pub(crate) classes: BTreeMap<u8, ()>,
+}
+
+/// What shares an input link; at a host every stream is a group of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GroupKey {
+    Link(usize),
+    Alone(usize),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) frame_max: BigInt,
+    /// By the highest class in which the frames can be.
+    pub(crate) classes: BTreeMap<u8, Sum>,
+}
+
+/// Sum of buckets: of flows that stay, and of flows that end with the swap.
+#[derive(Clone, Debug)]
+pub(crate) struct Sum {
+    pub(crate) burst: Option<BigInt>,
+    pub(crate) rate: BigInt,
+    pub(crate) rate_until_swap: BigInt,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self { burst: Some(BigInt::zero()), rate: BigInt::zero(), rate_until_swap: BigInt::zero() }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, bucket: &Bucket, stays: bool) {
+        self.burst = self.burst.take().zip(bucket.burst.as_ref()).map(|(a, b)| a + b);
+        *(if stays { &mut self.rate } else { &mut self.rate_until_swap }) += &bucket.rate;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.burst = self.burst.take().zip(other.burst.as_ref()).map(|(a, b)| a + b);
+        self.rate += &other.rate;
+        self.rate_until_swap += &other.rate_until_swap;
+    }
+
+    /// The curve at time t + `ahead_ps`; flows that end do so at `end_ps`, if ever.
+    pub(crate) fn curve(&self, ahead_ps: u64, end_ps: Option<&BigInt>) -> Curve {
+        let Some(burst) = &self.burst else { return Curve::new() };
+        let all = &self.rate + &self.rate_until_swap;
+        let open = Line::new(burst + &all * ahead_ps, all);
+        match end_ps.filter(|_| !self.rate_until_swap.is_zero()) {
+            None => vec![open],
+            Some(end) => {
+                let ended = burst + &self.rate_until_swap * end + &self.rate * ahead_ps;
+                vec![open, Line::new(ended, self.rate.clone())]
+            }
+        }
+    }
+}
+
+impl Load {
+    /// Adds a stream that can be in any of `classes`.
+    fn add(
+        &mut self,
+        key: GroupKey,
+        envelope: &Envelope,
+        stays: bool,
+        classes: impl Iterator<Item = u8> + Clone,
+    ) {
+        let highest = classes.clone().min().unwrap_or(0);
+        let lowest = classes.clone().max().unwrap_or(0);
+        let group = self.groups.entry(key).or_default();
+        if envelope.frame_max > group.frame_max {
+            group.frame_max = envelope.frame_max.clone();
+        }
+        group.classes.entry(highest).or_default().add(&envelope.bucket, stays);
+        let frame = self.frames.entry(lowest).or_default();
+        if envelope.frame_max > *frame {
+            *frame = envelope.frame_max.clone();
+        }
+        self.classes.extend(classes.map(|class| (class, ())));
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The delay that the plan claims for a class at a port.
+    pub(crate) fn claim(&self, mode: Mode, port: usize, class: u8) -> Option<u64> {
+        self.claims.get(&mode)?.get(&(port, class)).copied()
+    }
+
+    /// The claim for a stream: the largest over the classes that it has in the mode.
+    pub(crate) fn claim_for(&self, mode: Mode, stream: &Stream, port: usize) -> Option<u64> {
+        self.claim_of(mode, stream, port, levels(mode, self.net.flows[stream.flow].level)?)
+    }
+
+    /// The claim for a stream at its source's port, in modes that do not admit it too.
+    pub(crate) fn claim_at_source(&self, mode: Mode, stream: &Stream, port: usize) -> Option<u64> {
+        let level = self.net.flows[stream.flow].level;
+        let range = levels(mode, level).filter(|_| is_guaranteed(mode, level));
+        self.claim_of(mode, stream, port, range.unwrap_or((0, level)))
+    }
+
+    fn claim_of(
+        &self,
+        mode: Mode,
+        stream: &Stream,
+        port: usize,
+        (low, high): (usize, usize),
+    ) -> Option<u64> {
+        let mut largest = 0;
+        for contract in &self.net.flows[stream.flow].contracts[low..=high] {
+            largest = largest.max(self.claim(mode, port, contract.class)?);
+        }
+        Some(largest)
+    }
+
+    /// Whether delays are those of frames.
+    pub(crate) fn is_for_frames(&self) -> bool {
+        self.plan.model == Model::StoreAndForward
+    }
+
+    /// All steady modes, lowest first.
+    pub(crate) fn steady_modes(&self) -> impl Iterator<Item = Mode> + use<> {
+        // At most 16 modes passed the reading.
+        let count = u8::try_from(self.net.raw.modes.len()).unwrap_or(u8::MAX);
+        (0..count).map(Mode::Steady)
+    }
+
+    /// All raises, by level before, then after.
+    pub(crate) fn raises(&self) -> impl Iterator<Item = Mode> + use<> {
+        let count = u8::try_from(self.net.raw.modes.len()).unwrap_or(u8::MAX);
+        (0..count).flat_map(move |from| (from + 1..count).map(move |to| Mode::Raise { from, to }))
+    }
+
+    /// Repeats of a mode signal: as deployed, but never fewer than the fault model asks for.
+    pub(crate) fn signal_copies(&self) -> u64 {
+        let needed = u64::from(self.net.raw.tolerates.lost_signals) + 1;
+        needed.max(self.plan.signal_copies.map_or(0, u64::from))
+    }
+
+    /// The bucket of mode signals, of which every trunk port has one above all classes.
+    pub(crate) fn signals(&self, port: usize) -> Option<Line> {
+        if !self.net.has_modes() || !self.net.is_trunk(port) {
+            return None;
+        }
+        let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
+        let bits = self.signal_copies() * (4 + 2 * switches) * SIGNAL_BITS;
+        Some(Line::new(self.scale.bits(bits, 1, 1), self.scale.rate(bits, DWELL_NS, 1, 1)))
+    }
+
+    /// Λ of a group at time t + `ahead_ps`, where its link shapes it.
+    pub(crate) fn shaping(
+        &self,
+        port: usize,
+        key: GroupKey,
+        group: &Group,
+        ahead_ps: u64,
+    ) -> Option<Line> {
+        let GroupKey::Link(link) = key else { return None };
+        if !self.plan.line_shaping {
+            return None;
+        }
+        let upstream = &self.net.ports[link];
+        let rate = self.scale.bps(upstream.rate_bps, 1, 1);
+        let mut burst = &rate * ahead_ps;
+        if self.is_for_frames() {
+            let below = self.net.below_scheduler_bits(upstream.node);
+            burst += &group.frame_max
+                + self.scale.bits(below, 1, 1)
+                + &rate * self.net.latency_jitter_ps(self.net.ports[port].node);
+        }
+        Some(Line::new(burst, rate))
+    }
+
+    /// S: what can be in the way of class `class` without being of it or above.
+    pub(crate) fn blocking(&self, port: usize, load: Option<&Load>, class: u8) -> BigInt {
+        if !self.is_for_frames() {
+            return BigInt::zero();
+        }
+        let below = self.net.below_scheduler_bits(self.net.ports[port].node);
+        let mut blocking = self.scale.bits(below, 1, 1);
+        if let read::OtherTraffic::Carry { frame_bytes_max, .. } = self.net.raw.other_traffic {
+            let frame = crate::packets::wire_bits(frame_bytes_max);
+            blocking = blocking.max(self.scale.bits(frame, 1, 1));
+        }
+        let lower = load.into_iter().flat_map(|load| load.frames.iter());
+        lower
+            .filter(|(lowest, _)| **lowest > class)
+            .fold(blocking, |blocking, (_, frame)| blocking.max(frame.clone()))
+    }
+
+    /// The arrivals of one mode or raise, with bursts grown by the mode's own claims.
+    ///
+    /// Hosts do not know the mode: what a mode or the end of a raise does not admit still arrives
+    /// at its source's own port, by any of its contracts and without an end.
+    pub(crate) fn analyse(&self, mode: Mode) -> Analysis {
+        let mut analysis = Analysis { mode, buckets: BTreeMap::new(), loads: BTreeMap::new() };
+        for (index, stream) in self.streams.iter().enumerate() {
+            let flow = &self.net.flows[stream.flow];
+            let stays = is_guaranteed(mode, flow.level);
+            let range = levels(mode, flow.level);
+            let envelopes =
+                range.map_or_else(Vec::new, |range| self.grown(mode, index, stream, range));
+            for (at, place) in stream.tree.iter().enumerate() {
+                let load = analysis.loads.entry(place.port);
+                match place.parent {
+                    None if !stays => {
+                        let all = (0, flow.level);
+                        let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
+                        let classes = flow.contracts.iter().map(|c| c.class);
+                        load.or_default().add(GroupKey::Alone(index), &envelope, true, classes);
+                    }
+                    parent => {
+                        let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
+                            continue;
+                        };
+                        let key = parent.map_or(GroupKey::Alone(index), |parent| {
+                            GroupKey::Link(stream.tree[parent].port)
+                        });
+                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
+                        load.or_default().add(key, envelope, stays, classes);
+                    }
+                }
+            }
+            if range.is_some() {
+                analysis.buckets.insert(index, envelopes.into_iter().map(|e| e.bucket).collect());
+            }
+        }
+        analysis
+    }
+
+    /// The envelope of a stream at every port of its tree.
+    fn grown(
+        &self,
+        mode: Mode,
+        index: usize,
+        stream: &Stream,
+        range: (usize, usize),
+    ) -> Vec<Envelope> {
+        let mut envelopes: Vec<Envelope> = Vec::with_capacity(stream.tree.len());
+        for place in &stream.tree {
+            let node = self.net.ports[place.port].node;
+            let envelope = match place.parent {
+                None => contract_envelope(self.net, &self.scale, stream.flow, range),
+                Some(0) if self.net.is_babbling() => {
+                    let enforced = self.enforced[index];
+                    enforced_envelope(self.net, &self.scale, stream, node, enforced, range)
+                }
+                Some(parent) => {
+                    let delay = self.claim_for(mode, stream, stream.tree[parent].port);
+                    let before = &envelopes[parent];
+                    Envelope {
+                        bucket: before.bucket.behind(delay, self.net.latency_jitter_ps(node)),
+                        frame_max: before.frame_max.clone(),
+                    }
+                }
+            };
+            envelopes.push(envelope);
+        }
+        envelopes
+    }
+}
+
+/// The claims of the plan, by mode, port and class.
+pub(crate) fn claims(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Claims {
+    let modes = &net.raw.modes;
+    let mut claims = Claims::new();
+    for claim in &plan.ports {
+        let label = format!("{}:{} class {}", claim.port.node, claim.port.port, claim.class);
+        let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(modes));
+        let Some(port) = net.port(&claim.port) else {
+            findings.add(rule::SERVICE, label, said, "no such port");
+            continue;
+        };
+        if !is_analysed(claim.mode, modes.len()) {
+            findings.add(rule::SERVICE, label, said, "no such mode or raise");
+            continue;
+        }
+        let of_mode = claims.entry(claim.mode).or_default();
+        if of_mode.insert((port, claim.class), claim.delay_ps).is_some() {
+            findings.add(rule::SERVICE, label, said, "it is claimed twice");
+        }
+    }
+    claims
+}
+
+/// Whether there is an analysis of its own for `mode`.
+pub(crate) fn is_analysed(mode: Mode, modes: usize) -> bool {
+    match mode {
+        Mode::Steady(level) => usize::from(level) < modes,
+        Mode::Raise { from, to } => from < to && usize::from(to) < modes,
+        Mode::Return { .. } => false,
+    }
+}

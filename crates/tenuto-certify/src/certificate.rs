@@ -1,0 +1,254 @@
+//! The order of the checks, and what is certified in the end.
+
+use crate::analysis::{self, Analysis, Context};
+use crate::digest::Compact;
+use crate::exact::Scale;
+use crate::finding::{Finding, Findings, rule};
+use crate::network::Net;
+use crate::port_rows::{self, Backlogs};
+use crate::read::{self, Mode, Model, OtherTraffic};
+use crate::{bounds, deployment, end_systems, envelopes, inequality, mode_change, policing};
+use crate::{raise, routes, walk};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The largest plan that is read, bytes of text.
+pub const PLAN_BYTES_MAX: usize = 256 << 20;
+
+const SCHEMA: &str = "tenuto-plan/1";
+
+/// A plan whose every claim was rebuilt and holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Certificate {
+    /// SHA-256 of the description in compact JSON, hex.
+    pub description_digest: String,
+    /// SHA-256 of the plan in compact JSON with an empty `plan_hash`, hex.
+    pub plan_hash: String,
+    /// Name of the network.
+    pub network: String,
+    /// Directed ports with a claim.
+    pub ports_checked: usize,
+    /// Inequalities x ≥ F(x) that hold.
+    pub inequalities: usize,
+    /// Flows whose rows were checked.
+    pub flows_checked: usize,
+    /// Modes and changes that were analysed, as rows name them.
+    pub modes: Vec<String>,
+    /// What the claims rest on.
+    pub assumptions: Vec<String>,
+    /// Whether every promise of the description holds; a plan that says no is certified for the
+    /// bounds that it does claim.
+    pub feasible: bool,
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.feasible {
+            "every promise holds"
+        } else {
+            "its bounds hold, not every promise"
+        };
+        writeln!(f, "{}: {verdict}", self.network)?;
+        writeln!(
+            f,
+            "{} inequalities at {} ports, {} flows, modes {}",
+            self.inequalities,
+            self.ports_checked,
+            self.flows_checked,
+            self.modes.join(" ")
+        )?;
+        for assumption in &self.assumptions {
+            writeln!(f, "assumed: {assumption}")?;
+        }
+        writeln!(f, "description {}", self.description_digest)?;
+        write!(f, "plan        {}", self.plan_hash)
+    }
+}
+
+/// Checks the text of a plan.
+///
+/// # Errors
+/// Every difference between what the plan says and what its description gives; one finding if the
+/// text is no plan at all.
+pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
+    let mut findings = Findings::default();
+    if plan_json.len() > PLAN_BYTES_MAX {
+        let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
+        findings.add(rule::LIMIT, "plan", format!("{} bytes", plan_json.len()), found);
+        return findings.into_result(Certificate::of(None));
+    }
+    let plan: read::Plan = match serde_json::from_str(plan_json) {
+        Ok(plan) => plan,
+        Err(error) => {
+            findings.add(rule::FORMAT, "plan", "a plan in JSON", error);
+            return findings.into_result(Certificate::of(None));
+        }
+    };
+    check_digests(plan_json, &plan, &mut findings);
+    let Some(net) = Net::new(&plan, &mut findings) else {
+        return findings.into_result(Certificate::of(None));
+    };
+    let certificate = check_plan(&plan, &net, &mut findings);
+    findings.into_result(certificate)
+}
+
+fn check_digests(text: &str, plan: &read::Plan, findings: &mut Findings) {
+    if plan.schema != SCHEMA {
+        findings.add(rule::FORMAT, "schema", &plan.schema, SCHEMA);
+    }
+    let compact = Compact::new(text);
+    for (place, claim, found) in [
+        ("description_digest", &plan.description_digest, compact.description()),
+        ("plan_hash", &plan.plan_hash, compact.plan()),
+    ] {
+        if found.as_ref() != Some(claim) {
+            findings.add(
+                rule::DIGEST,
+                place,
+                claim,
+                found.unwrap_or_else(|| "no such member".into()),
+            );
+        }
+    }
+}
+
+/// Checks everything that rests on the description.
+fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Certificate {
+    let streams = routes::streams(plan, net, findings);
+    let contracts = net.flows.iter().flat_map(|f| f.contracts.iter().map(|c| c.period_ns));
+    let monitors = plan.switches.iter().flat_map(|s| &s.monitors).flat_map(|m| &m.contracts);
+    let enforced = monitors.filter(|_| net.is_babbling()).map(|c| c.period_ns);
+    let context = Context {
+        plan,
+        net,
+        streams: &streams,
+        enforced: envelopes::enforced(plan, net, &streams),
+        scale: Scale::new(contracts.chain(enforced)),
+        claims: analysis::claims(plan, net, findings),
+    };
+    check_consistency(&context, findings);
+    let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
+    let mut inequalities = 0;
+    let mut backlogs = Backlogs::new();
+    let no_ends = raise::Ends::default();
+    for analysis in &steady {
+        inequalities += inequality::check(&context, analysis, &no_ends, findings);
+        backlogs.insert(analysis.mode, backlogs_of(&context, analysis, &no_ends));
+    }
+    let by_level: Vec<_> = steady.iter().map(|a| backlogs[&a.mode].clone()).collect();
+    let terms = mode_change::terms(&context, &by_level);
+    let mut raises = Vec::new();
+    for mode in context.raises() {
+        let analysis = context.analyse(mode);
+        let change = terms.get(&mode).and_then(|terms| terms.sum());
+        let ends = raise::ends(&context, &analysis, &steady, change);
+        inequalities += inequality::check(&context, &analysis, &ends, findings);
+        backlogs.insert(mode, backlogs_of(&context, &analysis, &ends));
+        raises.push(analysis);
+    }
+    let analyses: BTreeMap<Mode, &Analysis> =
+        steady.iter().chain(&raises).map(|analysis| (analysis.mode, analysis)).collect();
+    let flows_checked = bounds::check(&context, &analyses, findings);
+    port_rows::check(&context, &analyses, &backlogs, findings);
+    mode_change::check(&context, &terms, &analyses, findings);
+    if !plan.switches.is_empty() {
+        policing::check(&context, findings);
+        walk::check(&context, findings);
+    }
+    deployment::check(&context, findings);
+    end_systems::check(&context, findings);
+
+    let ports: BTreeSet<usize> =
+        context.claims.values().flat_map(|of_mode| of_mode.keys().map(|(port, _)| *port)).collect();
+    Certificate {
+        ports_checked: ports.len(),
+        inequalities,
+        flows_checked,
+        modes: analyses.keys().map(|mode| mode.label(&net.raw.modes)).collect(),
+        assumptions: assumptions(&context),
+        ..Certificate::of(Some(plan))
+    }
+}
+
+fn backlogs_of(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &raise::Ends,
+) -> BTreeMap<usize, Option<num_bigint::BigInt>> {
+    let of = |port: &usize| {
+        let bound = inequality::backlog(context, analysis, ends, *port);
+        (*port, port_rows::to_bits(&context.scale, bound))
+    };
+    analysis.loads.keys().map(of).collect()
+}
+
+/// What a plan must not call feasible.
+fn check_consistency(context: &Context<'_>, findings: &mut Findings) {
+    let plan = context.plan;
+    if !plan.feasible {
+        return;
+    }
+    if plan.model == Model::Fluid {
+        findings.add(rule::FEASIBLE, "model", "feasible", "fluid bounds are not valid for frames");
+    }
+    let unpadded = |flow: &&crate::network::Flow<'_>| {
+        flow.contracts.iter().any(|contract| contract.packets.is_unpadded())
+    };
+    if let Some(flow) = context.net.flows.iter().find(unpadded).filter(|_| plan.as_stated) {
+        let found = "frames below 64 B are padded on a wire; as stated is for comparison";
+        findings.add(rule::FEASIBLE, &flow.raw.name, "feasible", found);
+    }
+    if !plan.refusals.is_empty() {
+        findings.add(rule::FEASIBLE, "refusals", "feasible", format!("{}", plan.refusals.len()));
+    }
+}
+
+fn assumptions(context: &Context<'_>) -> Vec<String> {
+    let (plan, net) = (context.plan, context.net);
+    let tolerates = &net.raw.tolerates;
+    let mut list = vec![match plan.model {
+        Model::StoreAndForward => "store-and-forward; the network starts empty".to_owned(),
+        Model::Fluid => "fluid: not valid for frames".to_owned(),
+    }];
+    list.push(match tolerates.babbling_hosts {
+        0 => "trusted sources: every host keeps its contracts".to_owned(),
+        n => format!("babbling sources: up to {n} hosts send anything at any time"),
+    });
+    if tolerates.controller_loss {
+        list.push("every controller may be gone after set-up".to_owned());
+    }
+    if !plan.line_shaping {
+        list.push("input links shape nothing".to_owned());
+    }
+    if plan.as_stated {
+        list.push("frames below 64 B as stated: not valid for frames on a wire".to_owned());
+    }
+    if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
+        list.push("other traffic has buffers of its own".to_owned());
+    }
+    if net.has_modes() {
+        let lost = tolerates.lost_signals;
+        list.push(format!("at most {lost} mode signals are lost per change"));
+    }
+    let refused = net.flows.iter().filter(|flow| routes::is_refused(plan, &flow.raw.name));
+    list.extend(refused.map(|flow| format!("{} is not sent: it has no route", flow.raw.name)));
+    list
+}
+
+impl Certificate {
+    fn of(plan: Option<&read::Plan>) -> Self {
+        let text = |field: fn(&read::Plan) -> &String| plan.map(field).cloned().unwrap_or_default();
+        Self {
+            description_digest: text(|plan| &plan.description_digest),
+            plan_hash: text(|plan| &plan.plan_hash),
+            network: text(|plan| &plan.network.name),
+            ports_checked: 0,
+            inequalities: 0,
+            flows_checked: 0,
+            modes: Vec::new(),
+            assumptions: Vec::new(),
+            feasible: plan.is_some_and(|plan| plan.feasible),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What every switch is told, against the description and the limits of the device.
+
+use crate::analysis::Context;
+use crate::finding::{Findings, rule};
+use crate::read::{self, Entry, OtherTraffic, Output, PortDeployment, Profile, Role};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks every switch's deployment except for what its tables do.
+pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let (plan, net) = (context.plan, context.net);
+    let queues = queues_used(context);
+    let mut seen = BTreeSet::new();
+    for deployment in &plan.switches {
+        let place = &deployment.switch;
+        let node = net.node(place).and_then(|node| Some((node, net.nodes[node].switch?)));
+        let Some((node, (switch, profile))) = node else {
+            findings.add(rule::DEPLOYMENT, place, "a switch", "no such switch");
+            continue;
+        };
+        if !seen.insert(node) {
+            findings.add(rule::DEPLOYMENT, place, "a second deployment", "one per switch");
+        }
+        if deployment.datapath_id != switch.datapath_id {
+            let found = switch.datapath_id;
+            findings.add(rule::DEPLOYMENT, place, deployment.datapath_id, found);
+        }
+        check_ports(context, node, deployment, profile, &queues, findings);
+        check_ids(deployment, findings);
+        check_entries(context, deployment, findings);
+        check_steps(deployment, profile, findings);
+        check_usage(context, deployment, profile, findings);
+    }
+    let is_refused = net.flows.iter().any(|flow| crate::routes::is_refused(plan, &flow.raw.name));
+    if is_refused && plan.switches.is_empty() {
+        return;
+    }
+    for (node, info) in net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some()) {
+        if !seen.contains(&node) {
+            findings.add(rule::DEPLOYMENT, info.name, "no deployment", "every switch has one");
+        }
+    }
+    if net.has_modes() && plan.feasible {
+        for info in &net.nodes {
+            if info.switch.is_some_and(|(_, profile)| !profile.has_modes) {
+                findings.add(rule::DEVICE, info.name, "modes", "the device has none");
+            }
+        }
+    }
+}
+
+/// The number of queues that flows (and other traffic) need at every used port.
+fn queues_used(context: &Context<'_>) -> BTreeMap<usize, u16> {
+    let mut used: BTreeMap<usize, u16> = BTreeMap::new();
+    for stream in context.streams {
+        let classes = context.net.flows[stream.flow].contracts.iter().map(|c| c.class);
+        let needed = classes.map(|class| u16::from(class) + 1).max().unwrap_or(0);
+        for place in &stream.tree {
+            let entry = used.entry(place.port).or_default();
+            *entry = needed.max(*entry);
+        }
+    }
+    used
+}
+
+fn check_ports(
+    context: &Context<'_>,
+    node: usize,
+    deployment: &read::SwitchDeployment,
+    profile: &Profile,
+    queues: &BTreeMap<usize, u16>,
+    findings: &mut Findings,
+) {
+    let net = context.net;
+    let name = &deployment.switch;
+    check_attached(context, node, &deployment.ports, name, findings);
+    for described in &deployment.ports {
+        let Some(port) = net.port_at(node, described.port) else { continue };
+        let place = net.label(port);
+        let role = if net.is_trunk(port) { Role::Trunk } else { Role::Host };
+        if described.role != role {
+            findings.add(
+                rule::DEPLOYMENT,
+                &place,
+                format!("{:?}", described.role),
+                format!("{role:?}"),
+            );
+        }
+        if described.buffer_bytes != profile.buffer_bytes_per_port {
+            let claim = format!("buffer {:?} B", described.buffer_bytes);
+            let found = format!("{:?} B in the profile", profile.buffer_bytes_per_port);
+            findings.add(rule::DEPLOYMENT, &place, claim, found);
+        }
+        let needed = queues.get(&port).copied().unwrap_or(0);
+        if u16::from(described.queues) < needed {
+            let claim = format!("{} queues", described.queues);
+            findings.add(rule::DEPLOYMENT, &place, claim, format!("at least {needed}"));
+        }
+        if described.queues > profile.queues_per_port && context.plan.feasible {
+            let claim = format!("{} queues", described.queues);
+            findings.add(rule::DEVICE, &place, claim, format!("{}", profile.queues_per_port));
+        }
+    }
+}
+
+/// Every port of the node is listed once, with what is attached to it.
+pub(crate) fn check_attached(
+    context: &Context<'_>,
+    node: usize,
+    ports: &[PortDeployment],
+    name: &str,
+    findings: &mut Findings,
+) {
+    let net = context.net;
+    let mut listed = BTreeSet::new();
+    for described in ports {
+        let place = format!("{name}:{}", described.port);
+        let Some(port) = net.port_at(node, described.port) else {
+            findings.add(rule::DEPLOYMENT, place, "a port", "no such port");
+            continue;
+        };
+        if !listed.insert(port) {
+            findings.add(rule::DEPLOYMENT, &place, "a second time", "every port once");
+        }
+        let info = &net.ports[port];
+        let far = &net.ports[crate::network::Net::reverse(port)];
+        let claim = (described.peer.as_str(), described.peer_port, described.rate_bps);
+        let found = (net.nodes[info.peer].name, far.number, info.rate_bps);
+        if claim != found {
+            findings.add(rule::DEPLOYMENT, place, format!("{claim:?}"), format!("{found:?}"));
+        }
+    }
+    for port in net.ports_of(node).filter(|port| !listed.contains(port)) {
+        findings.add(rule::DEPLOYMENT, net.label(port), "not listed", "every port is");
+    }
+}
+
+fn check_ids(deployment: &read::SwitchDeployment, findings: &mut Findings) {
+    let mut once = |what: &str, ids: Vec<u32>| {
+        let mut seen = BTreeSet::new();
+        for id in ids {
+            if id == 0 || !seen.insert(id) {
+                let found = "numbers from 1, each once";
+                findings.add(rule::DEPLOYMENT, &deployment.switch, format!("{what} {id}"), found);
+            }
+        }
+    };
+    once("meter", deployment.meters.iter().map(|m| m.id).collect());
+    once("group", deployment.groups.iter().map(|g| g.id).collect());
+    once("monitor", deployment.monitors.iter().map(|m| m.id).collect());
+}
+
+/// What entries refer to exists, and their names agree.
+fn check_entries(
+    context: &Context<'_>,
+    deployment: &read::SwitchDeployment,
+    findings: &mut Findings,
+) {
+    let net = context.net;
+    let meters: BTreeSet<u32> = deployment.meters.iter().map(|m| m.id).collect();
+    let groups: BTreeSet<u32> = deployment.groups.iter().map(|g| g.id).collect();
+    let monitors: BTreeSet<u32> = deployment.monitors.iter().map(|m| m.id).collect();
+    let queues: BTreeMap<u32, u8> = deployment.ports.iter().map(|p| (p.port, p.queues)).collect();
+    let mut wrong = |what: String, found: &str| {
+        findings.add(rule::DEPLOYMENT, &deployment.switch, what, found);
+    };
+    let carried = match net.raw.other_traffic {
+        OtherTraffic::Carry { priority, .. } => Some(priority),
+        OtherTraffic::Drop => None,
+    };
+    let is_output = |output: &read::PortQueue| {
+        queues.get(&output.port).is_some_and(|queues| output.queue < *queues)
+            || Some(output.queue) == carried
+    };
+    for group in &deployment.groups {
+        if group.outputs.is_empty() || !group.outputs.iter().all(is_output) {
+            wrong(format!("group {}", group.id), "outputs to ports and queues that exist");
+        }
+    }
+    for entry in &deployment.entries {
+        let what = || format!("entry of table {} cookie {}", entry.table, entry.cookie);
+        let refers = entry.meter.is_none_or(|id| meters.contains(&id))
+            && entry.monitor.is_none_or(|id| monitors.contains(&id))
+            && match &entry.output {
+                None => true,
+                Some(Output::Port(output)) => is_output(output),
+                Some(Output::Group(id)) => groups.contains(id),
+            };
+        if !refers {
+            wrong(what(), "it refers to something that does not exist");
+        }
+        if !is_placed(entry, net.raw.modes.len()) {
+            wrong(what(), "tables 0 to 2, leading onwards, at a level that exists");
+        }
+        let named = entry.flow.as_ref().map(|flow| net.flow(flow));
+        let cookie = match named {
+            None => Some(0),
+            Some(None) => None,
+            Some(Some(flow)) => u64::try_from(flow + 1).ok(),
+        };
+        if cookie != Some(entry.cookie) {
+            wrong(what(), "the cookie is not that of the flow it names");
+        }
+    }
+}
+
+fn is_placed(entry: &Entry, modes: usize) -> bool {
+    entry.table <= 2
+        && entry.goto.is_none_or(|goto| goto > entry.table && goto <= 2)
+        && entry.level.is_none_or(|level| usize::from(level) < modes)
+}
+
+fn check_steps(deployment: &read::SwitchDeployment, profile: &Profile, findings: &mut Findings) {
+    for meter in &deployment.meters {
+        for (what, value, step) in [
+            ("kbit/s", meter.rate_kbps, profile.meter_rate_step_kbps),
+            ("kbit", meter.burst_kbit, profile.meter_burst_step_kbit),
+        ] {
+            if value == 0 || value.checked_rem(step) != Some(0) {
+                let place = format!("meter {} at {}", meter.id, deployment.switch);
+                let found = format!("multiples of {step} {what}");
+                findings.add(rule::DEVICE, place, format!("{value} {what}"), found);
+            }
+        }
+    }
+}
+
+fn check_usage(
+    context: &Context<'_>,
+    deployment: &read::SwitchDeployment,
+    profile: &Profile,
+    findings: &mut Findings,
+) {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let at_start = |entry: &&Entry| entry.level.is_none_or(|level| level == 0);
+    let entries = deployment.entries.iter().filter(at_start).count();
+    let counted = read::Usage {
+        entries: count(entries),
+        shadow: count(deployment.entries.len() - entries),
+        meters: count(deployment.meters.len()),
+        groups: count(deployment.groups.len()),
+        queues: deployment.ports.iter().map(|p| u32::from(p.queues)).max().unwrap_or(0),
+    };
+    let place = &deployment.switch;
+    if deployment.usage != counted {
+        let claim = format!("{:?}", deployment.usage);
+        findings.add(rule::DEPLOYMENT, place, claim, format!("{counted:?}"));
+    }
+    if !context.plan.feasible {
+        return;
+    }
+    for (what, used, limit) in [
+        ("entries", count(deployment.entries.len()), profile.entries_max),
+        ("meters", counted.meters, profile.meters_max),
+        ("groups", counted.groups, profile.groups_max),
+    ] {
+        if used > limit {
+            findings.add(rule::DEVICE, place, format!("{used} {what}"), format!("{limit}"));
+        }
+    }
+}

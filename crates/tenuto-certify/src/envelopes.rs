@@ -1,0 +1,182 @@
+//! Token buckets of flows: what the contract allows at the source, what is enforced behind the
+//! first switch, and how both grow from hop to hop.
+
+use crate::exact::Scale;
+use crate::network::Net;
+use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
+use crate::read::{self, Mode};
+use crate::routes::Stream;
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+
+/// A token bucket; without a burst nothing bounds what comes at once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bucket {
+    pub(crate) burst: Option<BigInt>,
+    pub(crate) rate: BigInt,
+}
+
+/// A bucket and the largest frame in it, a size of the scale.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    pub(crate) bucket: Bucket,
+    pub(crate) frame_max: BigInt,
+}
+
+/// What the first switch of a stream enforces, as deployed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Enforced<'a> {
+    pub(crate) meter: Option<&'a read::Meter>,
+    pub(crate) monitor: Option<&'a read::Monitor>,
+}
+
+/// The levels of a flow whose contracts count in a mode, or `None` if it takes no part.
+pub(crate) fn levels(mode: Mode, flow_level: usize) -> Option<(usize, usize)> {
+    let (low, high) = match mode {
+        Mode::Steady(level) => (level, level),
+        Mode::Raise { from, to } => (from, to),
+        Mode::Return { .. } => return None,
+    };
+    let (low, high) = (usize::from(low), usize::from(high).min(flow_level));
+    (low <= flow_level).then_some((low, high))
+}
+
+/// Whether the flow keeps its guarantee in the mode after the change.
+pub(crate) fn is_guaranteed(mode: Mode, flow_level: usize) -> bool {
+    match mode {
+        Mode::Steady(level) | Mode::Raise { to: level, .. } => usize::from(level) <= flow_level,
+        Mode::Return { .. } => false,
+    }
+}
+
+/// Meter and monitor of every stream at its first switch; absent where there is not exactly one.
+pub(crate) fn enforced<'a>(
+    plan: &'a read::Plan,
+    net: &Net<'a>,
+    streams: &[Stream],
+) -> Vec<Enforced<'a>> {
+    type Found<'a> = BTreeMap<(usize, &'a str), Vec<Enforced<'a>>>;
+    let (mut meters, mut monitors): (Found<'a>, Found<'a>) = Default::default();
+    for deployment in &plan.switches {
+        let Some(node) = net.node(&deployment.switch) else { continue };
+        for meter in &deployment.meters {
+            if let Some(flow) = &meter.flow {
+                let found = Enforced { meter: Some(meter), monitor: None };
+                meters.entry((node, flow)).or_default().push(found);
+            }
+        }
+        for monitor in &deployment.monitors {
+            let found = Enforced { meter: None, monitor: Some(monitor) };
+            monitors.entry((node, &monitor.flow)).or_default().push(found);
+        }
+    }
+    let only = |found: &Found<'a>, stream: &Stream| {
+        let name: &'a str = &net.flows[stream.flow].raw.name;
+        match stream.first_switch.and_then(|node| found.get(&(node, name))).map(Vec::as_slice) {
+            Some([one]) => *one,
+            _ => Enforced::default(),
+        }
+    };
+    let both = |stream: &Stream| Enforced {
+        meter: only(&meters, stream).meter,
+        monitor: only(&monitors, stream).monitor,
+    };
+    streams.iter().map(both).collect()
+}
+
+/// The bucket of the contracts `low..=high` at the source's queue: the largest burst and the
+/// largest rate.
+pub(crate) fn contract_envelope(
+    net: &Net<'_>,
+    scale: &Scale,
+    flow: usize,
+    (low, high): (usize, usize),
+) -> Envelope {
+    let mut burst = BigInt::default();
+    let (mut rate, mut frame_max) = (BigInt::default(), BigInt::default());
+    for contract in &net.flows[flow].contracts[low..=high] {
+        let message = contract.packets.wire_bits();
+        let r = scale.rate(message, contract.period_ns, 1_000_000 + net.tolerance_ppm, 1_000_000);
+        burst = burst.max(scale.bits(message, 1, 1) + &r * contract.jitter_ps);
+        rate = rate.max(r);
+        frame_max = frame_max.max(scale.bits(contract.packets.frame_bits_max(), 1, 1));
+    }
+    Envelope { bucket: Bucket { burst: Some(burst), rate }, frame_max }
+}
+
+/// Whether excess over the contract of `level` raises the mode: a higher contract allows more.
+pub(crate) fn raises(net: &Net<'_>, flow: usize, level: usize) -> bool {
+    let contracts = &net.flows[flow].contracts;
+    let here = &contracts[level];
+    contracts[level + 1..].iter().any(|higher| {
+        higher.packets.wire_bits() > here.packets.wire_bits() || higher.period_ns < here.period_ns
+    })
+}
+
+/// Whether a monitor has to watch the flow: its contracts differ in size or period.
+pub(crate) fn is_watched(net: &Net<'_>, flow: usize) -> bool {
+    net.flows[flow]
+        .raw
+        .contracts
+        .windows(2)
+        .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
+}
+
+/// What reaches the queue of the first switch `node` from a source that may babble: what the
+/// monitor enforces where excess raises the mode in every one of the levels, else what the meter
+/// lets through. Both are taken as deployed, since that is what is enforced.
+pub(crate) fn enforced_envelope(
+    net: &Net<'_>,
+    scale: &Scale,
+    stream: &Stream,
+    node: usize,
+    enforced: Enforced<'_>,
+    (low, high): (usize, usize),
+) -> Envelope {
+    let frame_limit = scale.bits(WIRE_BITS_MAX, 1, 1);
+    let jitter_ps = net.latency_jitter_ps(node);
+    let is_monitored = (low..=high).all(|level| raises(net, stream.flow, level));
+    if let Some(monitor) = enforced.monitor.filter(|_| is_monitored) {
+        let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
+        let mut size_max = BigInt::default();
+        for level in low..=high {
+            let named = |c: &&read::LevelContract| usize::from(c.level) == level;
+            let Some(contract) = monitor.contracts.iter().find(named) else {
+                return unbounded(frame_limit);
+            };
+            if contract.period_ns == 0 {
+                return unbounded(frame_limit);
+            }
+            let message = u64::from(contract.bytes_max) * 8;
+            let r = scale.rate(message, contract.period_ns, 1, 1);
+            let size = scale.bits(message, 1, 1);
+            burst = burst.max(&size + &r * contract.jitter_ns * 1_000 + &r * jitter_ps);
+            rate = rate.max(r);
+            size_max = size_max.max(size);
+        }
+        let bucket = Bucket { burst: Some(burst), rate };
+        return Envelope { bucket, frame_max: size_max.min(frame_limit) };
+    }
+    let (Some(meter), Some(profile)) = (enforced.meter, net.profile(node)) else {
+        return unbounded(frame_limit);
+    };
+    let (num, den) = wire_per_counted(profile.meter_counts);
+    let rate = scale.bps(u64::from(meter.rate_kbps) * 1_000, num, den);
+    let passed = scale.bits(u64::from(meter.burst_kbit) * 1_000, num, den);
+    let burst = Some(&passed + &rate * jitter_ps);
+    Envelope { bucket: Bucket { burst, rate }, frame_max: passed.min(frame_limit) }
+}
+
+fn unbounded(frame_max: BigInt) -> Envelope {
+    Envelope { bucket: Bucket { burst: None, rate: BigInt::default() }, frame_max }
+}
+
+impl Bucket {
+    /// The bucket behind a server of delay `delay_ps` and a node of jitter `jitter_ps`.
+    pub(crate) fn behind(&self, delay_ps: Option<u64>, jitter_ps: u64) -> Self {
+        let grown =
+            |burst: &BigInt, delay: u64| burst + &self.rate * delay + &self.rate * jitter_ps;
+        let burst = self.burst.as_ref().zip(delay_ps).map(|(burst, delay)| grown(burst, delay));
+        Self { burst, rate: self.rate.clone() }
+    }
+}

@@ -1,0 +1,103 @@
+//! Differences between what a plan says and what its description gives.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Findings that are kept; a plan with more is beyond reading anyway.
+pub(crate) const FINDINGS_MAX: usize = 10_000;
+
+/// One difference between a claim of the plan and what was rebuilt from its description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where: a port label, a switch, a flow with its target, or a field of the plan.
+    pub place: String,
+    /// What the plan says.
+    pub claim: String,
+    /// What was found instead.
+    pub found: String,
+    /// The rule that is broken: a section of the analysis chapter, or of the plan's format.
+    pub rule: &'static str,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}; found: {}", self.rule, self.place, self.claim, self.found)
+    }
+}
+
+/// All findings so far, in the order of the checks.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Finding>,
+    left_off: usize,
+}
+
+impl Findings {
+    pub(crate) fn add(
+        &mut self,
+        rule: &'static str,
+        place: impl fmt::Display,
+        claim: impl fmt::Display,
+        found: impl fmt::Display,
+    ) {
+        if self.list.len() >= FINDINGS_MAX {
+            self.left_off += 1;
+            return;
+        }
+        self.list.push(Finding {
+            place: place.to_string(),
+            claim: claim.to_string(),
+            found: found.to_string(),
+            rule,
+        });
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.list.len() + self.left_off
+    }
+
+    pub(crate) fn into_result<T>(mut self, value: T) -> Result<T, Vec<Finding>> {
+        if self.list.is_empty() {
+            return Ok(value);
+        }
+        if self.left_off > 0 {
+            self.list.push(Finding {
+                place: "plan".into(),
+                claim: format!("{FINDINGS_MAX} findings are listed"),
+                found: format!("{} more", self.left_off),
+                rule: rule::LIMIT,
+            });
+        }
+        Err(self.list)
+    }
+}
+
+/// A bound in picoseconds, or `unbounded`.
+pub(crate) fn picos(value: Option<u128>) -> String {
+    value.map_or_else(|| "unbounded".to_owned(), |ps| format!("{ps} ps"))
+}
+
+/// Names of the rules.
+pub(crate) mod rule {
+    pub(crate) const FORMAT: &str = "format";
+    pub(crate) const LIMIT: &str = "limits of the checker";
+    pub(crate) const DIGEST: &str = "digest";
+    pub(crate) const DESCRIPTION: &str = "description";
+    pub(crate) const ROUTE: &str = "route";
+    pub(crate) const SERVICE: &str = "delay of a class (x >= F(x))";
+    pub(crate) const OVERLOAD: &str = "overload has no finite bound";
+    pub(crate) const BACKLOG: &str = "backlog";
+    pub(crate) const PORT_ROW: &str = "port row";
+    pub(crate) const FLOW_BOUND: &str = "flow bound";
+    pub(crate) const DEADLINE: &str = "deadline";
+    pub(crate) const SKEW: &str = "skew";
+    pub(crate) const MODE_CHANGE: &str = "D_mc";
+    pub(crate) const QUIET: &str = "quiet window";
+    pub(crate) const METER: &str = "meter";
+    pub(crate) const MONITOR: &str = "monitor";
+    pub(crate) const DEVICE: &str = "limits of the device";
+    pub(crate) const DEPLOYMENT: &str = "deployment";
+    pub(crate) const WALK: &str = "walk through the tables";
+    pub(crate) const END_SYSTEM: &str = "end system";
+    pub(crate) const FEASIBLE: &str = "feasible";
+}

@@ -1,0 +1,212 @@
+//! x ≥ F(x): every claimed delay against the curves of its mode, and the backlog behind them.
+//!
+//! A claim D is accepted if, with d = D − tick, for all t ≥ 0
+//!
+//! C·(t + d) ≥ S + Σ_g min{ K_g(t) + H_g(t+d), Λ_g(t) + H_g(d), Λ_g(t+d) }.
+//!
+//! Any such d bounds the delay, not only the least one, and the right side minus the left is
+//! concave in t, so it is evaluated once, where it is largest. Everything that is not known
+//! (a burst behind a port without a claim) is infinite, which can only refuse.
+
+use crate::analysis::{Analysis, Context, Load, Sum};
+use crate::exact::{self, Curve, Line};
+use crate::finding::{Findings, rule};
+use crate::raise::Ends;
+use num_bigint::BigInt;
+use num_traits::Zero;
+
+/// The curves of class `class` at `port` for the delay `delay_ps`; flows out of mode end at `end`.
+fn curves(
+    context: &Context<'_>,
+    load: Option<&Load>,
+    port: usize,
+    class: u8,
+    delay_ps: u64,
+    end: Option<&BigInt>,
+) -> Vec<Curve> {
+    let mut all: Vec<Curve> = Vec::new();
+    for (key, group) in load.into_iter().flat_map(|load| &load.groups) {
+        let (mut same, mut above) = (Sum::default(), Sum::default());
+        for (highest, sum) in group.classes.range(..=class) {
+            if *highest == class { same.merge(sum) } else { above.merge(sum) }
+        }
+        if group.classes.range(..=class).next().is_none() {
+            continue;
+        }
+        let above_then = above.curve(delay_ps, end);
+        let mut curve = exact::add(&same.curve(0, end), &above_then);
+        if let Some(now) = context.shaping(port, *key, group, 0) {
+            // The line bounds both up to t; what is higher in (t, t+d] has a window of length d.
+            let rest = |line: &Line| Line::new(line.burst.clone(), BigInt::zero());
+            let above_waiting: Curve = above_then.iter().map(rest).collect();
+            curve.extend(exact::add(&[now], &above_waiting));
+            curve.extend(context.shaping(port, *key, group, delay_ps));
+        }
+        all.push(curve);
+    }
+    all.extend(context.signals(port).map(|signals| {
+        let burst = &signals.burst + &signals.rate * delay_ps;
+        vec![Line::new(burst, signals.rate)]
+    }));
+    all
+}
+
+/// Whether `delay_ps` satisfies the inequality.
+fn is_sufficient(
+    context: &Context<'_>,
+    load: Option<&Load>,
+    port: usize,
+    class: u8,
+    delay_ps: u64,
+    end: Option<&BigInt>,
+) -> bool {
+    let info = &context.net.ports[port];
+    let Some(delay) = delay_ps.checked_sub(info.tick_ps) else { return false };
+    let capacity = context.scale.bps(info.rate_bps, 1, 1);
+    let curves = curves(context, load, port, class, delay, end);
+    let room = &capacity * delay - context.blocking(port, load, class);
+    exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
+}
+
+/// The sum of all rates up to `class` that never end.
+fn long_run_rate(
+    context: &Context<'_>,
+    load: Option<&Load>,
+    port: usize,
+    class: u8,
+    ends: bool,
+) -> BigInt {
+    let mut rate = context.signals(port).map_or_else(BigInt::zero, |signals| signals.rate);
+    for group in load.into_iter().flat_map(|load| load.groups.values()) {
+        for sum in group.classes.range(..=class).map(|(_, sum)| sum) {
+            rate += &sum.rate;
+            if !ends {
+                rate += &sum.rate_until_swap;
+            }
+        }
+    }
+    rate
+}
+
+/// Checks every claim of one mode or raise, and that a feasible plan has all of them. Returns the
+/// number of inequalities.
+pub(crate) fn check(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+    findings: &mut Findings,
+) -> usize {
+    let net = context.net;
+    let mode = analysis.mode.label(&net.raw.modes);
+    let claims = context.claims.get(&analysis.mode);
+    let mut count = 0;
+    for (&(port, class), &delay_ps) in claims.into_iter().flatten() {
+        count += 1;
+        let load = analysis.loads.get(&port);
+        let end = ends.get(port, class);
+        let place = || format!("{}, class {class}, {mode}", net.label(port));
+        let rate = long_run_rate(context, load, port, class, end.is_some());
+        if rate > context.scale.bps(net.ports[port].rate_bps, 1, 1) {
+            let found = format!(
+                "{} bit/s over {} bit/s",
+                context.scale.to_bps_up(&rate),
+                net.ports[port].rate_bps
+            );
+            findings.add(rule::OVERLOAD, place(), format!("{delay_ps} ps"), found);
+        } else if !is_sufficient(context, load, port, class, delay_ps, end) {
+            let least = least(context, load, port, class, delay_ps, end);
+            let found = least.map_or("unbounded".into(), |least| format!("at least {least} ps"));
+            findings.add(rule::SERVICE, place(), format!("{delay_ps} ps"), found);
+        }
+    }
+    if context.plan.feasible {
+        for (port, load) in &analysis.loads {
+            for class in load.classes.keys() {
+                if context.claim(analysis.mode, *port, *class).is_none() {
+                    let place = format!("{}, class {class}, {mode}", net.label(*port));
+                    findings.add(rule::SERVICE, place, "no claim", "flows of the class pass here");
+                }
+            }
+        }
+    }
+    count
+}
+
+/// The least delay above `from` that satisfies the inequality, for the finding only.
+fn least(
+    context: &Context<'_>,
+    load: Option<&Load>,
+    port: usize,
+    class: u8,
+    from: u64,
+    end: Option<&BigInt>,
+) -> Option<u64> {
+    let holds = |delay: u64| is_sufficient(context, load, port, class, delay, end);
+    let (mut low, mut step) = (from, 1_u64);
+    let mut high = loop {
+        let high = from.checked_add(step)?;
+        if holds(high) {
+            break high;
+        }
+        low = high;
+        step = step.checked_mul(2)?;
+    };
+    // The inequality holds from its least delay on: its left side minus its right is convex in d.
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        *(if holds(middle) { &mut high } else { &mut low }) = middle;
+    }
+    Some(high)
+}
+
+/// The steady curves of classes up to `class` at one instant: K + H under Λ.
+pub(crate) fn together(
+    context: &Context<'_>,
+    load: &Load,
+    port: usize,
+    class: u8,
+    end: Option<&BigInt>,
+) -> Vec<Curve> {
+    let mut all: Vec<Curve> = Vec::new();
+    for (key, group) in &load.groups {
+        let mut sum = Sum::default();
+        group.classes.range(..=class).for_each(|(_, part)| sum.merge(part));
+        let mut curve = sum.curve(0, end);
+        curve.extend(context.shaping(port, *key, group, 0));
+        all.push(curve);
+    }
+    all.extend(context.signals(port).map(|signals| vec![signals]));
+    all
+}
+
+/// The backlog bound of a port, a size of the scale rounded up; `None` if unbounded.
+///
+/// Signals wait in a queue of their own but are served first, hence what they take from the line
+/// adds to what the flows leave in the buffer.
+pub(crate) fn backlog(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+    port: usize,
+) -> Option<BigInt> {
+    let Some(load) = analysis.loads.get(&port) else { return Some(BigInt::zero()) };
+    let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
+    let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
+    let curves = together(context, load, port, lowest, ends.get(port, lowest));
+    let rate = long_run_rate(context, Some(load), port, lowest, ends.get(port, lowest).is_some());
+    if rate > capacity {
+        return None;
+    }
+    let mut bound = exact::largest_excess(&curves, &capacity)?.ceil();
+    if context.is_for_frames() {
+        bound += load.frames.values().max().cloned().unwrap_or_default();
+    }
+    Some(bound)
+}
+
+/// The long-run rate of all flows at a port, without signals.
+pub(crate) fn flow_rate(analysis: &Analysis, port: usize) -> BigInt {
+    let load = analysis.loads.get(&port);
+    let groups = load.into_iter().flat_map(|load| load.groups.values());
+    groups.flat_map(|group| group.classes.values()).map(|sum| &sum.rate).sum()
+}

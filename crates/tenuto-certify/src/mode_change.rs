@@ -1,0 +1,281 @@
+//! D_mc of every raise, the bound of every return, and the quiet window in front of it.
+
+use crate::analysis::{Analysis, Context};
+use crate::bounds;
+use crate::envelopes::{contract_envelope, enforced_envelope, levels};
+use crate::exact::ceil_div;
+use crate::finding::{Findings, picos, rule};
+use crate::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
+use crate::read::{Mode, ModeChange, OtherTraffic};
+use num_bigint::BigInt;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+/// One poll of the leader, in a return.
+const POLL_PS: u128 = 10_000_000_000;
+/// Phases of a return that a message spreads through the network.
+const RETURN_PHASES: u128 = 5;
+/// Distances are whole millionths of a picosecond, up.
+const FINE_PER_PS: u128 = 1_000_000;
+const FINE_PER_S: u128 = 1_000_000_000_000 * FINE_PER_PS;
+
+/// The terms of D_mc for one raise; `None` where a backlog is unbounded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) arrange_ps: u128,
+    pub(crate) update_ps: u128,
+    pub(crate) queues_ps: Option<u128>,
+}
+
+impl Terms {
+    pub(crate) fn sum(self) -> Option<u128> {
+        Some(self.arrange_ps + self.update_ps + self.queues_ps?)
+    }
+}
+
+/// The terms of every raise, from the steady backlogs (whole bits up, by level and port).
+pub(crate) fn terms(
+    context: &Context<'_>,
+    backlogs: &[BTreeMap<usize, Option<BigInt>>],
+) -> BTreeMap<Mode, Terms> {
+    let profiles = || context.net.profiles();
+    let update_ps = profiles().map(|p| u128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0);
+    let arrange_ps = if context.net.has_modes() { arrange(context) } else { 0 };
+    let mut terms = BTreeMap::new();
+    for raise in context.raises() {
+        let Mode::Raise { from, .. } = raise else { continue };
+        let queues_ps = purge(context, &backlogs[usize::from(from)]);
+        terms.insert(raise, Terms { arrange_ps, update_ps, queues_ps });
+    }
+    terms
+}
+
+/// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
+fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> Option<u128> {
+    let net = context.net;
+    let mut by_switch: BTreeMap<usize, BigInt> = BTreeMap::new();
+    for (port, backlog) in backlogs {
+        let node = net.ports[*port].node;
+        if net.profile(node).is_some_and(|p| p.purge_frame_ns_max > 0) {
+            *by_switch.entry(node).or_default() += backlog.as_ref()?;
+        }
+    }
+    let mut longest = BigInt::default();
+    for (node, bits) in by_switch {
+        let frame_ps = net.profile(node).map_or(0, |p| p.purge_frame_ns_max * 1_000);
+        longest = longest.max(ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
+    }
+    u128::try_from(longest).ok()
+}
+
+/// The largest frame at every port in any mode or raise, bits up.
+fn frames(context: &Context<'_>) -> BTreeMap<usize, u64> {
+    let mut largest: BTreeMap<usize, u64> = BTreeMap::new();
+    let net = context.net;
+    for mode in context.steady_modes().chain(context.raises()) {
+        for (index, stream) in context.streams.iter().enumerate() {
+            let Some(range) = levels(mode, net.flows[stream.flow].level) else { continue };
+            let source = contract_envelope(net, &context.scale, stream.flow, range).frame_max;
+            let behind = stream.first_switch.filter(|_| net.is_babbling()).map(|node| {
+                let enforced = context.enforced[index];
+                enforced_envelope(net, &context.scale, stream, node, enforced, range).frame_max
+            });
+            for place in &stream.tree {
+                let frame = if place.parent.is_some() { behind.as_ref() } else { None };
+                let bits = context.scale.to_bits_up(frame.unwrap_or(&source));
+                let bits = u64::try_from(bits).unwrap_or(u64::MAX).min(WIRE_BITS_MAX);
+                let entry = largest.entry(place.port).or_default();
+                *entry = bits.max(*entry);
+            }
+        }
+    }
+    largest
+}
+
+/// D_arrange: a signal from any starter to every switch that it can reach over trunks.
+fn arrange(context: &Context<'_>) -> u128 {
+    let net = context.net;
+    let frames = frames(context);
+    let mut hops: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
+    for (port, info) in net.ports.iter().enumerate().filter(|(port, _)| net.is_trunk(*port)) {
+        let other = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });
+        let in_the_way = frames
+            .get(&port)
+            .copied()
+            .unwrap_or(0)
+            .max(net.below_scheduler_bits(info.node))
+            .max(if other { WIRE_BITS_MAX } else { 0 });
+        let signals = context.signals(port).map_or(0, |s| {
+            u128::try_from(context.scale.to_bits_up(&s.burst)).unwrap_or(u128::MAX >> 64)
+        });
+        let bits = u128::from(in_the_way).saturating_add(signals);
+        let sending = bits.saturating_mul(FINE_PER_S).div_ceil(u128::from(info.rate_bps));
+        let rest = u128::from(info.propagation_ps) + u128::from(net.latency_max_ps(info.peer));
+        let hop = sending.saturating_add(rest.saturating_mul(FINE_PER_PS));
+        hops.entry(info.node).or_default().push((info.peer, hop));
+    }
+    let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
+    let from = |starter: usize| {
+        let own = u128::from(net.latency_max_ps(starter)).saturating_mul(FINE_PER_PS);
+        own.saturating_add(farthest(&hops, starter))
+    };
+    switches.map(|(node, _)| from(node)).max().unwrap_or(0).div_ceil(FINE_PER_PS)
+}
+
+/// The distance of the farthest switch that `starter` can reach.
+fn farthest(hops: &BTreeMap<usize, Vec<(usize, u128)>>, starter: usize) -> u128 {
+    use std::cmp::Reverse;
+    let mut settled = BTreeSet::new();
+    let mut open = BinaryHeap::from([Reverse((0_u128, starter))]);
+    let mut largest = 0;
+    while let Some(Reverse((distance, node))) = open.pop() {
+        if !settled.insert(node) {
+            continue;
+        }
+        largest = distance;
+        for (peer, hop) in hops.get(&node).into_iter().flatten() {
+            if !settled.contains(peer) {
+                open.push(Reverse((distance.saturating_add(*hop), *peer)));
+            }
+        }
+    }
+    largest
+}
+
+/// Checks the rows of mode changes, the quiet window and the repeats of signals.
+pub(crate) fn check(
+    context: &Context<'_>,
+    terms: &BTreeMap<Mode, Terms>,
+    analyses: &BTreeMap<Mode, &Analysis>,
+    findings: &mut Findings,
+) {
+    let (plan, modes) = (context.plan, &context.net.raw.modes);
+    let mut seen = BTreeSet::new();
+    for row in &plan.mode_changes {
+        let place = row.change.label(modes);
+        if !seen.insert(row.change) {
+            findings.add(rule::MODE_CHANGE, &place, "a second row", "one row per change");
+        }
+        let sum: u128 = row.terms.iter().map(|term| u128::from(term.bound_ps)).sum();
+        match row.change {
+            Mode::Raise { .. } if terms.contains_key(&row.change) => {
+                check_raise(row, terms[&row.change], sum, &place, findings);
+            }
+            Mode::Return { from, to } => match terms.get(&Mode::Raise { from: to, to: from }) {
+                Some(terms) => check_return(context, row, *terms, sum, &place, findings),
+                None => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
+            },
+            _ => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
+        }
+    }
+    if plan.feasible {
+        for raise in terms.keys() {
+            let Mode::Raise { from, to } = *raise else { continue };
+            for change in [*raise, Mode::Return { from: to, to: from }] {
+                if !seen.contains(&change) {
+                    findings.add(
+                        rule::MODE_CHANGE,
+                        change.label(modes),
+                        "no row",
+                        "every change has one",
+                    );
+                }
+            }
+        }
+    }
+    check_signals(context, findings);
+    check_quiet(context, terms, analyses, findings);
+}
+
+fn check_raise(row: &ModeChange, terms: Terms, sum: u128, place: &str, findings: &mut Findings) {
+    let claimed = |name: &str| {
+        let named = row.terms.iter().filter(|term| term.name == name);
+        named.map(|term| u128::from(term.bound_ps)).sum::<u128>()
+    };
+    for (name, needed) in [
+        ("D_arrange", Some(terms.arrange_ps)),
+        ("D_update", Some(terms.update_ps)),
+        ("D_q", terms.queues_ps),
+    ] {
+        if needed.is_none_or(|needed| claimed(name) < needed) {
+            let claim = format!("{name} = {} ps", claimed(name));
+            findings.add(rule::MODE_CHANGE, place, claim, format!("at least {}", picos(needed)));
+        }
+    }
+    if u128::from(row.bound_ps) < sum {
+        let claim = format!("{} ps", row.bound_ps);
+        findings.add(rule::MODE_CHANGE, place, claim, format!("its terms add up to {sum} ps"));
+    }
+}
+
+fn check_return(
+    context: &Context<'_>,
+    row: &ModeChange,
+    terms: Terms,
+    sum: u128,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let quiet = context.plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
+    let rest = terms
+        .queues_ps
+        .map(|queues| terms.arrange_ps * RETURN_PHASES + terms.update_ps + queues + POLL_PS);
+    let needed = quiet.zip(rest).map(|(quiet, rest)| quiet + rest);
+    let claimed = u128::from(row.bound_ps);
+    if needed.is_none_or(|needed| claimed < needed) || claimed < sum {
+        let found = format!("at least {}, terms of {sum} ps", picos(needed));
+        findings.add(rule::MODE_CHANGE, place, format!("{claimed} ps"), found);
+    }
+    for term in row.terms.iter().filter(|term| term.name == "quiet") {
+        if Some(u128::from(term.bound_ps)) != quiet {
+            let claim = format!("quiet = {} ps", term.bound_ps);
+            findings.add(rule::MODE_CHANGE, place, claim, format!("{} in the plan", picos(quiet)));
+        }
+    }
+}
+
+/// Repeats of a signal must outlast the losses that the fault model names.
+fn check_signals(context: &Context<'_>, findings: &mut Findings) {
+    let needed = u64::from(context.net.raw.tolerates.lost_signals) + 1;
+    if let Some(copies) = context.plan.signal_copies.filter(|_| context.net.has_modes())
+        && u64::from(copies) < needed
+    {
+        let found = format!("at least {needed}: one more than may be lost");
+        findings.add(rule::MODE_CHANGE, "signal_copies", copies, found);
+    }
+}
+
+/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange.
+fn check_quiet(
+    context: &Context<'_>,
+    terms: &BTreeMap<Mode, Terms>,
+    analyses: &BTreeMap<Mode, &Analysis>,
+    findings: &mut Findings,
+) {
+    if !context.net.has_modes() {
+        return;
+    }
+    let plan = context.plan;
+    let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
+    let mut needed = Some(arrange);
+    for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
+        let largest = bounds::largest(context, *mode);
+        needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
+    }
+    match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
+        None if plan.feasible => {
+            findings.add(rule::QUIET, "quiet_ns", "none", format!("at least {}", picos(needed)));
+        }
+        Some(quiet)
+            if (plan.feasible || needed.is_some())
+                && needed.is_none_or(|needed| quiet < needed) =>
+        {
+            let found = format!("at least {}", picos(needed));
+            findings.add(rule::QUIET, "quiet_ns", format!("{quiet} ps"), found);
+        }
+        _ => {}
+    }
+    let wished = context.net.raw.mode_return.quiet_ns;
+    if plan.feasible && wished.is_some_and(|wished| plan.quiet_ns.is_some_and(|q| q < wished)) {
+        findings.add(rule::QUIET, "quiet_ns", "a shorter window", "the description asks for more");
+    }
+}

@@ -1,0 +1,328 @@
+//! The described network, indexed: nodes, directed ports, flows with their frames.
+
+use crate::finding::{Findings, rule};
+use crate::packets::Packets;
+use crate::read;
+use std::collections::{BTreeMap, BTreeSet};
+use tenuto_units::Rate;
+
+/// Directed ports of one plan.
+const PORTS_MAX: usize = 1_000_000;
+/// Flows and hosts are numbered with 16 bits in headers.
+const NUMBERED_MAX: usize = 65_535;
+/// Modes: every pair of them is an analysis.
+const MODES_MAX: usize = 16;
+/// Times of a description, nanoseconds: over 11 days, and a thousand times as many fit 64 bits.
+const TIME_NS_MAX: u64 = 1_000_000_000_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Node<'a> {
+    pub(crate) name: &'a str,
+    /// What it forwards like; hosts do not forward.
+    pub(crate) switch: Option<(&'a read::Switch, &'a read::Profile)>,
+}
+
+/// One directed egress.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) node: usize,
+    pub(crate) number: u32,
+    pub(crate) rate_bps: u64,
+    pub(crate) propagation_ps: u64,
+    pub(crate) peer: usize,
+    /// Rounding of the pacer.
+    pub(crate) tick_ps: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Contract {
+    pub(crate) packets: Packets,
+    pub(crate) period_ns: u64,
+    pub(crate) jitter_ps: u64,
+    pub(crate) class: u8,
+    pub(crate) frame_bits_min: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Flow<'a> {
+    pub(crate) raw: &'a read::Flow,
+    pub(crate) source: usize,
+    pub(crate) targets: Vec<usize>,
+    pub(crate) level: usize,
+    pub(crate) contracts: Vec<Contract>,
+}
+
+/// Everything that the checks need of the description.
+#[derive(Debug)]
+pub(crate) struct Net<'a> {
+    pub(crate) raw: &'a read::Network,
+    pub(crate) nodes: Vec<Node<'a>>,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) flows: Vec<Flow<'a>>,
+    /// ρ, parts per million.
+    pub(crate) tolerance_ppm: u64,
+    by_name: BTreeMap<&'a str, usize>,
+    by_port: BTreeMap<(usize, u32), usize>,
+    flow_by_name: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Net<'a> {
+    /// Indexes the description; `None` after a finding without which nothing can be rebuilt.
+    pub(crate) fn new(plan: &'a read::Plan, findings: &mut Findings) -> Option<Self> {
+        let raw = &plan.network;
+        let before = findings.len();
+        let mut this = Self {
+            raw,
+            nodes: Vec::new(),
+            ports: Vec::new(),
+            flows: Vec::new(),
+            tolerance_ppm: 0,
+            by_name: BTreeMap::new(),
+            by_port: BTreeMap::new(),
+            flow_by_name: BTreeMap::new(),
+        };
+        this.check_sizes(findings);
+        this.add_nodes(findings);
+        this.add_links(findings);
+        if findings.len() == before {
+            this.add_flows(plan.as_stated, findings);
+        }
+        this.tolerance_ppm =
+            this.profiles().map(|p| u64::from(p.clock_tolerance_ppm)).max().unwrap_or(0);
+        (findings.len() == before).then_some(this)
+    }
+
+    fn check_sizes(&self, findings: &mut Findings) {
+        let raw = self.raw;
+        for (what, count, limit) in [
+            ("links", raw.links.len(), PORTS_MAX / 2),
+            ("hosts", raw.hosts.len(), NUMBERED_MAX),
+            ("switches", raw.switches.len(), NUMBERED_MAX),
+            ("flows", raw.flows.len(), NUMBERED_MAX),
+            ("modes", raw.modes.len(), MODES_MAX),
+        ] {
+            if count > limit {
+                findings.add(rule::LIMIT, what, count, format!("at most {limit} can be checked"));
+            }
+        }
+        if raw.modes.is_empty() {
+            findings.add(rule::DESCRIPTION, "modes", "none", "a network has at least one mode");
+        }
+    }
+
+    fn add_nodes(&mut self, findings: &mut Findings) {
+        for host in &self.raw.hosts {
+            self.nodes.push(Node { name: &host.name, switch: None });
+        }
+        for switch in &self.raw.switches {
+            let Some(profile) = self.raw.profiles.get(&switch.profile) else {
+                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, "no such profile");
+                continue;
+            };
+            let times = [profile.latency_ns_max, profile.swap_ns_max, profile.purge_frame_ns_max];
+            if profile.latency_ns_min > profile.latency_ns_max
+                || times.iter().any(|t| *t > TIME_NS_MAX)
+                || profile.clock_tolerance_ppm >= 1_000_000
+            {
+                let found = "latencies in order and times of at most 11 days, a tolerance below 1";
+                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+            }
+            self.nodes.push(Node { name: &switch.name, switch: Some((switch, profile)) });
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            if self.by_name.insert(node.name, index).is_some() {
+                findings.add(rule::DESCRIPTION, node.name, "a node", "the name is taken");
+            }
+        }
+    }
+
+    fn add_links(&mut self, findings: &mut Findings) {
+        for link in &self.raw.links {
+            let label =
+                format!("{}:{} - {}:{}", link.a.node, link.a.port, link.b.node, link.b.port);
+            let ends = (self.node(&link.a.node), self.node(&link.b.node));
+            let (Some(a), Some(b)) = ends else {
+                findings.add(rule::DESCRIPTION, label, "a link", "an end names no node");
+                continue;
+            };
+            let Some(rate) = Rate::from_bps(link.rate_bps) else {
+                findings.add(rule::DESCRIPTION, label, "0 bit/s", "a link has a rate");
+                continue;
+            };
+            if link.propagation_ns > TIME_NS_MAX || a == b {
+                findings.add(
+                    rule::DESCRIPTION,
+                    &label,
+                    "a link",
+                    "two nodes, at most 11 days apart",
+                );
+            }
+            let tick_ps = if rate.has_whole_nanosecond_bits() { 0 } else { 1_000 };
+            for (node, number, peer) in [(a, link.a.port, b), (b, link.b.port, a)] {
+                if self.by_port.insert((node, number), self.ports.len()).is_some() {
+                    findings.add(rule::DESCRIPTION, &label, "a link", "a port is used twice");
+                }
+                self.ports.push(Port {
+                    node,
+                    number,
+                    rate_bps: link.rate_bps,
+                    propagation_ps: link.propagation_ns.saturating_mul(1_000),
+                    peer,
+                    tick_ps,
+                });
+            }
+        }
+    }
+
+    fn add_flows(&mut self, as_stated: bool, findings: &mut Findings) {
+        for (index, raw) in self.raw.flows.iter().enumerate() {
+            if self.flow_by_name.insert(&raw.name, index).is_some() {
+                findings.add(rule::DESCRIPTION, &raw.name, "a flow", "the name is taken");
+            }
+            match self.flow_of(raw, as_stated) {
+                Ok(flow) => self.flows.push(flow),
+                Err(found) => findings.add(rule::DESCRIPTION, &raw.name, "a flow", found),
+            }
+        }
+        if let read::OtherTraffic::Carry { priority, frame_bytes_max, .. } = self.raw.other_traffic
+        {
+            let contracts = self.flows.iter().flat_map(|f| &f.contracts);
+            if contracts.map(|c| c.class).max().is_some_and(|class| class >= priority)
+                || !(1..=1518).contains(&frame_bytes_max)
+            {
+                let found = "a class below every flow and frames that an Ethernet can carry";
+                findings.add(
+                    rule::DESCRIPTION,
+                    "other traffic",
+                    format!("class {priority}"),
+                    found,
+                );
+            }
+        }
+    }
+
+    fn flow_of(&self, raw: &'a read::Flow, as_stated: bool) -> Result<Flow<'a>, &'static str> {
+        let host = |name: &str| {
+            let node = self.node(name).filter(|node| self.nodes[*node].switch.is_none());
+            node.ok_or("source and targets are hosts")
+        };
+        let level = usize::try_from(raw.level).unwrap_or(usize::MAX);
+        if level >= self.raw.modes.len() || raw.contracts.len() != level + 1 {
+            return Err("one contract for every mode up to its level");
+        }
+        let source = host(&raw.source)?;
+        let mut targets = Vec::new();
+        for target in &raw.targets {
+            targets.push(host(&target.host)?);
+            if target.deadline_ns.len() != level + 1 {
+                return Err("one deadline for every mode up to its level");
+            }
+        }
+        let distinct: BTreeSet<usize> = targets.iter().copied().collect();
+        if targets.is_empty() || distinct.len() != targets.len() || distinct.contains(&source) {
+            return Err("targets, each once, that are not the source");
+        }
+        let copies: BTreeSet<&String> = raw.copies.iter().collect();
+        if copies.len() != raw.copies.len()
+            || raw.copies.iter().any(|copy| !self.raw.networks.contains(copy))
+        {
+            return Err("copies name networks, each once");
+        }
+        if raw.matching == read::MatchKind::Vl && raw.vl.is_none() {
+            return Err("a number for a virtual link");
+        }
+        let mut contracts = Vec::new();
+        for contract in &raw.contracts {
+            if contract.period_ns == 0
+                || contract.period_ns > TIME_NS_MAX
+                || contract.jitter_ns > TIME_NS_MAX
+            {
+                return Err("periods above zero; times of at most 11 days");
+            }
+            contracts.push(Contract {
+                packets: Packets::of(contract.size, as_stated)
+                    .ok_or("sizes that an Ethernet can carry")?,
+                period_ns: contract.period_ns,
+                jitter_ps: contract.jitter_ns * 1_000,
+                class: contract.priority,
+                frame_bits_min: crate::packets::wire_bits(contract.frame_bytes_min.unwrap_or(0)),
+            });
+        }
+        Ok(Flow { raw, source, targets, level, contracts })
+    }
+
+    /// The profiles of the switches.
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = &'a read::Profile> + '_ {
+        self.nodes.iter().filter_map(|node| node.switch.map(|(_, profile)| profile))
+    }
+
+    pub(crate) fn node(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn port(&self, port: &read::Port) -> Option<usize> {
+        self.port_at(self.node(&port.node)?, port.port)
+    }
+
+    pub(crate) fn port_at(&self, node: usize, number: u32) -> Option<usize> {
+        self.by_port.get(&(node, number)).copied()
+    }
+
+    /// The directed ports of a node.
+    pub(crate) fn ports_of(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.by_port.range((node, 0)..=(node, u32::MAX)).map(|(_, port)| *port)
+    }
+
+    pub(crate) fn flow(&self, name: &str) -> Option<usize> {
+        self.flow_by_name.get(name).copied()
+    }
+
+    /// The same link in the other direction.
+    pub(crate) const fn reverse(port: usize) -> usize {
+        port ^ 1
+    }
+
+    /// `sw1:3 > sw2`.
+    pub(crate) fn label(&self, port: usize) -> String {
+        let p = &self.ports[port];
+        format!("{}:{} > {}", self.nodes[p.node].name, p.number, self.nodes[p.peer].name)
+    }
+
+    pub(crate) fn profile(&self, node: usize) -> Option<&'a read::Profile> {
+        self.nodes[node].switch.map(|(_, profile)| profile)
+    }
+
+    /// λmax of the node, picoseconds; 0 for a host.
+    pub(crate) fn latency_max_ps(&self, node: usize) -> u64 {
+        self.profile(node).map_or(0, |p| p.latency_ns_max * 1_000)
+    }
+
+    /// λmin of the node, picoseconds; 0 for a host.
+    pub(crate) fn latency_min_ps(&self, node: usize) -> u64 {
+        self.profile(node).map_or(0, |p| p.latency_ns_min * 1_000)
+    }
+
+    /// j of the node: how much its latency varies, picoseconds.
+    pub(crate) fn latency_jitter_ps(&self, node: usize) -> u64 {
+        self.latency_max_ps(node) - self.latency_min_ps(node)
+    }
+
+    /// B of the node, bits.
+    pub(crate) fn below_scheduler_bits(&self, node: usize) -> u64 {
+        self.profile(node).map_or(0, |p| u64::from(p.below_scheduler_bytes) * 8)
+    }
+
+    /// Whether both ends of the port's link are switches.
+    pub(crate) fn is_trunk(&self, port: usize) -> bool {
+        let p = &self.ports[port];
+        self.nodes[p.node].switch.is_some() && self.nodes[p.peer].switch.is_some()
+    }
+
+    pub(crate) const fn has_modes(&self) -> bool {
+        self.raw.modes.len() > 1
+    }
+
+    pub(crate) const fn is_babbling(&self) -> bool {
+        self.raw.tolerates.babbling_hosts > 0
+    }
+}

@@ -1,0 +1,180 @@
+//! Meters and monitors: large enough that a conforming message never suffers.
+//!
+//! How much they let through beyond that is not judged here: the envelopes behind them are built
+//! from the deployed values.
+
+use crate::analysis::Context;
+use crate::finding::{Findings, rule};
+use crate::read::{self, MonitorKind, Size};
+use crate::routes::Stream;
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+
+/// The switches that watch a stream: those that the user named on its way, else the first one.
+pub(crate) fn watching(context: &Context<'_>, stream: &Stream) -> Vec<usize> {
+    let net = context.net;
+    if !crate::envelopes::is_watched(net, stream.flow) {
+        return Vec::new();
+    }
+    let wished = &net.flows[stream.flow].raw.monitor_at;
+    if wished.is_empty() {
+        return stream.first_switch.into_iter().collect();
+    }
+    let nodes = stream.tree.iter().skip(1).map(|place| net.ports[place.port].node);
+    let mut on_the_way: Vec<usize> =
+        nodes.filter(|node| wished.iter().any(|name| name == net.nodes[*node].name)).collect();
+    on_the_way.sort_unstable();
+    on_the_way.dedup();
+    on_the_way
+}
+
+/// The delay variation of a stream from its release to the reception by the switch `node`: every
+/// delay on the way, the largest of any mode in which the flow takes part, and the jitter of every
+/// switch up to and including it. `None` if unbounded.
+///
+/// At its source's port a flow takes part in every mode: a frame that waited there in a mode that
+/// does not admit it can reach the meter after the return.
+fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64> {
+    let net = context.net;
+    let level = net.flows[stream.flow].level;
+    let mut at = stream.tree.iter().position(|place| net.ports[place.port].peer == node);
+    let mut sum = net.latency_jitter_ps(node);
+    while let Some(here) = at {
+        let place = stream.tree[here];
+        let mut largest = 0;
+        for mode in context.steady_modes().chain(context.raises()) {
+            let claim = if place.parent.is_none() {
+                context.claim_at_source(mode, stream, place.port)?
+            } else if crate::envelopes::levels(mode, level).is_some() {
+                context.claim_for(mode, stream, place.port)?
+            } else {
+                0
+            };
+            largest = largest.max(claim);
+        }
+        sum = sum.checked_add(largest)?;
+        if place.parent.is_some() {
+            sum = sum.checked_add(net.latency_jitter_ps(net.ports[place.port].node))?;
+        }
+        at = place.parent;
+    }
+    Some(sum)
+}
+
+/// Checks the meter and the monitors of every stream.
+pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let mut monitors: BTreeMap<(usize, &str), Vec<&read::Monitor>> = BTreeMap::new();
+    for deployment in &context.plan.switches {
+        let Some(node) = context.net.node(&deployment.switch) else { continue };
+        for monitor in &deployment.monitors {
+            monitors.entry((node, monitor.flow.as_str())).or_default().push(monitor);
+        }
+    }
+    for (index, stream) in context.streams.iter().enumerate() {
+        let Some(first) = stream.first_switch else { continue };
+        let flow = &context.net.flows[stream.flow];
+        let place = format!("{} at {}", flow.raw.name, context.net.nodes[first].name);
+        match context.enforced[index].meter {
+            Some(meter) => check_meter(context, stream, first, meter, &place, findings),
+            None => findings.add(rule::METER, place, "no meter", "one meter at the first switch"),
+        }
+        let watching = watching(context, stream);
+        if watching.is_empty() && crate::envelopes::is_watched(context.net, stream.flow) {
+            let found = "a flow whose contracts differ is watched on its way";
+            findings.add(rule::MONITOR, &flow.raw.name, "no monitor", found);
+        }
+        for node in watching {
+            let place = format!("{} at {}", flow.raw.name, context.net.nodes[node].name);
+            match monitors.get(&(node, flow.raw.name.as_str())).map(Vec::as_slice) {
+                Some([one]) => check_monitor(context, stream, node, one, &place, findings),
+                found => {
+                    let claim = format!("{} monitors", found.map_or(0, <[_]>::len));
+                    findings.add(rule::MONITOR, place, claim, "one monitor where it is watched");
+                }
+            }
+        }
+    }
+}
+
+fn check_meter(
+    context: &Context<'_>,
+    stream: &Stream,
+    node: usize,
+    meter: &read::Meter,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let (net, scale) = (context.net, &context.scale);
+    let Some(profile) = net.profile(node) else { return };
+    let variation = variation(context, stream, node);
+    if variation.is_none() && context.plan.feasible {
+        findings.add(rule::METER, place, "a meter", "the jitter in front of it is unbounded");
+    }
+    let rate = scale.bps(u64::from(meter.rate_kbps) * 1_000, 1, 1);
+    let burst = scale.bits(u64::from(meter.burst_kbit) * 1_000, 1, 1);
+    for contract in &net.flows[stream.flow].contracts {
+        let counted = contract.packets.counted_bits(profile.meter_counts);
+        let tolerance = 1_000_000 + net.tolerance_ppm;
+        let needed = scale.rate(counted, contract.period_ns, tolerance, 1_000_000);
+        if rate < needed {
+            let found = format!("at least {} bit/s", scale.to_bps_up(&needed));
+            findings.add(rule::METER, place, format!("{} kbit/s", meter.rate_kbps), found);
+        }
+        // Without a bound in front of the meter the flow has none behind it either.
+        let Some(variation) = variation else { continue };
+        let jitter = BigInt::from(contract.jitter_ps) + variation;
+        let needed = scale.bits(counted, 1, 1) + needed * jitter;
+        if burst < needed {
+            let found = format!("at least {} bit", scale.to_bits_up(&needed));
+            findings.add(rule::METER, place, format!("{} kbit", meter.burst_kbit), found);
+        }
+    }
+}
+
+fn check_monitor(
+    context: &Context<'_>,
+    stream: &Stream,
+    node: usize,
+    monitor: &read::Monitor,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let net = context.net;
+    let flow = &net.flows[stream.flow];
+    let levels: Vec<usize> = monitor.contracts.iter().map(|c| usize::from(c.level)).collect();
+    if !levels.iter().copied().eq(0..=flow.level) {
+        let found = format!("one contract per level up to {}", flow.level);
+        findings.add(rule::MONITOR, place, format!("levels {levels:?}"), found);
+    }
+    let has_messages = flow.raw.contracts.iter().any(|c| matches!(c.size, Size::Message(_)));
+    let kind = if has_messages { MonitorKind::Message } else { MonitorKind::Frame };
+    if monitor.kind != kind {
+        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), format!("{kind:?}"));
+    }
+    let variation = variation(context, stream, node);
+    for (contract, watched) in flow.contracts.iter().zip(&monitor.contracts) {
+        let bytes = contract.packets.wire_bytes();
+        if u64::from(watched.bytes_max) != bytes {
+            let claim = format!("{} B in level {}", watched.bytes_max, watched.level);
+            findings.add(rule::MONITOR, place, claim, format!("{bytes} B on the wire"));
+        }
+        let kept = u128::from(1_000_000 - net.tolerance_ppm);
+        let period = u128::from(contract.period_ns) * kept / 1_000_000;
+        if u128::from(watched.period_ns) > period || watched.period_ns == 0 {
+            let claim = format!("{} ns in level {}", watched.period_ns, watched.level);
+            findings.add(rule::MONITOR, place, claim, format!("at most {period} ns, not 0"));
+        }
+        let Some(variation) = variation else {
+            if context.plan.feasible {
+                let found = "the jitter in front of it is unbounded";
+                findings.add(rule::MONITOR, place, "a monitor", found);
+            }
+            continue;
+        };
+        let jitter = u128::from(contract.jitter_ps) + u128::from(variation);
+        if u128::from(watched.jitter_ns) * 1_000 < jitter {
+            let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
+            findings.add(rule::MONITOR, place, claim, format!("at least {jitter} ps"));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The instants until which flows that a raise ends are served.
+//!
+//! Θ = W + D_mc: at the raise the busy period consists of steady traffic of the old modes only, so
+//! it is at most W old, and the last switch swaps D_mc later.
+
+use crate::analysis::{Analysis, Context};
+use crate::exact;
+use crate::inequality::together;
+use crate::read::Mode;
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+
+/// Θ per port and class; absent where nothing ends, or nobody can say when.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    by_class: BTreeMap<(usize, u8), BigInt>,
+}
+
+impl Ends {
+    /// The Θ of a class at a port.
+    pub(crate) fn get(&self, port: usize, class: u8) -> Option<&BigInt> {
+        self.by_class.get(&(port, class))
+    }
+}
+
+/// Θ of every port and class of the raise, from the steady analyses below it.
+pub(crate) fn ends(
+    context: &Context<'_>,
+    raise: &Analysis,
+    steady: &[Analysis],
+    mode_change_ps: Option<u128>,
+) -> Ends {
+    let mut ends = Ends::default();
+    let (Mode::Raise { from, to }, Some(change)) = (raise.mode, mode_change_ps) else {
+        return ends;
+    };
+    let before = &steady[usize::from(from)..usize::from(to)];
+    let claimed = context.claims.get(&raise.mode).into_iter().flat_map(BTreeMap::keys).copied();
+    let used = raise
+        .loads
+        .iter()
+        .flat_map(|(port, load)| load.classes.keys().map(|class| (*port, *class)));
+    for (port, class) in claimed.chain(used) {
+        if ends.by_class.contains_key(&(port, class)) {
+            continue;
+        }
+        let periods = before.iter().map(|analysis| busy_period(context, analysis, port, class));
+        let longest = periods.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        if let Some(longest) = longest {
+            ends.by_class.insert((port, class), longest + change);
+        }
+    }
+    ends
+}
+
+/// W: the longest busy period of classes up to `class` in one steady mode, picoseconds up.
+fn busy_period(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    port: usize,
+    class: u8,
+) -> Option<BigInt> {
+    let load = analysis.loads.get(&port);
+    let blocking = context.blocking(port, load, class);
+    let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
+    let curves = load.map_or_else(
+        || context.signals(port).map(|signals| vec![signals]).into_iter().collect(),
+        |load| together(context, load, port, class, None),
+    );
+    exact::busy_period(&blocking, &curves, &capacity)
+}

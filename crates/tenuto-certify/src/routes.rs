@@ -1,0 +1,168 @@
+//! Routes, checked against the network and turned into trees of ports.
+
+use crate::finding::{Findings, rule};
+use crate::network::Net;
+use crate::read;
+use std::collections::BTreeMap;
+
+/// One copy of a flow and the tree of ports that carries it, parents first.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) flow: usize,
+    /// Index into the flow's copies; 0 where there is one network.
+    pub(crate) copy: usize,
+    pub(crate) tree: Vec<TreePort>,
+    /// Per target the places in `tree` from the source on.
+    pub(crate) paths: Vec<Vec<usize>>,
+    /// The first switch, unless source and target are neighbours.
+    pub(crate) first_switch: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TreePort {
+    pub(crate) port: usize,
+    pub(crate) parent: Option<usize>,
+}
+
+/// Every copy of every flow that has a valid route; findings for the others, unless the plan
+/// itself refuses their flow for want of one.
+pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Vec<Stream> {
+    let mut by_copy: BTreeMap<(usize, usize), Stream> = BTreeMap::new();
+    let mut seen: BTreeMap<(usize, usize), ()> = BTreeMap::new();
+    for route in &plan.routes {
+        let label = route_label(&route.flow, route.copy.as_deref());
+        let Some((flow, copy)) = copy_of(net, route) else {
+            findings.add(rule::ROUTE, label, "a route", "no such copy of a flow");
+            continue;
+        };
+        if seen.insert((flow, copy), ()).is_some() {
+            findings.add(rule::ROUTE, label, "a second route", "one route per copy");
+            continue;
+        }
+        match tree(net, route, flow, copy) {
+            Ok(stream) => {
+                by_copy.insert((flow, copy), stream);
+            }
+            Err((claim, found)) => findings.add(rule::ROUTE, label, claim, found),
+        }
+    }
+    for (index, flow) in net.flows.iter().enumerate() {
+        for copy in 0..flow.raw.copies.len().max(1) {
+            if !seen.contains_key(&(index, copy)) && !is_refused(plan, &flow.raw.name) {
+                let label =
+                    route_label(&flow.raw.name, flow.raw.copies.get(copy).map(String::as_str));
+                findings.add(rule::ROUTE, label, "no route", "every flow has one, or is refused");
+            }
+        }
+    }
+    by_copy.into_values().collect()
+}
+
+/// Whether the plan refuses the flow because it has no route.
+pub(crate) fn is_refused(plan: &read::Plan, flow: &str) -> bool {
+    let names = |refusal: &read::Refusal| {
+        refusal.resource == "route" && refusal.flows.iter().any(|f| f == flow)
+    };
+    !plan.feasible && plan.refusals.iter().any(names)
+}
+
+fn route_label(flow: &str, copy: Option<&str>) -> String {
+    copy.map_or_else(|| flow.to_owned(), |copy| format!("{flow} on {copy}"))
+}
+
+fn copy_of(net: &Net<'_>, route: &read::Route) -> Option<(usize, usize)> {
+    let flow = net.flow(&route.flow)?;
+    let copies = &net.flows[flow].raw.copies;
+    let copy = match &route.copy {
+        None => copies.is_empty().then_some(0)?,
+        Some(name) => copies.iter().position(|copy| copy == name)?,
+    };
+    Some((flow, copy))
+}
+
+type Refused = (String, &'static str);
+
+/// The tree of one route.
+fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<Stream, Refused> {
+    let description = &net.flows[flow];
+    if route.paths.len() != description.targets.len() {
+        return Err((format!("{} paths", route.paths.len()), "one path per target, in order"));
+    }
+    let mut stream = Stream { flow, copy, tree: vec![], paths: vec![], first_switch: None };
+    // By which place in the tree a node is entered, and the place of every port.
+    let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);
+    let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+    for (target, path) in route.paths.iter().enumerate() {
+        let place = format!("path to {}", path.target);
+        let no = |found| Err((place.clone(), found));
+        let node = description.targets[target];
+        if net.nodes[node].name != path.target {
+            return no("one path per target, in the flow's order");
+        }
+        let ports =
+            ports_of(net, route, path, description.source, node).map_err(|f| (place.clone(), f))?;
+        if !is_as_fixed(net, &description.raw.targets[target], copy, &ports) {
+            return no("the description fixes another route");
+        }
+        let (mut parent, mut steps) = (None, Vec::new());
+        for port in ports {
+            let peer = net.ports[port].peer;
+            let next = stream.tree.len();
+            let here = *places.entry(port).or_insert(next);
+            if here == next {
+                if parent.is_none() && next != 0 {
+                    return no("all paths leave the source by the same port");
+                }
+                if entered.insert(peer, Some(here)).is_some() {
+                    return no("together the paths are a tree; a node is entered twice");
+                }
+                stream.tree.push(TreePort { port, parent });
+            }
+            parent = Some(here);
+            steps.push(here);
+        }
+        stream.paths.push(steps);
+    }
+    let first = stream.tree.first().map(|root| net.ports[root.port].peer);
+    stream.first_switch = first.filter(|node| net.nodes[*node].switch.is_some());
+    Ok(stream)
+}
+
+/// The ports of a path: from the source's own to the target, over switches of the copy's network.
+fn ports_of(
+    net: &Net<'_>,
+    route: &read::Route,
+    path: &read::Path,
+    source: usize,
+    target: usize,
+) -> Result<Vec<usize>, &'static str> {
+    let mut at = source;
+    let mut ports = Vec::new();
+    for (step, named) in path.ports.iter().enumerate() {
+        if step > 0 {
+            let Some((switch, _)) = net.nodes[at].switch else {
+                return Err("only switches forward");
+            };
+            if route.copy.is_some() && switch.network != route.copy {
+                return Err("a copy stays in its network");
+            }
+        }
+        let port = net.port(named).ok_or("a port that does not exist")?;
+        if net.ports[port].node != at {
+            return Err("the ports are not connected");
+        }
+        at = net.ports[port].peer;
+        ports.push(port);
+        if ports.len() > net.nodes.len() {
+            return Err("a node is visited twice");
+        }
+    }
+    if at == target && !ports.is_empty() { Ok(ports) } else { Err("it does not end at the target") }
+}
+
+/// Whether the nodes between source and target are those that the user fixed, if any.
+fn is_as_fixed(net: &Net<'_>, target: &read::Target, copy: usize, ports: &[usize]) -> bool {
+    let Some(Some(fixed)) = target.routes.get(copy) else { return true };
+    let between = ports.iter().skip(1).map(|port| net.nodes[net.ports[*port].node].name);
+    between.eq(fixed.iter().map(String::as_str))
+}

@@ -1,0 +1,52 @@
+//! What one switch shall hold, worked out once.
+
+use crate::compile::{ModeSettings, compile, needs_modes};
+use crate::difference::FlowNames;
+use crate::tables::SwitchTables;
+use tenuto_model::SwitchDeployment;
+use tenuto_openflow::Body;
+
+/// What one switch shall hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub(crate) commands: Vec<Body>,
+    pub(crate) tables: SwitchTables,
+    pub(crate) names: FlowNames,
+    /// Number of mode levels, where the switch must know modes.
+    pub(crate) levels: Option<u8>,
+    pub(crate) generation: u64,
+}
+
+impl Target {
+    /// What the deployment asks for.
+    pub fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
+        let commands = compile(deployment, modes);
+        let flows = deployment.entries.iter();
+        let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
+        Self {
+            tables: SwitchTables::after(&commands),
+            commands,
+            names,
+            levels: needs_modes(deployment, modes).then_some(modes.levels.max(1)),
+            generation: modes.generation,
+        }
+    }
+
+    /// The state that a switch shall have.
+    pub const fn tables(&self) -> &SwitchTables {
+        &self.tables
+    }
+
+    /// Whether the switch must know modes.
+    pub const fn needs_modes(&self) -> bool {
+        self.levels.is_some()
+    }
+
+    /// How many commands name something that another command names as well. The deployment is then
+    /// ambiguous: the later would silently replace the earlier.
+    pub(crate) fn clashes(&self) -> usize {
+        let SwitchTables { meters, groups, monitors, mode_config, entries } = &self.tables;
+        let named = meters.len() + groups.len() + monitors.len() + entries.len();
+        self.commands.len() - named - usize::from(mode_config.is_some())
+    }
+}

@@ -1,0 +1,198 @@
+//! The way of a user's own programs into the network and out of it.
+//!
+//! Programs of a host speak through `app0`, an ordinary interface with the host's addresses. Its
+//! other end, `app1`, is served here: what a program sends in a flow of this host (payload and
+//! frame flows: a message of many frames needs our shim) is released at most once per period of
+//! the flow's contract; what arrives is handed to the program.
+
+use crate::host_node::HostNode;
+use crate::node_ports::{NodePort, RECEIVE_BURST};
+use std::collections::VecDeque;
+use std::io;
+use tenuto_dataplane::endsystem::{EndSystemConfig, FlowHeader, Form};
+use tenuto_io::{MonotonicClock, PollSet, Port};
+use tenuto_model::{Addressing, OtherTraffic, Plan};
+use tenuto_units::Instant;
+use tenuto_wire::{FlowKey, IpProtocol};
+
+/// The interface of programs, and its other end.
+pub(crate) const APP_INTERFACE: &str = "app0";
+pub(crate) const APP_PEER: &str = "app1";
+/// Frames of one flow that wait for their release.
+const WAITING_MAX: usize = 64;
+/// Bytes of addresses at the start of a frame.
+const ETH_DST: std::ops::Range<usize> = 0..6;
+const ETH_SRC: std::ops::Range<usize> = 6..12;
+
+struct AppFlow {
+    flow: u16,
+    name: String,
+    header: FlowHeader,
+    form: Form,
+    /// Ports that a copy leaves through, with the source address there.
+    ports: Vec<(u32, [u8; 6])>,
+    waiting: VecDeque<Vec<u8>>,
+    next: Option<Instant>,
+    released: u64,
+    refused: u64,
+}
+
+/// The inner port of a host.
+pub(crate) struct AppPort {
+    port: NodePort,
+    mac: [u8; 6],
+    flows: Vec<AppFlow>,
+    /// Queue of what belongs to no flow, where the network carries it.
+    other: Option<u8>,
+    first_port: Option<(u32, [u8; 6])>,
+    refused: u64,
+    delivered: u64,
+    scratch: Vec<u8>,
+}
+
+impl AppPort {
+    pub(crate) fn open(
+        plan: &Plan,
+        config: &EndSystemConfig,
+        poll: &mut PollSet,
+    ) -> io::Result<Self> {
+        let address = Addressing::new(&plan.network).host(usize::from(config.host));
+        let mac_at = |number: u32| {
+            config.ports.iter().find(|p| p.port == number).map_or(address.mac, |p| p.mac)
+        };
+        let flows = config.senders.iter().map(|sender| AppFlow {
+            flow: sender.flow,
+            name: plan.network.flows[usize::from(sender.flow)].name.clone(),
+            header: sender.header,
+            form: sender.form,
+            ports: sender.ports.iter().map(|&port| (port, mac_at(port))).collect(),
+            waiting: VecDeque::new(),
+            next: None,
+            released: 0,
+            refused: 0,
+        });
+        Ok(Self {
+            port: NodePort::open(0, APP_PEER, poll)?,
+            mac: address.mac,
+            flows: flows.collect(),
+            other: match plan.network.other_traffic {
+                OtherTraffic::Carry { priority, .. } => Some(priority),
+                OtherTraffic::Drop => None,
+            },
+            first_port: config.ports.first().map(|p| (p.port, p.mac)),
+            refused: 0,
+            delivered: 0,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// When the next frame of a program may be released.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let waits = self.flows.iter().filter(|f| !f.waiting.is_empty());
+        waits.filter_map(|f| f.next).min()
+    }
+
+    /// Hands a frame from the network to the programs; whether it is meant for this host.
+    pub(crate) fn deliver(&mut self, frame: &[u8]) -> bool {
+        let Some(dst) = frame.get(ETH_DST) else { return false };
+        let is_group = dst[0] & 1 == 1;
+        // The address of network B differs in its last byte.
+        if !is_group && dst[..5] != self.mac[..5] {
+            return false;
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(frame);
+        match FlowKey::extract(frame).and_then(|key| key.ip) {
+            Some(ip) if is_group && ip.dst[0] & 0xf0 == 224 => {
+                let [_, b, c, d] = ip.dst;
+                self.scratch[ETH_DST].copy_from_slice(&[1, 0, 0x5e, b & 0x7f, c, d]);
+            }
+            _ if is_group => {}
+            _ => self.scratch[ETH_DST].copy_from_slice(&self.mac),
+        }
+        self.delivered += 1;
+        self.port.send(&self.scratch).is_ok()
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.port.flush()
+    }
+
+    /// Takes what programs have sent, and releases what may go.
+    pub(crate) fn turn(&mut self, host: &mut HostNode<'_>) -> io::Result<()> {
+        if host.desk.poll.readiness(self.port.key).readable {
+            let mut taken = Vec::new();
+            self.port.port.receive(RECEIVE_BURST, &mut |_, frame| taken.push(frame.to_vec()))?;
+            for frame in taken {
+                self.take(frame, host);
+            }
+        }
+        let now = MonotonicClock::now();
+        for flow in &mut self.flows {
+            while flow.next.is_some_and(|at| at <= now)
+                && let Some(mut frame) = flow.waiting.pop_front()
+            {
+                let Some(behaviour) = host.core.behaviour(flow.flow) else { break };
+                for (port, mac) in &flow.ports {
+                    frame[ETH_DST].copy_from_slice(&flow.header.eth_dst);
+                    frame[ETH_SRC].copy_from_slice(mac);
+                    let HostNode { core, pool, fx, .. } = host;
+                    core.inject(now, *port, behaviour.queue, &frame, pool, fx);
+                }
+                flow.released += 1;
+                flow.next = Some(now + behaviour.period);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: Vec<u8>, host: &mut HostNode<'_>) {
+        let key = FlowKey::extract(&frame);
+        let found = key.as_ref().and_then(|key| {
+            let ip = key.ip.filter(|ip| ip.proto == IpProtocol::UDP)?;
+            let port = key.l4?.dst;
+            let is_it = |f: &AppFlow| f.header.ip_dst == ip.dst && f.header.udp_port == port;
+            self.flows.iter().position(is_it)
+        });
+        let Some(place) = found else { return self.take_other(&frame, host) };
+        let flow = &mut self.flows[place];
+        let Some(behaviour) = host.core.behaviour(flow.flow) else { return };
+        let payload = frame.len().saturating_sub(tenuto_wire::build::UDP_PAYLOAD_START);
+        let limit = usize::try_from(behaviour.bytes_max).unwrap_or(usize::MAX);
+        let fits = flow.form != Form::Message && (payload <= limit || frame.len() <= 60);
+        if !fits || flow.waiting.len() >= WAITING_MAX {
+            flow.refused += 1;
+            return;
+        }
+        if flow.next.is_none() {
+            // The program takes the flow over from our own sender.
+            let now = MonotonicClock::now();
+            let _ = host.core.stop_flow(flow.flow);
+            let earlier = host.core.sender_counters(flow.flow).is_some_and(|c| c.messages > 0);
+            flow.next = Some(if earlier { now + behaviour.period } else { now });
+            let text = format!("a program sends flow {} from now on", flow.name);
+            host.desk.reporter.event(now, text);
+        }
+        flow.waiting.push_back(frame);
+    }
+
+    fn take_other(&mut self, frame: &[u8], host: &mut HostNode<'_>) {
+        let (Some(queue), Some((port, _))) = (self.other, self.first_port) else {
+            self.refused += 1;
+            return;
+        };
+        let HostNode { core, pool, fx, .. } = host;
+        let drops = fx.drops.len();
+        self.refused += u64::from(!core.inject(MonotonicClock::now(), port, queue, frame, pool, fx));
+        fx.drops.truncate(drops);
+    }
+
+    /// What programs sent, in words; nothing if there were none.
+    pub(crate) fn summary(&self) -> Vec<String> {
+        let flows = self.flows.iter().filter(|f| f.released + f.refused > 0).map(|f| {
+            let (name, released, refused) = (&f.name, f.released, f.refused);
+            format!("programs sent {released} frames of {name}, {refused} refused")
+        });
+        flows.collect()
+    }
+}

@@ -1,0 +1,435 @@
+//! `tenuto up`: starts a lab, keeps the books of its run, and shows how it goes.
+//!
+//! The lab runs in processes of its own; here is what judges it: one ledger that takes in what
+//! every node has seen. When this process dies, the kernel removes the lab.
+
+use crate::books::Books;
+use crate::lines::{self, LineReader, LineWriter};
+use crate::protocol::{LabCommand, LabJob, LabReport, NodeEntry, OBSERVATION_START};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces};
+use tenuto_io::signals::{Signal, SignalFd};
+use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_model::{Plan, Scenario, Transition};
+use tenuto_units::{Instant, Span};
+use tenuto_world::{LedgerSettings, Observation, ProgressRow, RunDocument};
+
+/// First argument of the supervisor's process.
+pub(crate) const ROLE_SUPERVISOR: &str = "__supervisor";
+/// What the supervisor writes its log to, in the run directory.
+const LOG_FILE: &str = "lab.log";
+/// Where the processes of the lab are named, in the run directory.
+pub(crate) const NODES_FILE: &str = "nodes.json";
+/// Jobs and commands that may wait for the supervisor.
+const COMMAND_BYTES_MAX: usize = 512 << 20;
+/// A view of the run at most this often; less often where it takes long.
+const PROGRESS_PERIOD: Span = Span::from_ms(250);
+const PROGRESS_SHARE: u64 = 50;
+/// Without any bound, messages are waited for so long at the end.
+const DRAIN_NS_DEFAULT: u64 = 1_000_000_000;
+/// And never longer than this.
+const DRAIN_NS_MAX: u64 = 20_000_000_000;
+/// How long the supervisor may take to end after its last word.
+const END_PATIENCE: Span = Span::from_s(5);
+
+/// What `tenuto up` shows while a lab runs.
+pub trait Ui {
+    /// A step of starting or ending, with the time since the call of [`up`].
+    fn step(&mut self, text: &str);
+    /// Where every flow stands, the mode in force, and the time since traffic started.
+    fn progress(&mut self, rows: &[ProgressRow], mode: &str, elapsed: Span);
+    /// Something happened in the run.
+    fn event(&mut self, text: &str);
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Ui for Silent {
+    fn step(&mut self, _text: &str) {}
+    fn progress(&mut self, _rows: &[ProgressRow], _mode: &str, _elapsed: Span) {}
+    fn event(&mut self, _text: &str) {}
+}
+
+/// How to run a lab.
+#[derive(Clone, Debug)]
+pub struct UpOptions {
+    /// Length of the run instead of the scenario's, nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// The plan is of the network run so many times slower (see [`crate::slowed`]); 1 = as it is.
+    pub slow: u64,
+    /// An existing directory for `nodes.json`, `hosts` and the log.
+    pub run_dir: PathBuf,
+    /// What this machine adds to bounds, see [`crate::allowances`].
+    pub allowances: crate::Allowances,
+    /// Seed instead of the scenario's.
+    pub seed: Option<u64>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct UpOutcome {
+    /// What was observed, beside what was proved.
+    pub document: RunDocument,
+    /// The user ended it early, in order.
+    pub interrupted: bool,
+    /// The lab ended without being asked: why, as far as is known. The document has what was
+    /// observed until then.
+    pub crashed: Option<String>,
+}
+
+/// Why there was no run.
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    /// A right is missing.
+    #[error("not permitted: {right}\n  {command}")]
+    NotPermitted {
+        /// What is missing, with the kernel's reason.
+        right: String,
+        /// What gives it.
+        command: String,
+    },
+    /// The plan cannot be run.
+    #[error("{0}")]
+    Plan(String),
+    /// The lab could not be set up.
+    #[error("the lab could not be set up: {0}")]
+    SetUp(String),
+    /// Reading or writing failed here.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// `nodes.json`: the processes of a running lab.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodesFile {
+    /// The process outside that stands for the lab; killing it ends everything.
+    pub guardian: u32,
+    /// Every node.
+    pub nodes: Vec<NodeEntry>,
+}
+
+/// Runs a plan on this machine, with real frames, until the scenario is over or Ctrl-C.
+///
+/// Call it from the thread that the program lives by, before any other is started: the lab dies
+/// with it, and signals are taken by it.
+///
+/// # Errors
+/// When there was no run at all. A run that ended early has an outcome.
+pub fn up(
+    plan: &Plan,
+    scenario: &Scenario,
+    options: &UpOptions,
+    ui: &mut dyn Ui,
+) -> Result<UpOutcome, UpError> {
+    let began = MonotonicClock::now();
+    check(plan)?;
+    let mut scenario = scenario.clone();
+    scenario.duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
+    let seed = options.seed.unwrap_or(scenario.seed);
+    let job = LabJob {
+        secret: secret(seed, began),
+        stall_allowance_ns: options.allowances.stall_ns,
+        drain_ns: drain_ns(plan, &options.allowances),
+        run_dir: fs::canonicalize(&options.run_dir).map_err(io_error("run directory"))?,
+        plan: Plan {
+            switches: plan.switches.iter().map(|d| options.allowances.applied(d)).collect(),
+            ..plan.clone()
+        },
+        scenario,
+        seed,
+    };
+    let settings = LedgerSettings {
+        world: "live",
+        seed,
+        slow: options.slow,
+        start_ns: 0,
+        host_allowance_ns: options.allowances.host_ns.clone(),
+        change_allowance_ns: options.allowances.change_ns,
+        expect: job.scenario.expect,
+    };
+    fs::write(job.run_dir.join("hosts"), crate::wire_up::hosts_file(&plan.network))
+        .map_err(io_error("hosts file"))?;
+    let lab = Lab::start(&job)?;
+    let mut watch = Watch { lab, books: Books::new(plan, settings), ui, began, interrupted: false };
+    let crashed = watch.run();
+    let Watch { lab, mut books, interrupted, .. } = watch;
+    let run_dir = &job.run_dir;
+    // There is no lab to enter any more.
+    let _ = fs::remove_file(run_dir.join(NODES_FILE));
+    let crashed = crashed.map(|text| format!("{text}{}", lab.last_words(run_dir)));
+    match (&crashed, books.has_started()) {
+        (Some(text), false) => return Err(UpError::SetUp(text.clone())),
+        (None, false) if !interrupted => {
+            return Err(UpError::SetUp(format!("no traffic started{}", lab.last_words(run_dir))));
+        }
+        (Some(text), true) => books.crashed(text),
+        (None, _) => {}
+    }
+    Ok(UpOutcome { document: books.close(), interrupted, crashed })
+}
+
+fn check(plan: &Plan) -> Result<(), UpError> {
+    let network = &plan.network;
+    let missing = network.switches.iter().find(|s| plan.switches.iter().all(|d| d.switch != s.name));
+    if let Some(switch) = missing {
+        return Err(UpError::Plan(format!("the plan says nothing of what {} does", switch.name)));
+    }
+    let missing = network.hosts.iter().find(|h| plan.hosts.iter().all(|d| d.host != h.name));
+    match missing {
+        Some(host) => Err(UpError::Plan(format!("the plan says nothing of what {} does", host.name))),
+        None => Ok(()),
+    }
+}
+
+fn io_error(what: &str) -> impl FnOnce(io::Error) -> UpError {
+    let what = what.to_owned();
+    move |error| UpError::Io { what, error }
+}
+
+/// Keys of a lab need to be unknown to nobody but its own hosts, which cannot ask for it.
+fn secret(seed: u64, now: Instant) -> [u8; 16] {
+    let (first, second) = (crate::assemble::mix(seed ^ now.as_ns()), now.as_ns());
+    let second = crate::assemble::mix(second ^ u64::from(std::process::id()));
+    u128::from(first).rotate_left(64).wrapping_add(u128::from(second)).to_be_bytes()
+}
+
+/// How long after the last release a frame may still be on its way.
+fn drain_ns(plan: &Plan, allowances: &crate::Allowances) -> u64 {
+    let bounds = plan.flows.iter().filter_map(|row| row.delay_bound_ps);
+    let longest = bounds.max().map(|ps| ps.div_ceil(1_000));
+    let host = allowances.host_ns.values().max().copied().unwrap_or(0);
+    longest.unwrap_or(DRAIN_NS_DEFAULT).saturating_add(host).min(DRAIN_NS_MAX)
+}
+
+/// The lab, seen from outside.
+struct Lab {
+    guardian: Child,
+    reader: LineReader,
+    writer: LineWriter,
+    run_dir: PathBuf,
+}
+
+impl Lab {
+    fn start(job: &LabJob) -> Result<Self, UpError> {
+        let rights = namespace_rights();
+        let namespaces = rights.lab().map_err(|refusal| UpError::NotPermitted {
+            right: format!("namespaces: {refusal}"),
+            command: match refusal.sysctl {
+                Some((name, _)) => format!("sudo sysctl -w {name}={}", allowing(name)),
+                None => "run as root, or allow user namespaces; see `tenuto doctor`".into(),
+            },
+        })?;
+        let set_up = |error: io::Error| UpError::SetUp(error.to_string());
+        let (stream, stdin) = lines::pair().map_err(set_up)?;
+        let log = File::create(job.run_dir.join(LOG_FILE)).map_err(io_error(LOG_FILE))?;
+        let mut command = Command::new(crate::nodes::THIS_PROGRAM);
+        command.arg(ROLE_SUPERVISOR).stdin(stdin);
+        command.stdout(log.try_clone().map_err(set_up)?).stderr(log);
+        // Ctrl-C at the terminal is for us; we end the lab in order.
+        command.process_group(0);
+        let guardian = spawn_in_new_namespaces(command, &namespaces).map_err(refused)?;
+        let mut lab = Self {
+            guardian,
+            writer: LineWriter::new(stream.try_clone().map_err(set_up)?, COMMAND_BYTES_MAX)
+                .map_err(set_up)?,
+            reader: LineReader::new(stream).map_err(set_up)?,
+            run_dir: job.run_dir.clone(),
+        };
+        lab.writer.push(job);
+        Ok(lab)
+    }
+
+    fn tell(&mut self, command: LabCommand) {
+        self.writer.push(&command);
+        self.writer.write();
+    }
+
+    fn name_nodes(&self, nodes: Vec<NodeEntry>) {
+        let file = NodesFile { guardian: self.guardian.id(), nodes };
+        let path = self.run_dir.join(NODES_FILE);
+        // Only `tenuto exec` needs it.
+        let written = serde_json::to_vec_pretty(&file).map(|bytes| fs::write(path, bytes));
+        drop(written);
+    }
+
+    /// The end of the lab's log, for somebody who wonders.
+    fn last_words(&self, run_dir: &Path) -> String {
+        let log = fs::read_to_string(run_dir.join(LOG_FILE)).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let last = &lines[lines.len().saturating_sub(5)..];
+        last.iter().map(|line| format!("\n  {line}")).collect()
+    }
+}
+
+/// The lab never outlives this.
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.guardian.kill();
+        let _ = self.guardian.wait();
+    }
+}
+
+fn refused(error: SpawnError) -> UpError {
+    match error {
+        SpawnError::Refused { step, error } => UpError::NotPermitted {
+            right: format!("{step} failed: {error}"),
+            command: "run as root, or see `tenuto doctor`".into(),
+        },
+        other => UpError::SetUp(other.to_string()),
+    }
+}
+
+fn allowing(sysctl: &str) -> &'static str {
+    match sysctl {
+        "kernel.unprivileged_userns_clone" => "1",
+        "user.max_user_namespaces" => "10000",
+        _ => "0",
+    }
+}
+
+struct Watch<'a, 'b> {
+    lab: Lab,
+    books: Books<'a>,
+    ui: &'b mut dyn Ui,
+    began: Instant,
+    interrupted: bool,
+}
+
+impl Watch<'_, '_> {
+    /// Follows the lab to its end; gives why it ended if it was not asked to.
+    fn run(&mut self) -> Option<String> {
+        match self.follow() {
+            Ok(crashed) => crashed,
+            Err(error) => Some(format!("the lab was lost: {error}")),
+        }
+    }
+
+    fn follow(&mut self) -> io::Result<Option<String>> {
+        let mut signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp])?;
+        let mut poll = PollSet::new();
+        let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
+        let reader_key = poll.add(self.lab.reader.fd(), Interest::Read);
+        let mut progress_at = MonotonicClock::now();
+        let mut end: Option<Instant> = None;
+        loop {
+            self.lab.writer.write();
+            self.set_interest(&mut poll, reader_key);
+            poll.wait(Some(end.unwrap_or(progress_at).min(progress_at)))?;
+            if poll.readiness(signals_key).readable {
+                while signals.next_pending()?.is_some() {
+                    if std::mem::replace(&mut self.interrupted, true) {
+                        return Ok(None);
+                    }
+                    self.step("interrupted: ending in order (again to end at once)");
+                    self.lab.tell(LabCommand::Stop);
+                }
+            }
+            if poll.readiness(reader_key).readable {
+                match self.read()? {
+                    News::More => {}
+                    News::Done => end = Some(MonotonicClock::now() + END_PATIENCE),
+                    News::Failed(text) => return Ok(Some(text)),
+                    News::Closed if self.books.is_done() => return Ok(None),
+                    News::Closed => {
+                        let status = self.lab.guardian.wait()?;
+                        return Ok(Some(format!("the lab ended early ({status})")));
+                    }
+                }
+            }
+            let now = MonotonicClock::now();
+            if end.is_some_and(|at| at <= now) {
+                return Ok(None);
+            }
+            if now >= progress_at {
+                progress_at = self.progress(now);
+            }
+        }
+    }
+
+    fn set_interest(&self, poll: &mut PollSet, key: PollKey) {
+        let waits = self.lab.writer.pending() > 0;
+        poll.set_interest(key, if waits { Interest::ReadWrite } else { Interest::Read });
+    }
+
+    fn read(&mut self) -> io::Result<News> {
+        let (mut reports, mut unreadable) = (Vec::new(), None);
+        let books = &mut self.books;
+        let is_open = self.lab.reader.read(|line| {
+            if line.starts_with(OBSERVATION_START) {
+                match lines::parse::<Observation>(line) {
+                    Ok(observation) => books.observe(observation),
+                    Err(error) => unreadable = Some(error),
+                }
+                return;
+            }
+            match lines::parse::<LabReport>(line) {
+                Ok(report) => reports.push(report),
+                Err(error) => unreadable = Some(error),
+            }
+        })?;
+        for text in self.books.take_news() {
+            self.ui.event(&text);
+        }
+        if let Some(error) = unreadable {
+            return Ok(News::Failed(error));
+        }
+        let mut news = News::More;
+        for report in reports {
+            match report {
+                LabReport::Step { text } => self.step(&text),
+                LabReport::Nodes { nodes } => self.lab.name_nodes(nodes),
+                LabReport::Started { start_ns } => {
+                    self.books.started(start_ns);
+                    self.step("traffic starts");
+                }
+                LabReport::Quiet { at_ns } => self.books.quiet(at_ns),
+                LabReport::Failed { text } => return Ok(News::Failed(text)),
+                LabReport::Done { end_ns } => {
+                    self.books.done(end_ns);
+                    news = News::Done;
+                }
+            }
+        }
+        if self.books.take_drained() {
+            self.lab.tell(LabCommand::Drained);
+        }
+        Ok(if is_open { news } else { News::Closed })
+    }
+
+    fn progress(&mut self, now: Instant) -> Instant {
+        if let Some((rows, mode, elapsed)) = self.books.progress(now) {
+            self.ui.progress(&rows, &mode, elapsed);
+        }
+        let took = MonotonicClock::now().since(now);
+        now + PROGRESS_PERIOD + took.times(PROGRESS_SHARE)
+    }
+
+    fn step(&mut self, text: &str) {
+        let elapsed = MonotonicClock::now().since(self.began).as_ns() / 1_000_000;
+        self.ui.step(&format!("{}.{:03} s  {text}", elapsed / 1_000, elapsed % 1_000));
+    }
+}
+
+enum News {
+    More,
+    Done,
+    Failed(String),
+    Closed,
+}
+
+/// Bounds' allowance per flow, target and row: as the ledger wants it.
+pub(crate) type HostAllowances = BTreeMap<(u16, String, Transition), u64>;

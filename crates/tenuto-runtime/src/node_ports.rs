@@ -1,0 +1,111 @@
+//! The packet ports of a node: opened, waited on, and fed.
+
+use crate::reporter::Reporter;
+use std::io;
+use tenuto_dataplane::{FramePool, Frames, Transmit};
+use tenuto_io::{Interest, MonotonicClock, PacketPort, PollKey, PollSet, Port};
+use tenuto_units::Instant;
+use tenuto_wire::EtherType;
+
+/// Frames taken from a port before the next one is served.
+pub(crate) const RECEIVE_BURST: usize = 16;
+
+/// Bits on the wire of what a port sends, per second, set by its core; the port itself sends at once.
+pub(crate) struct NodePort {
+    pub(crate) number: u32,
+    pub(crate) port: PacketPort,
+    pub(crate) key: PollKey,
+    /// The last burst took all that waited: what comes next has not waited behind a burst.
+    pub(crate) was_drained: bool,
+    /// Mode signals that are still to be lost here.
+    pub(crate) signals_to_lose: u32,
+    has_batch: bool,
+    overflowed: u64,
+}
+
+/// `p3`: how port 3 of a node is named.
+pub(crate) fn interface_name(port: u32) -> String {
+    format!("p{port}")
+}
+
+/// Opens the ports with these numbers.
+pub(crate) fn open(
+    numbers: impl Iterator<Item = u32>,
+    poll: &mut PollSet,
+) -> io::Result<Vec<NodePort>> {
+    numbers.map(|number| NodePort::open(number, &interface_name(number), poll)).collect()
+}
+
+impl NodePort {
+    /// Opens an interface as port `number`.
+    pub(crate) fn open(number: u32, interface: &str, poll: &mut PollSet) -> io::Result<Self> {
+        let port = PacketPort::open(interface)?;
+        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
+        let key = poll.add(fd, Interest::Read);
+        Ok(Self {
+            number,
+            port,
+            key,
+            was_drained: true,
+            signals_to_lose: 0,
+            has_batch: false,
+            overflowed: 0,
+        })
+    }
+
+    /// Frames that found the receive buffer full since this was asked last.
+    pub(crate) fn take_overflows(&mut self) -> u64 {
+        let Ok(counters) = self.port.counters() else { return 0 };
+        let fresh = counters.overflowed - self.overflowed;
+        self.overflowed = counters.overflowed;
+        fresh
+    }
+
+    /// Puts a frame into the burst, sending what is in it if it is full.
+    pub(crate) fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        if !self.port.send(frame)? {
+            self.port.flush()?;
+            self.port.send(frame)?;
+        }
+        self.has_batch = true;
+        Ok(())
+    }
+
+    /// Sends the burst.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_batch) {
+            self.port.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// Sends what a core has handed over, and gives the frames back.
+pub(crate) fn transmit(
+    transmits: &mut Vec<Transmit>,
+    ports: &mut [NodePort],
+    pool: &mut FramePool,
+    reporter: &mut Reporter,
+) -> io::Result<()> {
+    let mut earliest: Option<Instant> = None;
+    for sent in transmits.drain(..) {
+        if let Some(port) = ports.iter_mut().find(|p| p.number == sent.port) {
+            let bytes = pool.bytes(sent.frame);
+            if port.signals_to_lose > 0 && is_signal(bytes) {
+                port.signals_to_lose -= 1;
+            } else {
+                port.send(bytes)?;
+            }
+        }
+        pool.release(sent.frame);
+        earliest = Some(earliest.map_or(sent.departure, |at| at.min(sent.departure)));
+    }
+    let Some(earliest) = earliest else { return Ok(()) };
+    ports.iter_mut().try_for_each(NodePort::flush)?;
+    reporter.lateness(earliest, MonotonicClock::now());
+    Ok(())
+}
+
+fn is_signal(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&EtherType::MODE_SIGNAL.0.to_be_bytes()[..])
+}

@@ -1,0 +1,333 @@
+//! The processes of a lab's nodes, as their supervisor sees them.
+
+use crate::assemble;
+use crate::lines::{self, LineReader, LineWriter};
+use crate::protocol::{
+    ControllerJob, HostJob, LabJob, NodeCommand, NodeEntry, NodeJob, NodeSettings, SwitchJob,
+};
+use crate::wire_up::{NodeKind, Place, management_address};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
+use tenuto_io::signals::Signal;
+use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_model::{Addressing, Network};
+
+/// The program that all processes of a lab run: this one.
+pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
+/// First argument of a process that keeps a network namespace.
+pub(crate) const ROLE_NETNS: &str = "__netns";
+/// First argument of a node.
+pub(crate) const ROLE_NODE: &str = "__node";
+/// Jobs and commands that may wait for a node.
+const COMMAND_BYTES_MAX: usize = 256 << 20;
+/// Who installs the plan where the description names nobody.
+const IMPLICIT_CONTROLLER: &str = "controller";
+
+/// Both directions of the channel to a node.
+pub(crate) struct Channel {
+    pub(crate) reader: LineReader,
+    pub(crate) key: PollKey,
+    writer: LineWriter,
+}
+
+/// One node.
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) kind: NodeKind,
+    keeper: Child,
+    /// The keeper ends when this is closed.
+    _life: UnixStream,
+    child: Option<Child>,
+    pub(crate) channel: Option<Channel>,
+    program: Option<Child>,
+    starts: u64,
+    pub(crate) is_up: bool,
+    pub(crate) is_ready: bool,
+    pub(crate) is_quiet: bool,
+    pub(crate) has_ended: bool,
+    /// A scenario ends it: its end is no surprise.
+    pub(crate) is_expected_to_end: bool,
+}
+
+impl Node {
+    pub(crate) fn key(&self) -> Option<PollKey> {
+        self.channel.as_ref().map(|channel| channel.key)
+    }
+
+    pub(crate) fn namespace_pid(&self) -> u32 {
+        self.keeper.id()
+    }
+
+    pub(crate) fn command(&mut self, command: &NodeCommand) {
+        if let Some(channel) = &mut self.channel {
+            channel.writer.push(command);
+            channel.writer.write();
+        }
+    }
+
+    /// The channel has ended.
+    pub(crate) fn close(&mut self, poll: &mut PollSet) {
+        if let Some(channel) = self.channel.take() {
+            poll.remove(channel.key);
+        }
+        self.is_up = false;
+        self.is_ready = false;
+    }
+
+    /// Forgets processes that have ended.
+    pub(crate) fn reap(&mut self) {
+        for child in [&mut self.child, &mut self.program] {
+            if child.as_mut().is_some_and(|c| !matches!(c.try_wait(), Ok(None))) {
+                *child = None;
+            }
+        }
+        if let Some(channel) = &mut self.channel {
+            channel.writer.write();
+        }
+    }
+
+    /// Kills the node, or asks it to end; the end is then expected.
+    pub(crate) fn end(&mut self, politely: bool) {
+        self.is_expected_to_end = true;
+        if let Some(child) = &mut self.child {
+            // A process that has ended meanwhile is as wanted.
+            let _ = match politely {
+                true => Signal::Terminate.send(child.id()),
+                false => child.kill(),
+            };
+        }
+    }
+
+    /// Starts a program of the user's own in this node's namespace.
+    pub(crate) fn start_program(&mut self, line: &str) -> io::Result<()> {
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(line).stdin(Stdio::null());
+        // Its words go where those of the lab go.
+        command.stdout(std::io::stderr());
+        let child = spawn_in_netns_of(command, self.namespace_pid()).map_err(io::Error::other)?;
+        self.program = Some(child);
+        Ok(())
+    }
+}
+
+/// All nodes.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    pub(crate) list: Vec<Node>,
+    /// Hosts that break their contracts.
+    pub(crate) babblers: std::collections::BTreeSet<String>,
+}
+
+/// Controllers with the switches that each of them manages.
+fn controllers(network: &Network) -> Vec<(String, Vec<String>)> {
+    if network.controllers.is_empty() {
+        let all = network.switches.iter().map(|switch| switch.name.clone()).collect();
+        return vec![(IMPLICIT_CONTROLLER.to_owned(), all)];
+    }
+    network.controllers.iter().map(|c| (c.name.clone(), c.manages.clone())).collect()
+}
+
+impl Nodes {
+    /// A namespace for every node, kept by a process of its own, so that a node that dies leaves
+    /// its ports behind for its next start.
+    pub(crate) fn spawn_namespaces(&mut self, job: &LabJob) -> io::Result<()> {
+        let network = &job.plan.network;
+        let controllers = controllers(network).into_iter().map(|c| (c.0, NodeKind::Controller));
+        let switches = network.switches.iter().map(|s| (s.name.clone(), NodeKind::Switch));
+        let hosts = network.hosts.iter().enumerate();
+        let hosts = hosts.map(|(index, host)| (host.name.clone(), NodeKind::Host(index)));
+        for (name, kind) in controllers.chain(switches).chain(hosts) {
+            let (life, stdin) = lines::pair()?;
+            let mut command = Command::new(THIS_PROGRAM);
+            command.arg(ROLE_NETNS).stdin(stdin).stdout(Stdio::null());
+            let keeper = spawn_in_new_netns(command).map_err(io::Error::other)?;
+            self.list.push(Node {
+                name,
+                kind,
+                keeper,
+                _life: life,
+                child: None,
+                channel: None,
+                program: None,
+                starts: 0,
+                is_up: false,
+                is_ready: false,
+                is_quiet: false,
+                has_ended: false,
+                is_expected_to_end: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// The nodes with their namespaces.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        let place = |node: &Node| Place {
+            name: node.name.clone(),
+            kind: node.kind,
+            pid: node.namespace_pid(),
+        };
+        self.list.iter().map(place).collect()
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.list.iter().position(|node| node.name == name)
+    }
+
+    /// Starts the process of a node, for the first time or again.
+    pub(crate) fn start(
+        &mut self,
+        place: usize,
+        job: &LabJob,
+        poll: &mut PollSet,
+    ) -> io::Result<()> {
+        let node_job = self.job_of(place, job)?;
+        let node = &mut self.list[place];
+        let (stream, stdin) = lines::pair()?;
+        let mut command = Command::new(THIS_PROGRAM);
+        command.arg(ROLE_NODE).stdin(stdin).stdout(Stdio::null());
+        let child = spawn_in_netns_of(command, node.namespace_pid()).map_err(io::Error::other)?;
+        node.child = Some(child);
+        node.starts += 1;
+        node.has_ended = false;
+        node.is_expected_to_end = false;
+        let mut writer = LineWriter::new(stream.try_clone()?, COMMAND_BYTES_MAX)?;
+        let reader = LineReader::new(stream)?;
+        let key = poll.add(reader.fd(), Interest::Read);
+        writer.push(&node_job);
+        writer.write();
+        node.channel = Some(Channel { reader, key, writer });
+        Ok(())
+    }
+
+    fn job_of(&self, place: usize, job: &LabJob) -> io::Result<NodeJob> {
+        let node = &self.list[place];
+        let plan = &job.plan;
+        let settings = NodeSettings {
+            name: node.name.clone(),
+            stall_allowance_ns: job.stall_allowance_ns,
+        };
+        let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
+        Ok(match node.kind {
+            NodeKind::Switch => {
+                let deployment = plan.switches.iter().find(|d| d.switch == node.name);
+                let deployment = deployment.ok_or_else(missing)?.clone();
+                NodeJob::Switch(Box::new(SwitchJob {
+                    settings,
+                    plan: assemble::switch_plan(plan, &deployment),
+                    deployment,
+                    secret: job.secret,
+                    // The clock goes on while a switch is down.
+                    boot_seed: MonotonicClock::now().as_ns() + node.starts,
+                    controller: self.controller_of(&plan.network, &node.name),
+                }))
+            }
+            NodeKind::Host(_) => {
+                let deployment = plan.hosts.iter().find(|d| d.host == node.name);
+                let deployment = deployment.ok_or_else(missing)?.clone();
+                let has_program = job.scenario.programs.contains_key(&node.name);
+                let offsets_ns = match has_program {
+                    true => Default::default(),
+                    false => assemble::offsets(plan, &deployment, &job.scenario, job.seed),
+                };
+                NodeJob::Host(Box::new(HostJob {
+                    settings,
+                    plan: assemble::host_plan(plan),
+                    deployment,
+                    seed: job.seed,
+                    sizes: job.scenario.traffic.sizes,
+                    offsets_ns,
+                    has_program,
+                }))
+            }
+            NodeKind::Controller => {
+                let all = controllers(&plan.network);
+                let manages = all.into_iter().find(|c| c.0 == node.name).map(|c| c.1);
+                let manages = manages.unwrap_or_default();
+                let deployments = plan.switches.iter().filter(|d| manages.contains(&d.switch));
+                NodeJob::Controller(Box::new(ControllerJob {
+                    settings,
+                    deployments: deployments.cloned().collect(),
+                    modes: assemble::modes(plan),
+                }))
+            }
+        })
+    }
+
+    fn controller_of(&self, network: &Network, switch: &str) -> Option<Ipv4Addr> {
+        let manages = |c: &(String, Vec<String>)| c.1.iter().any(|name| name == switch);
+        let (name, _) = controllers(network).into_iter().find(manages)?;
+        self.position(&name).map(management_address)
+    }
+
+    /// What `nodes.json` says.
+    pub(crate) fn entries(&self, job: &LabJob) -> Vec<NodeEntry> {
+        let addressing = Addressing::new(&job.plan.network);
+        let entry = |(number, node): (usize, &Node)| NodeEntry {
+            name: node.name.clone(),
+            kind: node.kind.name().to_owned(),
+            namespace_pid: node.namespace_pid(),
+            pid: node.child.as_ref().map(Child::id),
+            management: management_address(number),
+            address: match node.kind {
+                NodeKind::Host(index) => Some(Ipv4Addr::from(addressing.host(index).ip)),
+                _ => None,
+            },
+        };
+        self.list.iter().enumerate().map(entry).collect()
+    }
+
+    pub(crate) fn command_hosts(&mut self, command: &NodeCommand) {
+        let hosts = self.list.iter_mut().filter(|n| matches!(n.kind, NodeKind::Host(_)));
+        hosts.for_each(|node| node.command(command));
+    }
+
+    pub(crate) fn command_all(&mut self, command: &NodeCommand) {
+        self.list.iter_mut().for_each(|node| node.command(command));
+    }
+
+    /// Every node has its ports, and every controller has installed its switches.
+    pub(crate) fn are_ready(&self) -> bool {
+        self.list.iter().all(Self::is_ready)
+    }
+
+    fn is_ready(node: &Node) -> bool {
+        node.is_up && (node.kind != NodeKind::Controller || node.is_ready)
+    }
+
+    pub(crate) fn not_ready(&self) -> String {
+        let late = self.list.iter().filter(|node| !Self::is_ready(node));
+        late.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// No host that is there releases anything.
+    pub(crate) fn are_quiet(&self) -> bool {
+        let mut hosts = self.list.iter().filter(|n| matches!(n.kind, NodeKind::Host(_)));
+        hosts.all(|node| node.is_quiet || node.channel.is_none())
+    }
+
+    pub(crate) fn have_ended(&self) -> bool {
+        self.list.iter().all(|node| node.channel.is_none())
+    }
+
+    /// Ends the users' programs: in order, and for good when the lab ends.
+    pub(crate) fn kill_programs(&mut self) {
+        for program in self.list.iter_mut().filter_map(|node| node.program.as_mut()) {
+            // It may have ended by itself.
+            let _ = Signal::Terminate.send(program.id());
+        }
+    }
+
+    pub(crate) fn kill_all(&mut self) {
+        for node in &mut self.list {
+            let children = [Some(&mut node.keeper), node.child.as_mut(), node.program.as_mut()];
+            for child in children.into_iter().flatten() {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the processes of a lab say to one another: one JSON value per line.
+//!
+//! `tenuto up` and the supervisor, and the supervisor and each node, share a pair of connected
+//! sockets. The first line downwards is a job; commands follow. Upwards come reports, and
+//! observations, which are told apart by their first key and pass the supervisor unread.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use tenuto_model::{HostDeployment, Plan, Scenario, Sizes, SwitchDeployment};
+
+/// How every line with an observation begins.
+pub(crate) const OBSERVATION_START: &[u8] = b"{\"see\":";
+/// The TCP port of OpenFlow.
+pub(crate) const OPENFLOW_PORT: u16 = 6653;
+
+/// A whole run, from `tenuto up` to the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LabJob {
+    pub(crate) plan: Plan,
+    pub(crate) scenario: Scenario,
+    pub(crate) seed: u64,
+    /// Secret that the keys of trunks come from.
+    pub(crate) secret: [u8; 16],
+    /// Lateness above this is a stall.
+    pub(crate) stall_allowance_ns: u64,
+    /// How long after the last release a frame may still be on its way.
+    pub(crate) drain_ns: u64,
+    /// Where nodes.json, hosts and logs go.
+    pub(crate) run_dir: PathBuf,
+}
+
+/// From `tenuto up` to the supervisor, after the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(crate) enum LabCommand {
+    /// End the run now, in order.
+    Stop,
+    /// Nothing is on its way any more.
+    Drained,
+}
+
+/// From the supervisor to `tenuto up`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "lab", rename_all = "snake_case")]
+pub(crate) enum LabReport {
+    /// A step of starting or ending is done.
+    Step { text: String },
+    /// The nodes that there are now.
+    Nodes { nodes: Vec<NodeEntry> },
+    /// Traffic starts at this instant.
+    Started { start_ns: u64 },
+    /// No source sends any more.
+    Quiet { at_ns: u64 },
+    /// The run cannot go on.
+    Failed { text: String },
+    /// Everything was collected.
+    Done { end_ns: u64 },
+}
+
+/// A node, as `nodes.json` names it. Ids of processes are those inside the lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeEntry {
+    /// Its name.
+    pub name: String,
+    /// `host`, `switch` or `controller`.
+    pub kind: String,
+    /// The process that keeps its network namespace.
+    pub namespace_pid: u32,
+    /// The process that does its work; `None` while it is down.
+    pub pid: Option<u32>,
+    /// Address on the management network.
+    pub management: Ipv4Addr,
+    /// Address of a host for programs.
+    pub address: Option<Ipv4Addr>,
+}
+
+/// What a node is, from the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NodeJob {
+    Switch(Box<SwitchJob>),
+    Host(Box<HostJob>),
+    Controller(Box<ControllerJob>),
+}
+
+/// What all nodes are told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NodeSettings {
+    pub(crate) name: String,
+    pub(crate) stall_allowance_ns: u64,
+}
+
+/// A switch.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SwitchJob {
+    pub(crate) settings: NodeSettings,
+    /// The plan, reduced to what this switch is made of.
+    pub(crate) plan: Plan,
+    pub(crate) deployment: SwitchDeployment,
+    pub(crate) secret: [u8; 16],
+    pub(crate) boot_seed: u64,
+    /// Address of its controller, if it has one.
+    pub(crate) controller: Option<Ipv4Addr>,
+}
+
+/// A host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostJob {
+    pub(crate) settings: NodeSettings,
+    /// The plan, reduced to hosts and flows.
+    pub(crate) plan: Plan,
+    pub(crate) deployment: HostDeployment,
+    pub(crate) seed: u64,
+    pub(crate) sizes: Sizes,
+    /// First release of each flow that our sender generates, after the start of traffic.
+    pub(crate) offsets_ns: BTreeMap<u16, u64>,
+    /// A program of the user's own runs here: it gets the frames of its flows.
+    pub(crate) has_program: bool,
+}
+
+/// A controller.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ControllerJob {
+    pub(crate) settings: NodeSettings,
+    pub(crate) deployments: Vec<SwitchDeployment>,
+    pub(crate) modes: ModesJob,
+}
+
+/// What switches are told about modes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ModesJob {
+    pub(crate) generation: u64,
+    pub(crate) levels: u8,
+    pub(crate) quiet_ns: u64,
+    pub(crate) signal_copies: u8,
+    pub(crate) dwell_ns: u64,
+    pub(crate) members: Vec<u64>,
+}
+
+/// From the supervisor to a node, after its job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(crate) enum NodeCommand {
+    /// Traffic starts at this instant.
+    Start { start_ns: u64 },
+    /// Release nothing more.
+    StopSenders,
+    /// Tell the last counters and end.
+    Finish,
+    /// A flow sends by its contract of this mode.
+    Behave { flow: u16, mode: usize },
+    /// A flow sends this share of its highest contract's rate.
+    Oversend { flow: u16, percent: u32 },
+    /// A flow stops.
+    StopFlow { flow: u16 },
+    /// A flow sends again.
+    StartFlow { flow: u16 },
+    /// Frames with the headers of these flows, as fast as `rate_bps` or the line.
+    Babble { flows: Vec<u16>, frame_bytes: u32, rate_bps: Option<u64>, for_ns: Option<u64> },
+    /// Frames of random bytes.
+    Garbage { frames_per_s: u32, for_ns: Option<u64> },
+    /// Mode signals that nobody may send.
+    Forge,
+    /// The next mode signals through this port are lost.
+    LoseSignals { port: u32, frames: u32 },
+}
+
+/// From a node to the supervisor, beside observations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "told", rename_all = "snake_case")]
+pub(crate) enum NodeReport {
+    /// Its ports are open.
+    Up,
+    /// Every switch of this controller has what it shall have.
+    Ready,
+    /// It releases nothing more.
+    Quiet,
+    /// Something for the log.
+    Log { text: String },
+    /// It cannot go on, and ends.
+    Failed { text: String },
+    /// Its last counters are told.
+    Ended,
+}

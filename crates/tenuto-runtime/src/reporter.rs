@@ -1,0 +1,211 @@
+//! What a node tells: observations in batches, drops summed up, and its own lateness.
+
+use crate::lines::LineWriter;
+use crate::protocol::NodeReport;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use tenuto_dataplane::{DropReason, Dropped};
+use tenuto_units::{Instant, Span};
+use tenuto_world::Observation;
+
+/// Bytes of observations that a node keeps for a supervisor that is late.
+const BUFFER_BYTES_MAX: usize = 16 << 20;
+/// Waiting lines are sent when there is so much of them,
+const BATCH_BYTES: usize = 16 * 1024;
+/// or after this time.
+const BATCH_TIME: Span = Span::from_ms(20);
+/// Drops of frames that belong to no message of ours are told this often.
+const DROPS_TIME: Span = Span::from_ms(100);
+/// How long the last lines may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The way from a node to the ledger.
+pub(crate) struct Reporter {
+    node: String,
+    writer: LineWriter,
+    write_at: Option<Instant>,
+    drops: BTreeMap<(u32, DropReason, u64), u64>,
+    drops_at: Option<Instant>,
+    stalls: StallWatch,
+}
+
+impl Reporter {
+    pub(crate) fn new(node: &str, stream: UnixStream, allowance: Span) -> io::Result<Self> {
+        Ok(Self {
+            node: node.to_owned(),
+            writer: LineWriter::new(stream, BUFFER_BYTES_MAX)?,
+            write_at: None,
+            drops: BTreeMap::new(),
+            drops_at: None,
+            stalls: StallWatch::new(allowance),
+        })
+    }
+
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Tells the supervisor at once.
+    pub(crate) fn tell(&mut self, report: &NodeReport) {
+        self.writer.push(report);
+        self.writer.write();
+    }
+
+    pub(crate) fn observe(&mut self, now: Instant, observation: &Observation) {
+        self.writer.push(observation);
+        self.write_at = self.write_at.or(Some(now + BATCH_TIME));
+    }
+
+    pub(crate) fn event(&mut self, now: Instant, text: String) {
+        let at_ns = now.as_ns();
+        let event = Observation::Event { text, at_ns, tolerated: None, misbehaving: Vec::new() };
+        self.observe(now, &event);
+    }
+
+    /// A frame went no further.
+    pub(crate) fn dropped(&mut self, now: Instant, drop: &Dropped) {
+        if drop.message.is_some() {
+            let line = self.drop_line(now, (drop.port, drop.reason, drop.cookie), drop.message, 1);
+            return self.observe(now, &line);
+        }
+        *self.drops.entry((drop.port, drop.reason, drop.cookie)).or_default() += 1;
+        self.drops_at = self.drops_at.or(Some(now + DROPS_TIME));
+    }
+
+    fn drop_line(
+        &self,
+        now: Instant,
+        (port, reason, cookie): (u32, DropReason, u64),
+        message: Option<(u16, u32)>,
+        frames: u64,
+    ) -> Observation {
+        let (node, reason) = (self.node.clone(), Observation::reason(reason).to_owned());
+        Observation::Dropped { node, port, reason, cookie, message, frames, at_ns: now.as_ns() }
+    }
+
+    /// Something that was to happen at `from` happened now.
+    pub(crate) fn lateness(&mut self, from: Instant, now: Instant) {
+        if let Some(stall) = self.stalls.note(from, now) {
+            self.stall(now, stall);
+        }
+    }
+
+    fn stall(&mut self, now: Instant, (from, to): (Instant, Instant)) {
+        let (from_ns, length_ns) = (from.as_ns(), to.since(from).as_ns());
+        let line = Observation::Stall { node: self.node.clone(), from_ns, length_ns };
+        self.observe(now, &line);
+    }
+
+    /// When [`Self::pump`] wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        [self.write_at, self.drops_at].into_iter().flatten().min()
+    }
+
+    /// Sends what is due.
+    pub(crate) fn pump(&mut self, now: Instant) {
+        if self.drops_at.is_some_and(|at| at <= now) {
+            self.flush_drops(now);
+        }
+        let is_due = self.write_at.is_some_and(|at| at <= now);
+        if !is_due && self.writer.pending() < BATCH_BYTES {
+            return;
+        }
+        if let Some(stall) = self.stalls.take_over(now) {
+            self.stall(now, stall);
+        }
+        let lost = self.writer.take_lost();
+        if lost > 0 {
+            let node = &self.node;
+            self.event(now, format!("observations_lost: {lost} lines of {node}"));
+        }
+        self.writer.write();
+        // What the supervisor did not take is tried again later, not at once.
+        let is_left = self.writer.pending() > 0 || self.stalls.is_open();
+        self.write_at = is_left.then(|| now + BATCH_TIME);
+    }
+
+    fn flush_drops(&mut self, now: Instant) {
+        self.drops_at = None;
+        for (key, frames) in std::mem::take(&mut self.drops) {
+            let line = self.drop_line(now, key, None, frames);
+            self.observe(now, &line);
+        }
+    }
+
+    /// The last lines, and that they are the last.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        self.flush_drops(now);
+        if let Some(stall) = self.stalls.take() {
+            self.stall(now, stall);
+        }
+        self.writer.push(&NodeReport::Ended);
+        self.writer.finish(PATIENCE);
+    }
+}
+
+/// Lateness of one thread: what overlaps is one stall (theory, live observation).
+#[derive(Debug)]
+struct StallWatch {
+    allowance: Span,
+    open: Option<(Instant, Instant)>,
+}
+
+impl StallWatch {
+    const fn new(allowance: Span) -> Self {
+        Self { allowance, open: None }
+    }
+
+    const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Notes lateness from `from` to `to`; gives an earlier stall that this one does not touch.
+    fn note(&mut self, from: Instant, to: Instant) -> Option<(Instant, Instant)> {
+        if to.since(from) <= self.allowance {
+            return None;
+        }
+        match &mut self.open {
+            Some((first, last)) if from <= *last => {
+                (*first, *last) = ((*first).min(from), (*last).max(to));
+                None
+            }
+            open => open.replace((from, to)),
+        }
+    }
+
+    /// The stall, if it is over: nothing that began in it is still to be noted.
+    fn take_over(&mut self, now: Instant) -> Option<(Instant, Instant)> {
+        let allowance = self.allowance;
+        self.open.take_if(|(_, last)| now.since(*last) > allowance)
+    }
+
+    fn take(&mut self) -> Option<(Instant, Instant)> {
+        self.open.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_ns(us * 1_000)
+    }
+
+    #[test]
+    fn lateness_that_overlaps_is_one_stall() {
+        let mut watch = StallWatch::new(Span::from_us(100));
+        assert_eq!(watch.note(at(0), at(100)), None, "as late as allowed");
+        assert!(!watch.is_open());
+        // A timer late by 400 us, and frames that waited meanwhile.
+        assert_eq!(watch.note(at(1_000), at(1_400)), None);
+        assert_eq!(watch.note(at(1_200), at(1_410)), None);
+        assert_eq!(watch.take_over(at(1_450)), None, "its frames are still being served");
+        let first = watch.note(at(5_000), at(5_200));
+        assert_eq!(first, Some((at(1_000), at(1_410))));
+        assert_eq!(watch.take_over(at(5_400)), Some((at(5_000), at(5_200))));
+        assert_eq!(watch.take(), None);
+    }
+}

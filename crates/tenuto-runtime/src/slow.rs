@@ -1,0 +1,136 @@
+//! The same network, run slower: bounds far above what a shared machine adds.
+
+use tenuto_model::{Network, OtherTraffic};
+
+/// Why a network cannot be run so many times slower.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SlowError {
+    /// Zero times slower is no speed.
+    #[error("a network can be run 1, 2, 3 ... times slower, not 0 times")]
+    Zero,
+    /// A rate would not be a whole number of bits per second.
+    #[error("{what}: {rate_bps} bit/s cannot be divided by {n}")]
+    Rate {
+        /// Whose rate.
+        what: String,
+        /// The rate.
+        rate_bps: u64,
+        /// The divisor.
+        n: u64,
+    },
+    /// A time would be beyond 584 years.
+    #[error("{what}: {time_ns} ns times {n} is too long")]
+    Time {
+        /// Whose time.
+        what: String,
+        /// The time.
+        time_ns: u64,
+        /// The factor.
+        n: u64,
+    },
+}
+
+/// The network run `n` times slower: rates divided; periods, jitters, deadlines, skews, delays of
+/// devices and links, and the quiet window multiplied. Sizes and scenario times stay.
+///
+/// # Errors
+/// When a rate is not divisible, or a time too long.
+pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
+    if n == 0 {
+        return Err(SlowError::Zero);
+    }
+    let divide = |rate_bps: &mut u64, what: &dyn Fn() -> String| {
+        if *rate_bps % n != 0 {
+            return Err(SlowError::Rate { what: what(), rate_bps: *rate_bps, n });
+        }
+        *rate_bps /= n;
+        Ok(())
+    };
+    let stretch = |time_ns: &mut u64, what: &dyn Fn() -> String| {
+        let long = time_ns.checked_mul(n);
+        *time_ns =
+            long.ok_or_else(|| SlowError::Time { what: what(), time_ns: *time_ns, n })?;
+        Ok(())
+    };
+    let mut slow = network.clone();
+    for link in &mut slow.links {
+        let name = format!("link {} - {}", link.a.node, link.b.node);
+        divide(&mut link.rate_bps, &|| name.clone())?;
+        stretch(&mut link.propagation_ns, &|| name.clone())?;
+    }
+    for flow in &mut slow.flows {
+        let name = || format!("flow {}", flow.name);
+        for contract in &mut flow.contracts {
+            stretch(&mut contract.period_ns, &name)?;
+            stretch(&mut contract.jitter_ns, &name)?;
+        }
+        for deadline in flow.targets.iter_mut().flat_map(|target| &mut target.deadline_ns) {
+            stretch(deadline, &name)?;
+        }
+        if let Some(skew) = &mut flow.skew_max_ns {
+            stretch(skew, &name)?;
+        }
+    }
+    for (name, profile) in &mut slow.profiles {
+        let what = || format!("profile {name}");
+        for time in [
+            &mut profile.latency_ns_min,
+            &mut profile.latency_ns_max,
+            &mut profile.swap_ns_max,
+            &mut profile.purge_frame_ns_max,
+        ] {
+            stretch(time, &what)?;
+        }
+    }
+    if let OtherTraffic::Carry { rate_bps, .. } = &mut slow.other_traffic {
+        divide(rate_bps, &|| "other traffic".into())?;
+    }
+    if let Some(quiet) = &mut slow.mode_return.quiet_ns {
+        stretch(quiet, &|| "quiet window".into())?;
+    }
+    Ok(slow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenuto_model::{Link, LinkEnd, ModeReturn, Profile, Tolerates};
+
+    fn network(rate_bps: u64) -> Network {
+        let end = |node: &str| LinkEnd { node: node.into(), port: 1 };
+        let profile = Profile::built_in("tenuto").expect("ours");
+        Network {
+            name: "n".into(),
+            modes: vec!["LO".into()],
+            networks: Vec::new(),
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            controllers: Vec::new(),
+            links: vec![Link { a: end("a"), b: end("b"), rate_bps, propagation_ns: 25 }],
+            flows: Vec::new(),
+            other_traffic: OtherTraffic::Drop,
+            mode_return: ModeReturn { quiet_ns: Some(500) },
+            tolerates: Tolerates { babbling_hosts: 0, lost_signals: 0, controller_loss: false },
+            profiles: [(profile.name.clone(), profile)].into(),
+        }
+    }
+
+    #[test]
+    fn rates_are_divided_and_times_multiplied() {
+        let slow = slowed(&network(100_000_000), 20).expect("divisible");
+        assert_eq!((slow.links[0].rate_bps, slow.links[0].propagation_ns), (5_000_000, 500));
+        let profile = &slow.profiles["tenuto"];
+        // 20 us latency, 50 us swap, 200 ns purge, each twenty times.
+        assert_eq!(profile.latency_ns_max, 400_000);
+        assert_eq!((profile.swap_ns_max, profile.purge_frame_ns_max), (1_000_000, 4_000));
+        assert_eq!(slow.mode_return.quiet_ns, Some(10_000));
+        assert_eq!(slowed(&network(7), 1), Ok(network(7)));
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_named() {
+        let error = slowed(&network(10_000_001), 10).expect_err("not divisible");
+        assert_eq!(error.to_string(), "link a - b: 10000001 bit/s cannot be divided by 10");
+        assert_eq!(slowed(&network(7), 0), Err(SlowError::Zero));
+    }
+}

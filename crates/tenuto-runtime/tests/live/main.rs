@@ -1,0 +1,46 @@
+//! Live runs of small networks in real namespaces. Where none are allowed, each says so and passes.
+//!
+//! The nodes of a lab are this very program, so it has its own `main` instead of the test harness.
+
+mod kill;
+mod line;
+mod mischief;
+mod modes;
+mod networks;
+
+use std::process::ExitCode;
+
+type Test = (&'static str, fn());
+
+const TESTS: &[Test] = &[
+    ("line::every_message_arrives", line::every_message_arrives),
+    ("mischief::a_babbling_host_harms_nobody", mischief::a_babbling_host_harms_nobody),
+    ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
+    ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
+    ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
+    ("kill::a_switch_comes_back", kill::a_switch_comes_back),
+    ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),
+    ("kill::a_killed_lab_leaves_nothing", kill::a_killed_lab_leaves_nothing),
+];
+
+fn main() -> ExitCode {
+    if let Some(code) = tenuto_runtime::hidden_main(std::env::args_os()) {
+        return code;
+    }
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if std::env::args().any(|a| a == "--list") {
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let mut failed = 0;
+    for (name, test) in TESTS {
+        if !wanted.is_empty() && !wanted.iter().any(|w| name.contains(w.as_str())) {
+            continue;
+        }
+        println!("test {name} ...");
+        let outcome = std::panic::catch_unwind(test);
+        println!("test {name} ... {}", if outcome.is_ok() { "ok" } else { "FAILED" });
+        failed += u32::from(outcome.is_err());
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

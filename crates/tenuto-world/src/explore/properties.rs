@@ -1,0 +1,116 @@
+//! What must hold in every state.
+
+use super::world::{Fixed, World};
+use std::sync::Arc;
+use tenuto_dataplane::switch::{ModeAgent, Switch};
+
+/// A property of the mode change and return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Property {
+    /// When nothing is under way any more, all switches agree on epoch and level.
+    Agreement,
+    /// After its swap a switch commits no out-of-mode frame to any port.
+    NoLateCommit,
+    /// An edge admits a lower level only after every switch forwards it, or a later raise is
+    /// under way.
+    ResumeLast,
+    /// An edge admits a lower level only if every switch has been quiet, or has raised since.
+    QuietBeforeResume,
+    /// Signals stay within the envelope that the analysis charges.
+    SignalEnvelope,
+    /// In the end every switch is back at the start level, with nothing left to do.
+    Returns,
+}
+
+impl Property {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Agreement,
+        Self::NoLateCommit,
+        Self::ResumeLast,
+        Self::QuietBeforeResume,
+        Self::SignalEnvelope,
+        Self::Returns,
+    ];
+
+    /// Its name in verdicts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agreement => "agreement",
+            Self::NoLateCommit => "no-late-commit",
+            Self::ResumeLast => "resume-last",
+            Self::QuietBeforeResume => "quiet-before-resume",
+            Self::SignalEnvelope => "signal-envelope",
+            Self::Returns => "returns",
+        }
+    }
+}
+
+/// A violated property and what is wrong, in words.
+pub(super) type Finding = (Property, String);
+
+fn agents(world: &World) -> impl Iterator<Item = &ModeAgent> {
+    world.switches.iter().filter_map(|s: &Arc<Switch>| s.agent())
+}
+
+/// What a step from `before` to `after` violates.
+pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option<Finding> {
+    if let Some((place, cookie)) = after.late_commit {
+        let text =
+            format!("{} committed a frame of flow {cookie} after its swap", fixed.names[place]);
+        return Some((Property::NoLateCommit, text));
+    }
+    if after.signal_refused {
+        let text = "a mode signal was refused".to_owned();
+        return Some((Property::SignalEnvelope, text));
+    }
+    if after.is_silent() && agents(after).all(ModeAgent::is_steady) {
+        let mut modes = after.switches.iter().map(|s| s.mode());
+        let first = modes.next()?;
+        if modes.any(|mode| mode != first) {
+            return Some((
+                Property::Agreement,
+                format!("all is quiet, but {}", words(after, fixed)),
+            ));
+        }
+    }
+    before
+        .switches
+        .iter()
+        .zip(&after.switches)
+        .position(|(b, a)| a.mode().1 < b.mode().1)
+        .and_then(|place| check_resume(after, place, fixed))
+}
+
+fn check_resume(world: &World, place: usize, fixed: &Fixed) -> Option<Finding> {
+    let now = tenuto_units::Instant::from_ns(world.tick * super::TICK.as_ns());
+    let (_, admitted, epoch) = world.switches[place].mode();
+    let name = &fixed.names[place];
+    for (other, switch) in fixed.names.iter().zip(&world.switches) {
+        let (level, _, theirs) = switch.mode();
+        if theirs <= epoch && level > admitted {
+            let text = format!("{name} admits while {other} still forwards the higher level");
+            return Some((Property::ResumeLast, text));
+        }
+        let noisy =
+            switch.agent().is_some_and(|agent| agent.last_excess(admitted) + fixed.quiet > now);
+        if theirs <= epoch && noisy {
+            let text = format!("{name} admits although {other} saw excess within the quiet window");
+            return Some((Property::QuietBeforeResume, text));
+        }
+    }
+    None
+}
+
+/// What a state violates in which nothing changes any more.
+pub(super) fn check_end(world: &World, fixed: &Fixed) -> Option<Finding> {
+    let back = |s: &Arc<Switch>| (s.mode().0, s.mode().1) == (0, 0);
+    if world.switches.iter().all(back) {
+        return None;
+    }
+    Some((Property::Returns, format!("nothing happens any more, but {}", words(world, fixed))))
+}
+
+fn words(world: &World, fixed: &Fixed) -> String {
+    world.modes(fixed).join(", ")
+}

@@ -1,0 +1,239 @@
+//! The command line: one definition per verb, from which parser and help come.
+
+use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use tenuto_model::{ForwardingModel, quantity};
+
+const EXIT_CODES: &str = "Exit codes:
+  0    guaranteed, kept, consistent
+  1    refused, violated, a counterexample
+  2    bad input or usage
+  3    not decidable here (not certified, a right or device missing, a stall, comparison only)
+  130  stopped by Ctrl-C
+
+NET is a network file (.yaml), PLAN what `tenuto plan NET -o PLAN` wrote.
+With --json, stdout holds exactly one document; messages stay on stderr.";
+
+/// Latency guarantees for small switched Ethernet networks: planned, proved, enforced.
+#[derive(Debug, Parser)]
+#[command(name = "tenuto", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Read a network and say every problem at once
+    Check(Check),
+    /// Make a network file of another tool's file
+    Import(Import),
+    /// Routes, bounds, buffers and tables, certified; or what is scarce and what would fit
+    Plan(Plan),
+    /// What every switch is told, counted against its limits
+    Tables(Tables),
+    /// Check a plan again, exactly and independently of the planner
+    Certify(Certify),
+    /// Run a plan in virtual time and hold what happens against what was promised
+    Sim(Sim),
+    /// One HTML file with pictures, of a plan or of a run
+    Report(Report),
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Check {
+    /// Network file
+    #[arg(value_name = "NET")]
+    pub(crate) network: PathBuf,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Import {
+    /// Format of the file
+    pub(crate) format: Format,
+    /// File of the other tool
+    pub(crate) file: PathBuf,
+    /// Network file to write; without it, stdout
+    #[arg(short, long, value_name = "NET")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// WoPANets XML, the native dialect
+    Wopanets,
+}
+
+/// How to plan; the same for every verb that plans a network.
+#[derive(Clone, Debug, Default, Flags)]
+pub(crate) struct Planning {
+    /// Plan with another value, such as flows.CAM.period=16ms, flows.CAM.period.HI=16ms or
+    /// links.sw1-sw2.rate=1Gbit/s; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Plan {
+    /// Network file
+    #[arg(value_name = "NET")]
+    pub(crate) network: PathBuf,
+    /// Plan file to write
+    #[arg(short, long, value_name = "PLAN")]
+    pub(crate) output: Option<PathBuf>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Bounds as a table, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Every row, not only the worst 20
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Forwarding model; fluid is for comparison only, it is not valid for frames
+    #[arg(long, default_value = "store-and-forward")]
+    pub(crate) model: Model,
+    /// Take frames below 64 B as stated, not padded; for comparison only
+    #[arg(long)]
+    pub(crate) as_stated: bool,
+    /// Do not count on lines that shape what they carry
+    #[arg(long)]
+    pub(crate) no_line_shaping: bool,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Model {
+    /// Whole frames are received before they are sent on
+    StoreAndForward,
+    /// Bits flow through; not valid for frames
+    Fluid,
+}
+
+impl From<Model> for ForwardingModel {
+    fn from(model: Model) -> Self {
+        match model {
+            Model::StoreAndForward => Self::StoreAndForward,
+            Model::Fluid => Self::Fluid,
+        }
+    }
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Tables {
+    /// Network or plan file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    /// This switch only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) switch: Option<String>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Certify {
+    /// Plan file
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What happens in a run; the same in virtual time and live.
+#[derive(Clone, Debug, Flags)]
+pub(crate) struct Run {
+    /// Scenario file; without it, the one beside NET, else every flow at its contract for 20 s
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Length of the run, such as 20s
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) duration_ns: Option<u64>,
+    /// Seed of every choice in the run
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Every row, not only the 20 with the least margin
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Sim {
+    /// Network or plan file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Run document to write
+    #[arg(short, long, value_name = "RUN")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write out/NAME-TIME/ with report.html, run.json and plan.json
+    #[arg(long)]
+    pub(crate) report: bool,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Report {
+    /// Plan file, or the run document of `sim` or `up`
+    #[arg(value_name = "PLAN|RUN")]
+    pub(crate) input: PathBuf,
+    /// Plan of the run; without it, the plan.json beside it
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+    /// HTML file to write; without it, beside the input
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl Verb {
+    /// Whether stdout is for a program.
+    pub(crate) const fn wants_json(&self) -> bool {
+        match self {
+            Self::Check(it) => it.json,
+            Self::Plan(it) => it.json,
+            Self::Tables(it) => it.json,
+            Self::Certify(it) => it.json,
+            Self::Sim(it) => it.run.json,
+            Self::Import(_) | Self::Report(_) => false,
+        }
+    }
+}
+
+/// A length of time with its unit, above zero.
+fn duration_ns(text: &str) -> Result<u64, String> {
+    const DAY_NS: u64 = 86_400_000_000_000;
+    match quantity::parse_time_ns(text).map_err(|error| error.to_string())? {
+        0 => Err("a run takes some time: did you mean 20s?".into()),
+        ns if ns > DAY_NS => Err("a run takes at most a day: did you mean 20s?".into()),
+        ns => Ok(ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_agree() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        assert_eq!(duration_ns("20s"), Ok(20_000_000_000));
+        assert!(duration_ns("20").expect_err("no unit").contains("did you mean"));
+        assert!(duration_ns("0s").is_err());
+    }
+}

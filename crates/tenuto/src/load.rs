@@ -1,0 +1,203 @@
+//! Files in: networks, plans and scenarios, and what is said when a file is something else.
+
+use crate::failure::Failure;
+use crate::output;
+use serde::Deserialize;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use tenuto_model::{Network, Plan, Scenario, Sources};
+
+/// Largest file that is read, bytes.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Length of a run without a scenario.
+const PLAIN_NS: u64 = 20_000_000_000;
+
+/// Files of this machine.
+#[derive(Clone, Copy, Debug)]
+struct Files;
+
+impl Sources for Files {
+    fn read(&self, path: &str) -> Result<String, String> {
+        let about = std::fs::metadata(path).map_err(|error| words(&error))?;
+        if about.is_dir() {
+            return Err("it is a folder".into());
+        }
+        if about.len() > FILE_BYTES_MAX {
+            return Err("it is too large: at most 1 GB".into());
+        }
+        let bytes = std::fs::read(path).map_err(|error| words(&error))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            format!("it is not UTF-8 text (byte {at})")
+        })
+    }
+}
+
+/// Why a file cannot be had, in a few words.
+fn words(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "no right to read it".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// The text of a file, or where it is missing and what there is instead.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    let shown = path.display().to_string();
+    Files.read(&shown).map_err(|why| {
+        let hint = match neighbours(path) {
+            Some(others) if why.contains("no such file") || why.contains("a folder") => others,
+            _ => "a file of text in UTF-8 that you may read".to_owned(),
+        };
+        Failure::input(format!("the file cannot be read: {why}"), Some(&shown), Some(&hint))
+    })
+}
+
+/// The networks and plans where a file was looked for.
+fn neighbours(path: &Path) -> Option<String> {
+    const LISTED_MAX: usize = 8;
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| {
+            [".yaml", ".yml", ".plan.json"].iter().any(|end| name.ends_with(end))
+                && !name.ends_with(".scenario.yaml")
+        })
+        .collect();
+    names.sort();
+    names.truncate(LISTED_MAX);
+    (!names.is_empty()).then(|| format!("there are {}", names.join(", ")))
+}
+
+/// A network file or a plan file.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A network, to be planned.
+    Network(Box<Network>),
+    /// A plan whose digest was verified.
+    Plan(Box<Plan>),
+}
+
+/// What a JSON document says about itself.
+#[derive(Deserialize)]
+pub(crate) struct Head {
+    pub(crate) schema: Option<String>,
+}
+
+/// A network or a plan, by what is in the file.
+pub(crate) fn input(path: &Path) -> Result<Input, Failure> {
+    let text = text(path)?;
+    if looks_like_json(path, &text) {
+        return Ok(Input::Plan(Box::new(plan_of(path, &text)?)));
+    }
+    network(path).map(|network| Input::Network(Box::new(network)))
+}
+
+/// A network; its warnings are said on stderr.
+pub(crate) fn network(path: &Path) -> Result<Network, Failure> {
+    let (network, warnings) = network_quiet(path)?;
+    if !warnings.is_empty() {
+        output::complain(&warnings.to_string());
+    }
+    Ok(network)
+}
+
+/// A network with its warnings.
+pub(crate) fn network_quiet(path: &Path) -> Result<(Network, tenuto_model::Diagnostics), Failure> {
+    let shown = path.display().to_string();
+    let content = text(path)?;
+    if looks_like_json(path, &content) {
+        let hint = "a plan is read by tables, certify, sim and report";
+        return Err(Failure::input("this is JSON, not a network file", Some(&shown), Some(hint)));
+    }
+    let fail = |hint: &str| Failure::input("this is not a network file", Some(&shown), Some(hint));
+    match extension(path).as_deref() {
+        Some("yaml" | "yml") => {}
+        Some("xml") => return Err(fail("import it first: `tenuto import wopanets FILE -o NET`")),
+        Some("csv") => return Err(fail("name it in a network file: `flow_tables: [FILE]`")),
+        _ => return Err(fail("a network file ends in .yaml and starts with `tenuto: 1`")),
+    }
+    Ok(tenuto_model::read_network(&Files, &shown)?)
+}
+
+/// A plan whose digest was verified.
+pub(crate) fn plan(path: &Path) -> Result<Plan, Failure> {
+    let text = text(path)?;
+    if !looks_like_json(path, &text) {
+        let shown = path.display().to_string();
+        let hint = "make a plan with `tenuto plan NET -o PLAN`";
+        return Err(Failure::input("this is not a plan", Some(&shown), Some(hint)));
+    }
+    plan_of(path, &text)
+}
+
+fn plan_of(path: &Path, text: &str) -> Result<Plan, Failure> {
+    let shown = path.display().to_string();
+    let fail = |message: String, hint: &str| Failure::input(message, Some(&shown), Some(hint));
+    let head: Head = serde_json::from_str(text)
+        .map_err(|error| fail(format!("not valid JSON: {error}"), "is the file complete?"))?;
+    match head.schema.as_deref() {
+        Some("tenuto-plan/1") => {}
+        Some(other) => {
+            let other: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            let hint = match other.as_str() {
+                "tenuto-plan-report/1" => "that is what `plan --json` prints; `-o` writes the plan",
+                "tenuto-run/1" => "that is a run; `tenuto report` reads it",
+                _ => "make a plan with `tenuto plan NET -o PLAN`",
+            };
+            return Err(fail(format!("this is a `{other}` document, not a plan"), hint));
+        }
+        None => {
+            let hint = "make a plan with `tenuto plan NET -o PLAN`";
+            return Err(fail("this JSON is not a plan: it has no `schema`".into(), hint));
+        }
+    }
+    let plan = Plan::from_json(text).map_err(|why| fail(why, "plan again"))?;
+    plan.verify_digest()
+        .map_err(|why| fail(format!("the plan was tampered with: {why}"), "nothing was run"))?;
+    Ok(plan)
+}
+
+fn looks_like_json(path: &Path, text: &str) -> bool {
+    let is_named = extension(path).as_deref() == Some("json");
+    is_named
+        || (text.trim_start().starts_with('{')
+            && !matches!(extension(path).as_deref(), Some("yaml" | "yml")))
+        || serde_json::from_str::<Head>(text).is_ok_and(|head| head.schema.is_some())
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase)
+}
+
+/// The scenario of a run, and the file that it came from.
+///
+/// `beside` is the network file where one was given: its scenario is the file next to it, or a
+/// document of the file itself.
+pub(crate) fn scenario(
+    named: Option<&Path>,
+    beside: Option<&Path>,
+    network: &Network,
+) -> Result<(Scenario, Option<PathBuf>), Failure> {
+    let found = match (named, beside) {
+        (Some(path), _) => Some(path.to_owned()),
+        (None, Some(network)) => {
+            let next = network.with_extension("scenario.yaml");
+            if next.exists() {
+                Some(next)
+            } else {
+                let own = text(network)?;
+                let has = own.lines().any(|line| line.starts_with("tenuto_scenario:"));
+                has.then(|| network.to_owned())
+            }
+        }
+        (None, None) => None,
+    };
+    let Some(path) = found else { return Ok((Scenario::plain(PLAIN_NS, 1), None)) };
+    let content = text(&path)?;
+    let scenario = tenuto_model::read_scenario(&content, &path.display().to_string(), network)?;
+    Ok((scenario, Some(path)))
+}

@@ -1,0 +1,38 @@
+//! How a verb ended, as its exit code says it.
+
+use std::process::ExitCode;
+
+/// The exit codes of every verb; 130 is left to an interrupted run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Guaranteed, kept, consistent: 0.
+    Good,
+    /// Refused, violated, a counterexample: 1.
+    Bad,
+    /// Bad input or usage: 2.
+    BadInput,
+    /// Not decidable here: 3.
+    Undecidable,
+    /// Stopped by Ctrl-C, cleanly: 130.
+    #[allow(dead_code)] // the verbs that can be stopped cleanly come with the live lab
+    Interrupted,
+}
+
+impl Outcome {
+    /// The exit code.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Good => 0,
+            Self::Bad => 1,
+            Self::BadInput => 2,
+            Self::Undecidable => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(outcome.code())
+    }
+}

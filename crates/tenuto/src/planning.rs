@@ -1,0 +1,118 @@
+//! From a network or a plan file to a plan that was checked.
+
+use crate::args::Planning;
+use crate::certified::Certification;
+use crate::failure::Failure;
+use crate::load::{self, Input};
+use crate::progress::Progress;
+use crate::settings;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tenuto_model::{ForwardingModel, Network, Plan};
+use tenuto_planner::Options;
+
+/// A sealed plan and what the checker says of it.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The checker's word.
+    pub(crate) certification: Certification,
+    /// How long planning took; `None` for a plan from a file.
+    pub(crate) took: Option<Duration>,
+}
+
+/// What a plan amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Promise {
+    /// Every promise holds.
+    Guaranteed,
+    /// Something is scarce.
+    Refused,
+    /// Bounds that are not for frames on a wire: nothing is promised.
+    Comparison,
+}
+
+impl Promise {
+    /// As documents say it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "guaranteed",
+            Self::Refused => "refused",
+            Self::Comparison => "comparison",
+        }
+    }
+}
+
+impl Planned {
+    /// What the plan amounts to.
+    pub(crate) fn promise(&self) -> Promise {
+        match (self.plan.feasible, self.plan.refusals.as_slice()) {
+            (true, _) => Promise::Guaranteed,
+            (false, [_, ..]) => Promise::Refused,
+            (false, []) => Promise::Comparison,
+        }
+    }
+
+    /// Refuses a plan that the checker rejects, unless it was refused before that.
+    fn relied_on(self) -> Result<Self, Failure> {
+        match &self.certification {
+            Certification::Rejected(findings) if self.promise() != Promise::Refused => {
+                Err(Failure::not_certified(findings))
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Plans, seals and checks.
+pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, Failure> {
+    let started = Instant::now();
+    let mut progress = Progress::new();
+    let modes = &network.modes;
+    let mut plan = tenuto_planner::plan_with_progress(network, options, &mut |step| {
+        progress.say(|| told(step, modes));
+    });
+    plan.seal();
+    let took = started.elapsed();
+    progress.say(|| "checking the plan".into());
+    let certification = Certification::of(&plan);
+    drop(progress);
+    Planned { plan, certification, took: Some(took) }.relied_on()
+}
+
+fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
+    match step {
+        tenuto_planner::Progress::Routing => "routing".into(),
+        tenuto_planner::Progress::Analysing(mode) => format!("analysing {}", mode.label(modes)),
+        tenuto_planner::Progress::Deploying => "compiling what the nodes are told".into(),
+        tenuto_planner::Progress::Trying { done } => {
+            format!("looking for what would fit: {done} plans tried")
+        }
+    }
+}
+
+/// A plan for what runs: of a network, or from a file; checked either way.
+pub(crate) fn of_input(path: &Path, planning: &Planning) -> Result<Planned, Failure> {
+    let planned = match load::input(path)? {
+        Input::Network(network) => {
+            let network = settings::apply(*network, &planning.set)?;
+            planned(&network, &Options::default())?
+        }
+        Input::Plan(plan) => {
+            if !planning.set.is_empty() {
+                let hint = "set values where the network is planned: `tenuto plan NET --set …`";
+                let shown = path.display().to_string();
+                return Err(Failure::input("a plan has its values", Some(&shown), Some(hint)));
+            }
+            let certification = Certification::of(&plan);
+            Planned { plan: *plan, certification, took: None }.relied_on()?
+        }
+    };
+    if planned.plan.model == ForwardingModel::Fluid || planned.promise() == Promise::Comparison {
+        let hint = "plan without --model fluid and --as-stated";
+        let shown = path.display().to_string();
+        return Err(Failure::input("this plan is for comparison only", Some(&shown), Some(hint)));
+    }
+    Ok(planned)
+}

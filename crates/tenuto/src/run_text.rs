@@ -1,0 +1,246 @@
+//! A run as people read it: what was observed beside what was promised.
+
+use crate::format::{Table, ms_down, ms_up_ns, percent_down, seconds};
+use std::fmt::Write;
+use tenuto_model::Verdict;
+use tenuto_model::quantity::format_time;
+use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, Violation};
+
+/// Rows, events and violations that are shown unless all are asked for.
+const ROWS_SHOWN: usize = 20;
+
+/// The tables of a run; the verdict is a line of its own.
+pub(crate) fn text(run: &RunDocument, all: bool) -> String {
+    let mut out = header(run);
+    out.push_str(&events(run, all));
+    out.push_str(&flow_table(run, all));
+    out.push_str(&change_table(run));
+    out.push_str(&policed(run, all));
+    out.push_str(&machine(run));
+    out.push_str(&violations(run, all));
+    out
+}
+
+/// The last line; `folder` is where the report was written.
+pub(crate) fn verdict(run: &RunDocument, written: Option<&str>) -> String {
+    match written {
+        Some(written) => format!("{}   {written}\n", run.summary),
+        None => format!("{}\n", run.summary),
+    }
+}
+
+fn header(run: &RunDocument) -> String {
+    let mut out = format!("{}  {} {}", run.network, run.world, format_time(run.duration_ns));
+    if run.slow > 1 {
+        let _ = write!(out, ", {} times slower than described", run.slow);
+    }
+    let hash: String = run.plan_hash.chars().take(8).collect();
+    let _ = writeln!(out, "   seed {}   plan {hash}…   {} packet hops", run.seed, run.packet_hops);
+    out
+}
+
+fn shown_of(total: usize, all: bool) -> usize {
+    if all { total } else { total.min(ROWS_SHOWN) }
+}
+
+fn events(run: &RunDocument, all: bool) -> String {
+    let mut out = String::new();
+    let shown = shown_of(run.events.len(), all);
+    for event in &run.events[..shown] {
+        let beyond = match event.tolerated {
+            Some(false) => "   (beyond what is tolerated)",
+            _ => "",
+        };
+        let _ = writeln!(out, "  {:>9} s  {}{beyond}", seconds(event.at_ns), event.text);
+    }
+    if shown < run.events.len() {
+        let _ = writeln!(out, "  … {} more events", run.events.len() - shown);
+    }
+    out
+}
+
+/// Margin of a row in nanoseconds; `None` without a bound or an observation.
+fn margin_ns(row: &FlowRow) -> Option<i128> {
+    Some(i128::from(row.delay_bound_ns?) - i128::from(row.observed_delay_ns_max?))
+}
+
+/// Rows that broke or could not be judged come first, then by margin as a share of the bound.
+fn order(row: &FlowRow) -> (bool, i128) {
+    let share = margin_ns(row)
+        .map(|margin| margin * 1_000_000 / i128::from(row.delay_bound_ns.unwrap_or(1).max(1)));
+    (row.lost == 0 && row.undecided == 0, share.unwrap_or(i128::MAX))
+}
+
+fn flow_table(run: &RunDocument, all: bool) -> String {
+    let mut rows: Vec<&FlowRow> = run.flows.iter().collect();
+    rows.sort_by_key(|row| order(row));
+    let shown = shown_of(rows.len(), all);
+    let is_live = rows.iter().any(|row| row.host_allowance_ns > 0);
+    let bound = if is_live { ">queueing + host = bound ms" } else { ">bound ms" };
+    let mut table = Table::new(&[
+        "flow",
+        "target",
+        "mode",
+        ">sent",
+        ">received",
+        ">lost",
+        ">policed",
+        ">out-of-mode",
+        ">in-flight",
+        ">undecided",
+        bound,
+        ">observed max",
+        ">deadline",
+        ">slack",
+        ">margin",
+    ]);
+    for row in &rows[..shown] {
+        table.push(flow_cells(row, is_live));
+    }
+    let mut out = table.text();
+    if shown < rows.len() {
+        let _ = writeln!(out, "… {} more with more margin (--all)", rows.len() - shown);
+    }
+    out
+}
+
+fn flow_cells(row: &FlowRow, is_live: bool) -> Vec<String> {
+    let dash = || "-".to_owned();
+    // What runs was promised: a row without a bound is of a flow that has no place in its mode.
+    let bound = row.delay_bound_ns.map_or_else(dash, ms_up_ns);
+    let bound = match row.queueing_bound_ns {
+        Some(queueing) if is_live => {
+            format!("{} + {} = {bound}", ms_up_ns(queueing), ms_up_ns(row.host_allowance_ns))
+        }
+        _ => bound,
+    };
+    let slack = row.delay_bound_ns.map(|b| i128::from(row.deadline_ns) - i128::from(b));
+    let whole = i128::from(row.delay_bound_ns.unwrap_or(0));
+    vec![
+        row.flow.clone(),
+        row.target.clone(),
+        row.mode.clone(),
+        row.sent.to_string(),
+        row.received.to_string(),
+        row.lost.to_string(),
+        row.policed.to_string(),
+        row.out_of_mode.to_string(),
+        row.in_flight.to_string(),
+        row.undecided.to_string(),
+        bound,
+        row.observed_delay_ns_max.map_or_else(dash, ms_up_ns),
+        ms_down(i128::from(row.deadline_ns) * 1_000),
+        slack.map_or_else(dash, |ns| ms_down(ns * 1_000)),
+        margin_ns(row).map_or_else(dash, |margin| percent_down(margin, whole)),
+    ]
+}
+
+fn change_table(run: &RunDocument) -> String {
+    if run.mode_changes.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for term in run.mode_changes.iter().flat_map(|change| &change.terms) {
+        if !names.contains(&term.name.as_str()) {
+            names.push(&term.name);
+        }
+    }
+    let heads: Vec<String> = names.iter().map(|name| format!(">{name}")).collect();
+    let mut all = vec![">change", "from>to", "trigger", ">at s", ">observed / bound ms"];
+    all.extend(heads.iter().map(String::as_str));
+    all.push(">purged");
+    let mut table = Table::new(&all);
+    for (index, change) in run.mode_changes.iter().enumerate() {
+        table.push(change_cells(index, change, &names));
+    }
+    format!("\n{}", table.text())
+}
+
+fn change_cells(index: usize, change: &ModeChangeRow, names: &[&str]) -> Vec<String> {
+    let pair = |observed: Option<u64>, bound: Option<u64>| {
+        let part = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), ms_up_ns);
+        format!("{} / {}", part(observed), part(bound))
+    };
+    let mut cells = vec![
+        (index + 1).to_string(),
+        format!("{}>{}", change.from, change.to),
+        change.trigger.clone(),
+        seconds(change.at_ns),
+        pair(change.observed_ns, change.bound_ns),
+    ];
+    for name in names {
+        let term = change.terms.iter().find(|term| term.name == *name);
+        // What a return takes after its quiet window cannot be seen apart from it.
+        let is_apart = !change.terms.iter().any(|t| t.name == "quiet") || *name != "D_arrange";
+        cells.push(term.map_or_else(
+            || "-".into(),
+            |t| pair(t.observed_ns.filter(|_| is_apart), Some(t.bound_ns)),
+        ));
+    }
+    cells.push(change.purged_frames.to_string());
+    cells
+}
+
+fn policed(run: &RunDocument, all: bool) -> String {
+    if run.policed.is_empty() {
+        return "policed: nothing.\n".into();
+    }
+    let mut out = String::new();
+    let shown = shown_of(run.policed.len(), all);
+    for row in &run.policed[..shown] {
+        let of = row.flow.as_deref().map_or_else(String::new, |flow| format!(" of {flow}"));
+        let from = row.host.as_deref().map_or_else(String::new, |host| format!(" from {host}"));
+        let reason = row.reason.replace('_', " ");
+        let frames = row.frames;
+        let place = format!("{}:{}", row.switch, row.port);
+        let _ = writeln!(out, "policed: {frames} frames{of}{from} at {place}: {reason}");
+    }
+    if shown < run.policed.len() {
+        let _ = writeln!(out, "policed: … {} more places", run.policed.len() - shown);
+    }
+    out
+}
+
+fn machine(run: &RunDocument) -> String {
+    let longest = run.stalls.iter().max_by_key(|stall| stall.length_ns);
+    match longest {
+        _ if run.world != "live" => String::new(),
+        None => "machine: no stall above the allowance.\n".into(),
+        Some(stall) => format!(
+            "machine: {} stalls above the allowance, the longest {} ms at {} s in {}\n",
+            run.stalls.len(),
+            ms_up_ns(stall.length_ns),
+            seconds(stall.at_ns),
+            stall.node,
+        ),
+    }
+}
+
+fn violations(run: &RunDocument, all: bool) -> String {
+    if run.verdict == Verdict::Kept || run.violations.is_empty() {
+        return String::new();
+    }
+    let mut out = String::new();
+    let shown = shown_of(run.violations.len(), all);
+    for violation in &run.violations[..shown] {
+        let _ = writeln!(out, "violated: {}", violation_words(violation));
+    }
+    if shown < run.violations.len() {
+        let _ = writeln!(out, "violated: … {} more", run.violations.len() - shown);
+    }
+    out
+}
+
+fn violation_words(it: &Violation) -> String {
+    let parts = [Some(&it.kind), it.flow.as_ref(), it.target.as_ref(), it.mode.as_ref()];
+    let what: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let is_time = matches!(it.kind.as_str(), "delay" | "skew" | "mode_change");
+    let amount = match (it.observed, it.bound) {
+        (Some(observed), Some(bound)) if is_time => {
+            format!(" {} ms, bound {} ms", ms_up_ns(observed), ms_up_ns(bound))
+        }
+        (Some(observed), Some(bound)) => format!(" {observed}, bound {bound}"),
+        _ => String::new(),
+    };
+    format!("{} at {} s:{amount} {}", what.join(" "), seconds(it.at_ns), it.note)
+}

@@ -1,0 +1,68 @@
+//! `tenuto certify PLAN`: every claim of a plan, rebuilt from its description.
+
+use crate::args::Certify;
+use crate::certified::Certification;
+use crate::failure::Failure;
+use crate::format::counted;
+use crate::outcome::Outcome;
+use crate::{load, output};
+use serde::Serialize;
+use tenuto_certify::Certificate;
+use tenuto_model::{ForwardingModel, Plan};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: &'static str,
+    world: &'static str,
+    seed: Option<u64>,
+    plan_hash: &'a str,
+    verdict: &'static str,
+    feasible: bool,
+    network: &'a str,
+    certificate: &'a Certificate,
+}
+
+pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
+    let plan = load::plan(&args.plan)?;
+    // The checker reads the file's own text, not ours again.
+    let certification = match plan.model {
+        ForwardingModel::Fluid => Certification::NotForFrames,
+        ForwardingModel::StoreAndForward => Certification::of_text(&load::text(&args.plan)?),
+    };
+    let certificate = match certification {
+        Certification::Certified(certificate) => certificate,
+        Certification::Rejected(findings) => return Err(Failure::not_certified(&findings)),
+        Certification::NotForFrames => {
+            let shown = args.plan.display().to_string();
+            let hint = "plan without --model fluid";
+            let message = "a fluid plan is not valid for frames and is not certified";
+            return Err(Failure::input(message, Some(&shown), Some(hint)));
+        }
+    };
+    if args.json {
+        output::say_json(&Document {
+            schema: "tenuto-certificate/1",
+            version: env!("CARGO_PKG_VERSION"),
+            world: "planned",
+            seed: None,
+            plan_hash: &plan.plan_hash,
+            verdict: "certified",
+            feasible: plan.feasible,
+            network: &plan.network.name,
+            certificate: &certificate,
+        })?;
+    } else {
+        output::say(&format!("{certificate}\n{}\n", last_line(&plan)))?;
+    }
+    Ok(if plan.feasible { Outcome::Good } else { Outcome::Bad })
+}
+
+fn last_line(plan: &Plan) -> String {
+    let rows = plan.flows.len();
+    match (plan.feasible, plan.refusals.len()) {
+        (true, _) => format!("CERTIFIED: {rows} bounds, every promise holds"),
+        (false, 0) => format!("CERTIFIED: {rows} bounds, for comparison only"),
+        (false, n) => format!("CERTIFIED: {rows} bounds of a plan with {}", counted(n, "refusal")),
+    }
+}

@@ -1,0 +1,57 @@
+//! `tenuto check NET`: every problem at once, or what the network is.
+
+use crate::args::Check;
+use crate::failure::{Failure, Problem};
+use crate::outcome::Outcome;
+use crate::{load, output};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: &'static str,
+    world: Option<&'static str>,
+    seed: Option<u64>,
+    plan_hash: Option<&'static str>,
+    verdict: &'static str,
+    network: &'a str,
+    modes: &'a [String],
+    networks: &'a [String],
+    hosts: usize,
+    switches: usize,
+    links: usize,
+    flows: usize,
+    targets: usize,
+    problems: Vec<Problem<'a>>,
+}
+
+pub(crate) fn run(args: &Check) -> Result<Outcome, Failure> {
+    let (network, warnings) = load::network_quiet(&args.network)?;
+    if !warnings.is_empty() {
+        output::complain(&warnings.to_string());
+    }
+    // A scenario beside the network is part of what will be read.
+    load::scenario(None, Some(&args.network), &network)?;
+    if !args.json {
+        output::say(&tenuto_model::summary(&network))?;
+        return Ok(Outcome::Good);
+    }
+    output::say_json(&Document {
+        schema: "tenuto-check/1",
+        version: env!("CARGO_PKG_VERSION"),
+        world: None,
+        seed: None,
+        plan_hash: None,
+        verdict: "consistent",
+        network: &network.name,
+        modes: &network.modes,
+        networks: &network.networks,
+        hosts: network.hosts.len(),
+        switches: network.switches.len(),
+        links: network.links.len(),
+        flows: network.flows.len(),
+        targets: network.flows.iter().map(|flow| flow.targets.len()).sum(),
+        problems: warnings.iter().map(Problem::from).collect(),
+    })?;
+    Ok(Outcome::Good)
+}

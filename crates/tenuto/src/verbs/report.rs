@@ -1,0 +1,122 @@
+//! `tenuto report PLAN|RUN`: one HTML file; and the folder that a run leaves behind.
+
+use crate::args::Report;
+use crate::failure::Failure;
+use crate::load::{self, Head};
+use crate::outcome::Outcome;
+use crate::output;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tenuto_model::Plan;
+use tenuto_world::RunDocument;
+
+pub(crate) fn run(args: &Report) -> Result<Outcome, Failure> {
+    let text = load::text(&args.input)?;
+    let shown = args.input.display().to_string();
+    let head: Option<Head> = serde_json::from_str(&text).ok();
+    let is_run = head.and_then(|h| h.schema).is_some_and(|schema| schema == "tenuto-run/1");
+    let (plan, run) = if is_run {
+        let run: RunDocument = serde_json::from_str(&text).map_err(|error| {
+            let hint = "is the file complete?";
+            Failure::input(format!("not a run document: {error}"), Some(&shown), Some(hint))
+        })?;
+        (plan_of(args, &run, &shown)?, Some(run))
+    } else {
+        (load::plan(&args.input)?, None)
+    };
+    let html = html(&plan, run.as_ref())?;
+    let path = args.output.clone().unwrap_or_else(|| args.input.with_extension("html"));
+    output::write_file(&path, &html)?;
+    output::say(&format!("{}\n", path.display()))?;
+    Ok(Outcome::Good)
+}
+
+/// The plan that a run was of.
+fn plan_of(args: &Report, run: &RunDocument, shown: &str) -> Result<Plan, Failure> {
+    let path = args.plan.clone().unwrap_or_else(|| args.input.with_file_name("plan.json"));
+    if args.plan.is_none() && !path.exists() {
+        let hint = "a report of a run shows its plan too: name it with --plan PLAN";
+        let message = format!("the plan of this run is not at {}", path.display());
+        return Err(Failure::input(message, Some(shown), Some(hint)));
+    }
+    let plan = load::plan(&path)?;
+    if plan.plan_hash != run.plan_hash {
+        let hint = "name the plan that was run with --plan PLAN";
+        let message = format!("{} is not the plan of this run", path.display());
+        return Err(Failure::input(message, Some(shown), Some(hint)));
+    }
+    Ok(plan)
+}
+
+fn html(_plan: &Plan, _run: Option<&RunDocument>) -> Result<String, Failure> {
+    Err(Failure::undecidable("this build makes no HTML reports", None))
+}
+
+/// Writes `out/NAME-TIME/{report.html,run.json,plan.json}` and says where.
+pub(crate) fn write_folder(plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
+    let folder = fresh_folder(&plan.network.name)?;
+    output::write_file(&folder.join("plan.json"), &plan.to_json())?;
+    output::write_file(&folder.join("run.json"), &output::json(run))?;
+    let names = match html(plan, Some(run)) {
+        Ok(html) => {
+            output::write_file(&folder.join("report.html"), &html)?;
+            "report.html,run.json,plan.json"
+        }
+        Err(_) => "run.json,plan.json",
+    };
+    Ok(format!("{}/{{{names}}}", folder.display()))
+}
+
+/// A folder that was not there before.
+fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = name.chars().take(80).map(safe).collect();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let stem = format!("{name}-{}", timestamp(since));
+    let fail = |path: &Path, error: &std::io::Error| {
+        let shown = path.display().to_string();
+        let hint = "reports go to out/ in the folder you are in";
+        Failure::input(format!("no folder can be made: {error}"), Some(&shown), Some(hint))
+    };
+    let out = Path::new("out");
+    std::fs::create_dir_all(out).map_err(|error| fail(out, &error))?;
+    for attempt in 1..100 {
+        let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+        let path = out.join(format!("{stem}{suffix}"));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(fail(&path, &error)),
+        }
+    }
+    Err(fail(out, &std::io::ErrorKind::AlreadyExists.into()))
+}
+
+/// `20261121T193200Z`: seconds since 1970 in the calendar, UTC.
+fn timestamp(since: u64) -> String {
+    let (days, second) = (since / 86_400, since % 86_400);
+    // Civil from days: years that start in March, in eras of 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + carry;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timestamp;
+
+    #[test]
+    fn the_calendar_is_right() {
+        assert_eq!(timestamp(0), "19700101T000000Z");
+        assert_eq!(timestamp(951_782_399), "20000228T235959Z");
+        assert_eq!(timestamp(951_782_400), "20000229T000000Z");
+        assert_eq!(timestamp(1_795_289_520), "20261121T193200Z");
+    }
+}

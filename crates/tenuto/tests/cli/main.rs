@@ -1,0 +1,8 @@
+//! The program as a stranger meets it: run on the shipped networks and on wrong input, judged by
+//! its exit codes, by what it says, and by its documents.
+
+mod bad_input;
+mod check_and_import;
+mod plans;
+mod runs;
+mod stranger;

@@ -1,0 +1,198 @@
+//! `plan`, `tables` and `certify`.
+
+use crate::stranger::{LINE, folder, networks, tenuto, tenuto_in, write};
+use serde_json::Value;
+
+#[test]
+fn the_vehicle_is_guaranteed() {
+    tenuto(&["plan", "vehicle.yaml"]).exits(0).says(&[
+        "vehicle  3 switches, 3 flows, modes LO HI   model store-and-forward",
+        "deadline ms",
+        "sw1:3 > sw2",
+        "mode change LO>HI <=",
+        "D_arrange",
+        "tolerates   1 babbling host, 1 lost signal, controller loss",
+        "GUARANTEED: 10 of 10 bounds, certified exactly",
+    ]);
+}
+
+#[test]
+fn the_document_has_the_keys_that_programs_rely_on() {
+    let document = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
+    assert_eq!(document["schema"], "tenuto-plan-report/1");
+    assert_eq!(document["verdict"], "guaranteed");
+    assert_eq!(document["feasible"], true);
+    assert_eq!(document["certificate"]["verdict"], "certified");
+    let rows = document["flows"].as_array().expect("flows");
+    assert_eq!(rows.len(), 10);
+    for row in rows {
+        let number = |key: &str| row[key].as_i64().unwrap_or_else(|| panic!("{key} in {row:#}"));
+        assert_eq!(number("delay_bound_ns"), number("queueing_bound_ns"));
+        assert_eq!(number("host_allowance_ns"), 0);
+        assert_eq!(number("slack_ns"), number("deadline_ns") - number("delay_bound_ns"));
+        for key in ["flow", "target", "mode", "level", "priority", "method", "hops", "copies"] {
+            assert!(!row[key].is_null(), "{key} in {row:#}");
+        }
+        let hop = &row["hops"][0];
+        for key in ["port", "latency_ns", "queueing_ns", "propagation_ns", "burst_bits"] {
+            assert!(!hop[key].is_null(), "{key} in {hop:#}");
+        }
+    }
+    assert!(rows.iter().any(|row| row["mode"] == "LO>HI"));
+    let port = &document["ports"][0];
+    assert!(port["load"].as_f64().is_some_and(|load| load > 0.0 && load < 1.0), "{port:#}");
+    assert_eq!(document["mode_changes"][0]["from"], "LO");
+    assert!(document["mode_changes"][0]["terms"][0]["bound_ns"].is_u64());
+}
+
+#[test]
+fn redundant_networks_have_their_copies_and_skew() {
+    let document = tenuto(&["plan", "avionics.yaml", "--json"]).exits(0).json();
+    let row = &document["flows"][0];
+    assert_eq!(row["copies"].as_array().map(Vec::len), Some(2), "{row:#}");
+    assert!(row["skew_bound_ns"].as_u64() <= row["skew_limit_ns"].as_u64(), "{row:#}");
+    let text =
+        tenuto(&["plan", "avionics.yaml"]).exits(0).says(&["skew ms", "more with more slack"]);
+    let all = tenuto(&["plan", "avionics.yaml", "--all"]).exits(0);
+    assert!(all.stdout.len() > text.stdout.len());
+}
+
+#[test]
+fn the_vehicle_as_printed_is_refused_with_what_would_fit() {
+    let said = tenuto(&["plan", "vehicle-as-printed.yaml", "--json"]).exits(1).complains_of(&[
+        "REFUSED: ",
+        "  place     sw1:3 > sw2, 100 Mbit/s",
+        "  resource  rate: needed 100.41 Mbit/s on the wire, have 100.00; short 0.41 Mbit/s",
+        "  because   STREAM 91.02 (432 kB = 296 frames of <= 1538 B per 40 ms), CAM 6.49",
+        "  would fit STREAM message <= ",
+    ]);
+    let document = said.json();
+    assert_eq!(document["verdict"], "refused");
+    assert_eq!(document["feasible"], false);
+    let refusal = &document["refusals"][0];
+    assert_eq!(refusal["resource"], "rate");
+    assert!(refusal["needed"].as_u64() > refusal["available"].as_u64(), "{refusal:#}");
+    assert!(refusal["would_fit"].as_array().is_some_and(|fits| !fits.is_empty()));
+    // An unbounded delay is null, never a number.
+    let rows = document["flows"].as_array().expect("flows");
+    assert!(rows.iter().any(|row| row["delay_bound_ns"].is_null() && row["slack_ns"].is_null()));
+}
+
+#[test]
+fn what_would_fit_fits() {
+    let said = tenuto(&["plan", "vehicle-as-printed.yaml", "--json"]).exits(1);
+    let document = said.json();
+    let fits = document["refusals"][0]["would_fit"].as_array().expect("what would fit");
+    let message = fits.iter().filter_map(Value::as_str).find_map(|fit| {
+        fit.strip_prefix("STREAM message <= ").filter(|rest| !rest.contains("stays refused"))
+    });
+    let setting = format!("flows.STREAM.message={}", message.expect("a size that fits"));
+    tenuto(&["plan", "vehicle-as-printed.yaml", "--set", &setting]).exits(0).says(&["GUARANTEED"]);
+}
+
+#[test]
+fn values_can_be_set() {
+    let bound = |setting: &str| {
+        let said = tenuto(&["plan", "line.yaml", "--json", "--set", setting]).exits(0);
+        said.json()["flows"][0]["delay_bound_ns"].as_u64().expect("a bound")
+    };
+    assert!(bound("flows.speed.message=2kB") > bound("flows.speed.message=1kB"));
+    assert!(bound("links.sw1-sensor.rate=1Gbit/s") < bound("links.sensor-sw1.rate=100Mbit/s"));
+    tenuto(&["plan", "line.yaml", "--set", "flows.sped.period=1ms"])
+        .exits(2)
+        .complains_of(&["no flow has this name", "flows: speed"]);
+    tenuto(&["plan", "line.yaml", "--set", "flows.speed.period=1"])
+        .exits(2)
+        .complains_of(&["did you mean 1 ms?"]);
+    tenuto(&["plan", "line.yaml", "--set", "flows.speed.period=0ms"]).exits(2);
+}
+
+#[test]
+fn a_fluid_plan_guarantees_nothing() {
+    let said = tenuto(&["plan", "vehicle.yaml", "--model", "fluid"]).exits(3);
+    said.says(&["model fluid: not valid for frames", "FOR COMPARISON ONLY"]);
+    let document = tenuto(&["plan", "vehicle.yaml", "--model", "fluid", "--json"]).exits(3).json();
+    assert_eq!(document["verdict"], "comparison");
+    assert_eq!(document["feasible"], false);
+}
+
+#[test]
+fn bounds_as_a_table() {
+    let folder = folder("csv");
+    let file = folder.join("bounds.csv");
+    let file = file.to_str().expect("a path of text");
+    tenuto(&["plan", "vehicle.yaml", "--csv", file]).exits(0);
+    let text = std::fs::read_to_string(file).expect("the table was written");
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|head| head.starts_with("flow,target,mode,level,priority,")));
+    assert_eq!(lines.count(), 10);
+}
+
+#[test]
+fn tables_say_what_a_switch_is_told() {
+    tenuto(&["tables", "vehicle.yaml", "--switch", "sw1"]).exits(0).says(&[
+        "sw1  profile tenuto",
+        "table 0: watch",
+        "table 1: police",
+        "HI (shadow)",
+        "meter:2",
+        "set_queue:1,output:3",
+    ]);
+    let document = tenuto(&["tables", "vehicle.yaml", "--json"]).exits(0).json();
+    assert_eq!(document["switches"].as_array().map(Vec::len), Some(3));
+    assert!(document["switches"][0]["limits"]["meters"].is_u64());
+    assert!(document["deployments"][0]["entries"][0]["match"].is_object());
+    tenuto(&["tables", "vehicle.yaml", "--switch", "sw9"])
+        .exits(2)
+        .complains_of(&["switches: sw1, sw2, sw3"]);
+}
+
+#[test]
+fn a_plan_file_is_certified_and_can_be_used_like_its_network() {
+    let folder = folder("plan-file");
+    let network = networks().join("vehicle.yaml");
+    let network = network.to_str().expect("a path of text");
+    tenuto_in(&folder, &["plan", network, "-o", "vehicle.plan.json"])
+        .exits(0)
+        .says(&["(`tenuto certify vehicle.plan.json`)"]);
+    let certify = tenuto_in(&folder, &["certify", "vehicle.plan.json", "--json"]).exits(0).json();
+    assert_eq!(certify["verdict"], "certified");
+    assert_eq!(certify["certificate"]["flows_checked"], 3);
+    tenuto_in(&folder, &["certify", "vehicle.plan.json"]).exits(0).says(&["CERTIFIED: 10 bounds"]);
+    let of_plan = tenuto_in(&folder, &["tables", "vehicle.plan.json"]).exits(0);
+    assert_eq!(of_plan.stdout, tenuto(&["tables", "vehicle.yaml"]).exits(0).stdout);
+}
+
+#[test]
+fn a_tampered_plan_is_refused_everywhere() {
+    let folder = folder("tampered");
+    write(&folder, "line.yaml", LINE);
+    tenuto_in(&folder, &["plan", "line.yaml", "-o", "line.plan.json"]).exits(0);
+    let plan = std::fs::read_to_string(folder.join("line.plan.json")).expect("a plan");
+    let key = "\"rate_kbps\": ";
+    let at = plan.find(key).expect("a meter") + key.len();
+    write(&folder, "tampered.json", &format!("{}9{}", &plan[..at], &plan[at..]));
+    for verb in ["certify", "sim", "tables"] {
+        let said = tenuto_in(&folder, &[verb, "tampered.json", "--json"]).exits(2);
+        let document = said.complains_of(&["tampered", "tampered.json", "plan again"]).json();
+        assert_eq!(document["verdict"], "bad_input");
+    }
+}
+
+#[test]
+fn a_resealed_lie_is_not_certified() {
+    let folder = folder("resealed");
+    write(&folder, "line.yaml", LINE);
+    tenuto_in(&folder, &["plan", "line.yaml", "-o", "line.plan.json"]).exits(0);
+    let text = std::fs::read_to_string(folder.join("line.plan.json")).expect("a plan");
+    let mut plan = tenuto_model::Plan::from_json(&text).expect("a plan");
+    plan.ports[0].delay_ps -= 1_000_000;
+    plan.seal();
+    write(&folder, "lie.json", &plan.to_json());
+    for verb in ["certify", "sim"] {
+        let said = tenuto_in(&folder, &[verb, "lie.json", "--json"]).exits(3);
+        let document = said.complains_of(&["not certified"]).json();
+        assert_eq!(document["verdict"], "not_certified");
+        assert!(document.get("flows").is_none(), "no bound is shown: {document:#}");
+    }
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Format, lints (purity included), tests, documentation tests, the wasm check, and a short live run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/prepare.sh
+
+step "format";  cargo fmt --all --check
+step "lints";   cargo clippy --quiet --workspace --lib --bins -- -D warnings
+                cargo clippy --quiet --workspace --all-targets -- -D warnings \
+                  -A clippy::disallowed_types -A clippy::disallowed_methods -A clippy::unwrap_used \
+                  -A missing_docs
+step "tests";   cargo test --quiet --workspace
+step "docs";    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+if rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then
+  step "wasm";  cargo check --quiet --lib --target wasm32-unknown-unknown \
+                  -p tenuto-world -p tenuto-planner -p tenuto-certify
+else
+  step "wasm: SKIPPED, the target cannot be installed here"
+fi
+if command -v cargo-deny >/dev/null; then
+  step "licences"; cargo deny --log-level error check licenses bans sources
+else
+  step "licences: checked by the architecture test (cargo-deny is not installed)"
+fi
+step "live";    scripts/live-check.sh
+step "all passed"
