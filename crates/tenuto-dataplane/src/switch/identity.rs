@@ -25,7 +25,7 @@ impl Switch {
         for monitor in &self.monitors {
             monitor.is_some().hash(hasher);
             if let Some(state) = monitor {
-                (state.asked, state.monitor.current()).hash(hasher);
+                state.monitor.current().hash(hasher);
                 state.monitor.guide_times(now).for_each(|guide| guide.hash(hasher));
             }
         }

@@ -49,8 +49,8 @@ pub struct MeterState {
 pub struct MonitorState {
     /// The watch.
     pub monitor: Monitor,
-    /// The level that the current message asks for.
-    pub asked: u8,
+    /// When an observer was last told of it.
+    pub told: Instant,
     /// Messages (or frames) judged.
     pub messages: u64,
     /// Messages that asked for more than level 0.

@@ -483,7 +483,20 @@ impl ModeAgent {
         news
     }
 
+    /// Signals were lost beyond the copies: back to the safest level until a neighbour answers.
+    fn join_again(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        let top = self.config.levels.saturating_sub(1);
+        self.adopt(now, self.epoch, top, top);
+        actions.push(self.swap_action());
+        self.challenge(now, actions);
+    }
+
     fn on_propose(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+        if signal.from_level > self.level && signal.epoch > self.epoch && self.is_steady() {
+            // The leader is in a higher mode, and has been for a quiet window: we missed the raise.
+            self.join_again(now, actions);
+            return;
+        }
         let known = match self.phase {
             Phase::Voted { epoch, .. } | Phase::Proposed { epoch, .. } => epoch.max(self.epoch),
             _ => self.epoch,

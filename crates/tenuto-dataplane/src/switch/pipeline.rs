@@ -5,9 +5,12 @@ use super::table::ActionStep;
 use super::tables::Tables;
 use super::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
-use tenuto_units::{Instant, wire_bits};
+use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::shim::MessagePart;
 use tenuto_wire::{EtherType, FlowKey, Stamp, frame_bytes};
+
+/// While a flow keeps asking for more than the start level, observers hear of it this often.
+const TELL_AGAIN: Span = Span::from_ms(1);
 
 /// A frame on its way, and what has been decided about it.
 struct Passage {
@@ -282,16 +285,17 @@ impl Switch {
         let (before, _) = state.monitor.current();
         let wanted = state.monitor.observe(passage.arrival, message, wire_bytes);
         let begins = message.is_none() || message != before;
-        // A message counts once, and again where its size makes it ask for more.
-        let asks_more = begins || wanted > state.asked;
-        state.asked = wanted;
         state.messages += u64::from(begins);
         state.violations += u64::from(begins && wanted > 0);
-        if wanted == 0 || !asks_more {
+        if wanted == 0 {
             return;
         }
         let (now, arrival) = (passage.now, passage.arrival);
-        fx.events.push(SwitchEvent::Violation { monitor: id, arrival, at: now, wanted });
+        let tells = wanted > self.level || arrival >= state.told + TELL_AGAIN;
+        if tells {
+            state.told = arrival;
+            fx.events.push(SwitchEvent::Violation { monitor: id, arrival, at: now, wanted });
+        }
         if wanted > self.level {
             self.announce_violation(now, id, wanted, fx);
         }

@@ -43,7 +43,8 @@ impl Ledger<'_> {
         violations.sort_by_key(|v| v.at_ns);
         let undecided: u64 = flows.iter().map(|row| row.undecided).sum();
         let received: u64 = flows.iter().map(|row| row.received).sum();
-        let lost: u64 = flows.iter().map(|row| row.lost).sum();
+        let lost: u64 = flows.iter().map(|row| row.lost).sum::<u64>() - self.excused;
+        let excused = self.excused;
         let verdict = match (violations.is_empty(), undecided) {
             (false, _) => Verdict::Broken,
             (true, 0) => Verdict::Kept,
@@ -56,7 +57,7 @@ impl Ledger<'_> {
             seed: self.settings.seed,
             plan_hash: self.plan.plan_hash.clone(),
             network: self.plan.network.name.clone(),
-            summary: summary(verdict, received, lost, undecided, &violations),
+            summary: summary(verdict, received, lost, excused, undecided, &violations),
             verdict,
             duration_ns: end_ns.saturating_sub(self.settings.start_ns),
             slow: self.settings.slow,
@@ -262,6 +263,7 @@ impl Ledger<'_> {
             }
             books.sort_by_key(|b| b.row);
             for book in books {
+                self.excused += book.excused;
                 let bound = bounds.iter().find(|b| b.mode == book.row).copied();
                 rows.push(self.flow_row(number, flow, place, book, bound));
             }
@@ -377,6 +379,8 @@ impl Ledger<'_> {
                 if !self.misbehaves(flow, record.release_ns) {
                     let note = format!("lost{}", self.place_words(record));
                     violation("loss", None, note, &mut book.losses);
+                } else {
+                    book.excused += 1;
                 }
             }
         }
@@ -572,6 +576,8 @@ struct Book {
     losses: usize,
     wrongly_policed: usize,
     skews: usize,
+    /// Lost messages of hosts that misbehave.
+    excused: u64,
 }
 
 impl Book {
@@ -592,6 +598,7 @@ impl Book {
             losses: 0,
             wrongly_policed: 0,
             skews: 0,
+            excused: 0,
         }
     }
 }
@@ -605,13 +612,17 @@ fn summary(
     verdict: Verdict,
     received: u64,
     lost: u64,
+    excused: u64,
     undecided: u64,
     violations: &[Violation],
 ) -> String {
     match verdict {
         Verdict::Kept => {
-            let all = received;
-            format!("KEPT: {received} of {all} messages within bound, {lost} lost.")
+            let own = match excused {
+                0 => String::new(),
+                n => format!(" ({n} of misbehaving hosts lost, not counted)"),
+            };
+            format!("KEPT: {received} of {received} messages within bound, {lost} lost{own}.")
         }
         Verdict::Undecided => format!(
             "UNDECIDED: {undecided} messages above bound or missing while this machine stalled; \

@@ -96,6 +96,7 @@ pub struct Ledger<'a> {
     misbehaving: BTreeMap<u16, u64>,
     misbehaving_hosts: BTreeMap<String, u64>,
     packet_hops: u64,
+    excused: u64,
     nodes: Vec<String>,
 }
 
@@ -137,6 +138,7 @@ impl<'a> Ledger<'a> {
             misbehaving: BTreeMap::new(),
             misbehaving_hosts: BTreeMap::new(),
             packet_hops: 0,
+            excused: 0,
             nodes: Vec::new(),
             plan,
             settings,

@@ -88,10 +88,13 @@ impl Timeline {
             return;
         }
         if !self.started[place] {
-            // Set-up: from the restrictive level of a fresh switch to the level it was told.
-            self.started[place] = *to == *admitted;
+            // A fresh switch takes over the network's level at once; anything else is a return that
+            // finds it in the restrictive level it came up in.
+            self.started[place] = true;
             self.levels[place] = *to;
-            return;
+            if to == admitted {
+                return;
+            }
         }
         self.levels[place] = *to;
         let index = self.change_for(*epoch, *from, *to, *at_ns);
