@@ -54,7 +54,11 @@ fn html(_plan: &Plan, _run: Option<&RunDocument>) -> Result<String, Failure> {
 
 /// Writes `out/NAME-TIME/{report.html,run.json,plan.json}` and says where.
 pub(crate) fn write_folder(plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
-    let folder = fresh_folder(&plan.network.name)?;
+    write_into(&fresh_folder(&plan.network.name)?, plan, run)
+}
+
+/// Writes the three files into a folder and says where.
+pub(crate) fn write_into(folder: &Path, plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
     output::write_file(&folder.join("plan.json"), &plan.to_json())?;
     output::write_file(&folder.join("run.json"), &output::json(run))?;
     let names = match html(plan, Some(run)) {
@@ -67,8 +71,8 @@ pub(crate) fn write_folder(plan: &Plan, run: &RunDocument) -> Result<String, Fai
     Ok(format!("{}/{{{names}}}", folder.display()))
 }
 
-/// A folder that was not there before.
-fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
+/// A folder under `out/` that was not there before.
+pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     let name: String = name.chars().take(80).map(safe).collect();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
