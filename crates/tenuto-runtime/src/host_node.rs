@@ -279,27 +279,13 @@ fn observe(
 ) {
     let host = core.config().host;
     for event in events.drain(..) {
-        let line = match event {
-            HostEvent::Released { flow, message_id, planned, actual, .. } => {
-                desk.reporter.lateness(planned, actual);
-                Observation::Released { flow, message: message_id, at_ns: actual.as_ns() }
-            }
-            HostEvent::Delivered { flow, message_id, release, at, .. } => {
-                let (release_ns, at_ns) = (release.as_ns(), at.as_ns());
-                Observation::Delivered { flow, message: message_id, host, release_ns, at_ns }
-            }
-            HostEvent::CopyArrived { flow, message_id, port, release, at }
-                if redundant.contains(&flow) =>
-            {
-                let delay_ns = at.since(release).as_ns();
-                Observation::Copy { flow, message: message_id, host, port, delay_ns }
-            }
-            HostEvent::SecondCopy { flow, message_id, skew, .. }
-            | HostEvent::SkewExceeded { flow, message_id, skew, .. } => {
-                Observation::Skew { flow, message: message_id, host, skew_ns: skew.as_ns() }
-            }
-            _ => continue,
-        };
-        desk.reporter.observe(now, &line);
+        if let HostEvent::Released { planned, actual, .. } = event {
+            desk.reporter.lateness(planned, actual);
+        }
+        // Only flows with two copies are told apart by them.
+        let single = matches!(event, HostEvent::CopyArrived { flow, .. } if !redundant.contains(&flow));
+        if let Some(line) = Observation::of_host(host, event).filter(|_| !single) {
+            desk.reporter.observe(now, &line);
+        }
     }
 }

@@ -21,22 +21,6 @@ const DROPS_TIME: Span = Span::from_ms(100);
 /// How long the last lines may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The words of [`Observation::Dropped`].
-const fn reason_name(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Policed => "policed",
-        DropReason::OutOfMode => "out_of_mode",
-        DropReason::Purged => "purged",
-        DropReason::Unknown => "unknown",
-        DropReason::Malformed => "malformed",
-        DropReason::BufferFull => "buffer_full",
-        DropReason::PoolFull => "pool_full",
-        DropReason::SignalRejected => "signal_rejected",
-        DropReason::NoOutput => "no_output",
-        DropReason::Duplicate => "duplicate",
-    }
-}
-
 /// The way from a node to the ledger.
 pub(crate) struct Reporter {
     node: String,
@@ -97,7 +81,7 @@ impl Reporter {
         message: Option<(u16, u32)>,
         frames: u64,
     ) -> Observation {
-        let (node, reason) = (self.node.clone(), reason_name(reason).to_owned());
+        let (node, reason) = (self.node.clone(), Observation::reason(reason).to_owned());
         Observation::Dropped { node, port, reason, cookie, message, frames, at_ns: now.as_ns() }
     }
 

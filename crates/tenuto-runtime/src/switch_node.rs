@@ -212,21 +212,8 @@ fn tell(desk: &mut Desk, events: &mut Vec<SwitchEvent>, began: Instant) {
     let took_ns = now.since(began).as_ns();
     let switch = desk.reporter.node().to_owned();
     for event in events.drain(..) {
-        let line = match event {
-            SwitchEvent::Violation { monitor, arrival, wanted, .. } => Observation::Violation {
-                switch: switch.clone(),
-                monitor,
-                wanted,
-                at_ns: arrival.as_ns(),
-            },
-            SwitchEvent::Swapped { at, epoch, from, to, admitted, purged } => {
-                let switch = switch.clone();
-                let at_ns = at.as_ns() + took_ns;
-                Observation::Swapped { switch, epoch, from, to, admitted, purged, at_ns, took_ns }
-            }
-            // Counted where the frame is dropped.
-            SwitchEvent::SignalRejected { .. } => continue,
-        };
-        desk.reporter.observe(now, &line);
+        if let Some(line) = Observation::of_switch(&switch, event, took_ns) {
+            desk.reporter.observe(now, &line);
+        }
     }
 }

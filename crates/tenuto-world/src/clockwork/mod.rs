@@ -336,47 +336,15 @@ impl<'a> Clockwork<'a> {
     }
 
     fn observe_switch(&mut self, node: usize, event: SwitchEvent) {
-        let switch = self.nodes[node].name.clone();
-        let observation = match event {
-            SwitchEvent::Violation { monitor, arrival, wanted, .. } => {
-                Observation::Violation { switch, monitor, wanted, at_ns: arrival.as_ns() }
-            }
-            SwitchEvent::Swapped { at, epoch, from, to, admitted, purged } => {
-                let (at_ns, took_ns) = (at.as_ns(), 0);
-                Observation::Swapped { switch, epoch, from, to, admitted, purged, at_ns, took_ns }
-            }
-            SwitchEvent::SignalRejected { .. } => return,
-        };
-        self.observe(&observation);
+        if let Some(observation) = Observation::of_switch(&self.nodes[node].name, event, 0) {
+            self.observe(&observation);
+        }
     }
 
     fn observe_host(&mut self, node: usize, event: HostEvent) {
-        let host = self.host_index(node);
-        let observation = match event {
-            HostEvent::Released { flow, message_id, actual, .. } => {
-                Observation::Released { flow, message: message_id, at_ns: actual.as_ns() }
-            }
-            HostEvent::Delivered { flow, message_id, release, at, .. } => Observation::Delivered {
-                flow,
-                message: message_id,
-                host,
-                release_ns: release.as_ns(),
-                at_ns: at.as_ns(),
-            },
-            HostEvent::CopyArrived { flow, message_id, port, release, at } => Observation::Copy {
-                flow,
-                message: message_id,
-                host,
-                port,
-                delay_ns: at.since(release).as_ns(),
-            },
-            HostEvent::SecondCopy { flow, message_id, skew, .. }
-            | HostEvent::SkewExceeded { flow, message_id, skew, .. } => {
-                Observation::Skew { flow, message: message_id, host, skew_ns: skew.as_ns() }
-            }
-            _ => return,
-        };
-        self.observe(&observation);
+        if let Some(observation) = Observation::of_host(self.host_index(node), event) {
+            self.observe(&observation);
+        }
     }
 
     fn observe_drop(&mut self, node: usize, dropped: &Dropped) {
@@ -387,7 +355,7 @@ impl<'a> Clockwork<'a> {
         let observation = Observation::Dropped {
             node: self.nodes[node].name.clone(),
             port: dropped.port,
-            reason: reason_words(dropped.reason).into(),
+            reason: Observation::reason(dropped.reason).into(),
             cookie: dropped.cookie,
             message: dropped.message,
             frames: 1,
@@ -428,21 +396,5 @@ impl<'a> Clockwork<'a> {
             Core::Host(host) => host.config().host,
             Core::Switch(_) => u16::MAX,
         }
-    }
-}
-
-/// The word that observations carry for a reason.
-pub fn reason_words(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Policed => "policed",
-        DropReason::OutOfMode => "out_of_mode",
-        DropReason::Purged => "purged",
-        DropReason::Unknown => "unknown",
-        DropReason::Malformed => "malformed",
-        DropReason::BufferFull => "buffer_full",
-        DropReason::PoolFull => "pool_full",
-        DropReason::SignalRejected => "signal_rejected",
-        DropReason::NoOutput => "no_output",
-        DropReason::Duplicate => "duplicate",
     }
 }

@@ -9,6 +9,7 @@ mod document;
 mod observation;
 mod series;
 mod timeline;
+mod translate;
 
 pub use document::{
     CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, MachineRow, ModeChangeRow,
