@@ -8,7 +8,7 @@ use crate::planning::{self, Promise};
 use crate::progress::Progress;
 use crate::{load, output};
 use serde::Serialize;
-use tenuto_model::Plan;
+use tenuto_model::{Flow, Network, Plan};
 use tenuto_world::explore::{self, Property, Settings, Trace};
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
         let hint = "what is explored is the change of mode and the return";
         return Err(Failure::input("this network has one mode only", Some(&shown), Some(hint)));
     }
-    let settings = settings(args, plan);
+    let settings = settings(args, plan)?;
     let wrong = |why: String| Failure::input(why, Some(&shown), None);
     if let Some(path) = &args.replay {
         return replayed(args, plan, &settings, path);
@@ -62,25 +62,58 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     conclude(args, plan, &settings, &found)
 }
 
-fn settings(args: &Explore, plan: &Plan) -> Settings {
+fn settings(args: &Explore, plan: &Plan) -> Result<Settings, Failure> {
     let network = &plan.network;
-    let once = |flow: &tenuto_model::Flow| (flow.name.clone(), 1);
-    let or = |given: &[(String, u8)], else_each: Vec<(String, u8)>| {
-        if given.is_empty() { else_each } else { given.to_vec() }
-    };
-    let watched = network.flows.iter().filter(|flow| flow.is_watched()).map(once).collect();
-    let lowest = network.flows.iter().filter(|flow| flow.level == 0).map(once).collect();
+    let top = network.modes.len() - 1;
     let tolerated = u8::try_from(network.tolerates.lost_signals).unwrap_or(u8::MAX);
-    Settings {
-        excesses: or(&args.excess, watched),
-        frames: or(&args.frame, lowest),
+    let excesses = chosen(&args.excess, network, "--excess", "is watched", Flow::is_watched)?;
+    if excesses.is_empty() {
+        let hint = "a flow is watched if a higher mode allows it more";
+        return Err(Failure::input("no flow is watched: the mode never changes", None, Some(hint)));
+    }
+    let is_dropped = |flow: &Flow| flow.level < top;
+    Ok(Settings {
+        excesses,
+        frames: chosen(
+            &args.frame,
+            network,
+            "--frame",
+            "has no place in a higher mode",
+            is_dropped,
+        )?,
         lost_signals: args.lost_signals.unwrap_or(tolerated),
         signal_copies: plan.signal_copies.max(1),
         delay_ticks_max: args.delay_ticks,
         quiet_ticks: args.quiet_ticks,
         states_max: args.states,
         ..Settings::default()
+    })
+}
+
+/// The flows that were named, or each that fits once. One that does not fit would make what is
+/// explored empty and the verdict worthless.
+fn chosen(
+    named: &[(String, u8)],
+    network: &Network,
+    flag: &str,
+    what: &str,
+    fits: impl Fn(&Flow) -> bool,
+) -> Result<Vec<(String, u8)>, Failure> {
+    let fitting: Vec<&str> =
+        network.flows.iter().filter(|flow| fits(flow)).map(|flow| flow.name.as_str()).collect();
+    if let Some((name, _)) = named.iter().find(|(name, _)| !fitting.contains(&name.as_str())) {
+        let names = if fitting.is_empty() { "none does".into() } else { fitting.join(", ") };
+        let hint = format!("flows of which that can be said: {names}");
+        return Err(Failure::input(
+            format!("{flag} {name}: no such flow {what}"),
+            None,
+            Some(&hint),
+        ));
     }
+    if named.is_empty() {
+        return Ok(fitting.into_iter().map(|name| (name.to_owned(), 1)).collect());
+    }
+    Ok(named.to_vec())
 }
 
 fn conclude(

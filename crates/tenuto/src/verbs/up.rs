@@ -45,11 +45,12 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
 
 /// Measures what this machine adds, and says when bounds would drown in it.
 fn measured(planned: &Planned, slow: u64) -> Result<HostService, Failure> {
+    output::complain("  measuring what this machine adds, 3 s");
     let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
         Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
     })?;
     let stall = ms_up_ns(service.stall_allowance_ns);
-    output::complain(&format!("  host allowance {stall} ms per element, measured for 3 s"));
+    output::complain(&format!("  host allowance {stall} ms per element"));
     let more = tenuto_runtime::recommend_slow(&planned.plan, &service);
     if more > 1 {
         let factor = slow.saturating_mul(more);
