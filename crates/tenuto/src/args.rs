@@ -1,6 +1,7 @@
 //! The command line: one definition per verb, from which parser and help come.
 
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_model::{ForwardingModel, quantity};
 
@@ -36,8 +37,16 @@ pub(crate) enum Verb {
     Certify(Certify),
     /// Run a plan in virtual time and hold what happens against what was promised
     Sim(Sim),
+    /// Run a plan live on this machine, with real frames, and hold it against what was promised
+    Up(Up),
+    /// Run a program inside a node of a running lab
+    Exec(Exec),
+    /// Visit every interleaving of the mode change and return
+    Explore(Explore),
     /// One HTML file with pictures, of a plan or of a run
     Report(Report),
+    /// What this machine can and cannot show
+    Doctor(Doctor),
 }
 
 #[derive(Debug, Flags)]
@@ -184,6 +193,83 @@ pub(crate) struct Sim {
 }
 
 #[derive(Debug, Flags)]
+pub(crate) struct Up {
+    /// Network or plan file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Run the same network so many times slower: rates divided, times multiplied
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) slow: u64,
+    /// Warn when less than this share of a bound is left, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) alarm_margin: u8,
+    /// Leave nothing in out/
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Exec {
+    /// Node of the lab
+    #[arg(value_name = "NODE")]
+    pub(crate) node: String,
+    /// Directory of the run, or of several: the newest is meant
+    #[arg(long = "in", value_name = "DIR", default_value = "out")]
+    pub(crate) folder: PathBuf,
+    /// Program and its arguments
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Doctor {
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// For how long to measure
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration_ns)]
+    pub(crate) duration_ns: u64,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Explore {
+    /// Network or plan file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    /// A watched flow exceeds its start contract N times; without any, each of them once
+    #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
+    pub(crate) excess: Vec<(String, u8)>,
+    /// N frames of a flow that has no place in higher modes; without any, one of each
+    #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
+    pub(crate) frame: Vec<(String, u8)>,
+    /// Signals that may be lost; without it, what the network tolerates
+    #[arg(long, value_name = "N")]
+    pub(crate) lost_signals: Option<u8>,
+    /// Most ticks that a frame is on a link
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) delay_ticks: u8,
+    /// Quiet window before a return, in ticks
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) quiet_ticks: u8,
+    /// Most states to visit
+    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    pub(crate) states: usize,
+    /// File for a counterexample
+    #[arg(short, long, value_name = "TRACE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replay a counterexample instead, with the same settings
+    #[arg(long, value_name = "TRACE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Flags)]
 pub(crate) struct Report {
     /// Plan file, or the run document of `sim` or `up`
     #[arg(value_name = "PLAN|RUN")]
@@ -205,7 +291,10 @@ impl Verb {
             Self::Tables(it) => it.json,
             Self::Certify(it) => it.json,
             Self::Sim(it) => it.run.json,
-            Self::Import(_) | Self::Report(_) => false,
+            Self::Up(it) => it.run.json,
+            Self::Explore(it) => it.json,
+            Self::Doctor(it) => it.json,
+            Self::Import(_) | Self::Report(_) | Self::Exec(_) => false,
         }
     }
 }
@@ -217,6 +306,17 @@ fn duration_ns(text: &str) -> Result<u64, String> {
         0 => Err("a run takes some time: did you mean 20s?".into()),
         ns if ns > DAY_NS => Err("a run takes at most a day: did you mean 20s?".into()),
         ns => Ok(ns),
+    }
+}
+
+/// `FLOW` or `FLOW=N`.
+fn times(text: &str) -> Result<(String, u8), String> {
+    match text.rsplit_once('=') {
+        None => Ok((text.to_owned(), 1)),
+        Some((flow, count)) => match count.parse() {
+            Ok(count @ 1..) => Ok((flow.to_owned(), count)),
+            _ => Err(format!("`{count}` is no number from 1 to 255")),
+        },
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod args;
 mod certified;
+mod doctor_text;
 mod failure;
 mod format;
+mod live_view;
 mod load;
 mod outcome;
 mod output;
@@ -26,13 +28,17 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The processes of a lab are this program in a role.
+    if let Some(code) = tenuto_runtime::hidden_main(std::env::args_os()) {
+        return code;
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error).into(),
     };
     let wants_json = args.verb.wants_json();
     match verbs::run(args.verb) {
-        Ok(outcome) => outcome.into(),
+        Ok(code) => code,
         Err(failure) => failure.report(wants_json).into(),
     }
 }

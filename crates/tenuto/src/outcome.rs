@@ -14,7 +14,6 @@ pub(crate) enum Outcome {
     /// Not decidable here: 3.
     Undecidable,
     /// Stopped by Ctrl-C, cleanly: 130.
-    #[allow(dead_code)] // the verbs that can be stopped cleanly come with the live lab
     Interrupted,
 }
 

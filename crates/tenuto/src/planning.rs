@@ -94,14 +94,29 @@ fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
 
 /// A plan for what runs: of a network, or from a file; checked either way.
 pub(crate) fn of_input(path: &Path, planning: &Planning) -> Result<Planned, Failure> {
+    of_input_slowed(path, planning, 1)
+}
+
+/// As [`of_input`], of the network run `slow` times slower.
+pub(crate) fn of_input_slowed(
+    path: &Path,
+    planning: &Planning,
+    slow: u64,
+) -> Result<Planned, Failure> {
     let planned = match load::input(path)? {
         Input::Network(network) => {
-            let network = settings::apply(*network, &planning.set)?;
+            let mut network = settings::apply(*network, &planning.set)?;
+            if slow > 1 {
+                network = tenuto_runtime::slowed(&network, slow).map_err(|error| {
+                    let hint = "name another factor";
+                    Failure::input(format!("--slow {slow}: {error}"), None, Some(hint))
+                })?;
+            }
             planned(&network, &Options::default())?
         }
         Input::Plan(plan) => {
-            if !planning.set.is_empty() {
-                let hint = "set values where the network is planned: `tenuto plan NET --set …`";
+            if slow > 1 || !planning.set.is_empty() {
+                let hint = "--set and --slow are for a network, which is then planned";
                 let shown = path.display().to_string();
                 return Err(Failure::input("a plan has its values", Some(&shown), Some(hint)));
             }

@@ -3,7 +3,6 @@
 use crate::format::{Table, ms_down, ms_up_ns, percent_down, seconds};
 use std::fmt::Write;
 use tenuto_model::Verdict;
-use tenuto_model::quantity::format_time;
 use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, Violation};
 
 /// Rows, events and violations that are shown unless all are asked for.
@@ -30,7 +29,7 @@ pub(crate) fn verdict(run: &RunDocument, written: Option<&str>) -> String {
 }
 
 fn header(run: &RunDocument) -> String {
-    let mut out = format!("{}  {} {}", run.network, run.world, format_time(run.duration_ns));
+    let mut out = format!("{}  {} {} s", run.network, run.world, seconds(run.duration_ns));
     if run.slow > 1 {
         let _ = write!(out, ", {} times slower than described", run.slow);
     }

@@ -2,25 +2,35 @@
 
 mod certify;
 mod check;
+mod doctor;
+mod exec;
+mod explore;
 mod import;
 mod plan;
 mod report;
 mod sim;
 mod tables;
+mod up;
 
 use crate::args::Verb;
 use crate::failure::Failure;
-use crate::outcome::Outcome;
+use std::process::ExitCode;
 
 /// Does what was asked.
-pub(crate) fn run(verb: Verb) -> Result<Outcome, Failure> {
-    match verb {
+pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
+    let outcome = match verb {
         Verb::Check(it) => check::run(&it),
         Verb::Import(it) => import::run(&it),
         Verb::Plan(it) => plan::run(&it),
         Verb::Tables(it) => tables::run(&it),
         Verb::Certify(it) => certify::run(&it),
         Verb::Sim(it) => sim::run(&it),
+        Verb::Up(it) => up::run(&it),
+        // The program's own exit code is passed on.
+        Verb::Exec(it) => return exec::run(&it),
+        Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
-    }
+        Verb::Doctor(it) => doctor::run(&it),
+    };
+    outcome.map(ExitCode::from)
 }

@@ -1,10 +1,12 @@
 //! `tenuto report PLAN|RUN`: one HTML file; and the folder that a run leaves behind.
 
 use crate::args::Report;
+use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Head};
 use crate::outcome::Outcome;
 use crate::output;
+use crate::report::html;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_model::Plan;
@@ -24,7 +26,10 @@ pub(crate) fn run(args: &Report) -> Result<Outcome, Failure> {
     } else {
         (load::plan(&args.input)?, None)
     };
-    let html = html(&plan, run.as_ref())?;
+    if let Certification::Rejected(findings) = Certification::of(&plan) {
+        return Err(Failure::not_certified(&findings));
+    }
+    let html = html(&plan, run.as_ref());
     let path = args.output.clone().unwrap_or_else(|| args.input.with_extension("html"));
     output::write_file(&path, &html)?;
     output::say(&format!("{}\n", path.display()))?;
@@ -48,27 +53,21 @@ fn plan_of(args: &Report, run: &RunDocument, shown: &str) -> Result<Plan, Failur
     Ok(plan)
 }
 
-fn html(plan: &Plan, run: Option<&RunDocument>) -> Result<String, Failure> {
-    Ok(crate::report::html(plan, run))
-}
-
 /// Writes `out/NAME-TIME/{report.html,run.json,plan.json}` and says where.
 pub(crate) fn write_folder(plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
-    let folder = fresh_folder(&plan.network.name)?;
-    output::write_file(&folder.join("plan.json"), &plan.to_json())?;
-    output::write_file(&folder.join("run.json"), &output::json(run))?;
-    let names = match html(plan, Some(run)) {
-        Ok(html) => {
-            output::write_file(&folder.join("report.html"), &html)?;
-            "report.html,run.json,plan.json"
-        }
-        Err(_) => "run.json,plan.json",
-    };
-    Ok(format!("{}/{{{names}}}", folder.display()))
+    write_into(&fresh_folder(&plan.network.name)?, plan, run)
 }
 
-/// A folder that was not there before.
-fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
+/// Writes the three files into a folder and says where.
+pub(crate) fn write_into(folder: &Path, plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
+    output::write_file(&folder.join("plan.json"), &plan.to_json())?;
+    output::write_file(&folder.join("run.json"), &output::json(run))?;
+    output::write_file(&folder.join("report.html"), &html(plan, Some(run)))?;
+    Ok(format!("{}/{{report.html,run.json,plan.json}}", folder.display()))
+}
+
+/// A folder under `out/` that was not there before.
+pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     let name: String = name.chars().take(80).map(safe).collect();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

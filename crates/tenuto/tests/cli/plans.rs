@@ -172,7 +172,7 @@ fn a_tampered_plan_is_refused_everywhere() {
     let key = "\"rate_kbps\": ";
     let at = plan.find(key).expect("a meter") + key.len();
     write(&folder, "tampered.json", &format!("{}9{}", &plan[..at], &plan[at..]));
-    for verb in ["certify", "sim", "tables"] {
+    for verb in ["certify", "sim", "up", "tables", "explore"] {
         let said = tenuto_in(&folder, &[verb, "tampered.json", "--json"]).exits(2);
         let document = said.complains_of(&["tampered", "tampered.json", "plan again"]).json();
         assert_eq!(document["verdict"], "bad_input");
@@ -189,7 +189,7 @@ fn a_resealed_lie_is_not_certified() {
     plan.ports[0].delay_ps -= 1_000_000;
     plan.seal();
     write(&folder, "lie.json", &plan.to_json());
-    for verb in ["certify", "sim"] {
+    for verb in ["certify", "sim", "up"] {
         let said = tenuto_in(&folder, &[verb, "lie.json", "--json"]).exits(3);
         let document = said.complains_of(&["not certified"]).json();
         assert_eq!(document["verdict"], "not_certified");

@@ -1,0 +1,104 @@
+//! `tenuto up NET|PLAN`: the lab, live on this machine.
+
+use crate::args::Up;
+use crate::failure::Failure;
+use crate::format::ms_up_ns;
+use crate::live_view::LiveView;
+use crate::outcome::Outcome;
+use crate::output;
+use crate::planning::{self, Planned, Promise};
+use crate::verbs::{report, sim};
+use std::path::Path;
+use tenuto_model::{Network, Scenario};
+use tenuto_planner::Options;
+use tenuto_runtime::{HostService, UpError, UpOptions, UpOutcome};
+use tenuto_units::Span;
+
+/// How long this machine is measured before a run.
+const MEASURED: Span = Span::from_s(3);
+
+pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
+    let planned = planning::of_input_slowed(&args.input, &args.planning, args.slow)?;
+    if planned.promise() != Promise::Guaranteed {
+        return sim::refused(&planned, args.run.json);
+    }
+    let scenario = sim::scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
+    let service = measured(&planned, args.slow)?;
+    let folder = report::fresh_folder(&planned.plan.network.name)?;
+    let outcome = lab(args, &planned, &scenario, &service, &folder);
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            // What is left there tells why; an empty folder tells nothing.
+            let _ = std::fs::remove_dir(&folder);
+            return Err(failure);
+        }
+    };
+    let written = if args.no_report {
+        let _ = std::fs::remove_dir_all(&folder);
+        None
+    } else {
+        Some(report::write_into(&folder, &planned.plan, &outcome.document)?)
+    };
+    ended(args, &outcome, written.as_deref())
+}
+
+/// Measures what this machine adds, and says when bounds would drown in it.
+fn measured(planned: &Planned, slow: u64) -> Result<HostService, Failure> {
+    output::complain("  measuring what this machine adds, 3 s");
+    let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
+        Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
+    })?;
+    let stall = ms_up_ns(service.stall_allowance_ns);
+    output::complain(&format!("  host allowance {stall} ms per element"));
+    let more = tenuto_runtime::recommend_slow(&planned.plan, &service);
+    if more > 1 {
+        let factor = slow.saturating_mul(more);
+        output::complain(&format!(
+            "  that is much beside some bounds: `--slow {factor}` would show them better"
+        ));
+    }
+    Ok(service)
+}
+
+fn lab(
+    args: &Up,
+    planned: &Planned,
+    scenario: &Scenario,
+    service: &HostService,
+    folder: &Path,
+) -> Result<UpOutcome, Failure> {
+    let plan = &planned.plan;
+    let options = Options { would_fit: false, ..Options::default() };
+    let planner = |network: &Network| tenuto_planner::plan(network, &options);
+    let options = UpOptions {
+        duration_ns: args.run.duration_ns,
+        slow: args.slow,
+        run_dir: folder.to_owned(),
+        allowances: tenuto_runtime::allowances(plan, service, &planner),
+        seed: args.run.seed,
+    };
+    let mut view = LiveView::new(&plan.network.name, scenario.duration_ns, args.alarm_margin);
+    tenuto_runtime::up(plan, scenario, &options, &mut view).map_err(|error| {
+        let hint = match &error {
+            UpError::NotPermitted { .. } => "`tenuto doctor` says what this machine allows",
+            _ => "`tenuto sim` runs the same plan in virtual time",
+        };
+        Failure::undecidable(error.to_string(), Some(hint))
+    })
+}
+
+fn ended(args: &Up, outcome: &UpOutcome, written: Option<&str>) -> Result<Outcome, Failure> {
+    if !args.run.json {
+        output::say("-- end\n")?;
+    }
+    let judged = sim::conclude(&outcome.document, &args.run, written)?;
+    if let Some(why) = &outcome.crashed {
+        output::complain(&format!("error: {why}"));
+    }
+    Ok(match (&outcome.crashed, outcome.interrupted, judged) {
+        (_, true, _) => Outcome::Interrupted,
+        (Some(_), _, Outcome::Good) => Outcome::Undecidable,
+        _ => judged,
+    })
+}
