@@ -3,6 +3,7 @@
 //! The lab runs in processes of its own; here is what judges it: one ledger that takes in what
 //! every node has seen. When this process dies, the kernel removes the lab.
 
+use crate::allowance::HostService;
 use crate::books::Books;
 use crate::lines::{self, LineReader, LineWriter};
 use crate::protocol::{LabCommand, LabJob, LabReport, NodeEntry, OBSERVATION_START};
@@ -19,7 +20,7 @@ use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
 use tenuto_model::{Plan, Scenario, Transition};
 use tenuto_units::{Instant, Span};
-use tenuto_world::{LedgerSettings, Observation, ProgressRow, RunDocument};
+use tenuto_world::{LedgerSettings, MachineRow, Observation, ProgressRow, RunDocument};
 
 /// First argument of the supervisor's process.
 pub(crate) const ROLE_SUPERVISOR: &str = "__supervisor";
@@ -179,18 +180,37 @@ pub fn up(
         (Some(text), true) => books.crashed(text),
         (None, _) => {}
     }
-    Ok(UpOutcome { document: books.close(), interrupted, crashed })
+    let mut document = books.close();
+    document.machine = options.allowances.service.as_ref().map(machine);
+    Ok(UpOutcome { document, interrupted, crashed })
+}
+
+/// This machine, for the report.
+fn machine(service: &HostService) -> MachineRow {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let is_measured = service.wakeups > 0;
+    let measured = |ns: u64| is_measured.then_some(ns);
+    MachineRow {
+        text: format!("{processors} processors, AF_PACKET over veth, wait policy block"),
+        wake_up_ns_p50: measured(service.wakeup_ns_p50),
+        wake_up_ns_p999: measured(service.wakeup_ns_p999),
+        wake_up_ns_max: measured(service.wakeup_ns_max),
+        host_allowance_ns: Some(service.stall_allowance_ns),
+    }
 }
 
 fn check(plan: &Plan) -> Result<(), UpError> {
     let network = &plan.network;
-    let missing = network.switches.iter().find(|s| plan.switches.iter().all(|d| d.switch != s.name));
+    let missing =
+        network.switches.iter().find(|s| plan.switches.iter().all(|d| d.switch != s.name));
     if let Some(switch) = missing {
         return Err(UpError::Plan(format!("the plan says nothing of what {} does", switch.name)));
     }
     let missing = network.hosts.iter().find(|h| plan.hosts.iter().all(|d| d.host != h.name));
     match missing {
-        Some(host) => Err(UpError::Plan(format!("the plan says nothing of what {} does", host.name))),
+        Some(host) => {
+            Err(UpError::Plan(format!("the plan says nothing of what {} does", host.name)))
+        }
         None => Ok(()),
     }
 }

@@ -40,7 +40,8 @@ impl NodePort {
     /// Opens an interface as port `number`.
     pub(crate) fn open(number: u32, interface: &str, poll: &mut PollSet) -> io::Result<Self> {
         let port = PacketPort::open(interface)?;
-        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
+        let fd =
+            port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
         let key = poll.add(fd, Interest::Read);
         Ok(Self {
             number,

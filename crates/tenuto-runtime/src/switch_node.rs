@@ -48,7 +48,7 @@ pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> 
         desk,
     };
     let mut commands = early;
-    while !commands.iter().any(|c| *c == NodeCommand::Finish) {
+    while !commands.contains(&NodeCommand::Finish) {
         commands.iter().for_each(|command| node.carry_out(command));
         commands = node.turn()?;
     }

@@ -57,18 +57,15 @@ pub(crate) fn a_killed_switch_does_not_end_the_run() {
     let dir = options.run_dir.clone();
     let guardian = Rc::new(RefCell::new(0));
     let seen = guardian.clone();
-    let mut words = Words::default();
     let at = dir.clone();
-    words.on_step = Some(Box::new(move |text| {
-        if text.ends_with("traffic starts") {
-            let lab = file(&at);
-            *seen.borrow_mut() = lab.guardian;
-            let pid = lab.nodes.iter().find(|n| n.name == "sw2").expect("a switch").pid;
-            let pid = pid.expect("it runs").to_string();
-            let kill = ["kill".into(), "-9".into(), pid.into()];
-            exec(&at, "sw2", &kill).expect("the lab can be entered");
-        }
-    }));
+    let mut words = Words::at_start(move || {
+        let lab = file(&at);
+        *seen.borrow_mut() = lab.guardian;
+        let pid = lab.nodes.iter().find(|n| n.name == "sw2").expect("a switch").pid;
+        let pid = pid.expect("it runs").to_string();
+        let kill = ["kill".into(), "-9".into(), pid.into()];
+        exec(&at, "sw2", &kill).expect("the lab can be entered");
+    });
     let outcome = up(&plan, &scenario, &options, &mut words);
     let Some(outcome) = possible("a_killed_switch", outcome) else { return };
     assert_eq!(outcome.crashed, None);
@@ -133,14 +130,11 @@ pub(crate) fn a_killed_lab_leaves_nothing() {
     let dir = options.run_dir.clone();
     let guardian = Rc::new(RefCell::new(0));
     let (seen, at) = (guardian.clone(), dir.clone());
-    let mut words = Words::default();
-    words.on_step = Some(Box::new(move |text| {
-        if text.ends_with("traffic starts") {
-            *seen.borrow_mut() = file(&at).guardian;
-            let kill = Command::new("kill").arg("-9").arg(seen.borrow().to_string()).status();
-            assert!(kill.expect("a program").success());
-        }
-    }));
+    let mut words = Words::at_start(move || {
+        *seen.borrow_mut() = file(&at).guardian;
+        let kill = Command::new("kill").arg("-9").arg(seen.borrow().to_string()).status();
+        assert!(kill.expect("a program").success());
+    });
     let outcome = up(&plan, &scenario, &options, &mut words);
     let Some(outcome) = possible("a_killed_lab_leaves_nothing", outcome) else { return };
     let crashed = outcome.crashed.expect("it did not end by itself");
