@@ -104,6 +104,27 @@ pub(crate) fn a_switch_comes_back() {
     assert!(document.events.iter().any(|e| e.text == "sw1 is started"));
 }
 
+/// A link is cut and healed: what was sent meanwhile is lost, what comes later arrives.
+pub(crate) fn a_cut_link_heals() {
+    let plan = planned(&row(1));
+    let mut scenario = Scenario::plain(1_500 * MS, 7);
+    let ends = || ["sw1".to_owned(), "display".to_owned()];
+    let event = |at_ms: u64, action| Event { at_ns: at_ms * MS, action, note: None };
+    scenario.events = vec![
+        event(300, EventAction::CutLink { ends: ends() }),
+        event(600, EventAction::HealLink { ends: ends() }),
+    ];
+    let options = options(&plan, "cut");
+    let outcome = up(&plan, &scenario, &options, &mut Words::default());
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let Some(outcome) = possible("a_cut_link_heals", outcome) else { return };
+    assert_eq!(outcome.crashed, None);
+    let row = outcome.document.flows.into_iter().find(|r| r.flow == "speed").expect("a row");
+    // 30 periods of 10 ms pass before the cut, 90 after it is healed.
+    assert!(row.lost > 0 && row.received > 40, "{row:?}");
+    assert_eq!(row.sent, row.received + row.lost + row.undecided + row.in_flight);
+}
+
 /// The controller dies and the plan goes on without it, as it promises.
 pub(crate) fn a_lost_controller_is_tolerated() {
     let plan = planned(&row(1));

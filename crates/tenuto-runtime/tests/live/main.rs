@@ -21,6 +21,7 @@ const TESTS: &[Test] = &[
     ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
     ("kill::a_switch_comes_back", kill::a_switch_comes_back),
+    ("kill::a_cut_link_heals", kill::a_cut_link_heals),
     ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),
     ("kill::a_killed_lab_leaves_nothing", kill::a_killed_lab_leaves_nothing),
 ];
