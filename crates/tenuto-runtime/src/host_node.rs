@@ -101,15 +101,12 @@ impl HostNode<'_> {
     /// Takes a burst from one port.
     fn receive(&mut self, place: usize) -> io::Result<()> {
         let Self { desk, core, pool, fx, ports, app, has_program, redundant, .. } = self;
-        let NodePort { number, port, was_drained, .. } = &mut ports[place];
-        let (number, fresh) = (*number, *was_drained);
-        let mut is_first = true;
+        let NodePort { number, port, .. } = &mut ports[place];
+        let number = *number;
         let mut sink = |arrival: Instant, frame: &[u8]| {
             let now = MonotonicClock::now();
-            // A frame behind a burst has waited for its turn, not for this machine.
-            if std::mem::take(&mut is_first) && fresh {
-                desk.reporter.lateness(arrival, now);
-            }
+            // The network has policed what comes here: what waits, waits for this machine.
+            desk.reporter.lateness(arrival, now);
             let Some(id) = pool.insert(frame) else {
                 let frame_bytes = tenuto_wire::frame_bytes(frame.len());
                 let reason = match frame.len() > tenuto_dataplane::FRAME_CAPACITY {
@@ -132,8 +129,7 @@ impl HostNode<'_> {
             }
             observe(desk, core, redundant, &mut fx.events, now);
         };
-        let count = port.receive(RECEIVE_BURST, &mut sink)?;
-        *was_drained = count < RECEIVE_BURST;
+        port.receive(RECEIVE_BURST, &mut sink)?;
         if let Some(app) = app {
             app.flush()?;
         }
