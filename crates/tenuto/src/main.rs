@@ -16,6 +16,7 @@ mod plan_text;
 mod planning;
 mod progress;
 mod refusals;
+mod report;
 mod run_text;
 mod settings;
 mod tables_text;

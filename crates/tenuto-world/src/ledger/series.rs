@@ -19,7 +19,10 @@ pub(super) fn thin_out(points: &[DelayPoint], limit: usize) -> Vec<DelayPoint> {
         return points.to_vec();
     }
     let per_run = points.len().div_ceil(limit.max(1));
-    points.chunks(per_run).filter_map(|run| run.iter().max_by_key(|p| p.delay_ns).copied()).collect()
+    points
+        .chunks(per_run)
+        .filter_map(|run| run.iter().max_by_key(|p| p.delay_ns).copied())
+        .collect()
 }
 
 /// How the delays are spread: buckets of an eighth of a doubling, empty ones left out.

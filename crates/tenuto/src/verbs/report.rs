@@ -48,8 +48,8 @@ fn plan_of(args: &Report, run: &RunDocument, shown: &str) -> Result<Plan, Failur
     Ok(plan)
 }
 
-fn html(_plan: &Plan, _run: Option<&RunDocument>) -> Result<String, Failure> {
-    Err(Failure::undecidable("this build makes no HTML reports", None))
+fn html(plan: &Plan, run: Option<&RunDocument>) -> Result<String, Failure> {
+    Ok(crate::report::html(plan, run))
 }
 
 /// Writes `out/NAME-TIME/{report.html,run.json,plan.json}` and says where.

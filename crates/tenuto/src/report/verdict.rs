@@ -1,0 +1,232 @@
+//! What was promised, what came of it, and how to see it again.
+
+use super::page::Part;
+use super::table::{Cell, Table};
+use super::text::{count, seconds};
+use tenuto_model::{ForwardingModel, Plan, Verdict};
+use tenuto_world::RunDocument;
+
+pub(super) fn part(plan: &Plan, run: Option<&RunDocument>) -> Part {
+    let mut part = Part::new("verdict", "Verdict");
+    match run {
+        Some(run) => {
+            let (tone, word) = match run.verdict {
+                Verdict::Kept => ("good", "KEPT"),
+                Verdict::Broken => ("bad", "BROKEN"),
+                Verdict::Undecided => ("open", "UNDECIDED"),
+            };
+            let sentence = run
+                .summary
+                .strip_prefix(word)
+                .map_or(run.summary.as_str(), |rest| rest.trim_start_matches([':', ' ']));
+            part.verdict(tone, word, sentence);
+        }
+        None => planned_verdict(&mut part, plan),
+    }
+    if let Some(run) = run
+        && run.plan_hash != plan.plan_hash
+    {
+        let hash = &run.plan_hash;
+        part.paragraph(&format!(
+            "Caution: the run names another plan ({hash}); bounds of hops and resources below are \
+             of the plan named here."
+        ));
+    }
+    part.facts(&facts(plan, run));
+    part.contents_here();
+    refusals(&mut part, plan);
+    if let Some(run) = run {
+        violations(&mut part, run);
+        events(&mut part, run);
+    }
+    part
+}
+
+fn planned_verdict(part: &mut Part, plan: &Plan) {
+    let flows = plan.network.flows.len();
+    if plan.feasible {
+        let sentence = format!(
+            "{} of {} bounds are at or below their deadline, for {}.",
+            kept_bounds(plan),
+            plan.flows.len(),
+            count(flows, "flow", "flows")
+        );
+        part.verdict("good", "GUARANTEED", &sentence);
+        return;
+    }
+    let mut refused: Vec<&String> = plan.refusals.iter().flat_map(|r| &r.flows).collect();
+    refused.sort_unstable();
+    refused.dedup();
+    let sentence = match plan.model {
+        ForwardingModel::Fluid => {
+            "The fluid model is for comparison only; it promises nothing for frames.".to_owned()
+        }
+        ForwardingModel::StoreAndForward => format!(
+            "{} of {} cannot be guaranteed, for want of {}.",
+            refused.len(),
+            count(flows, "flow", "flows"),
+            count(plan.refusals.len(), "resource", "resources")
+        ),
+    };
+    part.verdict("bad", "REFUSED", &sentence);
+}
+
+fn kept_bounds(plan: &Plan) -> usize {
+    let within = |bound: &&tenuto_model::FlowBound| {
+        bound.delay_bound_ps.is_some_and(|ps| ps.div_ceil(1_000) <= bound.deadline_ns)
+    };
+    plan.flows.iter().filter(within).count()
+}
+
+fn facts(plan: &Plan, run: Option<&RunDocument>) -> Vec<(&'static str, String, bool)> {
+    let network = &plan.network;
+    let hash = |hash: &str| if hash.is_empty() { "not sealed".into() } else { hash.to_owned() };
+    let refused = if plan.feasible { "" } else { "nothing: the plan is refused; " };
+    let promised = format!(
+        "{refused}{} of {} bounds at or below their deadline; {}, {}, {}, modes {}",
+        kept_bounds(plan),
+        plan.flows.len(),
+        count(network.flows.len(), "flow", "flows"),
+        count(network.switches.len(), "switch", "switches"),
+        count(network.hosts.len(), "host", "hosts"),
+        network.modes.join(" ")
+    );
+    let certificate = format!(
+        "{}, covered by the hash of the plan: one per port, class and mode",
+        count(plan.ports.len(), "claim", "claims")
+    );
+    let mut facts = vec![
+        ("promised", promised, false),
+        ("plan", hash(&plan.plan_hash), true),
+        ("description", hash(&plan.description_digest), true),
+        ("certificate", certificate, false),
+    ];
+    if let Some(run) = run {
+        let slow = if run.slow > 1 {
+            format!(", {} times slower than described: rates divided, times multiplied", run.slow)
+        } else {
+            String::new()
+        };
+        let world = format!(
+            "{}, {}{slow}; {} frames handled",
+            run.world,
+            seconds(run.duration_ns),
+            run.packet_hops
+        );
+        facts.push(("world", world, false));
+        facts.push(("seed", run.seed.to_string(), false));
+    }
+    facts.push(("repeat with", command(plan, run), true));
+    let version = run.map_or(&plan.version, |run| &run.version);
+    facts.push(("made by", format!("tenuto {version}"), false));
+    facts
+}
+
+/// The command of the run itself, or the one that does the same.
+fn command(plan: &Plan, run: Option<&RunDocument>) -> String {
+    let file = quoted(&format!("{}.yaml", plan.network.name));
+    match run {
+        None => format!("tenuto plan {file}"),
+        Some(RunDocument { command: Some(command), .. }) => command.clone(),
+        Some(run) => {
+            let verb = if run.world == "live" { "up" } else { "sim" };
+            let slow = if run.slow > 1 { format!(" --slow {}", run.slow) } else { String::new() };
+            let length = run.duration_ns.div_ceil(1_000_000);
+            format!("tenuto {verb} {file} --seed {} --for '{length} ms'{slow}", run.seed)
+        }
+    }
+}
+
+/// A word of a command, quoted where a shell would see more than a word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    if word.chars().all(is_plain) && !word.starts_with('-') {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn refusals(part: &mut Part, plan: &Plan) {
+    if plan.refusals.is_empty() {
+        return;
+    }
+    let mut table = Table::new(
+        "refusals",
+        vec![
+            "place",
+            "resource",
+            "mode",
+            "needed",
+            "available",
+            "unit",
+            "because",
+            "flows",
+            "would_fit",
+        ],
+    );
+    for refusal in &plan.refusals {
+        let amount =
+            |value| if refusal.unit == "ns" { Cell::ns(value) } else { Cell::maybe(value) };
+        let mode = refusal.mode.map_or(String::new(), |m| m.label(&plan.network.modes));
+        table.push(vec![
+            Cell::text(&refusal.place),
+            Cell::text(&refusal.resource),
+            Cell::text(mode),
+            amount(refusal.needed),
+            amount(refusal.available),
+            Cell::text(&refusal.unit),
+            Cell::text(&refusal.because),
+            Cell::text(refusal.flows.join(", ")),
+            Cell::text(refusal.would_fit.join("; ")),
+        ]);
+    }
+    part.heading("What is scarce");
+    part.table_open(&table);
+}
+
+fn violations(part: &mut Part, run: &RunDocument) {
+    if run.violations.is_empty() {
+        return;
+    }
+    let mut table = Table::new(
+        "violations",
+        vec!["at_ns", "kind", "flow", "target", "mode", "observed", "bound", "note"],
+    );
+    for violation in &run.violations {
+        let cell = |value| match violation.kind.as_str() {
+            "delay" | "loss" | "policed" | "skew" | "mode_change" => Cell::ns(value),
+            "backlog" => Cell::bits(value),
+            _ => Cell::maybe(value),
+        };
+        let word = |word: &Option<String>| Cell::text(word.as_deref().unwrap_or(""));
+        table.push(vec![
+            Cell::at(violation.at_ns),
+            Cell::text(&violation.kind),
+            word(&violation.flow),
+            word(&violation.target),
+            word(&violation.mode),
+            cell(violation.observed),
+            cell(violation.bound),
+            Cell::text(&violation.note),
+        ]);
+    }
+    part.heading("What broke a promise");
+    part.table_open(&table);
+}
+
+fn events(part: &mut Part, run: &RunDocument) {
+    if run.events.is_empty() {
+        return;
+    }
+    let mut table = Table::new("events", vec!["at_ns", "event", "fault_model"]);
+    for event in &run.events {
+        let model = match event.tolerated {
+            None => "no fault",
+            Some(true) => "tolerated",
+            Some(false) => "outside",
+        };
+        table.push(vec![Cell::at(event.at_ns), Cell::text(&event.text), Cell::text(model)]);
+    }
+    part.heading("What happened");
+    part.table_open(&table);
+}
