@@ -22,7 +22,7 @@ const PROBE_PERIOD: Span = Span::from_us(250);
 const STALL_NS_MIN: u64 = 1_000_000;
 
 /// How this machine served threads that sleep until a frame or a deadline comes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostService {
     /// For how long it was measured.
     pub measured_ns: u64,
@@ -97,6 +97,8 @@ pub struct Allowances {
     pub host_ns: HostAllowances,
     /// Added to the bound of a mode change, nanoseconds.
     pub change_ns: u64,
+    /// The measurement that they rest on, for the report.
+    pub service: Option<HostService>,
     /// Meters and monitors that bear with the lateness of hosts, of every switch.
     ///
     /// A frame that a host hands over late stands closer to the next one, so that a meter without
@@ -114,7 +116,8 @@ impl Allowances {
         };
         for meter in &mut applied.meters {
             let found = lenient.meters.iter().find(|m| m.id == meter.id && m.flow == meter.flow);
-            meter.burst_kbit = found.map_or(meter.burst_kbit, |m| m.burst_kbit.max(meter.burst_kbit));
+            meter.burst_kbit =
+                found.map_or(meter.burst_kbit, |m| m.burst_kbit.max(meter.burst_kbit));
         }
         for monitor in &mut applied.monitors {
             let is_it = |m: &&MonitorSpec| m.id == monitor.id && m.flow == monitor.flow;
@@ -151,11 +154,15 @@ pub fn allowances(
     let bound_of: BTreeMap<(&str, &str, Transition), u64> = stalled
         .flows
         .iter()
-        .filter_map(|row| Some(((row.flow.as_str(), row.target.as_str(), row.mode), row.delay_bound_ps?)))
+        .filter_map(|row| {
+            Some(((row.flow.as_str(), row.target.as_str(), row.mode), row.delay_bound_ps?))
+        })
         .collect();
     let mut host_ns = HostAllowances::new();
     for row in &plan.flows {
-        let Some(flow) = plan.network.flows.iter().position(|f| f.name == row.flow) else { continue };
+        let Some(flow) = plan.network.flows.iter().position(|f| f.name == row.flow) else {
+            continue;
+        };
         let Ok(flow) = u16::try_from(flow) else { continue };
         let key = (row.flow.as_str(), row.target.as_str(), row.mode);
         let planned = bound_of.get(&key).zip(row.delay_bound_ps);
@@ -174,6 +181,7 @@ pub fn allowances(
         stall_ns,
         host_ns,
         change_ns: both.saturating_mul(hops.saturating_add(1)),
+        service: Some(*host_service),
         switches: stalled.switches,
     }
 }

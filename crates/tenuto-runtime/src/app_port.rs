@@ -183,16 +183,19 @@ impl AppPort {
         };
         let HostNode { core, pool, fx, .. } = host;
         let drops = fx.drops.len();
-        self.refused += u64::from(!core.inject(MonotonicClock::now(), port, queue, frame, pool, fx));
+        self.refused +=
+            u64::from(!core.inject(MonotonicClock::now(), port, queue, frame, pool, fx));
         fx.drops.truncate(drops);
     }
 
     /// What programs sent, in words; nothing if there were none.
-    pub(crate) fn summary(&self) -> Vec<String> {
+    pub(crate) fn summary(&self, host: &str) -> Vec<String> {
         let flows = self.flows.iter().filter(|f| f.released + f.refused > 0).map(|f| {
             let (name, released, refused) = (&f.name, f.released, f.refused);
-            format!("programs sent {released} frames of {name}, {refused} refused")
+            format!("programs of {host} sent {released} frames of {name}, {refused} refused")
         });
-        flows.collect()
+        let handed = (self.delivered > 0)
+            .then(|| format!("programs of {host} were handed {} frames", self.delivered));
+        flows.chain(handed).collect()
     }
 }

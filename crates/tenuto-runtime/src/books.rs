@@ -118,9 +118,8 @@ impl<'a> Books<'a> {
             }
             None => "set-up".to_owned(),
         };
-        let mode = |level: u8| {
-            self.plan.network.modes.get(usize::from(level)).map_or("?", String::as_str)
-        };
+        let mode =
+            |level: u8| self.plan.network.modes.get(usize::from(level)).map_or("?", String::as_str);
         match observation {
             Observation::Event { text, at_ns, tolerated, .. } => {
                 let verdict = match tolerated {

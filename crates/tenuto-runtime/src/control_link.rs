@@ -31,8 +31,15 @@ pub(crate) enum ControlNews {
 
 enum State {
     /// A thread of its own makes the connection: only the kernel knows for how long.
-    Connecting { made: mpsc::Receiver<TcpStream>, wake: UnixStream, key: PollKey },
-    Connected { stream: TcpStream, key: PollKey },
+    Connecting {
+        made: mpsc::Receiver<TcpStream>,
+        wake: UnixStream,
+        key: PollKey,
+    },
+    Connected {
+        stream: TcpStream,
+        key: PollKey,
+    },
     /// There is no controller, or no thread to reach it.
     Absent,
 }
@@ -100,7 +107,11 @@ impl ControlLink {
     }
 
     /// Sends `bytes` as far as the controller takes them; the rest follows. Leaves `bytes` empty.
-    pub(crate) fn send(&mut self, bytes: &mut Vec<u8>, poll: &mut PollSet) -> io::Result<Option<ControlNews>> {
+    pub(crate) fn send(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        poll: &mut PollSet,
+    ) -> io::Result<Option<ControlNews>> {
         let State::Connected { stream, key } = &mut self.state else {
             bytes.clear();
             return Ok(None);

@@ -58,7 +58,7 @@ pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) 
     let mut node =
         ControllerNode { desk, controller, listener, listener_key, sessions, next: 0, names };
     let mut commands = early;
-    while !commands.iter().any(|c| *c == NodeCommand::Finish) {
+    while !commands.contains(&NodeCommand::Finish) {
         commands = node.turn()?;
     }
     node.desk.reporter.finish(MonotonicClock::now());

@@ -53,9 +53,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new<E: std::fmt::Display>(name: &str, result: Result<(), E>) -> Self {
-        let note = result.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        Self { name: name.to_owned(), granted: result.is_ok(), note }
+    fn new<T, E: std::fmt::Display>(name: &str, result: Result<T, E>) -> Self {
+        let granted = result.is_ok();
+        let note = result.err().map(|error| error.to_string()).unwrap_or_default();
+        Self { name: name.to_owned(), granted, note }
     }
 }
 
@@ -70,10 +71,10 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
     let (lab_possible, in_user) = (lab.is_ok(), lab.is_ok_and(|namespaces| namespaces.user));
     let mut findings = vec![
         Finding { name: "root".into(), granted: rights.root, note: String::new() },
-        Finding::new("namespaces", rights.namespaces.as_ref().map(|()| ())),
-        Finding::new("user namespaces", rights.user_namespaces.as_ref().map(|()| ())),
+        Finding::new("namespaces", rights.namespaces.as_ref()),
+        Finding::new("user namespaces", rights.user_namespaces.as_ref()),
     ];
-    let packet = rights.packet_sockets.as_ref().map(|()| ());
+    let packet = rights.packet_sockets.as_ref();
     findings.push(match (packet, in_user) {
         (Err(_), true) => Finding {
             name: "packet sockets".into(),

@@ -71,8 +71,7 @@ pub fn exec(dir: &Path, node: &str, command: &[OsString]) -> Result<ExitCode, Ex
         ExecError::NoNode { node: node.to_owned(), known }
     })?;
     let (program, arguments) = command.split_first().ok_or(ExecError::NoProgram)?;
-    let supervisor =
-        supervisor_of(lab.guardian).map_err(|_| ExecError::NoLab(dir.to_owned()))?;
+    let supervisor = supervisor_of(lab.guardian).map_err(|_| ExecError::NoLab(dir.to_owned()))?;
     let mut command = Command::new(program);
     command.args(arguments);
     let child = spawn_inside(command, supervisor, Some(entry.namespace_pid));

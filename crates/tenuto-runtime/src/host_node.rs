@@ -59,7 +59,7 @@ pub(crate) fn run(job: &HostJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io
         is_stopped: false,
     };
     let mut commands = early;
-    while !commands.iter().any(|c| *c == NodeCommand::Finish) {
+    while !commands.contains(&NodeCommand::Finish) {
         for command in &commands {
             node.carry_out(command);
         }
@@ -101,15 +101,12 @@ impl HostNode<'_> {
     /// Takes a burst from one port.
     fn receive(&mut self, place: usize) -> io::Result<()> {
         let Self { desk, core, pool, fx, ports, app, has_program, redundant, .. } = self;
-        let NodePort { number, port, was_drained, .. } = &mut ports[place];
-        let (number, fresh) = (*number, *was_drained);
-        let mut is_first = true;
+        let NodePort { number, port, .. } = &mut ports[place];
+        let number = *number;
         let mut sink = |arrival: Instant, frame: &[u8]| {
             let now = MonotonicClock::now();
-            // A frame behind a burst has waited for its turn, not for this machine.
-            if std::mem::take(&mut is_first) && fresh {
-                desk.reporter.lateness(arrival, now);
-            }
+            // The network has policed what comes here: what waits, waits for this machine.
+            desk.reporter.lateness(arrival, now);
             let Some(id) = pool.insert(frame) else {
                 let frame_bytes = tenuto_wire::frame_bytes(frame.len());
                 let reason = match frame.len() > tenuto_dataplane::FRAME_CAPACITY {
@@ -132,8 +129,7 @@ impl HostNode<'_> {
             }
             observe(desk, core, redundant, &mut fx.events, now);
         };
-        let count = port.receive(RECEIVE_BURST, &mut sink)?;
-        *was_drained = count < RECEIVE_BURST;
+        port.receive(RECEIVE_BURST, &mut sink)?;
         if let Some(app) = app {
             app.flush()?;
         }
@@ -186,9 +182,7 @@ impl HostNode<'_> {
             }
             NodeCommand::Oversend { flow, percent } => self.oversend(now, *flow, *percent),
             NodeCommand::StopFlow { flow } => self.core.stop_flow(*flow),
-            NodeCommand::StartFlow { flow } if self.is_stopped => {
-                self.core.stop_flow(*flow)
-            }
+            NodeCommand::StartFlow { flow } if self.is_stopped => self.core.stop_flow(*flow),
             NodeCommand::StartFlow { flow } => self.core.start_flow(*flow, now),
             NodeCommand::Babble { flows, frame_bytes, rate_bps, for_ns } => {
                 let until = for_ns.map(|ns| now + Span::from_ns(ns));
@@ -240,8 +234,9 @@ impl HostNode<'_> {
             let _ = self.core.stop_flow(flow);
         }
         self.is_stopped = true;
-        self.mischief.stop(MonotonicClock::now(), &self.core);
-        self.desk.reporter.pump(Instant::MAX);
+        let now = MonotonicClock::now();
+        self.mischief.stop(now);
+        self.desk.reporter.flush(now);
         self.desk.reporter.tell(&NodeReport::Quiet);
     }
 
@@ -249,7 +244,7 @@ impl HostNode<'_> {
     fn finish(&mut self) {
         let now = MonotonicClock::now();
         if let Some(app) = &self.app {
-            for text in app.summary() {
+            for text in app.summary(self.desk.reporter.node()) {
                 self.desk.reporter.event(now, text);
             }
         }
@@ -283,7 +278,8 @@ fn observe(
             desk.reporter.lateness(planned, actual);
         }
         // Only flows with two copies are told apart by them.
-        let single = matches!(event, HostEvent::CopyArrived { flow, .. } if !redundant.contains(&flow));
+        let single =
+            matches!(event, HostEvent::CopyArrived { flow, .. } if !redundant.contains(&flow));
         if let Some(line) = Observation::of_host(host, event).filter(|_| !single) {
             desk.reporter.observe(now, &line);
         }

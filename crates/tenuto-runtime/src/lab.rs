@@ -3,23 +3,23 @@
 //! The lab runs in processes of its own; here is what judges it: one ledger that takes in what
 //! every node has seen. When this process dies, the kernel removes the lab.
 
+use crate::allowance::HostService;
 use crate::books::Books;
 use crate::lines::{self, LineReader, LineWriter};
-use crate::protocol::{LabCommand, LabJob, LabReport, NodeEntry, OBSERVATION_START};
+use crate::protocol::{LabCommand, LabJob, NodeEntry};
+use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use tenuto_io::MonotonicClock;
 use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces};
-use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
 use tenuto_model::{Plan, Scenario, Transition};
 use tenuto_units::{Instant, Span};
-use tenuto_world::{LedgerSettings, Observation, ProgressRow, RunDocument};
+use tenuto_world::{LedgerSettings, MachineRow, ProgressRow, RunDocument};
 
 /// First argument of the supervisor's process.
 pub(crate) const ROLE_SUPERVISOR: &str = "__supervisor";
@@ -29,16 +29,10 @@ const LOG_FILE: &str = "lab.log";
 pub(crate) const NODES_FILE: &str = "nodes.json";
 /// Jobs and commands that may wait for the supervisor.
 const COMMAND_BYTES_MAX: usize = 512 << 20;
-/// A view of the run at most this often; less often where it takes long.
-const PROGRESS_PERIOD: Span = Span::from_ms(250);
-const PROGRESS_SHARE: u64 = 50;
 /// Without any bound, messages are waited for so long at the end.
 const DRAIN_NS_DEFAULT: u64 = 1_000_000_000;
 /// And never longer than this.
 const DRAIN_NS_MAX: u64 = 20_000_000_000;
-/// How long the supervisor may take to end after its last word.
-const END_PATIENCE: Span = Span::from_s(5);
-
 /// What `tenuto up` shows while a lab runs.
 pub trait Ui {
     /// A step of starting or ending, with the time since the call of [`up`].
@@ -179,18 +173,37 @@ pub fn up(
         (Some(text), true) => books.crashed(text),
         (None, _) => {}
     }
-    Ok(UpOutcome { document: books.close(), interrupted, crashed })
+    let mut document = books.close();
+    document.machine = options.allowances.service.as_ref().map(machine);
+    Ok(UpOutcome { document, interrupted, crashed })
+}
+
+/// This machine, for the report.
+fn machine(service: &HostService) -> MachineRow {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let is_measured = service.wakeups > 0;
+    let measured = |ns: u64| is_measured.then_some(ns);
+    MachineRow {
+        text: format!("{processors} processors, AF_PACKET over veth, wait policy block"),
+        wake_up_ns_p50: measured(service.wakeup_ns_p50),
+        wake_up_ns_p999: measured(service.wakeup_ns_p999),
+        wake_up_ns_max: measured(service.wakeup_ns_max),
+        host_allowance_ns: Some(service.stall_allowance_ns),
+    }
 }
 
 fn check(plan: &Plan) -> Result<(), UpError> {
     let network = &plan.network;
-    let missing = network.switches.iter().find(|s| plan.switches.iter().all(|d| d.switch != s.name));
+    let missing =
+        network.switches.iter().find(|s| plan.switches.iter().all(|d| d.switch != s.name));
     if let Some(switch) = missing {
         return Err(UpError::Plan(format!("the plan says nothing of what {} does", switch.name)));
     }
     let missing = network.hosts.iter().find(|h| plan.hosts.iter().all(|d| d.host != h.name));
     match missing {
-        Some(host) => Err(UpError::Plan(format!("the plan says nothing of what {} does", host.name))),
+        Some(host) => {
+            Err(UpError::Plan(format!("the plan says nothing of what {} does", host.name)))
+        }
         None => Ok(()),
     }
 }
@@ -216,10 +229,10 @@ fn drain_ns(plan: &Plan, allowances: &crate::Allowances) -> u64 {
 }
 
 /// The lab, seen from outside.
-struct Lab {
-    guardian: Child,
-    reader: LineReader,
-    writer: LineWriter,
+pub(crate) struct Lab {
+    pub(crate) guardian: Child,
+    pub(crate) reader: LineReader,
+    pub(crate) writer: LineWriter,
     run_dir: PathBuf,
 }
 
@@ -253,12 +266,12 @@ impl Lab {
         Ok(lab)
     }
 
-    fn tell(&mut self, command: LabCommand) {
+    pub(crate) fn tell(&mut self, command: LabCommand) {
         self.writer.push(&command);
         self.writer.write();
     }
 
-    fn name_nodes(&self, nodes: Vec<NodeEntry>) {
+    pub(crate) fn name_nodes(&self, nodes: Vec<NodeEntry>) {
         let file = NodesFile { guardian: self.guardian.id(), nodes };
         let path = self.run_dir.join(NODES_FILE);
         // Only `tenuto exec` needs it.
@@ -299,136 +312,6 @@ fn allowing(sysctl: &str) -> &'static str {
         "user.max_user_namespaces" => "10000",
         _ => "0",
     }
-}
-
-struct Watch<'a, 'b> {
-    lab: Lab,
-    books: Books<'a>,
-    ui: &'b mut dyn Ui,
-    began: Instant,
-    interrupted: bool,
-}
-
-impl Watch<'_, '_> {
-    /// Follows the lab to its end; gives why it ended if it was not asked to.
-    fn run(&mut self) -> Option<String> {
-        match self.follow() {
-            Ok(crashed) => crashed,
-            Err(error) => Some(format!("the lab was lost: {error}")),
-        }
-    }
-
-    fn follow(&mut self) -> io::Result<Option<String>> {
-        let mut signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp])?;
-        let mut poll = PollSet::new();
-        let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
-        let reader_key = poll.add(self.lab.reader.fd(), Interest::Read);
-        let mut progress_at = MonotonicClock::now();
-        let mut end: Option<Instant> = None;
-        loop {
-            self.lab.writer.write();
-            self.set_interest(&mut poll, reader_key);
-            poll.wait(Some(end.unwrap_or(progress_at).min(progress_at)))?;
-            if poll.readiness(signals_key).readable {
-                while signals.next_pending()?.is_some() {
-                    if std::mem::replace(&mut self.interrupted, true) {
-                        return Ok(None);
-                    }
-                    self.step("interrupted: ending in order (again to end at once)");
-                    self.lab.tell(LabCommand::Stop);
-                }
-            }
-            if poll.readiness(reader_key).readable {
-                match self.read()? {
-                    News::More => {}
-                    News::Done => end = Some(MonotonicClock::now() + END_PATIENCE),
-                    News::Failed(text) => return Ok(Some(text)),
-                    News::Closed if self.books.is_done() => return Ok(None),
-                    News::Closed => {
-                        let status = self.lab.guardian.wait()?;
-                        return Ok(Some(format!("the lab ended early ({status})")));
-                    }
-                }
-            }
-            let now = MonotonicClock::now();
-            if end.is_some_and(|at| at <= now) {
-                return Ok(None);
-            }
-            if now >= progress_at {
-                progress_at = self.progress(now);
-            }
-        }
-    }
-
-    fn set_interest(&self, poll: &mut PollSet, key: PollKey) {
-        let waits = self.lab.writer.pending() > 0;
-        poll.set_interest(key, if waits { Interest::ReadWrite } else { Interest::Read });
-    }
-
-    fn read(&mut self) -> io::Result<News> {
-        let (mut reports, mut unreadable) = (Vec::new(), None);
-        let books = &mut self.books;
-        let is_open = self.lab.reader.read(|line| {
-            if line.starts_with(OBSERVATION_START) {
-                match lines::parse::<Observation>(line) {
-                    Ok(observation) => books.observe(observation),
-                    Err(error) => unreadable = Some(error),
-                }
-                return;
-            }
-            match lines::parse::<LabReport>(line) {
-                Ok(report) => reports.push(report),
-                Err(error) => unreadable = Some(error),
-            }
-        })?;
-        for text in self.books.take_news() {
-            self.ui.event(&text);
-        }
-        if let Some(error) = unreadable {
-            return Ok(News::Failed(error));
-        }
-        let mut news = News::More;
-        for report in reports {
-            match report {
-                LabReport::Step { text } => self.step(&text),
-                LabReport::Nodes { nodes } => self.lab.name_nodes(nodes),
-                LabReport::Started { start_ns } => {
-                    self.books.started(start_ns);
-                    self.step("traffic starts");
-                }
-                LabReport::Quiet { at_ns } => self.books.quiet(at_ns),
-                LabReport::Failed { text } => return Ok(News::Failed(text)),
-                LabReport::Done { end_ns } => {
-                    self.books.done(end_ns);
-                    news = News::Done;
-                }
-            }
-        }
-        if self.books.take_drained() {
-            self.lab.tell(LabCommand::Drained);
-        }
-        Ok(if is_open { news } else { News::Closed })
-    }
-
-    fn progress(&mut self, now: Instant) -> Instant {
-        if let Some((rows, mode, elapsed)) = self.books.progress(now) {
-            self.ui.progress(&rows, &mode, elapsed);
-        }
-        let took = MonotonicClock::now().since(now);
-        now + PROGRESS_PERIOD + took.times(PROGRESS_SHARE)
-    }
-
-    fn step(&mut self, text: &str) {
-        let elapsed = MonotonicClock::now().since(self.began).as_ns() / 1_000_000;
-        self.ui.step(&format!("{}.{:03} s  {text}", elapsed / 1_000, elapsed % 1_000));
-    }
-}
-
-enum News {
-    More,
-    Done,
-    Failed(String),
-    Closed,
 }
 
 /// Bounds' allowance per flow, target and row: as the ledger wants it.

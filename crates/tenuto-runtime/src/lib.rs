@@ -39,6 +39,7 @@ mod scenario_events;
 mod slow;
 mod supervisor;
 mod switch_node;
+mod watch;
 mod wire_up;
 
 pub use allowance::{Allowances, HostService, allowances, measure_allowance};

@@ -29,7 +29,10 @@ const GARBAGE_LEN: (u64, u64) = (60, 1514);
 
 enum Kind {
     /// Frames with the headers of these senders in turn.
-    Babble { senders: Vec<SenderConfig>, frame_len: usize },
+    Babble {
+        senders: Vec<SenderConfig>,
+        frame_len: usize,
+    },
     Garbage,
     Forge,
 }
@@ -191,8 +194,7 @@ impl Mischief {
     ) -> bool {
         let Some(len) = self.write(source) else { return false };
         let drops = fx.drops.len();
-        let sent =
-            core.inject(now, source.port, LOWEST_QUEUE, &self.scratch[..len], pool, fx);
+        let sent = core.inject(now, source.port, LOWEST_QUEUE, &self.scratch[..len], pool, fx);
         // A full queue of one's own making is nobody's loss.
         fx.drops.truncate(drops);
         source.count += 1;
@@ -264,7 +266,7 @@ impl Mischief {
     }
 
     /// Ends every source.
-    pub(crate) fn stop(&mut self, now: Instant, _core: &EndSystem) {
+    pub(crate) fn stop(&mut self, now: Instant) {
         let sources = std::mem::take(&mut self.sources);
         sources.iter().for_each(|source| self.conclude(source, now));
     }

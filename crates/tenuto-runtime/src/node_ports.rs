@@ -10,13 +10,15 @@ use tenuto_wire::EtherType;
 /// Frames taken from a port before the next one is served.
 pub(crate) const RECEIVE_BURST: usize = 16;
 
-/// Bits on the wire of what a port sends, per second, set by its core; the port itself sends at once.
+/// A port: its pace is set by the core, the port itself sends at once.
 pub(crate) struct NodePort {
     pub(crate) number: u32,
     pub(crate) port: PacketPort,
     pub(crate) key: PollKey,
     /// The last burst took all that waited: what comes next has not waited behind a burst.
     pub(crate) was_drained: bool,
+    /// Until then, frames may wait behind others that should not have been sent.
+    pub(crate) flooded_until: Instant,
     /// Mode signals that are still to be lost here.
     pub(crate) signals_to_lose: u32,
     has_batch: bool,
@@ -40,13 +42,15 @@ impl NodePort {
     /// Opens an interface as port `number`.
     pub(crate) fn open(number: u32, interface: &str, poll: &mut PollSet) -> io::Result<Self> {
         let port = PacketPort::open(interface)?;
-        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
+        let fd =
+            port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
         let key = poll.add(fd, Interest::Read);
         Ok(Self {
             number,
             port,
             key,
             was_drained: true,
+            flooded_until: Instant::ZERO,
             signals_to_lose: 0,
             has_batch: false,
             overflowed: 0,

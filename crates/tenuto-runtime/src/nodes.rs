@@ -206,10 +206,8 @@ impl Nodes {
     fn job_of(&self, place: usize, job: &LabJob) -> io::Result<NodeJob> {
         let node = &self.list[place];
         let plan = &job.plan;
-        let settings = NodeSettings {
-            name: node.name.clone(),
-            stall_allowance_ns: job.stall_allowance_ns,
-        };
+        let settings =
+            NodeSettings { name: node.name.clone(), stall_allowance_ns: job.stall_allowance_ns };
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
         Ok(match node.kind {
             NodeKind::Switch => {

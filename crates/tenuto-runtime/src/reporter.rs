@@ -103,6 +103,13 @@ impl Reporter {
         [self.write_at, self.drops_at].into_iter().flatten().min()
     }
 
+    /// Sends everything that the supervisor takes now.
+    pub(crate) fn flush(&mut self, now: Instant) {
+        self.flush_drops(now);
+        self.write_at = Some(now);
+        self.pump(now);
+    }
+
     /// Sends what is due.
     pub(crate) fn pump(&mut self, now: Instant) {
         if self.drops_at.is_some_and(|at| at <= now) {

@@ -14,7 +14,10 @@ use tenuto_world::Observation;
 pub(crate) enum Due {
     Event(tenuto_model::Event),
     /// A user's own program starts in a host.
-    Program { host: String, line: String },
+    Program {
+        host: String,
+        line: String,
+    },
 }
 
 /// What is still to happen, in order of time.

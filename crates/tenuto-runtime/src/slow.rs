@@ -40,7 +40,7 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
         return Err(SlowError::Zero);
     }
     let divide = |rate_bps: &mut u64, what: &dyn Fn() -> String| {
-        if *rate_bps % n != 0 {
+        if !rate_bps.is_multiple_of(n) {
             return Err(SlowError::Rate { what: what(), rate_bps: *rate_bps, n });
         }
         *rate_bps /= n;
@@ -48,8 +48,7 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
     };
     let stretch = |time_ns: &mut u64, what: &dyn Fn() -> String| {
         let long = time_ns.checked_mul(n);
-        *time_ns =
-            long.ok_or_else(|| SlowError::Time { what: what(), time_ns: *time_ns, n })?;
+        *time_ns = long.ok_or_else(|| SlowError::Time { what: what(), time_ns: *time_ns, n })?;
         Ok(())
     };
     let mut slow = network.clone();

@@ -2,9 +2,7 @@
 
 use crate::lines::{self, LineReader, LineWriter};
 use crate::nodes::{Node, Nodes};
-use crate::protocol::{
-    LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START,
-};
+use crate::protocol::{LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START};
 use crate::scenario_events::Script;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -35,11 +33,20 @@ const REAP_PERIOD: Span = Span::from_ms(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nodes open their ports, and controllers install.
-    SettingUp { since: Instant },
-    Running { start: Instant, end: Instant },
+    SettingUp {
+        since: Instant,
+    },
+    Running {
+        start: Instant,
+        end: Instant,
+    },
     /// Sources were told to stop; what is on its way may arrive.
-    Draining { until: Instant },
-    Finishing { until: Instant },
+    Draining {
+        until: Instant,
+    },
+    Finishing {
+        until: Instant,
+    },
     Done,
 }
 
@@ -62,12 +69,8 @@ pub(crate) struct Supervisor {
 /// Runs this process as the supervisor; its job is the first line of its standard input.
 pub(crate) fn main() -> ExitCode {
     // Before any thread; process 1 would otherwise not be ended by them.
-    let started = SignalFd::new(&[
-        Signal::Interrupt,
-        Signal::Terminate,
-        Signal::HangUp,
-        Signal::Child,
-    ]);
+    let started =
+        SignalFd::new(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Child]);
     let run = started.and_then(|signals| {
         let stream = lines::inherited()?;
         let writer = LineWriter::new(stream.try_clone()?, OUTPUT_BYTES_MAX)?;
@@ -150,7 +153,9 @@ impl Supervisor {
     fn deadline(&self) -> Instant {
         match self.phase {
             Phase::SettingUp { since } => since + self.set_up_patience(),
-            Phase::Running { start, end } => self.script.deadline(start).map_or(end, |at| at.min(end)),
+            Phase::Running { start, end } => {
+                self.script.deadline(start).map_or(end, |at| at.min(end))
+            }
             Phase::Draining { until } | Phase::Finishing { until } => until,
             Phase::Done => Instant::ZERO,
         }

@@ -9,7 +9,7 @@ use tenuto_dataplane::switch::{Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
 use tenuto_io::{MonotonicClock, Port};
 use tenuto_model::SwitchDeployment;
-use tenuto_units::Instant;
+use tenuto_units::{Instant, Span};
 use tenuto_wire::frame_bytes;
 use tenuto_world::{Observation, switch_config};
 
@@ -19,6 +19,9 @@ const FRAMES_PER_PORT: usize = 8_192;
 const FRAMES_SPARE: usize = 1_024;
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
 const SMALLEST_WIRE_BYTES: u64 = 84;
+
+/// So long after a frame that should not have been sent, more of them may wait in front of others.
+const FLOOD_TIME: Span = Span::from_ms(100);
 
 struct SwitchNode<'a> {
     desk: &'a mut Desk,
@@ -48,7 +51,7 @@ pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> 
         desk,
     };
     let mut commands = early;
-    while !commands.iter().any(|c| *c == NodeCommand::Finish) {
+    while !commands.contains(&NodeCommand::Finish) {
         commands.iter().for_each(|command| node.carry_out(command));
         commands = node.turn()?;
     }
@@ -90,13 +93,14 @@ impl SwitchNode<'_> {
     /// Takes a burst from one port.
     fn receive(&mut self, place: usize) -> io::Result<()> {
         let Self { desk, switch, pool, fx, ports, .. } = self;
-        let NodePort { number, port, was_drained, .. } = &mut ports[place];
+        let NodePort { number, port, was_drained, flooded_until, .. } = &mut ports[place];
         let (number, fresh) = (*number, *was_drained);
         let mut is_first = true;
         let mut sink = |arrival: Instant, frame: &[u8]| {
             let now = MonotonicClock::now();
-            // A frame behind a burst has waited for its turn, not for this machine.
-            if std::mem::take(&mut is_first) && fresh {
+            // On a flooded port a frame behind a burst has waited for its turn, not for us.
+            let is_fresh = std::mem::take(&mut is_first) && fresh;
+            if is_fresh || now >= *flooded_until {
                 desk.reporter.lateness(arrival, now);
             }
             let Some(id) = pool.insert(frame) else {
@@ -109,8 +113,11 @@ impl SwitchNode<'_> {
                     Dropped { reason, port: number, cookie: 0, message: None, frame_bytes: bytes };
                 return desk.reporter.dropped(now, &drop);
             };
-            let before = fx.events.len();
+            let (before, drops) = (fx.events.len(), fx.drops.len());
             switch.receive(now, arrival, number, id, pool, fx);
+            if fx.drops[drops..].iter().any(|drop| is_flood(drop.reason)) {
+                *flooded_until = now + FLOOD_TIME;
+            }
             if fx.events.len() > before {
                 tell(desk, &mut fx.events, now);
             }
@@ -201,6 +208,17 @@ impl SwitchNode<'_> {
         }
         self.desk.reporter.finish(now);
     }
+}
+
+/// Dropped for what it is, not for where the network stands.
+const fn is_flood(reason: DropReason) -> bool {
+    matches!(
+        reason,
+        DropReason::Policed
+            | DropReason::Unknown
+            | DropReason::Malformed
+            | DropReason::SignalRejected
+    )
 }
 
 /// Tells events of a call that began at `began`.

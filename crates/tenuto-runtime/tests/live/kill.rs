@@ -57,18 +57,15 @@ pub(crate) fn a_killed_switch_does_not_end_the_run() {
     let dir = options.run_dir.clone();
     let guardian = Rc::new(RefCell::new(0));
     let seen = guardian.clone();
-    let mut words = Words::default();
     let at = dir.clone();
-    words.on_step = Some(Box::new(move |text| {
-        if text.ends_with("traffic starts") {
-            let lab = file(&at);
-            *seen.borrow_mut() = lab.guardian;
-            let pid = lab.nodes.iter().find(|n| n.name == "sw2").expect("a switch").pid;
-            let pid = pid.expect("it runs").to_string();
-            let kill = ["kill".into(), "-9".into(), pid.into()];
-            exec(&at, "sw2", &kill).expect("the lab can be entered");
-        }
-    }));
+    let mut words = Words::at_start(move || {
+        let lab = file(&at);
+        *seen.borrow_mut() = lab.guardian;
+        let pid = lab.nodes.iter().find(|n| n.name == "sw2").expect("a switch").pid;
+        let pid = pid.expect("it runs").to_string();
+        let kill = ["kill".into(), "-9".into(), pid.into()];
+        exec(&at, "sw2", &kill).expect("the lab can be entered");
+    });
     let outcome = up(&plan, &scenario, &options, &mut words);
     let Some(outcome) = possible("a_killed_switch", outcome) else { return };
     assert_eq!(outcome.crashed, None);
@@ -107,6 +104,27 @@ pub(crate) fn a_switch_comes_back() {
     assert!(document.events.iter().any(|e| e.text == "sw1 is started"));
 }
 
+/// A link is cut and healed: what was sent meanwhile is lost, what comes later arrives.
+pub(crate) fn a_cut_link_heals() {
+    let plan = planned(&row(1));
+    let mut scenario = Scenario::plain(1_500 * MS, 7);
+    let ends = || ["sw1".to_owned(), "display".to_owned()];
+    let event = |at_ms: u64, action| Event { at_ns: at_ms * MS, action, note: None };
+    scenario.events = vec![
+        event(300, EventAction::CutLink { ends: ends() }),
+        event(600, EventAction::HealLink { ends: ends() }),
+    ];
+    let options = options(&plan, "cut");
+    let outcome = up(&plan, &scenario, &options, &mut Words::default());
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let Some(outcome) = possible("a_cut_link_heals", outcome) else { return };
+    assert_eq!(outcome.crashed, None);
+    let row = outcome.document.flows.into_iter().find(|r| r.flow == "speed").expect("a row");
+    // 30 periods of 10 ms pass before the cut, 90 after it is healed.
+    assert!(row.lost > 0 && row.received > 40, "{row:?}");
+    assert_eq!(row.sent, row.received + row.lost + row.undecided + row.in_flight);
+}
+
 /// The controller dies and the plan goes on without it, as it promises.
 pub(crate) fn a_lost_controller_is_tolerated() {
     let plan = planned(&row(1));
@@ -133,14 +151,11 @@ pub(crate) fn a_killed_lab_leaves_nothing() {
     let dir = options.run_dir.clone();
     let guardian = Rc::new(RefCell::new(0));
     let (seen, at) = (guardian.clone(), dir.clone());
-    let mut words = Words::default();
-    words.on_step = Some(Box::new(move |text| {
-        if text.ends_with("traffic starts") {
-            *seen.borrow_mut() = file(&at).guardian;
-            let kill = Command::new("kill").arg("-9").arg(seen.borrow().to_string()).status();
-            assert!(kill.expect("a program").success());
-        }
-    }));
+    let mut words = Words::at_start(move || {
+        *seen.borrow_mut() = file(&at).guardian;
+        let kill = Command::new("kill").arg("-9").arg(seen.borrow().to_string()).status();
+        assert!(kill.expect("a program").success());
+    });
     let outcome = up(&plan, &scenario, &options, &mut words);
     let Some(outcome) = possible("a_killed_lab_leaves_nothing", outcome) else { return };
     let crashed = outcome.crashed.expect("it did not end by itself");

@@ -7,6 +7,7 @@ mod line;
 mod mischief;
 mod modes;
 mod networks;
+mod programs;
 
 use std::process::ExitCode;
 
@@ -16,9 +17,11 @@ const TESTS: &[Test] = &[
     ("line::every_message_arrives", line::every_message_arrives),
     ("mischief::a_babbling_host_harms_nobody", mischief::a_babbling_host_harms_nobody),
     ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
+    ("programs::a_program_sends_and_is_heard", programs::a_program_sends_and_is_heard),
     ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
     ("kill::a_switch_comes_back", kill::a_switch_comes_back),
+    ("kill::a_cut_link_heals", kill::a_cut_link_heals),
     ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),
     ("kill::a_killed_lab_leaves_nothing", kill::a_killed_lab_leaves_nothing),
 ];

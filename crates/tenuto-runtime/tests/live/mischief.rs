@@ -36,7 +36,10 @@ pub(crate) fn a_babbling_host_harms_nobody() {
     };
     scenario.events = vec![
         event(200, babble),
-        event(700, EventAction::Garbage { host: host(), frames_per_s: 1_000, for_ns: Some(100 * MS) }),
+        event(
+            700,
+            EventAction::Garbage { host: host(), frames_per_s: 1_000, for_ns: Some(100 * MS) },
+        ),
         event(900, EventAction::Forge { host: host() }),
     ];
     let options = options(&plan, "babble");
@@ -66,18 +69,18 @@ pub(crate) fn an_interrupted_run_ends_in_order() {
     let plan = planned(&row(1));
     let scenario = Scenario::plain(60_000 * MS, 7);
     let options = options(&plan, "interrupt");
-    let mut words = Words::default();
-    words.on_step = Some(Box::new(|text| {
-        if text.ends_with("traffic starts") {
-            let own = std::process::id().to_string();
-            assert!(Command::new("kill").args(["-INT", &own]).status().expect("a program").success());
-        }
-    }));
+    let mut words = Words::at_start(move || {
+        let own = std::process::id().to_string();
+        assert!(Command::new("kill").args(["-INT", &own]).status().expect("a program").success());
+    });
     let outcome = up(&plan, &scenario, &options, &mut words);
     std::fs::remove_dir_all(&options.run_dir).expect("ours");
     let Some(outcome) = possible("an_interrupted_run_ends_in_order", outcome) else { return };
     assert!(outcome.interrupted);
     assert_eq!((outcome.crashed, outcome.document.violations), (None, Vec::new()));
     assert!(outcome.document.duration_ns < 30_000 * MS);
-    assert!(outcome.document.ports.iter().any(|p| p.port == "sw1:2 > display"), "counters are told");
+    assert!(
+        outcome.document.ports.iter().any(|p| p.port == "sw1:2 > display"),
+        "counters are told"
+    );
 }

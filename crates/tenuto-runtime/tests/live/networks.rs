@@ -18,15 +18,23 @@ const STALL_NS: u64 = 20 * MS;
 /// Says what happens; `cargo test` shows it when a test fails.
 #[derive(Default)]
 pub(crate) struct Words {
-    pub(crate) on_event: Option<Box<dyn FnMut(&str)>>,
-    pub(crate) on_step: Option<Box<dyn FnMut(&str)>>,
+    then: Option<Box<dyn FnMut()>>,
+}
+
+impl Words {
+    /// Also does something as soon as traffic starts.
+    pub(crate) fn at_start(then: impl FnMut() + 'static) -> Self {
+        Self { then: Some(Box::new(then)) }
+    }
 }
 
 impl Ui for Words {
     fn step(&mut self, text: &str) {
         println!("  {text}");
-        if let Some(then) = &mut self.on_step {
-            then(text);
+        if text.ends_with("traffic starts")
+            && let Some(then) = &mut self.then
+        {
+            then();
         }
     }
 
@@ -34,9 +42,6 @@ impl Ui for Words {
 
     fn event(&mut self, text: &str) {
         println!("  {text}");
-        if let Some(then) = &mut self.on_event {
-            then(text);
-        }
     }
 }
 
