@@ -203,6 +203,12 @@ impl Egress {
         self.committed.map(|c| c.queued.cookie)
     }
 
+    /// The fraction of a nanosecond that the committed frame leaves to the next one, in the unit of
+    /// [`Rate::serialise`].
+    pub(crate) const fn remainder(&self) -> u64 {
+        if self.committed.is_some() { self.remainder } else { 0 }
+    }
+
     /// Backlog now, bits on the wire, signals excluded.
     pub const fn backlog_bits(&self) -> u64 {
         self.backlog_bits

@@ -13,14 +13,14 @@ use super::tables::{EntryCounter, TABLE_WATCH};
 use super::{MeterState, MonitorState, Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use std::sync::Arc;
-use tenuto_openflow::constants::{self, group, meter, port, table};
+use tenuto_openflow::constants::{self, flow_flag, group, meter, port, table};
 use tenuto_openflow::{
-    Action, BadAction, BadInstruction, BadRequest, Body, Bucket, ErrorCode, ErrorMessage,
-    Experimenter, Features, FixedText, FlowMod, FlowModCommand, FlowModFailed, FlowStats,
-    FlowStatsRequest, Framer, GroupDescription, GroupMod, GroupModCommand, GroupModFailed,
-    GroupType, Hello, Instruction, Message, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
-    ModeStatus, ModesMessage, MonitorCommand, MonitorMod, MonitorStats, MultipartReply,
-    MultipartRequest, ReplyBody, RequestBody,
+    Action, BadAction, BadInstruction, BadRequest, Body, Bucket, EXPERIMENTER_ID, ErrorCode,
+    ErrorMessage, Experimenter, Features, FixedText, FlowMod, FlowModCommand, FlowModFailed,
+    FlowStats, FlowStatsRequest, Framer, GroupDescription, GroupMod, GroupModCommand,
+    GroupModFailed, GroupType, Hello, HelloFailed, Instruction, Message, MeterBand, MeterMod,
+    MeterModCommand, MeterModFailed, ModeStatus, ModesMessage, MonitorCommand, MonitorMod,
+    MonitorStats, MultipartReply, MultipartRequest, ReplyBody, RequestBody,
 };
 use tenuto_units::{Instant, Span};
 
@@ -34,6 +34,15 @@ pub(super) struct GroupState {
 }
 
 type Done = Result<(), ErrorCode>;
+
+/// Actions of one list, and over all buckets of one group; and buckets. With these limits whatever
+/// is accepted can be read back in one message.
+const ACTIONS_MAX: usize = 1_000;
+/// Flags of a flow-mod that this switch acts on, or may leave aside (it counts all the same).
+const FLOW_FLAGS: u16 = flow_flag::CHECK_OVERLAP
+    | flow_flag::RESET_COUNTS
+    | flow_flag::NO_PKT_COUNTS
+    | flow_flag::NO_BYT_COUNTS;
 
 impl Switch {
     /// A controller has connected: says hello.
@@ -57,14 +66,18 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
         let Some(mut framer) = self.channel.take() else { return false };
-        let mut alive = framer.push(bytes).is_ok();
-        while alive && let Some(next) = framer.next() {
-            match next {
-                Ok(message) => self.message(now, message, frames, fx),
-                Err(error) => {
-                    alive = !error.is_fatal();
-                    if let Some(answer) = error.answer() {
-                        answer.emit(&mut fx.control);
+        let mut alive = true;
+        // However much was read at once: a segment always fits when all before it was taken out.
+        for segment in bytes.chunks(Framer::PUSH_BYTES_MAX) {
+            alive = alive && framer.push(segment).is_ok();
+            while alive && let Some(next) = framer.next() {
+                match next {
+                    Ok(message) => alive = self.message(now, message, frames, fx),
+                    Err(error) => {
+                        alive = !error.is_fatal();
+                        if let Some(answer) = error.answer() {
+                            answer.emit(&mut fx.control);
+                        }
                     }
                 }
             }
@@ -81,13 +94,14 @@ impl Switch {
         self.tables.settle(|id| groups.get(&id).and_then(GroupState::queue));
     }
 
+    /// Returns whether the session goes on.
     fn message(
         &mut self,
         now: Instant,
         message: Message,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
-    ) {
+    ) -> bool {
         let xid = message.xid;
         // Mode events of this very message must find the channel open.
         self.channel = Some(Framer::default());
@@ -99,6 +113,7 @@ impl Switch {
             let body = Body::Error(ErrorMessage::new(code, &head));
             Message { xid, body }.emit(&mut fx.control);
         }
+        done != Err(HelloFailed::Incompatible.into())
     }
 
     fn handle(
@@ -111,6 +126,9 @@ impl Switch {
     ) -> Done {
         let mut reply = |body: Body| Message { xid, body }.emit(&mut fx.control);
         match body {
+            Body::Hello(hello) if !hello.offers(constants::OFP_VERSION) => {
+                return Err(HelloFailed::Incompatible.into());
+            }
             Body::Hello(_) | Body::Error(_) | Body::EchoReply(_) | Body::SetConfig(_) => {}
             Body::EchoRequest(data) => reply(Body::EchoReply(data.clone())),
             Body::FeaturesRequest => reply(Body::FeaturesReply(self.features())),
@@ -131,6 +149,9 @@ impl Switch {
             Body::MultipartRequest(request) => self.multipart(xid, request, fx)?,
             Body::Experimenter(Experimenter::Modes(modes)) => {
                 self.modes(now, xid, modes, frames, fx)?;
+            }
+            Body::Experimenter(Experimenter::Unknown { experimenter: EXPERIMENTER_ID, .. }) => {
+                return Err(BadRequest::BadExpType.into());
             }
             Body::Experimenter(Experimenter::Unknown { .. }) => {
                 return Err(BadRequest::BadExperimenter.into());
@@ -162,6 +183,13 @@ impl Switch {
         if flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
         }
+        // What this switch does not do is refused, not silently left out.
+        if flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0 {
+            return Err(FlowModFailed::BadTimeout.into());
+        }
+        if flow_mod.flags & !FLOW_FLAGS != 0 {
+            return Err(FlowModFailed::BadFlags.into());
+        }
         let behaviour = self.behaviour(flow_mod)?;
         let entry = Entry {
             pattern,
@@ -173,15 +201,22 @@ impl Switch {
             instructions: flow_mod.instructions.clone(),
         };
         if flow_mod.command == C::Add {
+            if flow_mod.flags & flow_flag::CHECK_OVERLAP != 0
+                && self.tables.overlaps(level, flow_mod.table_id, &entry)
+            {
+                return Err(FlowModFailed::Overlap.into());
+            }
             let added = self.tables.add(level, flow_mod.table_id, entry);
             return added.map_err(|_| FlowModFailed::TableFull.into());
         }
         let strict = flow_mod.command == C::ModifyStrict;
         let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, strict);
-        self.tables.modify(level, flow_mod.table_id, chosen, |e| {
+        let change = |e: &mut Entry| {
             e.behaviour.clone_from(&entry.behaviour);
             e.instructions.clone_from(&entry.instructions);
-        });
+        };
+        let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
+        self.tables.modify(level, flow_mod.table_id, chosen, change, reset);
         Ok(())
     }
 
@@ -194,19 +229,8 @@ impl Switch {
         for id in 0..self.config.tables {
             if all || id == flow_mod.table_id {
                 self.tables.remove(level, id, |e| {
-                    let uses = |step: &ActionStep| match *step {
-                        ActionStep::Output(to) => to == flow_mod.out_port,
-                        _ => false,
-                    };
-                    let in_group = |step: &ActionStep| match *step {
-                        ActionStep::Group(id) => id == flow_mod.out_group,
-                        _ => false,
-                    };
-                    let mut steps = e.behaviour.apply.iter().chain(&e.behaviour.write);
-                    let mut again = e.behaviour.apply.iter().chain(&e.behaviour.write);
                     chosen(e, flow_mod, pattern, strict)
-                        && (flow_mod.out_port == port::ANY || steps.any(uses))
-                        && (flow_mod.out_group == group::ANY || again.any(in_group))
+                        && sends_to(e, flow_mod.out_port, flow_mod.out_group)
                 });
             }
         }
@@ -215,7 +239,12 @@ impl Switch {
 
     fn behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
         let mut behaviour = Behaviour::default();
-        for instruction in &flow_mod.instructions {
+        for (place, instruction) in flow_mod.instructions.iter().enumerate() {
+            // One of each type (section 5.9), for which OpenFlow 1.3 has no code of its own.
+            let kind = std::mem::discriminant(instruction);
+            if flow_mod.instructions[..place].iter().any(|i| std::mem::discriminant(i) == kind) {
+                return Err(BadInstruction::UnsupInst.into());
+            }
             match instruction {
                 Instruction::Meter(id) => {
                     let known = matches!(self.meters.get(*id as usize), Some(Some(_)));
@@ -246,14 +275,15 @@ impl Switch {
     }
 
     fn steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
+        // Which port it is for only the output says; a queue that no port has is certainly wrong.
+        let queues =
+            self.config.ports.iter().map(|p| u32::from(p.egress.queues)).max().unwrap_or(0);
         let step = |action: &Action| match action {
             Action::Output { port, .. } if self.port_index.contains_key(port) => {
                 Ok(ActionStep::Output(*port))
             }
             Action::Output { .. } => Err(BadAction::BadOutPort.into()),
-            Action::SetQueue(queue) if *queue < u32::from(u8::MAX) => {
-                Ok(ActionStep::SetQueue(*queue))
-            }
+            Action::SetQueue(queue) if *queue < queues => Ok(ActionStep::SetQueue(*queue)),
             Action::SetQueue(_) => Err(BadAction::BadQueue.into()),
             Action::Group(id) if self.groups.contains_key(id) => Ok(ActionStep::Group(*id)),
             Action::Group(_) => Err(BadAction::BadOutGroup.into()),
@@ -261,9 +291,15 @@ impl Switch {
                 Ok(ActionStep::Monitor(*id))
             }
             Action::Monitor(_) => Err(BadAction::BadArgument.into()),
+            Action::Experimenter { experimenter: EXPERIMENTER_ID, .. } => {
+                Err(BadAction::BadExpType.into())
+            }
             Action::Experimenter { .. } => Err(BadAction::BadExperimenter.into()),
             _ => Err(BadAction::BadType.into()),
         };
+        if actions.len() > ACTIONS_MAX {
+            return Err(BadAction::TooMany.into());
+        }
         actions.iter().map(step).collect()
     }
 
@@ -291,6 +327,16 @@ impl Switch {
         }
         if !matches!(group_mod.type_, GroupType::All | GroupType::Indirect) {
             return Err(GroupModFailed::BadType.into());
+        }
+        let actions: usize = group_mod.buckets.iter().map(|bucket| bucket.actions.len()).sum();
+        if group_mod.buckets.len() > ACTIONS_MAX {
+            return Err(GroupModFailed::OutOfBuckets.into());
+        }
+        if actions > ACTIONS_MAX {
+            return Err(BadAction::TooMany.into());
+        }
+        if group_mod.type_ == GroupType::Indirect && group_mod.buckets.len() != 1 {
+            return Err(GroupModFailed::InvalidGroup.into());
         }
         let mut buckets = Vec::with_capacity(group_mod.buckets.len());
         for bucket in &group_mod.buckets {
@@ -385,7 +431,7 @@ impl Switch {
                 self.flow_mod(Some(*level), flow_mod)?;
             }
             ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(monitor_mod)?,
-            ModesMessage::ModeConfig(config) => self.mode_config(now, config)?,
+            ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
             ModesMessage::ModeActivate { generation, epoch, level } => {
                 self.settle();
                 let Some(agent) = &mut self.agent else {
@@ -444,7 +490,8 @@ impl Switch {
             period: Span::from_ns(c.period_ns),
             jitter: Span::from_ns(c.jitter_ns),
         };
-        let contracts: Vec<_> = monitor_mod.contracts.iter().map(contract).collect();
+        let mut contracts: Vec<_> = monitor_mod.contracts.iter().map(contract).collect();
+        contracts.sort_by_key(|contract| contract.level);
         if self.monitors.len() <= id {
             self.monitors.resize(id + 1, None);
         }
@@ -458,7 +505,13 @@ impl Switch {
         Ok(())
     }
 
-    fn mode_config(&mut self, now: Instant, config: &tenuto_openflow::ModeConfig) -> Done {
+    fn mode_config(
+        &mut self,
+        now: Instant,
+        config: &tenuto_openflow::ModeConfig,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         let levels_fit = (1..=mode::LEVELS_MAX).contains(&usize::from(config.levels));
         if !levels_fit || config.members.len() > mode::MEMBERS_MAX || config.signal_copies == 0 {
             return Err(BadRequest::BadLen.into());
@@ -478,10 +531,14 @@ impl Switch {
             return Ok(());
         }
         self.tables.set_levels(config.levels);
-        let mut agent = ModeAgent::new(self.config.datapath_id, config, self.config.boot_seed, now);
+        let nonce_seed = self.agent.as_ref().map_or(self.config.boot_seed, ModeAgent::nonce_next);
+        let mut agent = ModeAgent::new(self.config.datapath_id, config, nonce_seed, now);
         agent.set_mutant(self.mutant);
         (self.level, self.admitted) = (agent.level(), agent.admitted());
         self.agent = Some(agent);
+        // Back at the highest level until it has joined: what has no place there leaves the queues.
+        self.settle();
+        self.purged += u64::from(self.purge(self.level, frames, fx));
         Ok(())
     }
 
@@ -510,7 +567,8 @@ impl Switch {
             for (entry, counter) in state.table().entries().iter().zip(state.counters()) {
                 let in_cookie = request
                     .is_none_or(|r| entry.cookie & r.cookie_mask == r.cookie & r.cookie_mask);
-                if in_cookie && pattern.is_none_or(|p| entry.pattern.is_within(&p)) {
+                let sends = request.is_none_or(|r| sends_to(entry, r.out_port, r.out_group));
+                if in_cookie && sends && pattern.is_none_or(|p| entry.pattern.is_within(&p)) {
                     stats.push(entry_stats(id, entry, *counter));
                 }
             }
@@ -528,6 +586,9 @@ impl Switch {
         let body = match &request.body {
             RequestBody::Flow(request) => {
                 Pattern::from_match(&request.match_)?;
+                if request.table_id != table::ALL && request.table_id >= self.config.tables {
+                    return Err(BadRequest::BadTableId.into());
+                }
                 ReplyBody::Flow(self.flow_stats(0, Some(request)))
             }
             RequestBody::GroupDesc => ReplyBody::GroupDesc(
@@ -634,6 +695,16 @@ fn chosen(entry: &Entry, flow_mod: &FlowMod, pattern: &Pattern, strict: bool) ->
         entry.pattern.is_within(pattern)
     };
     cookie && matched
+}
+
+/// Whether an entry passes the conditions on its outputs that a delete or a request may make.
+fn sends_to(entry: &Entry, out_port: u32, out_group: u32) -> bool {
+    let has = |wanted: ActionStep| {
+        let Behaviour { apply, write, .. } = &entry.behaviour;
+        apply.iter().chain(write).any(|step| *step == wanted)
+    };
+    (out_port == port::ANY || has(ActionStep::Output(out_port)))
+        && (out_group == group::ANY || has(ActionStep::Group(out_group)))
 }
 
 /// One drop band in kbit/s with a burst; anything else this switch does not do yet.

@@ -1,7 +1,9 @@
 //! State identity: equal keys, equal behaviour from here on.
 //!
 //! Over tables (by content) and dynamic state (relative to now, saturated where more makes no
-//! difference); never over statistics or caches.
+//! difference); never over statistics or caches. Behaviour from here on: for frames that arrive from
+//! now on. Sequence numbers of signals are left out, as on a link in order, on which nobody forges,
+//! they never decide; a world in which signals are played back must keep them itself.
 
 use super::{Switch, table::Entry};
 use crate::{FrameId, Queued};
@@ -19,23 +21,26 @@ impl Switch {
     ) {
         (self.level, self.admitted).hash(hasher);
         self.identify_tables(hasher);
-        for meter in &self.meters {
-            meter.as_ref().map(|m| (m.meter.config(), m.meter.deficit(now))).hash(hasher);
+        for (id, group) in &*self.groups {
+            (id, &group.buckets).hash(hasher);
         }
-        for monitor in &self.monitors {
-            monitor.is_some().hash(hasher);
-            if let Some(state) = monitor {
-                state.monitor.current().hash(hasher);
-                state.monitor.guide_times(now).for_each(|guide| guide.hash(hasher));
-            }
+        // By id, not by place: a meter that came and went leaves no trace.
+        for (id, state) in self.meters() {
+            (id, state.meter.config(), state.meter.deficit(now)).hash(hasher);
+        }
+        for (id, state) in self.monitors() {
+            id.hash(hasher);
+            state.monitor.identify(now, hasher);
         }
         for port in &self.ports {
             port.signal_credit.relative(now).hash(hasher);
             port.egress.deadline().map(|at| at.since(now)).hash(hasher);
+            port.egress.remainder().hash(hasher);
             port.egress.for_each_frame(|queue, queued: &Queued| {
                 (queue, content(queued.frame), queued.cookie).hash(hasher);
             });
         }
+        self.channel.hash(hasher);
         if let Some(agent) = &self.agent {
             agent.identify(now, hasher);
         }

@@ -115,6 +115,11 @@ impl Pattern {
         key.masked(&self.mask) == self.value
     }
 
+    /// Whether some frame matches both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.value.masked(&other.mask) == other.value.masked(&self.mask)
+    }
+
     /// Whether every frame that `self` matches is matched by `other` too (OpenFlow 1.3.5,
     /// section 6.4: non-strict commands).
     pub fn is_within(&self, other: &Self) -> bool {
@@ -128,14 +133,17 @@ impl Pattern {
     /// prerequisites, values outside their mask (OpenFlow 1.3.5, section 7.2.3).
     pub fn from_match(matching: &Match) -> Result<Self, ErrorCode> {
         let mut pattern = Self { mask: PacketKey::default(), value: PacketKey::default() };
+        // Fields given, also those whose mask lets no bit count: repeating them is no less wrong,
+        // and bounds what is kept of a match for read-back.
+        let mut given = PacketKey::default();
         for oxm in &matching.oxms {
-            pattern.add(oxm)?;
+            pattern.add(oxm, &mut given)?;
         }
         pattern.check_prerequisites(matching)?;
         Ok(pattern)
     }
 
-    fn add(&mut self, oxm: &Oxm) -> Result<(), ErrorCode> {
+    fn add(&mut self, oxm: &Oxm, given: &mut PacketKey) -> Result<(), ErrorCode> {
         let ip = |bytes: [u8; 4]| u64::from(u32::from_be_bytes(bytes));
         let (field, value, mask) = match *oxm {
             Oxm::InPort(port) => (field::IN_PORT, u64::from(port), None),
@@ -154,15 +162,18 @@ impl Pattern {
             Oxm::Ipv4Dst { value, mask } => (field::IP_DST, ip(value), mask.map(ip)),
             Oxm::UdpSrc(port) | Oxm::TcpSrc(port) => (field::L4_SRC, u64::from(port), None),
             Oxm::UdpDst(port) | Oxm::TcpDst(port) => (field::L4_DST, u64::from(port), None),
-            Oxm::Unknown { .. } => return Err(ErrorCode::BadMatch(BadMatch::BadField)),
+            Oxm::Unknown { .. } => {
+                return Err(oxm.refusal().unwrap_or(ErrorCode::BadMatch(BadMatch::BadField)));
+            }
         };
         let ones = if field.2 == 64 { u64::MAX } else { (1 << field.2) - 1 };
         if value > ones {
             return Err(ErrorCode::BadMatch(BadMatch::BadValue));
         }
-        if self.mask.get(field) != 0 {
+        if given.get(field) != 0 {
             return Err(ErrorCode::BadMatch(BadMatch::DupField));
         }
+        given.put(field, ones);
         let mask = mask.unwrap_or(ones);
         if value & !mask != 0 {
             return Err(ErrorCode::BadMatch(BadMatch::BadWildcards));
@@ -195,7 +206,7 @@ impl Pattern {
             Oxm::IpProto(_) | Oxm::IpDscp(_) | Oxm::IpEcn(_) => exact(field::ETH_TYPE, IPV4),
             Oxm::UdpSrc(_) | Oxm::UdpDst(_) => exact(field::IP_PROTO, UDP),
             Oxm::TcpSrc(_) | Oxm::TcpDst(_) => exact(field::IP_PROTO, TCP),
-            Oxm::VlanPcp(_) => self.mask.get(field::VLAN_VID) != 0,
+            Oxm::VlanPcp(_) => self.value.get(field::VLAN_VID) & VLAN_PRESENT != 0,
             _ => true,
         };
         match matching.oxms.iter().all(needs) {

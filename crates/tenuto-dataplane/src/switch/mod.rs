@@ -23,15 +23,16 @@ pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
 pub use meter::{Meter, MeterConfig};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
-pub use monitor::{LevelContract, Monitor, MonitorKind};
+pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use table::{ActionStep, Behaviour, ClassifierKind, Entry, Table, WordHasher};
 pub use tables::{EntryCounter, TableState, Tables, TablesFull};
 
-use crate::{Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
+use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::Framer;
 use tenuto_units::Instant;
+use tenuto_wire::frame_bytes;
 
 /// What a meter has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,8 +209,11 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let Some(&place) = self.port_index.get(&port) else {
+            let bytes = frame_bytes(frames.bytes(frame).len());
+            let reason = DropReason::Unknown;
+            fx.drops.push(Dropped { reason, port, cookie: 0, message: None, frame_bytes: bytes });
             frames.release(frame);
-            return Work::default();
+            return Work { bytes, ..Work::default() };
         };
         self.process(now, arrival, place, frame, frames, fx)
     }

@@ -26,6 +26,8 @@ use tenuto_wire::{SignalKind, SignalRepr};
 
 /// More members than this cannot vote: votes are kept as bits.
 pub const MEMBERS_MAX: usize = 64;
+/// Largest epoch that is taken from outside, so that a raise above it always remains possible.
+pub(super) const EPOCH_MAX: u64 = u64::MAX / 2;
 /// Repeats of a commit before the leader gives the return up.
 const TRIES_MAX: u8 = 8;
 /// Levels that a network may have.
@@ -188,6 +190,11 @@ impl ModeAgent {
         &self.config
     }
 
+    /// Where a successor goes on with nonces, so that none is used twice.
+    pub(super) const fn nonce_next(&self) -> u64 {
+        self.nonce_next
+    }
+
     /// Copies of each signal per link.
     pub fn copies(&self) -> u8 {
         if self.mutant == Mutant::SingleCopy { 1 } else { self.config.copies }
@@ -204,7 +211,7 @@ impl ModeAgent {
         let rel =
             |at: Instant| (at.since(now).as_ns(), now.since(at).min(self.config.quiet).as_ns());
         (self.epoch, self.level, self.admitted, self.epoch_seen, self.attempt).hash(hasher);
-        (self.nonce_next, &self.relayed).hash(hasher);
+        (self.nonce_next, &self.relayed, &self.config).hash(hasher);
         self.excess_at.iter().for_each(|&at| rel(at).hash(hasher));
         match self.phase {
             Phase::Joining { nonce, retry_at } => (0u8, nonce, rel(retry_at)).hash(hasher),
@@ -280,12 +287,20 @@ impl ModeAgent {
 
     /// The controller says which mode is in force; ignored unless newer than what is known.
     pub fn activate(&mut self, now: Instant, epoch: u64, level: u8, actions: &mut Vec<ModeAction>) {
-        if level >= self.config.levels || (self.has_joined() && epoch <= self.epoch) {
+        let newer =
+            if self.has_joined() { epoch > self.epoch } else { self.may_join(epoch, level) };
+        if level >= self.config.levels || epoch > EPOCH_MAX || !newer {
             return;
         }
         self.adopt(now, epoch, level, level);
         self.phase = Phase::Steady;
         actions.push(self.swap_action());
+    }
+
+    /// Whether a switch that has not joined may take over this mode. It may have heard a raise
+    /// meanwhile, and answered it at its own level: what is older than that, or lower, is no news.
+    const fn may_join(&self, epoch: u64, level: u8) -> bool {
+        epoch > self.epoch || epoch == self.epoch && (epoch == 0 || level >= self.level)
     }
 
     fn adopt(&mut self, now: Instant, epoch: u64, level: u8, admitted: u8) {
@@ -317,11 +332,14 @@ impl ModeAgent {
             Phase::Joining { .. } | Phase::Steady => false,
         };
         if self.has_joined() && (wanted > self.level || voted_away) {
-            self.raise(now, wanted.max(self.level), actions);
+            self.raise(now, wanted, actions);
         }
     }
 
+    /// Raises to `level`, or to the highest that is in force or admitted here: a raise during a
+    /// return goes back to where that began, as only the last confirmation may let more flows in.
     fn raise(&mut self, now: Instant, level: u8, actions: &mut Vec<ModeAction>) {
+        let level = level.max(self.level).max(self.admitted);
         let from = self.level;
         self.adopt(now, self.epoch_seen.max(self.epoch) + 1, level, level);
         self.phase = Phase::Steady;
@@ -329,7 +347,8 @@ impl ModeAgent {
         actions.push(ModeAction::Flood(self.signal(SignalKind::Raise, self.epoch, level, from)));
     }
 
-    /// A verified signal from the trunk `port`. Returns whether it was of this generation.
+    /// A verified signal from the trunk `port`. Returns whether it was of this generation, with a
+    /// level and epoch that may be; if not, it has changed nothing.
     pub fn receive(
         &mut self,
         now: Instant,
@@ -337,7 +356,7 @@ impl ModeAgent {
         signal: &SignalRepr,
         actions: &mut Vec<ModeAction>,
     ) -> bool {
-        if signal.level >= self.config.levels {
+        if signal.level >= self.config.levels || signal.epoch > EPOCH_MAX {
             return false;
         }
         if signal.kind == SignalKind::Challenge {
@@ -386,7 +405,7 @@ impl ModeAgent {
             return;
         }
         // A raise that would lower us was sent without knowing of us: we answer with our level.
-        let level = signal.level.max(self.level);
+        let level = signal.level.max(self.level).max(self.admitted);
         let from = self.level;
         self.adopt(now, signal.epoch, level, level);
         if self.has_joined() {
@@ -611,7 +630,7 @@ impl ModeAgent {
 
     fn on_answer(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
         let Phase::Joining { nonce, .. } = self.phase else { return };
-        if signal.nonce == nonce && signal.epoch >= self.epoch {
+        if signal.nonce == nonce && self.may_join(signal.epoch, signal.level) {
             self.adopt(now, signal.epoch, signal.level, signal.level);
             self.phase = Phase::Steady;
             actions.push(self.swap_action());

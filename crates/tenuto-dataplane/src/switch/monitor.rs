@@ -8,6 +8,7 @@
 //! After a violation the guide time starts from the violating message, so that a flow that goes
 //! back to its lower contract is seen to keep it at once, and a network can return.
 
+use std::hash::{Hash, Hasher};
 use tenuto_units::{Instant, Span};
 
 /// What a level allows of one message.
@@ -30,6 +31,17 @@ pub enum MonitorKind {
     Message,
     /// Every frame is a message.
     Frame,
+}
+
+/// What a frame says of its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// The lowest level whose contract the message has kept so far.
+    pub wanted: u8,
+    /// Whether the frame is the first of its message.
+    pub begins: bool,
+    /// Whether it is the first of its message to ask for more than the start level.
+    pub violates: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,10 +76,17 @@ impl Monitor {
 
     /// Takes in a frame; returns the level that its message asks for.
     ///
-    /// `message` is the id in its shim header, if it has one: a frame without is a message.
-    pub fn observe(&mut self, arrival: Instant, message: Option<u32>, wire_bytes: u32) -> u8 {
-        let same =
-            self.kind == MonitorKind::Message && message.is_some() && message == self.message;
+    /// `message` is the id in its shim header, if it has one: a frame without is a message. A
+    /// monitor of frames does not look at it: any payload can be read as a shim.
+    pub fn observe(
+        &mut self,
+        arrival: Instant,
+        message: Option<u32>,
+        wire_bytes: u32,
+    ) -> Observation {
+        let message = message.filter(|_| self.kind == MonitorKind::Message);
+        let same = message.is_some() && message == self.message;
+        let before = if same { self.wanted() } else { 0 };
         if same {
             self.message_wire_bytes += u64::from(wire_bytes);
         } else {
@@ -75,6 +94,12 @@ impl Monitor {
             self.message_wire_bytes = u64::from(wire_bytes);
             self.guides.iter_mut().for_each(|guide| guide.begin_message(arrival));
         }
+        let wanted = self.wanted();
+        Observation { wanted, begins: !same, violates: wanted > 0 && before == 0 }
+    }
+
+    /// The level that the message asks for by what was seen of it.
+    fn wanted(&self) -> u8 {
         let size = self.message_wire_bytes;
         let kept = |g: &&Guide| !g.early && size <= u64::from(g.contract.wire_bytes_max);
         // What keeps no contract at all asks for the highest level; the excess there is policed.
@@ -82,14 +107,16 @@ impl Monitor {
         found.map_or(0, |g| g.contract.level)
     }
 
-    /// Guide times relative to `now`, saturated, for state identity.
-    pub fn guide_times(&self, now: Instant) -> impl Iterator<Item = (u64, bool)> + '_ {
-        self.guides.iter().map(move |g| (g.not_before.since(now).as_ns(), g.early))
-    }
-
-    /// The message that is being counted, and its bytes so far.
-    pub const fn current(&self) -> (Option<u32>, u64) {
-        (self.message, self.message_wire_bytes)
+    /// Its contracts, the message that is being counted, and its guide times relative to `now`:
+    /// equal keys judge alike all that arrives from `now` on.
+    pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
+        (self.kind, self.message, self.message_wire_bytes, self.guides.len()).hash(hasher);
+        for Guide { contract, not_before, early } in &self.guides {
+            // A guide time counts until the jitter has passed as well: the next message is held
+            // against the later of it and the arrival less the jitter.
+            let ahead = (*not_before + contract.jitter).since(now).as_ns();
+            (contract, ahead, early).hash(hasher);
+        }
     }
 }
 
@@ -108,13 +135,16 @@ mod tests {
     use super::*;
 
     fn car_camera() -> Monitor {
-        let contract = |level, period_ms| LevelContract {
+        Monitor::new(MonitorKind::Message, &[level(0, 200), level(1, 22)])
+    }
+
+    const fn level(level: u8, period_ms: u64) -> LevelContract {
+        LevelContract {
             level,
             wire_bytes_max: 1_000,
             period: Span::from_ms(period_ms),
             jitter: Span::from_ms(1),
-        };
-        Monitor::new(MonitorKind::Message, &[contract(0, 200), contract(1, 22)])
+        }
     }
 
     fn ms(ms: u64) -> Instant {
@@ -126,31 +156,53 @@ mod tests {
         let mut monitor = car_camera();
         // Released every 200 ms, each arriving up to 1 ms late in the worst pattern.
         for (id, at) in [(1, 1), (2, 200), (3, 401), (4, 600), (5, 800)] {
-            assert_eq!(monitor.observe(ms(at), Some(id), 100), 0, "message {id}");
+            assert_eq!(monitor.observe(ms(at), Some(id), 100).wanted, 0, "message {id}");
         }
     }
 
     #[test]
     fn a_shorter_period_asks_for_the_next_level_and_back() {
         let mut monitor = car_camera();
-        assert_eq!(monitor.observe(ms(1_000), Some(1), 100), 0);
-        assert_eq!(monitor.observe(ms(1_022), Some(2), 100), 1);
-        assert_eq!(monitor.observe(ms(1_044), Some(3), 100), 1);
-        assert_eq!(monitor.observe(ms(1_244), Some(4), 100), 0, "back at 200 ms");
+        assert_eq!(monitor.observe(ms(1_000), Some(1), 100).wanted, 0);
+        assert_eq!(monitor.observe(ms(1_022), Some(2), 100).wanted, 1);
+        assert_eq!(monitor.observe(ms(1_044), Some(3), 100).wanted, 1);
+        assert_eq!(monitor.observe(ms(1_244), Some(4), 100).wanted, 0, "back at 200 ms");
     }
 
     #[test]
     fn real_bytes_count_not_the_claim() {
         let mut monitor = car_camera();
-        assert_eq!(monitor.observe(ms(0), Some(7), 600), 0);
-        assert_eq!(monitor.observe(ms(0), Some(7), 400), 0);
-        assert_eq!(monitor.observe(ms(0), Some(7), 1), 1, "1001 bytes: more than any contract");
+        assert_eq!(monitor.observe(ms(0), Some(7), 600).wanted, 0);
+        assert_eq!(monitor.observe(ms(0), Some(7), 400).wanted, 0);
+        assert_eq!(
+            monitor.observe(ms(0), Some(7), 1).wanted,
+            1,
+            "1001 bytes: more than any contract"
+        );
     }
 
     #[test]
     fn frames_without_shim_are_messages_of_their_own() {
         let mut monitor = car_camera();
-        assert_eq!(monitor.observe(ms(0), None, 10), 0);
-        assert_eq!(monitor.observe(ms(1), None, 10), 1);
+        assert_eq!(monitor.observe(ms(0), None, 10).wanted, 0);
+        assert_eq!(monitor.observe(ms(1), None, 10).wanted, 1);
+    }
+
+    #[test]
+    fn a_monitor_of_frames_reads_no_shim() {
+        let mut monitor = Monitor::new(MonitorKind::Frame, &[level(0, 200), level(1, 22)]);
+        let first = monitor.observe(ms(0), Some(7), 100);
+        assert_eq!(first, Observation { wanted: 0, begins: true, violates: false });
+        let second = monitor.observe(ms(1), Some(7), 100);
+        assert_eq!(second, Observation { wanted: 1, begins: true, violates: true });
+    }
+
+    #[test]
+    fn a_message_violates_once_whichever_frame_shows_it() {
+        let mut monitor = car_camera();
+        let seen = [600, 600, 600].map(|bytes| monitor.observe(ms(0), Some(7), bytes));
+        assert_eq!(seen.map(|seen| seen.begins), [true, false, false]);
+        assert_eq!(seen.map(|seen| seen.violates), [false, true, false]);
+        assert_eq!(seen.map(|seen| seen.wanted), [0, 1, 1]);
     }
 }

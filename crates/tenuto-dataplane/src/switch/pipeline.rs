@@ -128,7 +128,10 @@ impl Switch {
         let mut level;
         loop {
             level = Tables::level_of(table, self.level, self.admitted);
-            let state = self.tables.get_mut(level, table)?;
+            // A switch of no table at all knows nobody.
+            let Some(state) = self.tables.get_mut(level, table) else {
+                return Some(DropReason::Unknown);
+            };
             let (found, probes) = state.table().look_up(&key);
             passage.work.lookups += 1;
             passage.work.probes += probes;
@@ -153,7 +156,8 @@ impl Switch {
             }
             for step in 0..steps {
                 // Read anew each time: a monitor may have changed the mode, not the entries.
-                let state = self.tables.get(level, table)?;
+                let state = self.tables.get(level, table);
+                let state = state.expect("looked up above; a frame changes no tables");
                 let action = state.table().entries()[slot].behaviour.apply[step];
                 self.step(action, passage, frames, fx);
             }
@@ -248,6 +252,11 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         let Some(&place) = self.port_index.get(&port) else { return };
+        // Never back to where it came from, not even by a group (OpenFlow 1.3.5, sections 5.6.1
+        // and 7.2.5): a frame cannot bounce between two switches.
+        if place == passage.place {
+            return;
+        }
         passage.outputs += 1;
         frames.retain(passage.frame);
         let queued = Queued {
@@ -282,11 +291,10 @@ impl Switch {
         let part = MessagePart::locate(frames.bytes(passage.frame));
         let message = part.map(|part| part.shim.message_id);
         let wire_bytes = u32::try_from(wire_bits(passage.frame_bytes) / 8).unwrap_or(u32::MAX);
-        let (before, _) = state.monitor.current();
-        let wanted = state.monitor.observe(passage.arrival, message, wire_bytes);
-        let begins = message.is_none() || message != before;
-        state.messages += u64::from(begins);
-        state.violations += u64::from(begins && wanted > 0);
+        let seen = state.monitor.observe(passage.arrival, message, wire_bytes);
+        let wanted = seen.wanted;
+        state.messages += u64::from(seen.begins);
+        state.violations += u64::from(seen.violates);
         if wanted == 0 {
             return;
         }

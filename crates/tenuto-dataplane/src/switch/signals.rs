@@ -55,10 +55,12 @@ impl Switch {
             Some(signal) => {
                 self.ports[place].signal_seen = signal.sequence;
                 let port = self.ports[place].number;
-                if let Some(agent) = &mut self.agent {
-                    agent.receive(now, port, &signal, &mut self.mode_actions);
+                let agent = self.agent.as_mut().expect("without one no signal is verified");
+                if agent.receive(now, port, &signal, &mut self.mode_actions) {
+                    self.carry_out(now, Some(port), frames, fx);
+                } else {
+                    self.reject_signal(now, place, frame_bytes(bytes.len()), fx);
                 }
-                self.carry_out(now, Some(port), frames, fx);
             }
             None => self.reject_signal(now, place, frame_bytes(bytes.len()), fx),
         }
@@ -74,7 +76,9 @@ impl Switch {
         let signal = frame.repr();
         let fresh = signal.sequence > self.ports[place].signal_seen;
         let foreign = frame.src() != self.config.mac();
-        (fresh && foreign && frame.verify(key)).then_some(signal)
+        // Bytes behind the tag are nobody's word, and more than the analysis charges.
+        let exact = bytes.len() == tenuto_wire::signal::SIGNAL_FRAME_LEN;
+        (exact && fresh && foreign && frame.verify(key)).then_some(signal)
     }
 
     fn reject_signal(
@@ -171,6 +175,8 @@ impl Switch {
     ) {
         let from = self.level;
         let changed = (level, admitted) != (self.level, self.admitted);
+        // The last step of a return; to join at a lower level is none.
+        let resumed = level == from && admitted < self.admitted;
         self.level = level;
         self.admitted = admitted;
         if !changed {
@@ -178,8 +184,7 @@ impl Switch {
         }
         let purged = if level == from { 0 } else { self.purge(level, frames, fx) };
         self.raises += u64::from(level > from);
-        self.returns +=
-            u64::from(level == admitted && level <= from && level < self.tables.levels());
+        self.returns += u64::from(resumed);
         self.purged += u64::from(purged);
         let epoch = self.agent.as_ref().map_or(0, ModeAgent::epoch);
         let swapped = SwitchEvent::Swapped { at: now, epoch, from, to: level, admitted, purged };
@@ -192,7 +197,12 @@ impl Switch {
         self.announce_mode(now, kind, from, level, 0, purged, fx);
     }
 
-    fn purge(&mut self, level: u8, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> u32 {
+    pub(super) fn purge(
+        &mut self,
+        level: u8,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> u32 {
         let mut purged = 0;
         for place in 0..self.ports.len() {
             let tables = &self.tables;

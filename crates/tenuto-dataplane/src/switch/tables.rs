@@ -9,6 +9,7 @@ use super::key::Pattern;
 use super::table::{ActionStep, Entry, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tenuto_openflow::constants::flow_flag;
 
 /// The table whose entries are the same in every level.
 pub(super) const TABLE_WATCH: u8 = 0;
@@ -150,7 +151,8 @@ impl Tables {
         self.entries
     }
 
-    /// Adds an entry, replacing one of the same pattern and precedence with its counters.
+    /// Adds an entry, replacing one of the same pattern and precedence; its counters are copied
+    /// over unless `OFPFF_RESET_COUNTS` says otherwise (OpenFlow 1.3.5, section 6.4).
     ///
     /// # Errors
     /// [`TablesFull`] if there are as many entries as the switch may have.
@@ -164,8 +166,10 @@ impl Tables {
         let entries = Arc::make_mut(&mut state.table).entries_mut();
         match place {
             Some(slot) => {
+                if entry.flags & flow_flag::RESET_COUNTS != 0 {
+                    state.counters[slot] = EntryCounter::default();
+                }
                 entries[slot] = entry;
-                state.counters[slot] = EntryCounter::default();
             }
             None if full => return Err(TablesFull),
             None => {
@@ -179,20 +183,26 @@ impl Tables {
         Ok(())
     }
 
-    /// Changes the behaviour of every entry that `chosen` picks, keeping its counters; returns how many.
+    /// Changes the behaviour of every entry that `chosen` picks, keeping its counters unless
+    /// `reset` says otherwise; returns how many.
     pub fn modify(
         &mut self,
         level: u8,
         table: u8,
         chosen: impl Fn(&Entry) -> bool,
         change: impl Fn(&mut Entry),
+        reset: bool,
     ) -> usize {
         let Some(state) = self.get_mut(level, table) else { return 0 };
         let mut changed = 0;
-        for entry in Arc::make_mut(&mut state.table).entries_mut() {
+        let entries = Arc::make_mut(&mut state.table).entries_mut();
+        for (entry, counter) in entries.iter_mut().zip(&mut state.counters) {
             if chosen(entry) {
                 change(entry);
                 changed += 1;
+                if reset {
+                    *counter = EntryCounter::default();
+                }
             }
         }
         state.settled &= changed == 0;
@@ -205,6 +215,18 @@ impl Tables {
         let removed = state.retain(|entry| !chosen(entry));
         self.entries -= removed.len();
         removed
+    }
+
+    /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
+    /// (OpenFlow 1.3.5, section 6.4, `OFPFF_CHECK_OVERLAP`).
+    pub fn overlaps(&self, level: u8, table: u8, entry: &Entry) -> bool {
+        self.get(level, table).is_some_and(|state| {
+            state.table.entries().iter().any(|e| {
+                e.precedence == entry.precedence
+                    && e.pattern != entry.pattern
+                    && e.pattern.overlaps(&entry.pattern)
+            })
+        })
     }
 
     /// Makes the next [`Tables::settle`] look at everything again: a group has changed.
@@ -221,7 +243,9 @@ impl Tables {
         self.levels.iter_mut().flatten().for_each(TableState::settle);
         for (level, places) in self.levels.iter().zip(&mut self.places) {
             let entries = level.iter().skip(2).flat_map(|state| state.table.entries());
-            *places = Arc::new(entries.map(|e| (e.cookie, e.queue(&group_queue))).collect());
+            // Cookie 0 names no flow: such frames stay where they are.
+            let flows = entries.filter(|e| e.cookie != 0);
+            *places = Arc::new(flows.map(|e| (e.cookie, e.queue(&group_queue))).collect());
         }
     }
 
