@@ -1,6 +1,6 @@
 //! A run as people read it: what was observed beside what was promised.
 
-use crate::format::{Table, ms_down, ms_up_ns, percent_down, seconds};
+use crate::format::{Table, counted, ms_down, ms_up_ns, percent_down, seconds};
 use std::fmt::Write;
 use tenuto_model::Verdict;
 use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, Violation};
@@ -169,12 +169,7 @@ fn change_cells(index: usize, change: &ModeChangeRow, names: &[&str]) -> Vec<Str
     ];
     for name in names {
         let term = change.terms.iter().find(|term| term.name == *name);
-        // What a return takes after its quiet window cannot be seen apart from it.
-        let is_apart = !change.terms.iter().any(|t| t.name == "quiet") || *name != "D_arrange";
-        cells.push(term.map_or_else(
-            || "-".into(),
-            |t| pair(t.observed_ns.filter(|_| is_apart), Some(t.bound_ns)),
-        ));
+        cells.push(term.map_or_else(|| "-".into(), |t| pair(t.observed_ns, Some(t.bound_ns))));
     }
     cells.push(change.purged_frames.to_string());
     cells
@@ -206,8 +201,8 @@ fn machine(run: &RunDocument) -> String {
         _ if run.world != "live" => String::new(),
         None => "machine: no stall above the allowance.\n".into(),
         Some(stall) => format!(
-            "machine: {} stalls above the allowance, the longest {} ms at {} s in {}\n",
-            run.stalls.len(),
+            "machine: {} above the allowance, the longest {} ms at {} s in {}\n",
+            counted(run.stalls.len(), "stall"),
             ms_up_ns(stall.length_ns),
             seconds(stall.at_ns),
             stall.node,

@@ -55,7 +55,11 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
     } else {
         output::say(&format!("{certificate}\n{}\n", last_line(&plan)))?;
     }
-    Ok(if plan.feasible { Outcome::Good } else { Outcome::Bad })
+    Ok(match (plan.feasible, plan.refusals.as_slice()) {
+        (true, _) => Outcome::Good,
+        (false, [_, ..]) => Outcome::Bad,
+        (false, []) => Outcome::Undecidable,
+    })
 }
 
 fn last_line(plan: &Plan) -> String {
