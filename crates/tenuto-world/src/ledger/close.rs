@@ -3,8 +3,8 @@
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::timeline::Change;
 use super::{
-    CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow, PortObservation,
-    RunDocument, SwitchSwap, TermRow, Violation,
+    CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow,
+    PortObservation, RunDocument, SwitchSwap, TermRow, Violation,
 };
 use tenuto_model::{Flow, FlowBound, Transition, Verdict};
 

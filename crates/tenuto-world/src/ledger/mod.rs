@@ -219,7 +219,8 @@ impl<'a> Ledger<'a> {
     }
 
     fn observe_drop(&mut self, observation: &Observation) {
-        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } = observation
+        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } =
+            observation
         else {
             return;
         };
