@@ -126,10 +126,12 @@ impl Bench {
     }
 
     pub(crate) fn status(&mut self) -> ModeStatus {
-        match self.ask(modes(ModesMessage::ModeStatusRequest)).remove(0).body {
-            Body::Experimenter(Experimenter::Modes(ModesMessage::ModeStatusReply(s))) => s,
-            other => panic!("{other:?}"),
-        }
+        let answers = self.ask(modes(ModesMessage::ModeStatusRequest));
+        let status = answers.into_iter().find_map(|message| match message.body {
+            Body::Experimenter(Experimenter::Modes(ModesMessage::ModeStatusReply(s))) => Some(s),
+            _ => None,
+        });
+        status.expect("it is answered")
     }
 
     pub(crate) fn receive(&mut self, port: u32, bytes: &[u8]) -> Work {
