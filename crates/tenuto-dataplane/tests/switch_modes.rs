@@ -260,6 +260,8 @@ fn settings_that_are_the_same_change_nothing_and_new_ones_start_at_the_top() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn frames_are_never_lost_track_of(
         steps in prop::collection::vec((0u8..6, 0u8..3, 60usize..1_400, 0u64..40_000), 1..60),
