@@ -264,7 +264,7 @@ proptest! {
 
     #[test]
     fn frames_are_never_lost_track_of(
-        steps in prop::collection::vec((0u8..6, 0u8..3, 60usize..1_400, 0u64..40_000), 1..60),
+        steps in prop::collection::vec((0u8..6, 0u8..3, 60u32..1_400, 0u64..40_000), 1..60),
     ) {
         let mut bench = with_modes();
         let (mut epoch, mut entered, mut left) = (1, 0, 0);
@@ -276,7 +276,7 @@ proptest! {
                 1 => drop(bench.ask(activate(epoch, 0))),
                 2 => left += data(&bench.run_to(bench.now)),
                 _ => {
-                    bench.receive(1, &message_frame(flow, len as u32, len));
+                    bench.receive(1, &message_frame(flow, len, len as usize));
                     entered += 1;
                 }
             }

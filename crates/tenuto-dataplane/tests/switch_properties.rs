@@ -169,7 +169,8 @@ proptest! {
         let mut stream = Vec::new();
         for (at, type_) in types.iter().enumerate() {
             let body = &bytes[(at * 40).min(bytes.len())..(at * 40 + 40).min(bytes.len())];
-            stream.extend([4, *type_, 0, 8 + body.len() as u8, 0, 0, 0, 0]);
+            let len = u8::try_from(8 + body.len()).expect("at most 48");
+            stream.extend([4, *type_, 0, len, 0, 0, 0, 0]);
             stream.extend(body);
         }
         stream.extend(&bytes);

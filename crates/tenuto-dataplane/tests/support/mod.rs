@@ -2,7 +2,6 @@
 
 #![allow(dead_code)] // each test binary uses its part
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
@@ -48,6 +47,9 @@ pub(crate) fn config() -> SwitchConfig {
         mode_retry: Span::from_ms(10),
     }
 }
+
+/// Frames and bytes of an entry, by (level, table, cookie).
+pub(crate) type Counted = ((u8, u8, u64), (u64, u64));
 
 #[derive(Clone)]
 pub(crate) struct Bench {
@@ -229,7 +231,7 @@ impl Bench {
     }
 
     /// Frames and bytes of every entry that matched anything, by (level, table, cookie).
-    pub(crate) fn entry_counters(&self) -> Vec<((u8, u8, u64), (u64, u64))> {
+    pub(crate) fn entry_counters(&self) -> Vec<Counted> {
         let tables = self.switch.tables();
         let mut found = Vec::new();
         for level in 0..tables.levels() {
@@ -417,13 +419,4 @@ pub(crate) fn with_modes() -> Bench {
     assert_eq!(bench.switch.mode(), (0, 0, 1));
     bench.events();
     bench
-}
-
-/// How often each thing occurs.
-pub(crate) fn tally<T: Eq + Hash>(things: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
-    let mut counts = HashMap::new();
-    for thing in things {
-        *counts.entry(thing).or_insert(0) += 1;
-    }
-    counts
 }
