@@ -1,0 +1,128 @@
+//! Modes: the experimenter messages of shadow tables, of the mode agent and of monitors.
+
+use super::Done;
+use crate::switch::mode::{self, ModeAgent, ModeConfig};
+use crate::switch::tables::TABLE_WATCH;
+use crate::switch::{Switch, SwitchEvent};
+use crate::{Effects, Frames};
+use tenuto_openflow::{
+    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, Message, ModeStatus,
+    ModesMessage, MonitorStats,
+};
+use tenuto_units::{Instant, Span};
+
+impl Switch {
+    pub(super) fn modes(
+        &mut self,
+        now: Instant,
+        xid: u32,
+        message: &ModesMessage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        let mut reply = |message: ModesMessage| {
+            let body = Body::Experimenter(Experimenter::Modes(message));
+            Message { xid, body }.emit(&mut fx.control);
+        };
+        match message {
+            ModesMessage::ShadowFlowMod { level, flow_mod } => {
+                let deletes = matches!(
+                    flow_mod.command,
+                    FlowModCommand::Delete | FlowModCommand::DeleteStrict
+                );
+                if *level == 0 || *level >= self.tables.levels() {
+                    // Nothing is there to delete; anything else needs the level to exist.
+                    return if deletes { Ok(()) } else { Err(FlowModFailed::BadTableId.into()) };
+                }
+                if flow_mod.table_id == TABLE_WATCH {
+                    return Err(FlowModFailed::BadTableId.into());
+                }
+                self.flow_mod(Some(*level), flow_mod)?;
+            }
+            ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(monitor_mod)?,
+            ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
+            ModesMessage::ModeActivate { generation, epoch, level } => {
+                self.settle();
+                let Some(agent) = &mut self.agent else {
+                    return Err(BadRequest::BadType.into());
+                };
+                if agent.generation() == *generation {
+                    agent.activate(now, *epoch, *level, &mut self.mode_actions);
+                    self.carry_out(now, None, frames, fx);
+                }
+            }
+            ModesMessage::ModeStatusRequest => {
+                reply(ModesMessage::ModeStatusReply(self.mode_status()));
+            }
+            ModesMessage::MonitorStatsRequest => {
+                let stats = self.monitors().map(|(monitor_id, state)| MonitorStats {
+                    monitor_id,
+                    messages: state.messages,
+                    violations: state.violations,
+                });
+                reply(ModesMessage::MonitorStatsReply(stats.collect()));
+            }
+            ModesMessage::ShadowStatsRequest { level } => {
+                let stats = if *level == 0 { Vec::new() } else { self.flow_stats(*level, None) };
+                for message in ModesMessage::shadow_stats_replies(*level, stats) {
+                    reply(message);
+                }
+            }
+            _ => return Err(BadRequest::BadType.into()),
+        }
+        Ok(())
+    }
+
+    fn mode_config(
+        &mut self,
+        now: Instant,
+        config: &tenuto_openflow::ModeConfig,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        let levels_fit = (1..=mode::LEVELS_MAX).contains(&usize::from(config.levels));
+        if !levels_fit || config.members.len() > mode::MEMBERS_MAX || config.signal_copies == 0 {
+            return Err(BadRequest::BadLen.into());
+        }
+        let mut members = config.members.clone();
+        members.sort_unstable();
+        members.dedup();
+        let config = ModeConfig {
+            generation: config.generation,
+            levels: config.levels,
+            quiet: Span::from_ns(config.quiet_ns),
+            retry: self.config.mode_retry,
+            copies: config.signal_copies,
+            members: members.into(),
+        };
+        if self.agent.as_ref().is_some_and(|agent| *agent.config() == config) {
+            return Ok(());
+        }
+        self.tables.set_levels(config.levels);
+        let nonce_seed = self.agent.as_ref().map_or(self.config.boot_seed, ModeAgent::nonce_next);
+        let mut agent = ModeAgent::new(self.config.datapath_id, config, nonce_seed, now);
+        agent.set_mutant(self.mutant);
+        (self.level, self.admitted) = (agent.level(), agent.admitted());
+        self.agent = Some(agent);
+        // Back at the highest level until it has joined: what has no place there leaves the queues.
+        self.settle();
+        self.purged += u64::from(self.purge(self.level, frames, fx));
+        Ok(())
+    }
+
+    fn mode_status(&self) -> ModeStatus {
+        let (level, admitted_level, epoch) = self.mode();
+        let steady = self.agent.as_ref().is_none_or(ModeAgent::is_steady);
+        ModeStatus {
+            generation: self.agent.as_ref().map_or(0, ModeAgent::generation),
+            epoch,
+            level,
+            admitted_level,
+            phase: u8::from(!steady) + u8::from(!self.has_joined()),
+            purged_frames: self.purged,
+            raises: self.raises,
+            returns: self.returns,
+            signals_rejected: self.ports.iter().map(|p| p.counters.signals_rejected).sum(),
+        }
+    }
+}
