@@ -18,8 +18,10 @@
 //! **Join.** A switch starts in the highest level, not yet joined, and forwards no lower one until
 //! a neighbour has answered its challenge (a fresh nonce) or the controller activates it.
 
+mod going_back;
+mod identity;
+
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::{SignalKind, SignalRepr};
@@ -203,27 +205,6 @@ impl ModeAgent {
     /// When behaviour above `level` was last seen, or had to be assumed.
     pub fn last_excess(&self, level: u8) -> Instant {
         self.excess_at.get(usize::from(level)).copied().unwrap_or(Instant::ZERO)
-    }
-
-    /// Every time in its state relative to `now`, saturated, with the rest of the state: equal
-    /// keys behave alike from here on.
-    pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        let rel =
-            |at: Instant| (at.since(now).as_ns(), now.since(at).min(self.config.quiet).as_ns());
-        (self.epoch, self.level, self.admitted, self.epoch_seen, self.attempt).hash(hasher);
-        (self.nonce_next, &self.relayed, &self.config).hash(hasher);
-        self.excess_at.iter().for_each(|&at| rel(at).hash(hasher));
-        match self.phase {
-            Phase::Joining { nonce, retry_at } => (0u8, nonce, rel(retry_at)).hash(hasher),
-            Phase::Steady => 1u8.hash(hasher),
-            Phase::Proposed { epoch, to, votes, retry_at } => {
-                (2u8, epoch, to, votes, rel(retry_at)).hash(hasher);
-            }
-            Phase::Voted { epoch, to } => (3u8, epoch, to).hash(hasher),
-            Phase::Committed { confirms, retry_at, tries } => {
-                (4u8, confirms, rel(retry_at), tries).hash(hasher);
-            }
-        }
     }
 
     /// Whether it knows the network's mode.
@@ -424,21 +405,6 @@ impl ModeAgent {
         }
     }
 
-    fn quiet_for(&self, now: Instant, level: u8) -> bool {
-        self.excess_at[usize::from(level)] + self.config.quiet <= now
-    }
-
-    /// When the quiet window for some lower level will have passed.
-    fn quiet_at(&self) -> Instant {
-        let lower = &self.excess_at[..usize::from(self.level)];
-        lower.iter().min().map_or(Instant::MAX, |&at| at + self.config.quiet)
-    }
-
-    /// The lowest level for which all was quiet.
-    fn quiet_level(&self, now: Instant) -> Option<u8> {
-        (0..self.level).find(|&level| self.quiet_for(now, level))
-    }
-
     /// When the agent wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         match self.phase {
@@ -471,156 +437,12 @@ impl ModeAgent {
         }
     }
 
-    fn propose(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
-        let Some(to) = self.quiet_level(now) else {
-            self.phase = Phase::Steady;
-            return;
-        };
-        let epoch = self.epoch_seen.max(self.epoch) + 1;
-        self.epoch_seen = epoch;
-        let votes = match self.mutant {
-            Mutant::CommitWithoutVotes => self.all_members(),
-            _ => self.member_bit(self.me),
-        };
-        self.phase = Phase::Proposed { epoch, to, votes, retry_at: now + self.config.retry };
-        let proposal = self.announce(SignalKind::Propose, epoch, to);
-        actions.push(proposal);
-        self.commit_if_unanimous(now, actions);
-    }
-
-    /// Whether a flooded signal of a member is new here, and its to send: only the leader proposes,
-    /// commits and lets sources resume. Notes it if so.
-    fn is_news(&mut self, signal: &SignalRepr) -> bool {
-        let from_member = self.member_bit(signal.origin) != 0 && signal.origin != self.me;
-        let leads = self.config.members.first() == Some(&signal.origin);
-        let may = leads || matches!(signal.kind, SignalKind::Vote | SignalKind::Confirm);
-        if !from_member || !may || signal.epoch < self.epoch {
-            return false;
-        }
-        let seen = self.relayed.entry((signal.origin, signal.kind as u8)).or_insert((0, 0));
-        let news = (signal.epoch, signal.nonce) > *seen;
-        if news {
-            *seen = (signal.epoch, signal.nonce);
-        }
-        news
-    }
-
     /// Signals were lost beyond the copies: back to the safest level until a neighbour answers.
     fn join_again(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
         let top = self.config.levels.saturating_sub(1);
         self.adopt(now, self.epoch, top, top);
         actions.push(self.swap_action());
         self.challenge(now, actions);
-    }
-
-    fn on_propose(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        if signal.from_level > self.level && signal.epoch > self.epoch && self.is_steady() {
-            // The leader is in a higher mode, and has been for a quiet window: we missed the raise.
-            self.join_again(now, actions);
-            return;
-        }
-        let known = match self.phase {
-            Phase::Voted { epoch, .. } | Phase::Proposed { epoch, .. } => epoch.max(self.epoch),
-            _ => self.epoch,
-        };
-        let stale = signal.epoch <= known || signal.level >= self.level;
-        if stale || self.leads() || !self.quiet_for(now, signal.level) {
-            return;
-        }
-        self.phase = Phase::Voted { epoch: signal.epoch, to: signal.level };
-        let vote = self.announce(SignalKind::Vote, signal.epoch, signal.level);
-        actions.push(vote);
-    }
-
-    fn on_vote(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        let bit = self.member_bit(signal.origin);
-        if let Phase::Proposed { epoch, votes, .. } = &mut self.phase
-            && *epoch == signal.epoch
-        {
-            *votes |= bit;
-            self.commit_if_unanimous(now, actions);
-        }
-    }
-
-    fn commit_if_unanimous(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
-        let Phase::Proposed { epoch, to, votes, .. } = self.phase else { return };
-        if votes != self.all_members() {
-            return;
-        }
-        if !self.quiet_for(now, to) {
-            // Our own vote has died with a violation.
-            self.phase = Phase::Steady;
-            return;
-        }
-        self.commit(now, epoch, to, actions);
-        let commit = self.announce(SignalKind::Commit, epoch, to);
-        actions.push(commit);
-        self.resume_if_confirmed(actions);
-    }
-
-    fn commit(&mut self, now: Instant, epoch: u64, to: u8, actions: &mut Vec<ModeAction>) {
-        self.epoch = epoch;
-        self.level = to;
-        if self.mutant == Mutant::ResumeAtCommit {
-            self.admitted = to;
-        }
-        let confirms = self.member_bit(self.me);
-        self.phase = Phase::Committed { confirms, retry_at: now + self.config.retry, tries: 0 };
-        actions.push(self.swap_action());
-    }
-
-    fn on_commit(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        match self.phase {
-            Phase::Voted { epoch, to } if epoch == signal.epoch && to == signal.level => {
-                self.commit(now, epoch, to, actions);
-            }
-            // The leader repeats itself: what we said was lost.
-            Phase::Committed { .. } if self.epoch == signal.epoch && !self.leads() => {}
-            _ => return,
-        }
-        let confirm = self.announce(SignalKind::Confirm, self.epoch, self.level);
-        actions.push(confirm);
-    }
-
-    fn on_confirm(&mut self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        if signal.epoch != self.epoch || !self.leads() {
-            return;
-        }
-        let bit = self.member_bit(signal.origin);
-        match &mut self.phase {
-            Phase::Committed { confirms, .. } => {
-                *confirms |= bit;
-                self.resume_if_confirmed(actions);
-            }
-            // A member that still waits has lost our word.
-            Phase::Steady if self.admitted == self.level => {
-                let resume = self.announce(SignalKind::Resume, self.epoch, self.level);
-                actions.push(resume);
-            }
-            _ => {}
-        }
-    }
-
-    fn resume_if_confirmed(&mut self, actions: &mut Vec<ModeAction>) {
-        let Phase::Committed { confirms, .. } = self.phase else { return };
-        if self.leads() && confirms == self.all_members() {
-            self.resume(actions);
-            let resume = self.announce(SignalKind::Resume, self.epoch, self.level);
-            actions.push(resume);
-        }
-    }
-
-    fn resume(&mut self, actions: &mut Vec<ModeAction>) {
-        self.admitted = self.level;
-        self.phase = Phase::Steady;
-        actions.push(self.swap_action());
-    }
-
-    fn on_resume(&mut self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        let committed = matches!(self.phase, Phase::Committed { .. });
-        if committed && signal.epoch == self.epoch && signal.level == self.level {
-            self.resume(actions);
-        }
     }
 
     fn answer(&self, port: u32, challenge: &SignalRepr, actions: &mut Vec<ModeAction>) {
