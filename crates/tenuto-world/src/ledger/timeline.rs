@@ -97,7 +97,7 @@ impl Timeline {
             }
         }
         self.levels[place] = *to;
-        let index = self.change_for(*epoch, *from, *to, *at_ns);
+        let index = self.change_for(switch, *epoch, *from, *to, *at_ns);
         let Some(index) = index else { return };
         let change = &mut self.changes[index];
         if from != to {
@@ -109,12 +109,30 @@ impl Timeline {
     }
 
     /// The change that a swap belongs to: that of its epoch, or a new one.
-    fn change_for(&mut self, epoch: u64, from: u8, to: u8, at_ns: u64) -> Option<usize> {
+    fn change_for(
+        &mut self,
+        switch: &str,
+        epoch: u64,
+        from: u8,
+        to: u8,
+        at_ns: u64,
+    ) -> Option<usize> {
         if let Some(place) = self.changes.iter().position(|c| c.epoch == epoch) {
             return Some(place);
         }
         if from == to {
             return None;
+        }
+        // Who has missed a raise and learns of it later takes part in it, late.
+        let last = self.changes.len().checked_sub(1);
+        let missed = last.filter(|&place| {
+            let change = &self.changes[place];
+            matches!(change.change, Transition::Raise { to: level, .. } if level == to)
+                && change.swaps.iter().all(|swap| swap.0 != switch)
+                && change.epoch > epoch
+        });
+        if missed.is_some() {
+            return missed;
         }
         let trigger = self.first_trigger.clone();
         let (change, start, trigger) = if to > from {
