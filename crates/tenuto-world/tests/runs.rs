@@ -77,7 +77,7 @@ events:
     };
     let run = clockwork::run(&plan, &scenario).expect("the plan runs");
     let kinds: Vec<&str> = run.violations.iter().map(|v| v.kind.as_str()).collect();
-    assert_eq!(kinds, ["mode_change"], "{:#?}", run.violations);
+    assert_eq!(kinds, ["mode_change", "mode_change"], "{:#?}", run.violations);
     let [raise, back] = &run.mode_changes[..] else { panic!("{:#?}", run.mode_changes) };
     assert!(raise.switches.len() == 3 && raise.observed_ns > raise.bound_ns, "{raise:#?}");
     // The late ones have a quiet window of their own before they vote.
