@@ -103,6 +103,17 @@ fn the_aircraft_keeps_its_promise_beside_a_babbling_idiot() {
 }
 
 #[test]
+fn the_aircraft_for_live_runs_keeps_its_promise() {
+    let plan = planned("avionics-live.yaml");
+    assert!(plan.feasible && plan.network.flows.len() >= 16, "{:#?}", plan.refusals);
+    let scenario = scenario("avionics-live.scenario.yaml", &plan.network);
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+    let copies = run.flows.iter().flat_map(|row| &row.copies);
+    assert!(copies.clone().count() > 40 && copies.clone().all(|copy| copy.lost == 0));
+}
+
+#[test]
 fn the_649_link_switch_keeps_its_promise() {
     let plan = planned("a380-switch.yaml");
     assert!(plan.feasible, "{:#?}", plan.refusals);

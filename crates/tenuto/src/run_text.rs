@@ -298,8 +298,11 @@ fn machine(run: &RunDocument) -> String {
         _ if run.world != "live" => String::new(),
         None => "machine: no stall above the allowance.\n".into(),
         Some(stall) => format!(
-            "machine: {} stalls above the allowance, the longest {} ms at {} s in {}\n",
-            run.stalls.len(),
+            "machine: {} above the allowance, the longest {} ms at {} s in {}\n",
+            match run.stalls.len() {
+                1 => "1 stall".to_owned(),
+                n => format!("{n} stalls"),
+            },
             ms_up_ns(stall.length_ns),
             seconds(stall.at_ns),
             stall.node,

@@ -72,8 +72,21 @@ impl Timeline {
         self.last_excess_ns = self.last_excess_ns.max(Some(at_ns));
         let place = self.switches.iter().position(|s| s == switch);
         let level = place.map_or(0, |p| self.levels[p]);
-        if wanted > level {
-            self.first_trigger = Some((switch.to_owned(), monitor, wanted, at_ns));
+        if wanted <= level {
+            return;
+        }
+        // Nodes are heard in any order: another's swap may be known before what caused it.
+        let known = self.changes.last_mut().filter(|change| {
+            matches!(change.change, Transition::Raise { .. })
+                && change.trigger.is_none()
+                && change.swaps.iter().all(|swap| swap.0 != switch)
+        });
+        match known {
+            Some(change) => {
+                change.trigger = Some((switch.to_owned(), monitor));
+                change.at_ns = change.at_ns.min(at_ns);
+            }
+            None => self.first_trigger = Some((switch.to_owned(), monitor, wanted, at_ns)),
         }
     }
 
@@ -134,8 +147,9 @@ impl Timeline {
         if missed.is_some() {
             return missed;
         }
-        let trigger = self.first_trigger.clone();
         let (change, start, trigger) = if to > from {
+            // Of this raise, and of no later one.
+            let trigger = self.first_trigger.take();
             let start = trigger.as_ref().map_or(at_ns, |t| t.3.min(at_ns));
             (Transition::Raise { from, to }, start, trigger.map(|t| (t.0, t.1)))
         } else {
