@@ -173,6 +173,13 @@ impl<'a> Books<'a> {
         self.observe(Observation::Event { text, at_ns, tolerated, misbehaving });
     }
 
+    /// The scenario has not been played to its end: what it expects may not have come yet.
+    pub(crate) fn ended_early(&mut self) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.expect_nothing();
+        }
+    }
+
     /// Rows, mode and elapsed time of a run that goes on.
     pub(crate) fn progress(&self, now: Instant) -> Option<(Vec<ProgressRow>, String, Span)> {
         let ledger = self.ledger.as_ref()?;

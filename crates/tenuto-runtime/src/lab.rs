@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tenuto_io::MonotonicClock;
-use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces};
+use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces, supervisor_of};
 use tenuto_model::{Plan, Scenario, Transition};
 use tenuto_units::{Instant, Span};
 use tenuto_world::{LedgerSettings, MachineRow, ProgressRow, RunDocument};
@@ -173,6 +173,9 @@ pub fn up(
         (Some(text), true) => books.crashed(text),
         (None, _) => {}
     }
+    if interrupted || crashed.is_some() {
+        books.ended_early();
+    }
     let mut document = books.close();
     document.machine = options.allowances.service.as_ref().map(machine);
     Ok(UpOutcome { document, interrupted, crashed })
@@ -271,7 +274,12 @@ impl Lab {
         self.writer.write();
     }
 
-    pub(crate) fn name_nodes(&self, nodes: Vec<NodeEntry>) {
+    pub(crate) fn name_nodes(&self, mut nodes: Vec<NodeEntry>) {
+        let supervisor = supervisor_of(self.guardian.id()).ok();
+        for node in &mut nodes {
+            let inside = node.pid.zip(supervisor);
+            node.pid = inside.and_then(|(pid, supervisor)| seen_from_here(pid, supervisor));
+        }
         let file = NodesFile { guardian: self.guardian.id(), nodes };
         let path = self.run_dir.join(NODES_FILE);
         // Only `tenuto exec` needs it.
@@ -286,6 +294,23 @@ impl Lab {
         let last = &lines[lines.len().saturating_sub(5)..];
         last.iter().map(|line| format!("\n  {line}")).collect()
     }
+}
+
+/// The number by which we know a child of the supervisor, which knows it as `inside`.
+fn seen_from_here(inside: u32, supervisor: u32) -> Option<u32> {
+    let numbers = fs::read_dir("/proc").ok()?.filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    });
+    let is_it = |pid: &u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let last = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+            line.split_whitespace().last()?.parse::<u32>().ok()
+        };
+        last("PPid:") == Some(supervisor) && last("NSpid:") == Some(inside)
+    };
+    numbers.into_iter().find(is_it)
 }
 
 /// The lab never outlives this.

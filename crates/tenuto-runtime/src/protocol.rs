@@ -59,16 +59,17 @@ pub(crate) enum LabReport {
     Done { end_ns: u64 },
 }
 
-/// A node, as `nodes.json` names it. Ids of processes are those inside the lab.
+/// A node, as `nodes.json` names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeEntry {
     /// Its name.
     pub name: String,
     /// `host`, `switch` or `controller`.
     pub kind: String,
-    /// The process that keeps its network namespace.
+    /// The process that keeps its network namespace, by its number inside the lab.
     pub namespace_pid: u32,
-    /// The process that does its work; `None` while it is down.
+    /// The process that does its work, in `nodes.json` by its number outside the lab; `None` while
+    /// it is down.
     pub pid: Option<u32>,
     /// Address on the management network.
     pub management: Ipv4Addr,

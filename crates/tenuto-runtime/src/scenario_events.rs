@@ -139,8 +139,24 @@ impl Supervisor {
 
     /// Whether the plan still holds without this node.
     pub(crate) fn tolerates_loss_of(&self, place: usize) -> bool {
-        self.nodes.list[place].kind == NodeKind::Controller
-            && self.job.plan.network.tolerates.controller_loss
+        let network = &self.job.plan.network;
+        let node = &self.nodes.list[place];
+        match node.kind {
+            NodeKind::Controller => network.tolerates.controller_loss,
+            NodeKind::Host(_) => false,
+            NodeKind::Switch => {
+                let Some(lost) = network.switch(&node.name).and_then(|s| s.network.as_ref()) else {
+                    return false;
+                };
+                let is_gone = |name: &str| {
+                    let place = self.nodes.position(name);
+                    place.is_none_or(|place| self.nodes.list[place].channel.is_none())
+                };
+                let others = network.switches.iter().filter(|s| s.network.as_ref() != Some(lost));
+                let others_stand = others.into_iter().all(|s| !is_gone(&s.name));
+                others_stand && network.flows.iter().all(|f| f.copies.iter().any(|c| c != lost))
+            }
+        }
     }
 
     fn carry_out(&mut self, action: &EventAction) -> Result<(), String> {

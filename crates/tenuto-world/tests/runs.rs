@@ -55,6 +55,37 @@ fn the_vehicle_raises_and_returns_within_its_bounds() {
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
 }
 
+/// Both copies of a raise are lost, which is more than is tolerated: the bound of the change is
+/// broken and said to be, and yet the network finds to one mode and back by itself.
+#[test]
+fn a_raise_lost_beyond_the_copies_is_joined_late_and_returned_from() {
+    let plan = planned("vehicle.yaml");
+    let text = "\
+tenuto_scenario: 1
+duration: 12 s
+seed: 1
+events:
+  - {at: 2 s, signal: lose, from: sw1, to: sw2, frames: 2}
+  - {at: 4 s, flow: CAM, behave: HI}
+  - {at: 6 s, flow: CAM, behave: LO}
+";
+    let scenario = match tenuto_model::read_scenario(text, "lose.yaml", &plan.network) {
+        Ok(scenario) => scenario,
+        Err(problems) => panic!("{problems}"),
+    };
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    let kinds: Vec<&str> = run.violations.iter().map(|v| v.kind.as_str()).collect();
+    assert_eq!(kinds, ["mode_change", "mode_change"], "{:#?}", run.violations);
+    let [raise, back] = &run.mode_changes[..] else { panic!("{:#?}", run.mode_changes) };
+    assert!(raise.switches.len() == 3 && raise.observed_ns > raise.bound_ns, "{raise:#?}");
+    // The late ones have a quiet window of their own before they vote.
+    assert_eq!((back.from.as_str(), back.to.as_str()), ("HI", "LO"));
+    assert!(back.observed_ns.is_some_and(|ns| ns < 2_000_000_000), "{back:#?}");
+    let is_back = |row: &&tenuto_world::FlowRow| row.flow == "STREAM" && row.mode == "LO";
+    let stream = run.flows.iter().find(is_back).expect("a row of STREAM in LO");
+    assert!(stream.received > 200, "{stream:#?}");
+}
+
 #[test]
 fn the_aircraft_keeps_its_promise_beside_a_babbling_idiot() {
     let plan = planned("avionics.yaml");
@@ -65,6 +96,17 @@ fn the_aircraft_keeps_its_promise_beside_a_babbling_idiot() {
     println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
     assert!(run.policed.iter().any(|row| row.reason == "policed" && row.frames > 1_000));
+}
+
+#[test]
+fn the_aircraft_for_live_runs_keeps_its_promise() {
+    let plan = planned("avionics-live.yaml");
+    assert!(plan.feasible && plan.network.flows.len() >= 16, "{:#?}", plan.refusals);
+    let scenario = scenario("avionics-live.scenario.yaml", &plan.network);
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+    let copies = run.flows.iter().flat_map(|row| &row.copies);
+    assert!(copies.clone().count() > 40 && copies.clone().all(|copy| copy.lost == 0));
 }
 
 #[test]

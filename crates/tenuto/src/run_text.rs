@@ -8,11 +8,16 @@ use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, Violation};
 /// Rows, events and violations that are shown unless all are asked for.
 const ROWS_SHOWN: usize = 20;
 
+/// Flows of redundant networks whose copies are shown unless all are asked for.
+const COPIES_SHOWN: usize = 5;
+
 /// The tables of a run; the verdict is a line of its own.
 pub(crate) fn text(run: &RunDocument, all: bool) -> String {
     let mut out = header(run);
     out.push_str(&events(run, all));
     out.push_str(&flow_table(run, all));
+    out.push_str(&host_share(run));
+    out.push_str(&copy_table(run, all));
     out.push_str(&change_table(run));
     out.push_str(&policed(run, all));
     out.push_str(&machine(run));
@@ -132,6 +137,93 @@ fn flow_cells(row: &FlowRow, is_live: bool) -> Vec<String> {
         slack.map_or_else(dash, |ns| ms_down(ns * 1_000)),
         margin_ns(row).map_or_else(dash, |margin| percent_down(margin, whole)),
     ]
+}
+
+/// Why slack is less than nothing where only this machine makes it so.
+fn host_share(run: &RunDocument) -> String {
+    let own =
+        |row: &FlowRow| Some(i128::from(row.deadline_ns) - i128::from(row.queueing_bound_ns?));
+    let is_eaten = |row: &&FlowRow| row.delay_bound_ns.is_some_and(|bound| bound > row.deadline_ns);
+    let eaten: Vec<&FlowRow> = run.flows.iter().filter(is_eaten).collect();
+    let least = eaten.iter().filter_map(|&row| Some((own(row)?, row))).min_by_key(|(ns, _)| *ns);
+    let Some((slack, row)) = least else { return String::new() };
+    let rows = match eaten.len() {
+        1 => "the slack of 1 row is".to_owned(),
+        n => format!("the slack of {n} rows is"),
+    };
+    let slack = ms_down(slack * 1_000);
+    format!(
+        "{rows} below zero by what this machine adds; the plan's own is {slack} ms or more \
+         ({} to {})\n",
+        row.flow, row.target
+    )
+}
+
+/// Each copy of what redundant networks carried, the pairs that came furthest apart first.
+fn copy_table(run: &RunDocument, all: bool) -> String {
+    let mut rows: Vec<&FlowRow> = run.flows.iter().filter(|row| row.copies.len() > 1).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.sort_by_key(|row| {
+        let lost: u64 = row.copies.iter().map(|copy| copy.lost).sum();
+        std::cmp::Reverse((lost, row.observed_skew_ns_max))
+    });
+    let shown = if all { rows.len() } else { rows.len().min(COPIES_SHOWN) };
+    let dash = || "-".to_owned();
+    let mut table = Table::new(&[
+        "copies",
+        "target",
+        "mode",
+        "network",
+        ">received",
+        ">lost",
+        ">observed max / bound ms",
+        ">skew max / limit ms",
+    ]);
+    for row in &rows[..shown] {
+        for (place, copy) in row.copies.iter().enumerate() {
+            let skew = match (place, row.skew_limit_ns) {
+                (0, Some(limit)) => {
+                    let limit = ms_up_ns(limit);
+                    let seen = row.observed_skew_ns_max.map_or_else(dash, ms_up_ns);
+                    match row.host_allowance_ns {
+                        0 => format!("{seen} / {limit}"),
+                        host => format!("{seen} / {limit} + {} host", ms_up_ns(host)),
+                    }
+                }
+                _ => String::new(),
+            };
+            let first = |text: &str| if place == 0 { text.to_owned() } else { String::new() };
+            table.push(vec![
+                first(&row.flow),
+                first(&row.target),
+                first(&row.mode),
+                copy.network.clone(),
+                copy.received.to_string(),
+                copy.lost.to_string(),
+                format!(
+                    "{} / {}",
+                    copy.observed_delay_ns_max.map_or_else(dash, ms_up_ns),
+                    copy.delay_bound_ns.map_or_else(dash, ms_up_ns)
+                ),
+                skew,
+            ]);
+        }
+    }
+    let lost = |name: &str| {
+        let copies = run.flows.iter().flat_map(|row| &row.copies).filter(|c| c.network == name);
+        let (received, lost) = copies.fold((0, 0), |sum, c| (sum.0 + c.received, sum.1 + c.lost));
+        format!("{name} {received} received, {lost} lost")
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for copy in run.flows.iter().flat_map(|row| &row.copies) {
+        if !names.contains(&copy.network.as_str()) {
+            names.push(&copy.network);
+        }
+    }
+    let totals: Vec<String> = names.iter().map(|name| lost(name)).collect();
+    format!("\n{}copies in all: {}\n", table.text(), totals.join("; "))
 }
 
 fn change_table(run: &RunDocument) -> String {

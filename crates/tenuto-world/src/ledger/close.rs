@@ -4,8 +4,8 @@ use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::{Sums, seconds};
 use super::timeline::Change;
 use super::{
-    AtTarget, CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow,
-    PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    AtTarget, COPIES_MAX, CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow,
+    PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
 };
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, FlowBound, Transition};
@@ -287,6 +287,10 @@ impl Ledger<'_> {
                     place,
                     delay_ns: bound.and_then(|b| b.delay_bound_ps).map(limit),
                     skew_ns: flow.skew_max_ns.map(|max| max + allowance_ns),
+                    copies_ns: std::array::from_fn(|n| {
+                        let name = self.plan.network.networks.get(n)?;
+                        copy_bound_ns(bound.copied(), name, allowance_ns)
+                    }),
                 };
                 self.judge(&promise, record, end_ns, book, violations, sums);
             }
@@ -375,11 +379,13 @@ impl Ledger<'_> {
         match (found.delivered_ns, fault_kind) {
             (Some(at), _) => {
                 self.receive(record, &found, at, book);
+                book.note_copies(&found, !young);
                 sums.within += u64::from(fault_kind.is_none());
             }
             (None, Some("policed")) => book.policed += 1,
             (None, _) => {
                 book.lost += 1;
+                book.note_copies(&found, !young);
                 sums.lost += u64::from(!is_excused);
             }
         }
@@ -421,6 +427,16 @@ impl Ledger<'_> {
                 bound: promise.delay_ns,
                 note: "above the bound".into(),
             });
+        }
+        for (place, (seen, limit)) in found.copies.iter().zip(promise.copies_ns).enumerate() {
+            if let Some((delay, limit)) = seen.zip(limit).filter(|(delay, limit)| delay > limit) {
+                return Some(Fault {
+                    kind: "delay",
+                    observed: Some(delay),
+                    bound: Some(limit),
+                    note: format!("its copy over {}", self.plan.network.networks[place]),
+                });
+            }
         }
         let (skew, limit) = found.skew_ns.zip(promise.skew_ns)?;
         (skew > limit).then(|| Fault {
@@ -522,7 +538,7 @@ impl Ledger<'_> {
             observed_delay_ns_p99: quantile(99),
             deadline_ns: deadline.unwrap_or(0),
             method: bound.map_or_else(|| "none".into(), |b| b.method.clone()),
-            copies: self.copy_rows(number, flow, place, book.sent, bound, allowance),
+            copies: self.copy_rows(flow, &book, bound, allowance),
             skew_limit_ns: flow.skew_max_ns,
             skew_bound_ns: bound.and_then(|b| b.skew_bound_ps).map(|ps| ps.div_ceil(1_000)),
             observed_skew_ns_max: book.skew_ns_max,
@@ -534,32 +550,20 @@ impl Ledger<'_> {
 
     fn copy_rows(
         &self,
-        number: u16,
         flow: &Flow,
-        place: usize,
-        sent: u64,
+        book: &Book,
         bound: Option<&FlowBound>,
         allowance: u64,
     ) -> Vec<CopyRow> {
-        let target = &flow.targets[place].host;
-        let host = self.plan.network.hosts.iter().position(|h| h.name == *target);
-        let host = host.and_then(|h| u16::try_from(h).ok()).unwrap_or(u16::MAX);
         let row = |name: &String| {
-            let port = self.plan.network.ends_of(target).find_map(|(own, far, _)| {
-                let switch = self.plan.network.switch(&far.node)?;
-                (switch.network.as_ref() == Some(name)).then_some(own.port)
-            })?;
-            let count = self.copies.get(&(number, host, port)).copied().unwrap_or_default();
-            let bound = bound.and_then(|b| {
-                let copy = b.copies.iter().find(|c| c.network.as_ref() == Some(name))?;
-                Some(copy.delay_bound_ps?.div_ceil(1_000) + allowance)
-            });
+            let place = self.plan.network.networks.iter().position(|n| n == name)?;
+            let seen = book.copies.get(place)?;
             Some(CopyRow {
                 network: name.clone(),
-                received: count.received,
-                lost: sent.saturating_sub(count.received),
-                delay_bound_ns: bound,
-                observed_delay_ns_max: (count.received > 0).then_some(count.delay_ns_max),
+                received: seen.received,
+                lost: seen.lost,
+                delay_bound_ns: copy_bound_ns(bound, name, allowance),
+                observed_delay_ns_max: seen.delay_ns_max,
             })
         };
         flow.copies.iter().filter_map(row).collect()
@@ -634,6 +638,8 @@ struct Promise<'a> {
     delay_ns: Option<u64>,
     /// Limit of its skew, with what this machine adds.
     skew_ns: Option<u64>,
+    /// Bound of its copy over each network, with what this machine adds.
+    copies_ns: [Option<u64>; COPIES_MAX],
 }
 
 /// A promise that was not kept, unless the host is to blame or a stall leaves it open.
@@ -642,6 +648,20 @@ struct Fault {
     observed: Option<u64>,
     bound: Option<u64>,
     note: String,
+}
+
+/// The copies of a row's messages over one network.
+#[derive(Clone, Copy)]
+struct CopyCount {
+    received: u64,
+    lost: u64,
+    delay_ns_max: Option<u64>,
+}
+
+/// Bound of the copy over a network, with what this machine adds.
+fn copy_bound_ns(bound: Option<&FlowBound>, network: &String, allowance_ns: u64) -> Option<u64> {
+    let copy = bound?.copies.iter().find(|c| c.network.as_ref() == Some(network))?;
+    Some(copy.delay_bound_ps?.div_ceil(1_000) + allowance_ns)
 }
 
 /// The books of one row.
@@ -657,6 +677,7 @@ struct Book {
     delays: Vec<u64>,
     points: Vec<DelayPoint>,
     skew_ns_max: Option<u64>,
+    copies: [CopyCount; COPIES_MAX],
     /// Broken promises by kind.
     faults: BTreeMap<&'static str, usize>,
 }
@@ -675,7 +696,17 @@ impl Book {
             delays: Vec::new(),
             points: Vec::new(),
             skew_ns_max: None,
+            copies: [CopyCount { received: 0, lost: 0, delay_ns_max: None }; COPIES_MAX],
             faults: BTreeMap::new(),
+        }
+    }
+
+    /// Counts the copies of a message; a missing one is lost if it can no longer come.
+    fn note_copies(&mut self, found: &AtTarget, is_over: bool) {
+        for (count, seen) in self.copies.iter_mut().zip(found.copies) {
+            count.received += u64::from(seen.is_some());
+            count.lost += u64::from(seen.is_none() && is_over);
+            count.delay_ns_max = count.delay_ns_max.max(seen);
         }
     }
 }

@@ -61,11 +61,16 @@ impl LedgerSettings {
 
 type Fast<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
+/// Copies of a message that are told apart.
+const COPIES_MAX: usize = 2;
+
 /// What became of one message at one target.
 #[derive(Clone, Copy, Debug, Default)]
 struct AtTarget {
     delivered_ns: Option<u64>,
     skew_ns: Option<u64>,
+    /// Delay of the copy over each network.
+    copies: [Option<u64>; COPIES_MAX],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +94,8 @@ pub struct Ledger<'a> {
     plan: &'a Plan,
     settings: LedgerSettings,
     messages: Vec<Fast<u64, MessageRecord>>,
-    copies: BTreeMap<(u16, u16, u32), CopyCount>,
+    /// Which network a port of a host leads to, by its place in the list of networks.
+    networks: BTreeMap<(u16, u32), usize>,
     timeline: Timeline,
     dropped: BTreeMap<(String, u32, String, u64), series::FramesOverTime>,
     ports: BTreeMap<(String, u32), (u64, u64)>,
@@ -100,12 +106,6 @@ pub struct Ledger<'a> {
     packet_hops: u64,
     paths: paths::Paths,
     nodes: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct CopyCount {
-    received: u64,
-    delay_ns_max: u64,
 }
 
 /// A short view of a run that is still going on.
@@ -131,7 +131,7 @@ impl<'a> Ledger<'a> {
         let switches = plan.network.switches.iter().map(|s| s.name.clone()).collect();
         Self {
             messages: vec![Fast::default(); plan.network.flows.len()],
-            copies: BTreeMap::new(),
+            networks: networks_of_ports(plan),
             timeline: Timeline::new(switches, plan.network.modes.len()),
             dropped: BTreeMap::new(),
             ports: BTreeMap::new(),
@@ -150,6 +150,11 @@ impl<'a> Ledger<'a> {
     /// The network was brought up before this ledger was opened: every switch is in its start mode.
     pub fn set_up_complete(&mut self) {
         self.timeline.set_up_complete();
+    }
+
+    /// The scenario was not played to its end: changes that it expects may be missing.
+    pub fn expect_nothing(&mut self) {
+        self.settings.expect = Expect::default();
     }
 
     fn record(&mut self, flow: u16, message: u32) -> Option<&mut MessageRecord> {
@@ -180,10 +185,15 @@ impl<'a> Ledger<'a> {
                     record.targets[place].delivered_ns = Some(*at_ns);
                 }
             }
-            Observation::Copy { flow, host, port, delay_ns, .. } => {
-                let count = self.copies.entry((*flow, *host, *port)).or_default();
-                count.received += 1;
-                count.delay_ns_max = count.delay_ns_max.max(*delay_ns);
+            Observation::Copy { flow, message, host, port, delay_ns } => {
+                let network = self.networks.get(&(*host, *port)).copied();
+                let Some(place) = self.target_place(*flow, *host) else { return };
+                if let Some(record) = self.record(*flow, *message)
+                    && let Some(copy) =
+                        network.and_then(|n| record.targets[place].copies.get_mut(n))
+                {
+                    *copy = Some(*delay_ns);
+                }
             }
             Observation::Skew { flow, message, host, skew_ns } => {
                 let Some(place) = self.target_place(*flow, *host) else { return };
@@ -315,4 +325,18 @@ impl<'a> Ledger<'a> {
         let key = (flow, target.to_owned(), row);
         self.settings.host_allowance_ns.get(&key).copied().unwrap_or(0)
     }
+}
+
+/// The redundant network behind each port of each host.
+fn networks_of_ports(plan: &Plan) -> BTreeMap<(u16, u32), usize> {
+    let network = &plan.network;
+    let mut behind = BTreeMap::new();
+    for (index, host) in (0u16..).zip(&network.hosts) {
+        for (own, far, _) in network.ends_of(&host.name) {
+            let name = network.switch(&far.node).and_then(|switch| switch.network.as_ref());
+            let place = name.and_then(|name| network.networks.iter().position(|n| n == name));
+            behind.extend(place.map(|place| ((index, own.port), place)));
+        }
+    }
+    behind
 }

@@ -72,8 +72,21 @@ impl Timeline {
         self.last_excess_ns = self.last_excess_ns.max(Some(at_ns));
         let place = self.switches.iter().position(|s| s == switch);
         let level = place.map_or(0, |p| self.levels[p]);
-        if wanted > level {
-            self.first_trigger = Some((switch.to_owned(), monitor, wanted, at_ns));
+        if wanted <= level {
+            return;
+        }
+        // Nodes are heard in any order: another's swap may be known before what caused it.
+        let known = self.changes.last_mut().filter(|change| {
+            matches!(change.change, Transition::Raise { .. })
+                && change.trigger.is_none()
+                && change.swaps.iter().all(|swap| swap.0 != switch)
+        });
+        match known {
+            Some(change) => {
+                change.trigger = Some((switch.to_owned(), monitor));
+                change.at_ns = change.at_ns.min(at_ns);
+            }
+            None => self.first_trigger = Some((switch.to_owned(), monitor, wanted, at_ns)),
         }
     }
 
@@ -97,7 +110,7 @@ impl Timeline {
             }
         }
         self.levels[place] = *to;
-        let index = self.change_for(*epoch, *from, *to, *at_ns);
+        let index = self.change_for(switch, *epoch, *from, *to, *at_ns);
         let Some(index) = index else { return };
         let change = &mut self.changes[index];
         if from != to {
@@ -109,15 +122,34 @@ impl Timeline {
     }
 
     /// The change that a swap belongs to: that of its epoch, or a new one.
-    fn change_for(&mut self, epoch: u64, from: u8, to: u8, at_ns: u64) -> Option<usize> {
+    fn change_for(
+        &mut self,
+        switch: &str,
+        epoch: u64,
+        from: u8,
+        to: u8,
+        at_ns: u64,
+    ) -> Option<usize> {
         if let Some(place) = self.changes.iter().position(|c| c.epoch == epoch) {
             return Some(place);
         }
         if from == to {
             return None;
         }
-        let trigger = self.first_trigger.clone();
+        // Who has missed a raise and learns of it later takes part in it, late.
+        let last = self.changes.len().checked_sub(1);
+        let missed = last.filter(|&place| {
+            let change = &self.changes[place];
+            matches!(change.change, Transition::Raise { to: level, .. } if level == to)
+                && change.swaps.iter().all(|swap| swap.0 != switch)
+                && change.epoch > epoch
+        });
+        if missed.is_some() {
+            return missed;
+        }
         let (change, start, trigger) = if to > from {
+            // Of this raise, and of no later one.
+            let trigger = self.first_trigger.take();
             let start = trigger.as_ref().map_or(at_ns, |t| t.3.min(at_ns));
             (Transition::Raise { from, to }, start, trigger.map(|t| (t.0, t.1)))
         } else {

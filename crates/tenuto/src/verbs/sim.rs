@@ -9,7 +9,7 @@ use crate::progress::{Progress, bar};
 use crate::{load, output, plan_json, run_text};
 use std::path::Path;
 use std::time::Instant;
-use tenuto_model::{Network, Scenario, Verdict};
+use tenuto_model::{Expect, Network, Scenario, Verdict};
 use tenuto_world::{RunDocument, clockwork};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
@@ -49,7 +49,13 @@ pub(crate) fn scenario(
     // A plan that took time was made of a network file here; a plan file brings no scenario.
     let beside = planned.took.is_some().then_some(input);
     let (mut scenario, _) = load::scenario(args.scenario.as_deref(), beside, network)?;
-    scenario.duration_ns = args.duration_ns.unwrap_or(scenario.duration_ns);
+    if let Some(duration_ns) = args.duration_ns {
+        if duration_ns < scenario.duration_ns {
+            // What it expects by its end may not have come yet.
+            scenario.expect = Expect::default();
+        }
+        scenario.duration_ns = duration_ns;
+    }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     Ok(scenario)
 }

@@ -16,7 +16,8 @@
 //! A missing vote means no return. What is lost beyond the copies is repeated by the leader.
 //!
 //! **Join.** A switch starts in the highest level, not yet joined, and forwards no lower one until
-//! a neighbour has answered its challenge (a fresh nonce) or the controller activates it.
+//! a neighbour has answered its challenge (a fresh nonce) or the controller activates it. A switch
+//! that learns from a proposal that it missed a raise joins again in the same way.
 
 mod going_back;
 mod identity;
@@ -446,8 +447,10 @@ impl ModeAgent {
     }
 
     fn answer(&self, port: u32, challenge: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        // Whoever is not settled tells nothing: the asker stays at the safe level and asks again.
-        if self.is_steady() {
+        // A proposal or a vote changes nothing in force yet, and the asker who joins now is quiet
+        // only after another window: a leader that waits for its vote must tell it the mode first.
+        // Between commit and resume nobody answers: the asker stays at the safe level.
+        if !matches!(self.phase, Phase::Joining { .. } | Phase::Committed { .. }) {
             let answer = self.signal(SignalKind::Answer, self.epoch, self.level, self.level);
             actions.push(ModeAction::Reply(port, SignalRepr { nonce: challenge.nonce, ..answer }));
         }
