@@ -75,7 +75,8 @@ pub(crate) fn text(seed: u64, load: u64) -> String {
     let draw = &mut draw;
     let shape = shape(draw);
     let modes = draw.of(&[1_usize, 1, 2, 2, 3]);
-    let is_double = draw.chance(25);
+    // The two networks of a pair raise each by itself.
+    let is_double = draw.chance(25) && modes == 1;
     let mut out = String::from("tenuto: 1\n");
     let names = ["LO", "MID", "HI"];
     let names = match modes {
@@ -108,17 +109,8 @@ pub(crate) fn text(seed: u64, load: u64) -> String {
             let _ = writeln!(out, "  - {{ends: [h{h}, {net}{s}]{slow}}}");
         }
     }
-    let other = draw.chance(15).then_some(queues - 1);
-    let queues = other.unwrap_or(queues);
     let all = All { at, names, rate, load, queues, is_double, shape };
     all.flows(draw, &mut out);
-    if let Some(priority) = other {
-        let frame = draw.within(64, 1_518);
-        let _ = writeln!(
-            out,
-            "other_traffic: {{priority: {priority}, rate: 1 Mbit/s, frame: {frame} B}}"
-        );
-    }
     let (babbling, lost) = (draw.below(2), draw.below(2));
     let _ = writeln!(out, "tolerates: {{babbling_hosts: {babbling}, lost_signals: {lost}, controller_loss: true}}");
     out
@@ -266,7 +258,7 @@ impl All<'_> {
             })
             .collect();
         let sizes: Vec<u64> = (0..=level)
-            .map(|mode| if varies && smaller && mode > 0 { (bytes / 2).max(least) } else { bytes })
+            .map(|mode| if varies && smaller && mode < level { (bytes / 2).max(least) } else { bytes })
             .collect();
         let key = if is_vl { "bag" } else { "period" };
         let written = periods.iter().map(|us| format!("{us} us")).collect();
