@@ -361,7 +361,7 @@ impl Ledger<'_> {
                 }
             }
             None if end_ns.saturating_sub(record.release_ns)
-                <= limit.unwrap_or(flow.highest().period_ns) =>
+                <= limit.unwrap_or_else(|| self.patience(flow)) =>
             {
                 book.in_flight += 1;
             }
@@ -384,6 +384,12 @@ impl Ledger<'_> {
                 }
             }
         }
+    }
+
+    /// How long a message without a bound of its own, out of mode at its host, may be under way.
+    fn patience(&self, flow: &Flow) -> u64 {
+        let bounds = self.plan.flows.iter().filter_map(|row| row.delay_bound_ps);
+        bounds.max().map_or(0, |ps| ps.div_ceil(1_000)).max(flow.highest().period_ns)
     }
 
     fn place_words(&self, record: &MessageRecord) -> String {

@@ -233,7 +233,7 @@ impl All<'_> {
     fn contract(&self, draw: &mut Draw, out: &mut String, level: usize, is_vl: bool, count: u64) {
         let base_us = if is_vl { draw.of(&[1_u64, 2, 4, 8, 16, 32]) * 1_000 } else { draw.within(1_000, 40_000) };
         // A share of the line that leaves the whole at about `load` percent.
-        let share = self.load * draw.within(20, 180) / count / 2;
+        let share = self.load * draw.within(20, 180) / count;
         let bytes = self.rate * base_us / 8 * share / 10_000;
         let kind = if is_vl { "frame" } else { draw.of(&["message", "message", "payload", "frame"]) };
         let (least, most) = match kind {

@@ -136,3 +136,15 @@ fn oversend(network: &Network, draw: &mut Draw) -> Scenario {
     run.events.push(at(draw.within(1, 90) * MS, EventAction::Oversend { flow, percent }));
     run
 }
+
+/// Whether the flow's own host does in that run what no contract allows.
+pub(crate) fn misbehaves(network: &Network, scenario: &Scenario, flow: &str) -> bool {
+    let source = network.flow(flow).map_or("", |flow| &flow.source);
+    scenario.events.iter().any(|event| match &event.action {
+        EventAction::Babble { host, .. } => host == source,
+        EventAction::Oversend { flow, .. } => {
+            network.flow(flow).is_some_and(|flow| flow.source == source)
+        }
+        _ => false,
+    })
+}
