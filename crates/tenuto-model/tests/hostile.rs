@@ -50,6 +50,8 @@ fn plan() -> Plan {
         port_rows: vec![],
         flows: vec![],
         mode_changes: vec![],
+        quiet_ns: None,
+        signal_copies: 0,
         switches: vec![],
         hosts: vec![],
         refusals: vec![],

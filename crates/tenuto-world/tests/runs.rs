@@ -52,8 +52,6 @@ fn the_vehicle_raises_and_returns_within_its_bounds() {
     assert!(plan.feasible, "{:#?}", plan.refusals);
     let scenario = scenario("vehicle.scenario.yaml", &plan.network);
     let run = clockwork::run(&plan, &scenario).expect("the plan runs");
-    println!("{:#?}", run.mode_changes);
-    println!("{:#?}", run.flows);
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
 }
 
@@ -65,8 +63,6 @@ fn the_aircraft_keeps_its_promise_beside_a_babbling_idiot() {
     let started = std::time::Instant::now();
     let run = clockwork::run(&plan, &scenario).expect("the plan runs");
     println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
-    println!("{:#?}", run.policed);
-    println!("{:#?}", run.events);
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
     assert!(run.policed.iter().any(|row| row.reason == "policed" && row.frames > 1_000));
 }
@@ -80,14 +76,4 @@ fn the_649_link_switch_keeps_its_promise() {
     let run = clockwork::run(&plan, &scenario).expect("the plan runs");
     println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let plan = planned("a380-switch.yaml");
-    let scenario = Scenario::plain(20_000_000_000, 1);
-    let started = std::time::Instant::now();
-    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
-    println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
 }

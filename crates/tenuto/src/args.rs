@@ -199,9 +199,10 @@ pub(crate) struct Up {
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) run: Run,
-    /// Run the same network so many times slower: rates divided, times multiplied
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) slow: u64,
+    /// Run the same network so many times slower: rates divided, times multiplied; `auto` takes
+    /// what suits this machine, up to 10
+    #[arg(long, value_name = "N", default_value = "1", value_parser = slow)]
+    pub(crate) slow: Slow,
     /// Warn when less than this share of a bound is left, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) alarm_margin: u8,
@@ -335,5 +336,29 @@ mod tests {
         assert_eq!(duration_ns("20s"), Ok(20_000_000_000));
         assert!(duration_ns("20").expect_err("no unit").contains("did you mean"));
         assert!(duration_ns("0s").is_err());
+    }
+}
+
+/// How much slower a network is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slow {
+    /// As this machine needs it, up to [`Slow::AUTO_MAX`].
+    Auto,
+    /// So many times.
+    Times(u64),
+}
+
+impl Slow {
+    /// Slower than this, a scenario of seconds shows nothing any more.
+    pub(crate) const AUTO_MAX: u64 = 10;
+}
+
+fn slow(text: &str) -> Result<Slow, String> {
+    match text {
+        "auto" => Ok(Slow::Auto),
+        _ => match text.parse() {
+            Ok(n @ 1..=1_000) => Ok(Slow::Times(n)),
+            _ => Err("a whole number from 1 to 1000, or `auto`".into()),
+        },
     }
 }

@@ -496,12 +496,8 @@ impl Switch {
             self.monitors.resize(id + 1, None);
         }
         let monitor = Monitor::new(kind, &contracts);
-        self.monitors[id] = Some(MonitorState {
-            monitor,
-            told: Instant::ZERO,
-            messages: 0,
-            violations: 0,
-        });
+        self.monitors[id] =
+            Some(MonitorState { monitor, told: Instant::ZERO, messages: 0, violations: 0 });
         Ok(())
     }
 

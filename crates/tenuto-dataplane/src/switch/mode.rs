@@ -488,10 +488,13 @@ impl ModeAgent {
         self.commit_if_unanimous(now, actions);
     }
 
-    /// Whether a flooded signal of a member is new here; notes it if so.
+    /// Whether a flooded signal of a member is new here, and its to send: only the leader proposes,
+    /// commits and lets sources resume. Notes it if so.
     fn is_news(&mut self, signal: &SignalRepr) -> bool {
         let from_member = self.member_bit(signal.origin) != 0 && signal.origin != self.me;
-        if !from_member || signal.epoch < self.epoch {
+        let leads = self.config.members.first() == Some(&signal.origin);
+        let may = leads || matches!(signal.kind, SignalKind::Vote | SignalKind::Confirm);
+        if !from_member || !may || signal.epoch < self.epoch {
             return false;
         }
         let seen = self.relayed.entry((signal.origin, signal.kind as u8)).or_insert((0, 0));
@@ -637,3 +640,6 @@ impl ModeAgent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! Closing the books: rows, violations and the verdict.
 
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
+use super::summary::{Sums, seconds};
 use super::timeline::Change;
 use super::{
-    CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow, PortObservation,
-    RunDocument, SwitchSwap, TermRow, Violation,
+    AtTarget, CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow, PolicedRow,
+    PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
 };
-use tenuto_model::{Flow, FlowBound, Transition, Verdict};
+use std::collections::BTreeMap;
+use tenuto_model::{Flow, FlowBound, Transition};
 
 /// More evidence than this per kind and row only repeats itself.
 const VIOLATIONS_PER_ROW: usize = 3;
@@ -29,27 +31,22 @@ impl Ledger<'_> {
         let windows = self.windows(&changes);
         let mut violations = Vec::new();
         let mut flows = Vec::new();
+        let mut sums = Sums::default();
         for index in 0..self.plan.network.flows.len() {
-            self.flow_rows(index, &windows, end_ns, &mut flows, &mut violations);
+            self.flow_rows(index, &windows, end_ns, &mut flows, &mut violations, &mut sums);
         }
         let points_max = (DELAY_POINTS_TOTAL / flows.len().max(1)).min(DELAY_POINTS_MAX);
         for row in &mut flows {
             row.delays = thin_out(&row.delays, points_max);
         }
-        let mode_changes: Vec<ModeChangeRow> =
-            changes.iter().map(|c| self.change_row(c, switches, end_ns, &mut violations)).collect();
-        self.check_expectations(&changes, switches, &mut violations);
+        let mode_changes: Vec<ModeChangeRow> = changes
+            .iter()
+            .map(|c| self.change_row(c, switches, end_ns, &mut violations, &mut sums))
+            .collect();
+        self.check_expectations(&changes, switches, &mut violations, &mut sums);
         let ports = self.port_rows(&mut violations);
         violations.sort_by_key(|v| v.at_ns);
-        let undecided: u64 = flows.iter().map(|row| row.undecided).sum();
-        let received: u64 = flows.iter().map(|row| row.received).sum();
-        let lost: u64 = flows.iter().map(|row| row.lost).sum::<u64>() - self.excused;
-        let excused = self.excused;
-        let verdict = match (violations.is_empty(), undecided) {
-            (false, _) => Verdict::Broken,
-            (true, 0) => Verdict::Kept,
-            (true, _) => Verdict::Undecided,
-        };
+        let verdict = sums.verdict(&violations);
         RunDocument {
             schema: "tenuto-run/1".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -57,7 +54,7 @@ impl Ledger<'_> {
             seed: self.settings.seed,
             plan_hash: self.plan.plan_hash.clone(),
             network: self.plan.network.name.clone(),
-            summary: summary(verdict, received, lost, excused, undecided, &violations),
+            summary: sums.sentence(verdict, &violations),
             verdict,
             duration_ns: end_ns.saturating_sub(self.settings.start_ns),
             slow: self.settings.slow,
@@ -108,6 +105,7 @@ impl Ledger<'_> {
         switches: usize,
         end_ns: u64,
         violations: &mut Vec<Violation>,
+        sums: &mut Sums,
     ) -> ModeChangeRow {
         let modes = &self.plan.network.modes;
         let label = change.change.label(modes);
@@ -120,7 +118,12 @@ impl Ledger<'_> {
             (None, Some(bound)) => age > bound,
             _ => false,
         };
-        if late {
+        let to_ns = change.at_ns + observed_ns.or(bound_ns).unwrap_or(0);
+        let stall = self.switch_stall(change.at_ns, to_ns).filter(|_| late);
+        if let Some(stall) = stall {
+            sums.undecided_changes += 1;
+            sums.undecided_by(stall);
+        } else if late {
             violations.push(Violation {
                 kind: "mode_change".into(),
                 flow: None,
@@ -197,11 +200,13 @@ impl Ledger<'_> {
         }
     }
 
+    /// Whether every change came and went as the scenario says.
     fn check_expectations(
         &self,
         changes: &[Change],
         switches: usize,
         violations: &mut Vec<Violation>,
+        sums: &mut Sums,
     ) {
         let complete = |c: &&Change| c.complete_ns(switches).is_some();
         let raises = changes.iter().filter(|c| matches!(c.change, Transition::Raise { .. }));
@@ -211,19 +216,35 @@ impl Ledger<'_> {
             ("returns", self.settings.expect.returns, returns.filter(complete).count()),
         ];
         for (what, expected, seen) in counted {
-            if expected.is_some_and(|n| n as usize != seen) {
-                violations.push(Violation {
-                    kind: "expectation".into(),
-                    flow: None,
-                    target: None,
-                    mode: None,
-                    at_ns: 0,
-                    observed: Some(seen as u64),
-                    bound: expected.map(u64::from),
-                    note: format!("the scenario expects another number of {what}"),
-                });
+            let Some(expected) = expected.filter(|n| *n as usize != seen) else { continue };
+            let by_stall = changes.iter().find_map(|change| self.trigger_stall(change));
+            if let Some(stall) = by_stall {
+                sums.undecided_changes += 1;
+                sums.undecided_by(stall);
+                continue;
             }
+            violations.push(Violation {
+                kind: "expectation".into(),
+                flow: None,
+                target: None,
+                mode: None,
+                at_ns: 0,
+                observed: Some(seen as u64),
+                bound: Some(u64::from(expected)),
+                note: format!("{seen} {what} where the scenario expects {expected}"),
+            });
         }
+    }
+
+    /// A stall that may have made a conforming flow look like one that asks for a raise.
+    fn trigger_stall(&self, change: &Change) -> Option<&StallRow> {
+        let (switch, monitor) = change.trigger.as_ref()?;
+        let deployed = self.plan.switches.iter().find(|d| d.switch == *switch)?;
+        let spec = deployed.monitors.iter().find(|m| m.id == *monitor)?;
+        let flow = self.plan.network.flow(&spec.flow)?;
+        let period = flow.contracts.iter().map(|c| c.period_ns).max().unwrap_or(0);
+        let from = change.at_ns.saturating_sub(period);
+        self.stalled(from, change.at_ns, |node| node == switch || node == flow.source)
     }
 
     fn flow_rows(
@@ -233,6 +254,7 @@ impl Ledger<'_> {
         end_ns: u64,
         rows: &mut Vec<FlowRow>,
         violations: &mut Vec<Violation>,
+        sums: &mut Sums,
     ) {
         let plan = self.plan;
         let flow = &plan.network.flows[index];
@@ -257,13 +279,19 @@ impl Ledger<'_> {
                     }
                 };
                 let bound = bounds.iter().find(|b| b.mode == row);
-                let allowance = self.allowance(number, &target.host, row);
-                let limit = bound.and_then(|b| Some(b.delay_bound_ps?.div_ceil(1_000) + allowance));
-                self.judge(flow, &target.host, record, place, end_ns, limit, book, violations);
+                let allowance_ns = self.allowance(number, &target.host, row);
+                let limit = |ps: u64| ps.div_ceil(1_000) + allowance_ns;
+                let promise = Promise {
+                    index,
+                    flow,
+                    place,
+                    delay_ns: bound.and_then(|b| b.delay_bound_ps).map(limit),
+                    skew_ns: flow.skew_max_ns.map(|max| max + allowance_ns),
+                };
+                self.judge(&promise, record, end_ns, book, violations, sums);
             }
             books.sort_by_key(|b| b.row);
             for book in books {
-                self.excused += book.excused;
                 let bound = bounds.iter().find(|b| b.mode == book.row).copied();
                 rows.push(self.flow_row(number, flow, place, book, bound));
             }
@@ -294,102 +322,128 @@ impl Ledger<'_> {
         Transition::Steady(before.map_or(0, |w| w.change.level_after()))
     }
 
-    #[allow(clippy::too_many_arguments)] // one message and everything it is judged by
-    fn judge(
-        &self,
-        flow: &Flow,
-        target: &str,
-        record: &MessageRecord,
-        place: usize,
-        end_ns: u64,
-        limit: Option<u64>,
-        book: &mut Book,
-        violations: &mut Vec<Violation>,
-    ) {
-        book.sent += 1;
-        let found = record.targets.get(place).copied().unwrap_or_default();
-        let mut violation = |kind: &str, observed: Option<u64>, note: String, count: &mut usize| {
-            *count += 1;
-            if *count <= VIOLATIONS_PER_ROW {
-                violations.push(Violation {
-                    kind: kind.into(),
-                    flow: Some(flow.name.clone()),
-                    target: Some(target.into()),
-                    mode: Some(book.row.label(&self.plan.network.modes)),
-                    at_ns: self.since_start(record.release_ns),
-                    observed,
-                    bound: limit,
-                    note,
-                });
-            }
-        };
-        if let Some(at) = found.delivered_ns {
-            let delay = at.saturating_sub(record.release_ns);
-            let above = limit.is_some_and(|limit| delay > limit);
-            if above && self.stalled_during(record.release_ns, at) {
-                book.undecided += 1;
-                return;
-            }
-            book.received += 1;
-            book.delays.push(delay);
-            let at_ns = self.since_start(record.release_ns);
-            book.points.push(DelayPoint { at_ns, delay_ns: delay });
-            if let (Some(skew), Some(max)) = (found.skew_ns, flow.skew_max_ns) {
-                book.skew_ns_max = book.skew_ns_max.max(Some(skew));
-                if skew > max {
-                    violation(
-                        "skew",
-                        Some(skew),
-                        "the copies came too far apart".into(),
-                        &mut book.skews,
-                    );
-                }
-            }
-            if above && !self.misbehaves(flow, record.release_ns) {
-                violation("delay", Some(delay), "above the bound".into(), &mut book.late);
-            }
-            return;
-        }
-        match record.fate {
-            Some(Fate::OutOfMode) => book.out_of_mode += 1,
-            Some(Fate::Policed) => {
-                book.policed += 1;
-                if !self.misbehaves(flow, record.release_ns) {
-                    let note =
-                        format!("a conforming message was policed{}", self.place_words(record));
-                    violation("policed", None, note, &mut book.wrongly_policed);
-                }
-            }
-            None if end_ns.saturating_sub(record.release_ns)
-                <= limit.unwrap_or_else(|| self.patience(flow)) =>
-            {
-                book.in_flight += 1;
-            }
-            fate => {
-                if fate.is_none()
-                    && self.stalled_during(
-                        record.release_ns,
-                        end_ns.min(record.release_ns + limit.unwrap_or(0)),
-                    )
-                {
-                    book.undecided += 1;
-                    return;
-                }
-                book.lost += 1;
-                if !self.misbehaves(flow, record.release_ns) {
-                    let note = format!("lost{}", self.place_words(record));
-                    violation("loss", None, note, &mut book.losses);
-                } else {
-                    book.excused += 1;
-                }
-            }
-        }
-    }
-
     /// How long a message without a bound of its own, out of mode at its host, may be under way.
     fn patience(&self, flow: &Flow) -> u64 {
         let bounds = self.plan.flows.iter().filter_map(|row| row.delay_bound_ps);
         bounds.max().map_or(0, |ps| ps.div_ceil(1_000)).max(flow.highest().period_ns)
+    }
+
+    /// Puts one message into the books of its row.
+    fn judge(
+        &self,
+        promise: &Promise<'_>,
+        record: &MessageRecord,
+        end_ns: u64,
+        book: &mut Book,
+        violations: &mut Vec<Violation>,
+        sums: &mut Sums,
+    ) {
+        book.sent += 1;
+        let found = record.targets.get(promise.place).copied().unwrap_or_default();
+        let limit = promise.delay_ns.unwrap_or_else(|| self.patience(promise.flow));
+        let young = end_ns.saturating_sub(record.release_ns) <= limit;
+        let fault = match (found.delivered_ns, record.fate) {
+            (Some(at), _) => self.late(promise, record, &found, at),
+            (None, Some(Fate::OutOfMode)) => {
+                book.out_of_mode += 1;
+                return;
+            }
+            (None, Some(Fate::Policed)) => Some(Fault {
+                kind: "policed",
+                observed: None,
+                bound: None,
+                note: format!("a conforming message was policed{}", self.place_words(record)),
+            }),
+            (None, None) if young => {
+                book.in_flight += 1;
+                return;
+            }
+            (None, _) => Some(Fault {
+                kind: "loss",
+                observed: None,
+                bound: None,
+                note: format!("lost{}", self.place_words(record)),
+            }),
+        };
+        let fault_kind = fault.as_ref().map(|f| f.kind);
+        let is_excused = fault.is_some() && self.misbehaves(promise.flow, record.release_ns);
+        // A stall before the release may still be caught up with at the message's cost.
+        let to_ns = found.delivered_ns.unwrap_or_else(|| end_ns.min(record.release_ns + limit));
+        let from_ns = record.release_ns.saturating_sub(limit);
+        let on_path = |node: &str| self.paths.passes(promise.index, promise.place, node);
+        let suspect = fault.is_some() && !is_excused;
+        if suspect && let Some(stall) = self.stalled(from_ns, to_ns, on_path) {
+            book.undecided += 1;
+            sums.undecided += 1;
+            sums.undecided_by(stall);
+            return;
+        }
+        match (found.delivered_ns, fault_kind) {
+            (Some(at), _) => {
+                self.receive(record, &found, at, book);
+                sums.within += u64::from(fault_kind.is_none());
+            }
+            (None, Some("policed")) => book.policed += 1,
+            (None, _) => {
+                book.lost += 1;
+                sums.lost += u64::from(!is_excused);
+            }
+        }
+        let Some(fault) = fault else { return };
+        if is_excused {
+            sums.excused += u64::from(fault.kind != "policed");
+            return;
+        }
+        *sums.broken.entry(fault.kind).or_default() += 1;
+        let seen = book.faults.entry(fault.kind).or_default();
+        *seen += 1;
+        if *seen <= VIOLATIONS_PER_ROW {
+            violations.push(Violation {
+                kind: fault.kind.into(),
+                flow: Some(promise.flow.name.clone()),
+                target: Some(promise.flow.targets[promise.place].host.clone()),
+                mode: Some(book.row.label(&self.plan.network.modes)),
+                at_ns: self.since_start(record.release_ns),
+                observed: fault.observed,
+                bound: fault.bound,
+                note: fault.note,
+            });
+        }
+    }
+
+    /// What a delivered message breaks, if anything.
+    fn late(
+        &self,
+        promise: &Promise<'_>,
+        record: &MessageRecord,
+        found: &AtTarget,
+        at_ns: u64,
+    ) -> Option<Fault> {
+        let delay = at_ns.saturating_sub(record.release_ns);
+        if promise.delay_ns.is_some_and(|limit| delay > limit) {
+            return Some(Fault {
+                kind: "delay",
+                observed: Some(delay),
+                bound: promise.delay_ns,
+                note: "above the bound".into(),
+            });
+        }
+        let (skew, limit) = found.skew_ns.zip(promise.skew_ns)?;
+        (skew > limit).then(|| Fault {
+            kind: "skew",
+            observed: Some(skew),
+            bound: Some(limit),
+            note: "the copies came too far apart".into(),
+        })
+    }
+
+    fn receive(&self, record: &MessageRecord, found: &AtTarget, at_ns: u64, book: &mut Book) {
+        let delay_ns = at_ns.saturating_sub(record.release_ns);
+        book.received += 1;
+        book.delays.push(delay_ns);
+        let at_ns = self.since_start(record.release_ns);
+        book.points.push(DelayPoint { at_ns, delay_ns });
+        book.skew_ns_max = book.skew_ns_max.max(found.skew_ns);
     }
 
     fn place_words(&self, record: &MessageRecord) -> String {
@@ -419,9 +473,21 @@ impl Ledger<'_> {
         since.is_some_and(|&since| since <= at + flow.highest().period_ns)
     }
 
-    fn stalled_during(&self, from_ns: u64, to_ns: u64) -> bool {
+    /// The longest recorded stall of such a node that touches this time.
+    fn stalled(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Option<&StallRow> {
         let (from, to) = (self.since_start(from_ns), self.since_start(to_ns));
-        self.stalls.iter().any(|s| s.at_ns <= to && from <= s.at_ns + s.length_ns)
+        let touches = |s: &&StallRow| s.at_ns <= to && from <= s.at_ns + s.length_ns;
+        let meant = self.stalls.iter().filter(|s| touches(s) && is_meant(&s.node));
+        meant.max_by_key(|s| s.length_ns)
+    }
+
+    fn switch_stall(&self, from_ns: u64, to_ns: u64) -> Option<&StallRow> {
+        self.stalled(from_ns, to_ns, |node| self.plan.network.switch(node).is_some())
     }
 
     fn flow_row(
@@ -565,6 +631,25 @@ impl Ledger<'_> {
     }
 }
 
+/// What a message was promised.
+struct Promise<'a> {
+    index: usize,
+    flow: &'a Flow,
+    place: usize,
+    /// Bound of its delay, with what this machine adds.
+    delay_ns: Option<u64>,
+    /// Limit of its skew, with what this machine adds.
+    skew_ns: Option<u64>,
+}
+
+/// A promise that was not kept, unless the host is to blame or a stall leaves it open.
+struct Fault {
+    kind: &'static str,
+    observed: Option<u64>,
+    bound: Option<u64>,
+    note: String,
+}
+
 /// The books of one row.
 struct Book {
     row: Transition,
@@ -578,12 +663,8 @@ struct Book {
     delays: Vec<u64>,
     points: Vec<DelayPoint>,
     skew_ns_max: Option<u64>,
-    late: usize,
-    losses: usize,
-    wrongly_policed: usize,
-    skews: usize,
-    /// Lost messages of hosts that misbehave.
-    excused: u64,
+    /// Broken promises by kind.
+    faults: BTreeMap<&'static str, usize>,
 }
 
 impl Book {
@@ -600,48 +681,7 @@ impl Book {
             delays: Vec::new(),
             points: Vec::new(),
             skew_ns_max: None,
-            late: 0,
-            losses: 0,
-            wrongly_policed: 0,
-            skews: 0,
-            excused: 0,
-        }
-    }
-}
-
-#[allow(clippy::cast_precision_loss)] // for a sentence
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
-fn summary(
-    verdict: Verdict,
-    received: u64,
-    lost: u64,
-    excused: u64,
-    undecided: u64,
-    violations: &[Violation],
-) -> String {
-    match verdict {
-        Verdict::Kept => {
-            let own = match excused {
-                0 => String::new(),
-                n => format!(" ({n} of misbehaving hosts lost, not counted)"),
-            };
-            format!("KEPT: {received} of {received} messages within bound, {lost} lost{own}.")
-        }
-        Verdict::Undecided => format!(
-            "UNDECIDED: {undecided} messages above bound or missing while this machine stalled; \
-             {received} within bound, {lost} lost."
-        ),
-        Verdict::Broken => {
-            let first = violations.first();
-            let what = first.map_or(String::new(), |v| {
-                let flow = v.flow.as_deref().unwrap_or("");
-                let at = seconds(v.at_ns);
-                format!("first {} {flow} at {at:.3} s: {}", v.kind, v.note)
-            });
-            format!("BROKEN: {} violations; {what}.", violations.len())
+            faults: BTreeMap::new(),
         }
     }
 }

@@ -7,7 +7,9 @@
 mod close;
 mod document;
 mod observation;
+mod paths;
 mod series;
+mod summary;
 mod timeline;
 mod translate;
 
@@ -96,7 +98,7 @@ pub struct Ledger<'a> {
     misbehaving: BTreeMap<u16, u64>,
     misbehaving_hosts: BTreeMap<String, u64>,
     packet_hops: u64,
-    excused: u64,
+    paths: paths::Paths,
     nodes: Vec<String>,
 }
 
@@ -115,7 +117,7 @@ pub struct ProgressRow {
     pub target: String,
     /// Messages received.
     pub received: u64,
-    /// Messages not received, of those that no longer can be on their way.
+    /// Messages lost: not received, not turned away, and too old to be on their way.
     pub missing: u64,
     /// Largest delay seen, nanoseconds.
     pub observed_delay_ns_max: u64,
@@ -138,7 +140,7 @@ impl<'a> Ledger<'a> {
             misbehaving: BTreeMap::new(),
             misbehaving_hosts: BTreeMap::new(),
             packet_hops: 0,
-            excused: 0,
+            paths: paths::Paths::new(plan),
             nodes: Vec::new(),
             plan,
             settings,
@@ -200,11 +202,16 @@ impl<'a> Ledger<'a> {
                 self.packet_hops += frames;
                 self.ports.insert((node.clone(), *port), (*backlog_bits_max, *frames));
             }
-            Observation::Stall { node, from_ns, length_ns } => self.stalls.push(StallRow {
-                node: node.clone(),
-                at_ns: from_ns.saturating_sub(self.settings.start_ns),
-                length_ns: *length_ns,
-            }),
+            Observation::Stall { node, from_ns, length_ns } => {
+                // What was over before traffic started has nothing to do with it.
+                let start_ns = self.settings.start_ns;
+                let end_ns = from_ns + length_ns;
+                if end_ns > start_ns {
+                    let at_ns = from_ns.saturating_sub(start_ns);
+                    let length_ns = end_ns - start_ns.max(*from_ns);
+                    self.stalls.push(StallRow { node: node.clone(), at_ns, length_ns });
+                }
+            }
             Observation::Event { text, at_ns, tolerated, misbehaving } => {
                 let at_ns = at_ns.saturating_sub(self.settings.start_ns);
                 for flow in misbehaving {
@@ -219,10 +226,15 @@ impl<'a> Ledger<'a> {
     }
 
     fn observe_drop(&mut self, observation: &Observation) {
-        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } = observation
+        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } =
+            observation
         else {
             return;
         };
+        // What switches turn away before they are set up is no news of the run.
+        if *at_ns < self.settings.start_ns {
+            return;
+        }
         let at = self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default();
         at.add(at_ns.saturating_sub(self.settings.start_ns), *frames);
         let Some((flow, id)) = *message else { return };
@@ -276,10 +288,11 @@ impl<'a> Ledger<'a> {
                             let delay = at.saturating_sub(record.release_ns);
                             row.observed_delay_ns_max = row.observed_delay_ns_max.max(delay);
                         }
-                        None => {
+                        None if matches!(record.fate, None | Some(Fate::Lost)) => {
                             let age = now_ns.saturating_sub(record.release_ns);
                             row.missing += u64::from(bound.is_some_and(|b| age > b));
                         }
+                        None => {}
                     }
                 }
                 rows.push(row);

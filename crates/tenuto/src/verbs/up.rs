@@ -1,6 +1,6 @@
 //! `tenuto up NET|PLAN`: the lab, live on this machine.
 
-use crate::args::Up;
+use crate::args::{Slow, Up};
 use crate::failure::Failure;
 use crate::format::ms_up_ns;
 use crate::live_view::LiveView;
@@ -18,14 +18,27 @@ use tenuto_units::Span;
 const MEASURED: Span = Span::from_s(3);
 
 pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
-    let planned = planning::of_input_slowed(&args.input, &args.planning, args.slow)?;
+    let asked = match args.slow {
+        Slow::Auto => 1,
+        Slow::Times(n) => n,
+    };
+    let mut planned = planning::of_input_slowed(&args.input, &args.planning, asked)?;
     if planned.promise() != Promise::Guaranteed {
         return sim::refused(&planned, args.run.json);
     }
+    let service = measure()?;
+    let advised = tenuto_runtime::recommend_slow(&planned.plan, &service);
+    let slow = match args.slow {
+        Slow::Auto => advised.min(Slow::AUTO_MAX),
+        Slow::Times(n) => n,
+    };
+    if slow != asked {
+        planned = planning::of_input_slowed(&args.input, &args.planning, slow)?;
+    }
+    say_how_slow(args.slow, slow, advised);
     let scenario = sim::scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
-    let service = measured(&planned, args.slow)?;
     let folder = report::fresh_folder(&planned.plan.network.name)?;
-    let outcome = lab(args, &planned, &scenario, &service, &folder);
+    let outcome = lab(args, slow, &planned, &scenario, &service, &folder);
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(failure) => {
@@ -43,26 +56,36 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
     ended(args, &outcome, written.as_deref())
 }
 
-/// Measures what this machine adds, and says when bounds would drown in it.
-fn measured(planned: &Planned, slow: u64) -> Result<HostService, Failure> {
+/// Measures what this machine adds.
+fn measure() -> Result<HostService, Failure> {
     output::complain("  measuring what this machine adds, 3 s");
     let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
         Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
     })?;
     let stall = ms_up_ns(service.stall_allowance_ns);
     output::complain(&format!("  host allowance {stall} ms per element"));
-    let more = tenuto_runtime::recommend_slow(&planned.plan, &service);
-    if more > 1 {
-        let factor = slow.saturating_mul(more);
-        output::complain(&format!(
-            "  that is much beside some bounds: `--slow {factor}` would show them better"
-        ));
-    }
     Ok(service)
+}
+
+/// Says how much slower the network runs, or when bounds would drown in the host allowance.
+fn say_how_slow(asked: Slow, slow: u64, advised: u64) {
+    match asked {
+        Slow::Auto if slow > 1 => output::complain(&format!(
+            "  running {slow} times slower: rates divided, times multiplied (scenario times stay)"
+        )),
+        Slow::Times(_) if advised > 1 => {
+            let factor = slow.saturating_mul(advised);
+            output::complain(&format!(
+                "  that is much beside some bounds: `--slow {factor}` would show them better"
+            ));
+        }
+        _ => {}
+    }
 }
 
 fn lab(
     args: &Up,
+    slow: u64,
     planned: &Planned,
     scenario: &Scenario,
     service: &HostService,
@@ -73,7 +96,7 @@ fn lab(
     let planner = |network: &Network| tenuto_planner::plan(network, &options);
     let options = UpOptions {
         duration_ns: args.run.duration_ns,
-        slow: args.slow,
+        slow,
         run_dir: folder.to_owned(),
         allowances: tenuto_runtime::allowances(plan, service, &planner),
         seed: args.run.seed,

@@ -1,0 +1,77 @@
+//! Switches allocate nothing per frame once they have run for a while.
+
+use support::{
+    Bench, add, apply, group, message_frame, meter, mode_config, monitor, output, shadow,
+};
+use tenuto_dataplane::Frames;
+use tenuto_openflow::{Action, GroupModCommand, Instruction, MeterModCommand, MonitorKind};
+use tenuto_units::Span;
+
+mod support;
+
+/// Rounds of forwarding, metering, monitoring with a raise and a way back, queueing and multicast.
+fn run(bench: &mut Bench, frames: &[Vec<u8>], rounds: u32) -> usize {
+    let mut sent = 0;
+    for _ in 0..rounds {
+        for bytes in frames {
+            bench.receive(1, bytes);
+        }
+        while let Some((timer, at)) = bench.switch.next_deadline() {
+            bench.now = at;
+            bench.switch.fire(timer, at, &mut bench.frames, &mut bench.fx);
+            while let Some(transmit) = bench.fx.transmits.pop() {
+                bench.frames.release(transmit.frame);
+                sent += 1;
+            }
+            if matches!(timer, tenuto_dataplane::TimerId::Mode) {
+                break;
+            }
+        }
+        bench.fx.clear();
+        bench.wait(Span::from_ms(200));
+    }
+    sent
+}
+
+#[test]
+fn nothing_is_allocated_per_frame() {
+    let mut bench = Bench::new();
+    let to = |queue: u32, port| vec![Action::SetQueue(queue), output(port)];
+    bench.install([
+        group(GroupModCommand::Add, 1, vec![to(0, 2), to(0, 3), to(0, 4)]),
+        meter(MeterModCommand::Add, 1, 1_000, 20),
+        monitor(MonitorKind::Message, 1, &[(2_000, 500), (9_000, 20)]),
+        // The only member leads its own returns.
+        mode_config(2, &[2]),
+        add(0, 1, vec![apply(vec![Action::Monitor(1)]), Instruction::GotoTable(1)]),
+        add(0, 2, vec![Instruction::GotoTable(1)]),
+        add(1, 1, vec![Instruction::Meter(1), Instruction::GotoTable(2)]),
+        add(1, 2, vec![Instruction::GotoTable(2)]),
+        add(2, 1, vec![apply(vec![Action::Group(1)])]),
+        add(2, 2, vec![apply(to(1, 3))]),
+        shadow(1, 1, 1, vec![Instruction::Meter(1), Instruction::GotoTable(2)]),
+        shadow(1, 2, 1, vec![apply(vec![Action::Group(1)])]),
+    ]);
+    bench.ask(support::activate(1, 0));
+    let mut frames = Vec::new();
+    for id in 0..3 {
+        frames.extend(
+            [(2, 300), (1, 1_300), (2, 300), (9, 100)].map(|(f, n)| message_frame(f, id, n)),
+        );
+    }
+    let warm_up = allocation_counter::measure(|| assert!(run(&mut bench, &frames, 20) > 100));
+    assert!(warm_up.count_total > 0, "queues grow at first, or nothing is counted");
+    let before = bench.switch.clone();
+    let mut sent = 0;
+    let allocations = allocation_counter::measure(|| sent = run(&mut bench, &frames, 500));
+    assert!(sent > 1_000, "{sent} frames");
+    assert_eq!(allocations.count_total, 0, "over {sent} frames");
+    // All of it did happen.
+    let (before, after) = (before.monitors().next(), bench.switch.monitors().next());
+    let [before, after] = [before, after].map(|m| m.expect("there is one").1.violations);
+    assert!(after > before);
+    let (_, meter) = bench.switch.meters().next().expect("there is one");
+    assert!(meter.dropped.frames > 100 && meter.seen.frames > meter.dropped.frames);
+    let status = bench.status();
+    assert!(status.raises > 10 && status.returns > 10, "{status:?}");
+}

@@ -1,0 +1,140 @@
+//! A switch with modes, meters and a monitor, fed with bytes of chance.
+
+use std::sync::Arc;
+use tenuto_dataplane::switch::{
+    ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+};
+use tenuto_dataplane::{Effects, EgressConfig, FRAME_CAPACITY, FramePool, Frames};
+use tenuto_openflow::Framer;
+use tenuto_units::{Instant, Rate, Span};
+use tenuto_wire::LinkKey;
+
+/// Frames that a run may hold.
+const POOL: usize = 256;
+/// Installed before the bytes of a receive run: the seed of that name in its sibling's corpus.
+const TABLES: &[u8] = include_bytes!("../corpus/switch_control/modes");
+
+struct Bench {
+    switch: Switch,
+    frames: FramePool,
+    fx: Effects<SwitchEvent>,
+    now: Instant,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let rate = Rate::from_bps(100_000_000).expect("not zero");
+        let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17 };
+        let port = |port, role| PortConfig { port, role, egress };
+        let config = SwitchConfig {
+            datapath_id: 2,
+            ports: vec![
+                port(1, PortRole::Host),
+                port(2, PortRole::Host),
+                port(3, PortRole::Trunk(LinkKey::new([3; 16]))),
+            ],
+            tables: 3,
+            entries_max: 64,
+            meters_max: 16,
+            groups_max: 4,
+            meter_extra_bytes: 24,
+            classifier: ClassifierKind::ByMask,
+            boot_seed: 1,
+            mode_retry: Span::from_ms(10),
+        };
+        let mut bench = Self {
+            switch: Switch::new(Arc::new(config)),
+            frames: FramePool::new(POOL),
+            fx: Effects::new(),
+            now: Instant::from_ns(1_000_000_000),
+        };
+        bench.switch.connected(&mut bench.fx);
+        bench
+    }
+
+    /// A frame at a port; what leaves is released.
+    fn receive(&mut self, port: u32, bytes: &[u8]) {
+        if let Some(frame) = self.frames.insert(&bytes[..bytes.len().min(FRAME_CAPACITY)]) {
+            let (now, frames, fx) = (self.now, &mut self.frames, &mut self.fx);
+            let _work = self.switch.receive(now, now, port, frame, frames, fx);
+        }
+    }
+
+    fn run(&mut self, span: Span) {
+        let end = self.now + span;
+        while let Some((timer, at)) = self.switch.next_deadline().filter(|(_, at)| *at <= end) {
+            self.now = self.now.max(at);
+            self.switch.fire(timer, self.now, &mut self.frames, &mut self.fx);
+            self.release();
+            // A quiet window of nothing lets the mode agent propose again at once, forever.
+            if self.fx.events.len() > 1_000 {
+                break;
+            }
+        }
+        self.now = end;
+    }
+
+    fn release(&mut self) {
+        for transmit in self.fx.transmits.drain(..) {
+            self.frames.release(transmit.frame);
+        }
+    }
+
+    /// Every handle is accounted for, and every limit kept.
+    fn finish(mut self) {
+        let mut held = 0;
+        for (_, _, egress) in self.switch.ports() {
+            egress.for_each_frame(|_, _| held += 1);
+            assert!(egress.backlog_bits() <= 1 << 17);
+        }
+        self.release();
+        assert!(self.frames.in_use() <= held);
+        assert!(self.switch.tables().entries() <= 64);
+        assert!(self.switch.meters().count() <= 16 && self.switch.monitors().count() <= 16);
+        let (level, admitted, _) = self.switch.mode();
+        assert!(level <= admitted && admitted < self.switch.tables().levels());
+    }
+}
+
+/// Any bytes on the control channel, then frames through whatever was installed.
+pub fn switch_control(bytes: &[u8]) {
+    let mut bench = Bench::new();
+    for segment in bytes.chunks(1_000) {
+        if !bench.switch.control(bench.now, segment, &mut bench.frames, &mut bench.fx) {
+            bench.switch.disconnected();
+            bench.switch.connected(&mut bench.fx);
+        }
+        bench.run(Span::from_us(100));
+    }
+    // Whatever the switch says can be read.
+    let mut framer = Framer::new();
+    for segment in bench.fx.control.chunks(Framer::PUSH_BYTES_MAX) {
+        framer.push(segment).expect("everything was taken out");
+        while let Some(message) = framer.next() {
+            message.expect("a switch sends well-formed messages");
+        }
+    }
+    for flow in 0..4 {
+        let mut frame = [0; 100];
+        frame[..6].copy_from_slice(&[3, 0, 0, 0, 0, flow]);
+        frame[12..14].copy_from_slice(&[8, 0]);
+        bench.receive(1 + u32::from(flow) % 3, &frame);
+    }
+    bench.finish();
+}
+
+/// Any bytes as frames at every port of a switch that has tables: a length, a port, the frame.
+pub fn switch_receive(bytes: &[u8]) {
+    let mut bench = Bench::new();
+    let alive = bench.switch.control(bench.now, TABLES, &mut bench.frames, &mut bench.fx);
+    assert!(alive && bench.switch.tables().entries() > 0);
+    let mut rest = bytes;
+    while let [high, low, port, after @ ..] = rest {
+        let len = usize::from(u16::from_be_bytes([*high, *low])) % (FRAME_CAPACITY + 1);
+        let (frame, next) = after.split_at(len.min(after.len()));
+        bench.receive(u32::from(port % 5), frame);
+        bench.run(Span::from_us(u64::from(*port) * 100));
+        rest = next;
+    }
+    bench.finish();
+}

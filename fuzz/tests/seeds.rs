@@ -1,0 +1,187 @@
+//! Writes the seeds that are made from values, not by hand.
+
+use std::path::{Path, PathBuf};
+use tenuto_openflow::constants::meter_flag;
+use tenuto_openflow::{
+    Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, FlowStatsRequest, GroupMod,
+    GroupModCommand, GroupType, Hello, Instruction, Match, Message, MeterBand, MeterMod,
+    MeterModCommand, ModeConfig, ModesMessage, MonitorCommand, MonitorContract, MonitorKind,
+    MonitorMod, MultipartRequest, Oxm, RequestBody,
+};
+use tenuto_wire::signal::SIGNAL_FRAME_LEN;
+use tenuto_wire::{LinkKey, MacAddress, ShimRepr, SignalKind, SignalRepr, Stamp, UdpFrame};
+
+const GENERATION: u64 = 7;
+
+fn seed(target: &str, name: &str, bytes: &[u8]) {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    std::fs::write(folder.join(name), bytes).expect("the corpus is there");
+}
+
+fn stream(bodies: &[Body]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (xid, body) in (1..).zip(bodies) {
+        Message::new(xid, body.clone()).emit(&mut bytes);
+    }
+    bytes
+}
+
+const fn modes(message: ModesMessage) -> Body {
+    Body::Experimenter(Experimenter::Modes(message))
+}
+
+fn flow_mod(table: u8, flow: u8, instructions: Vec<Instruction>) -> FlowMod {
+    FlowMod {
+        cookie: u64::from(flow),
+        match_: Match::from(vec![Oxm::EthDst { value: [3, 0, 0, 0, 0, flow], mask: None }]),
+        instructions,
+        ..FlowMod::new(FlowModCommand::Add, table)
+    }
+}
+
+/// Two levels; flow 1 monitored and metered, to a group; flow 2 in level 0 only.
+fn tables() -> Vec<Body> {
+    let output = |queue, port| vec![Action::SetQueue(queue), Action::Output { port, max_len: 0 }];
+    let apply = Instruction::ApplyActions;
+    let contract =
+        |level, period_ns| MonitorContract { level, bytes_max: 3_000, period_ns, jitter_ns: 1_000 };
+    let goto = Instruction::GotoTable;
+    vec![
+        Body::Hello(Hello::default()),
+        Body::MeterMod(MeterMod {
+            command: MeterModCommand::Add,
+            flags: meter_flag::KBPS | meter_flag::BURST,
+            meter_id: 1,
+            bands: vec![MeterBand::Drop { rate: 8_000, burst_size: 20 }],
+        }),
+        Body::GroupMod(GroupMod {
+            command: GroupModCommand::Add,
+            type_: GroupType::All,
+            group_id: 1,
+            buckets: vec![Bucket::new(output(1, 2)), Bucket::new(output(2, 3))],
+        }),
+        modes(ModesMessage::MonitorMod(MonitorMod {
+            command: MonitorCommand::Add,
+            monitor_id: 1,
+            kind: MonitorKind::Message,
+            contracts: vec![contract(0, 100_000_000), contract(1, 1_000_000)],
+        })),
+        modes(ModesMessage::ModeConfig(ModeConfig {
+            generation: GENERATION,
+            levels: 2,
+            quiet_ns: 5_000_000,
+            signal_copies: 2,
+            dwell_ns: 0,
+            members: vec![2, 3],
+        })),
+        Body::FlowMod(flow_mod(0, 1, vec![apply(vec![Action::Monitor(1)]), goto(1)])),
+        Body::FlowMod(flow_mod(0, 2, vec![goto(1)])),
+        Body::FlowMod(flow_mod(1, 1, vec![Instruction::Meter(1), goto(2)])),
+        Body::FlowMod(flow_mod(1, 2, vec![goto(2)])),
+        Body::FlowMod(flow_mod(2, 1, vec![apply(vec![Action::Group(1)])])),
+        Body::FlowMod(flow_mod(2, 2, vec![Instruction::WriteActions(output(3, 3))])),
+        shadow(flow_mod(1, 1, vec![Instruction::Meter(1), goto(2)])),
+        shadow(flow_mod(2, 1, vec![apply(vec![Action::Group(1)])])),
+        modes(ModesMessage::ModeActivate { generation: GENERATION, epoch: 1, level: 0 }),
+        Body::BarrierRequest,
+    ]
+}
+
+const fn shadow(flow_mod: FlowMod) -> Body {
+    modes(ModesMessage::ShadowFlowMod { level: 1, flow_mod })
+}
+
+fn questions() -> Vec<Body> {
+    let request = |body| Body::MultipartRequest(MultipartRequest { flags: 0, body });
+    let delete = FlowMod::new(FlowModCommand::Delete, 0xff);
+    vec![
+        Body::FeaturesRequest,
+        request(RequestBody::Flow(FlowStatsRequest::ALL)),
+        request(RequestBody::GroupDesc),
+        modes(ModesMessage::ModeStatusRequest),
+        modes(ModesMessage::MonitorStatsRequest),
+        modes(ModesMessage::ShadowStatsRequest { level: 1 }),
+        Body::EchoRequest(vec![1, 2, 3]),
+        Body::FlowMod(delete),
+    ]
+}
+
+fn frame(flow: u8, message_id: u32, payload_len: usize) -> Vec<u8> {
+    let udp = UdpFrame {
+        eth_dst: MacAddress([3, 0, 0, 0, 0, flow]),
+        eth_src: MacAddress([2, 0, 0, 0, 0, 9]),
+        ip_src: [10, 0, 0, 1],
+        ip_dst: [10, 0, 1, flow],
+        udp_src: 1,
+        udp_dst: 2,
+        dscp: 0,
+        payload_len,
+    };
+    let mut buffer = vec![0; 1_514];
+    let written = udp.emit(&mut buffer).expect("fits");
+    let payload = &mut buffer[written.payload];
+    ShimRepr { message_id, message_bytes: 9, sequence: 0 }.emit(payload);
+    let stamp = Stamp { release: tenuto_units::Instant::ZERO, flow: flow.into(), message_id };
+    assert!(stamp.emit(&mut payload[12..]));
+    buffer.truncate(written.len);
+    buffer
+}
+
+fn signal(kind: SignalKind, epoch: u64, level: u8, sequence: u64) -> Vec<u8> {
+    let (from_level, hops, generation, origin, nonce) = (0, 0, GENERATION, 3, sequence);
+    let signal =
+        SignalRepr { kind, level, from_level, hops, generation, epoch, origin, nonce, sequence };
+    let mut bytes = vec![0; SIGNAL_FRAME_LEN];
+    signal.emit(MacAddress([2, 0, 0, 0, 0, 3]), &LinkKey::new([3; 16]), &mut bytes);
+    bytes
+}
+
+/// Length, port, frame.
+fn arrivals(frames: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (port, frame) in frames {
+        bytes.extend(u16::try_from(frame.len()).expect("small").to_be_bytes());
+        bytes.push(*port);
+        bytes.extend(frame);
+    }
+    bytes
+}
+
+#[test]
+#[ignore = "writes the seeds anew"]
+fn write_the_seeds() {
+    let (tables, questions) = (stream(&tables()), stream(&questions()));
+    let all = [tables.clone(), questions.clone()].concat();
+    seed("openflow_decode", "tables", &tables);
+    seed("openflow_decode", "questions", &questions);
+    seed("switch_control", "modes", &tables);
+    seed("switch_control", "modes_and_questions", &all);
+    seed("switch_control", "questions", &questions);
+
+    seed("wire_frames", "message", &frame(1, 7, 60));
+    seed("wire_frames", "raise", &signal(SignalKind::Raise, 2, 1, 1));
+    let mut tagged = frame(1, 7, 60);
+    tagged.splice(12..12, [0x81, 0, 0, 1]);
+    seed("wire_frames", "tagged", &tagged);
+
+    let flows: Vec<_> = (0..6).map(|id| (1, frame(1 + (id % 3) as u8, id, 60))).collect();
+    seed("switch_receive", "flows", &arrivals(&flows));
+    let change = [
+        (3, signal(SignalKind::Raise, 2, 1, 1)),
+        (1, frame(1, 1, 60)),
+        (1, frame(2, 1, 60)),
+        (3, signal(SignalKind::Challenge, 0, 1, 2)),
+        (3, signal(SignalKind::Vote, 3, 0, 3)),
+        (3, signal(SignalKind::Confirm, 3, 0, 4)),
+    ];
+    seed("switch_receive", "raise_and_return", &arrivals(&change));
+
+    let text = include_str!("../../networks/line.yaml");
+    let sources = tenuto_model::MemorySources::new().with("n.yaml", text);
+    let (network, _) = tenuto_model::read_network(&sources, "n.yaml").expect("it is shipped");
+    let options = tenuto_planner::Options { would_fit: false, ..Default::default() };
+    let plan = tenuto_planner::plan(&network, &options).to_json();
+    for target in ["plan_json", "certify_plan"] {
+        seed(target, "line", plan.as_bytes());
+    }
+}
