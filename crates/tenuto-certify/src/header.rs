@@ -44,14 +44,18 @@ pub(crate) fn frame(net: &Net<'_>, flow: usize) -> Match {
 
 /// The fields that identify the frames of a flow.
 pub(crate) fn identity(net: &Net<'_>, flow: usize) -> Match {
-    project(net.flows[flow].raw.matching, frame(net, flow))
+    project(net, net.flows[flow].raw.matching, frame(net, flow))
 }
 
-/// Only the fields of `header` that a kind of matching looks at.
-pub(crate) fn project(kind: MatchKind, header: Match) -> Match {
+/// Only the fields of `header` that a kind of matching looks at. Five-tuples look at the MAC too
+/// where there are virtual links, or one frame could be of two flows.
+pub(crate) fn project(net: &Net<'_>, kind: MatchKind, header: Match) -> Match {
+    let is_mixed = net.flows.iter().any(|flow| flow.raw.matching == MatchKind::Vl);
     match kind {
         MatchKind::Vl => Match { eth_dst: header.eth_dst, ..Match::default() },
-        MatchKind::FiveTuple => Match { in_port: None, eth_dst: None, ..header },
+        MatchKind::FiveTuple => {
+            Match { in_port: None, eth_dst: header.eth_dst.filter(|_| is_mixed), ..header }
+        }
     }
 }
 

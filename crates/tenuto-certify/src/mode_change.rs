@@ -10,8 +10,10 @@ use crate::read::{Mode, ModeChange, OtherTraffic};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// One poll of the leader, in a return.
-const POLL_PS: u128 = 10_000_000_000;
+/// One poll of the leader, in a return: it asks again after this if a switch did not vote.
+const POLL_PS: u128 = 50_000_000_000;
+/// What signals are charged for happens once in this time.
+const DWELL_PS: u128 = 100_000_000_000;
 /// Phases of a return that a message spreads through the network.
 const RETURN_PHASES: u128 = 5;
 /// Distances are whole millionths of a picosecond, up.
@@ -244,7 +246,8 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange.
+/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, and
+/// ≥ the dwell time of signals.
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
@@ -256,7 +259,7 @@ fn check_quiet(
     }
     let plan = context.plan;
     let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
-    let mut needed = Some(arrange);
+    let mut needed = Some(arrange.max(DWELL_PS));
     for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));

@@ -199,7 +199,7 @@ fn foreign(
     outcome: &Outcome,
 ) -> Verdict {
     let own = [MatchKind::Vl, MatchKind::FiveTuple].into_iter().find_map(|kind| {
-        let identity = header::project(kind, outcome.headers);
+        let identity = header::project(context.net, kind, outcome.headers);
         entering.get(&(site.node, in_port, identity)).copied()
     });
     let own_flow = own.map(|index| context.streams[index].flow);

@@ -89,11 +89,16 @@ impl<'a> Addressing<'a> {
     }
 
     /// What identifies the frames of the flow with that index.
+    ///
+    /// Beside virtual links a five-tuple includes the destination MAC: a frame with the addresses
+    /// of one flow and the MAC of a virtual link would else be metered as one and forwarded as the
+    /// other.
     pub fn matching(&self, index: usize) -> MatchSpec {
         let address = self.flow(index);
         match self.network.flows[index].matching {
             MatchKind::Vl => MatchSpec { eth_dst: Some(address.eth_dst), ..MatchSpec::default() },
             MatchKind::FiveTuple => MatchSpec {
+                eth_dst: self.has_links().then_some(address.eth_dst),
                 eth_type: Some(ETHERTYPE_IPV4),
                 ip_src: Some(address.ip_src),
                 ip_dst: Some(address.ip_dst),
@@ -102,6 +107,10 @@ impl<'a> Addressing<'a> {
                 ..MatchSpec::default()
             },
         }
+    }
+
+    fn has_links(&self) -> bool {
+        self.network.flows.iter().any(|flow| flow.matching == MatchKind::Vl)
     }
 
     /// The number that names a flow in entries and stamps.

@@ -3,13 +3,17 @@
 use crate::analysis::Analysis;
 use crate::port::Ports;
 use crate::scene::Scene;
-use tenuto_calculus::{UBIT_PER_BIT, div_up};
+use tenuto_calculus::{UBIT_PER_BIT, div_up, ubits};
 use tenuto_model::{ModeChangeBound, ModeChangeTerm, Transition};
+use tenuto_units::{FRAME_BYTES_MAX, wire_bits};
 
 /// Bits of the smallest frame on the wire: what a backlog is counted in when it is purged.
 const SMALLEST_WIRE_BITS: u64 = 84 * 8;
-/// How often the leader of a return looks whether all is quiet, picoseconds.
-const POLL_PS: i128 = 10_000_000_000;
+/// How often the leader of a return asks again whether all is quiet, picoseconds: another switch
+/// may have seen the last excess, and then refuses the first vote.
+const POLL_PS: i128 = 50_000_000_000;
+/// Least time between two changes, for which the signals of one are charged, picoseconds.
+const DWELL_PS: i128 = 100_000_000_000;
 /// Messages of a return that cross the network: propose, vote, commit, confirm, resume.
 const RETURN_SPREADS: i128 = 5;
 
@@ -54,7 +58,9 @@ fn signal_hop(ports: &Ports<'_>, scenes: &[Scene], server: usize) -> i128 {
     let egress = &ports.topology.servers[server];
     let frames = scenes.iter().map(|scene| ports.largest_frame(server, scene, None));
     let below = ports.topology.nodes[egress.node].below_scheduler_ubit();
-    let blocking = frames.max().unwrap_or(0).max(below).max(ports.other_frame());
+    // Of other traffic nothing but the line limits a frame on its way through a switch.
+    let other = if ports.other_frame() > 0 { ubits(wire_bits(FRAME_BYTES_MAX)) } else { 0 };
+    let blocking = frames.max().unwrap_or(0).max(below).max(other);
     let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
     let sending = div_up((blocking + ports.signals.burst_ubit) * 1_000_000_000_000, capacity);
     sending
@@ -107,7 +113,8 @@ pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128>
 }
 
 /// The least safe quiet window, nanoseconds: every bound of a mode that is returned from, or of
-/// a raise into it, and the spread of a signal. `None` if one of them has no bound.
+/// a raise into it, and the spread of a signal; and the dwell time, for a mode that flaps faster
+/// would spend the signals that its next raise needs. `None` if one of them has no bound.
 pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     let arrange = analysis.arrange?;
     let mut longest = 0_i128;
@@ -121,7 +128,7 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
             longest = longest.max(i128::from(row.delay_bound_ps?));
         }
     }
-    u64::try_from(div_up(longest + arrange, 1_000)).ok()
+    u64::try_from(div_up((longest + arrange).max(DWELL_PS), 1_000)).ok()
 }
 
 /// Every raise and every return that has a bound.

@@ -192,6 +192,9 @@ impl Ports<'_> {
         let rate = self.topology.servers[server].rate_bps;
         let last = self.classes(server, scene).last().copied().unwrap_or(0);
         let ending_after = self.ending(server, scene, last);
+        // The lines in front may hold back what overloads the port: that is no bound to rely on.
+        let free = groups.iter().map(|group| GroupCurves { line: None, ..*group });
+        backlog(Server { ending_after, ..Server::new(rate, 0) }, &free.collect::<Vec<_>>())?;
         let most = backlog(Server { ending_after, ..Server::new(rate, 0) }, &groups)?;
         let frames = self.largest_frame(server, scene, None) + self.other_frame();
         u64::try_from(div_up(most + frames, 1_000_000)).ok()

@@ -329,7 +329,8 @@ pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Opt
             available: Some(stated),
             unit: "ns".into(),
             because: format!(
-                "frames of a higher mode may be under way for {}; the least safe window is that",
+                "frames of a higher mode may be under way, and signals are charged once per 100 ms: \
+                 the least safe window is {}",
                 milliseconds(least)
             ),
             would_fit: vec![format!("quiet >= {} ms", least.div_ceil(NS_PER_MS))],

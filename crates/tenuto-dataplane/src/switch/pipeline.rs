@@ -6,7 +6,8 @@ use super::tables::Tables;
 use super::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
 use tenuto_units::{Instant, Span, wire_bits};
-use tenuto_wire::shim::MessagePart;
+use tenuto_wire::shim::{MessagePart, payload_bytes_of_frame};
+use tenuto_wire::stamp::STAMP_BYTES;
 use tenuto_wire::{EtherType, FlowKey, Stamp, frame_bytes};
 
 /// While a flow keeps asking for more than the start level, observers hear of it this often.
@@ -45,13 +46,29 @@ impl ActionSet {
 }
 
 /// Flow index and message id that a frame of our end system carries, for accounting.
-pub(super) fn message_of(frame: &[u8]) -> Option<(u16, u32)> {
+///
+/// The last frame of a message can be too short for a stamp; then its shim names the message, and
+/// the entry that took it the flow.
+pub(super) fn message_of(frame: &[u8], cookie: u64) -> Option<(u16, u32)> {
     let payload = tenuto_wire::build::UDP_PAYLOAD_START;
     let stamp = frame
         .get(payload..)
         .and_then(Stamp::parse)
-        .or_else(|| frame.get(payload + tenuto_wire::shim::SHIM_BYTES..).and_then(Stamp::parse))?;
-    Some((stamp.flow, stamp.message_id))
+        .or_else(|| frame.get(payload + tenuto_wire::shim::SHIM_BYTES..).and_then(Stamp::parse));
+    match stamp {
+        Some(stamp) => Some((stamp.flow, stamp.message_id)),
+        None => Some((u16::try_from(cookie.checked_sub(1)?).ok()?, tail_of(frame)?)),
+    }
+}
+
+/// The message that this is the short last frame of.
+fn tail_of(frame: &[u8]) -> Option<u32> {
+    let part = MessagePart::locate(frame)?;
+    let expected = payload_bytes_of_frame(part.shim.message_bytes, part.shim.sequence)?;
+    let is_tail = part.shim.sequence > 0
+        && part.payload.len() < STAMP_BYTES
+        && usize::try_from(expected) == Ok(part.payload.len());
+    is_tail.then_some(part.shim.message_id)
 }
 
 impl Switch {
@@ -109,7 +126,7 @@ impl Switch {
             reason,
             port: self.ports[passage.place].number,
             cookie: passage.cookie,
-            message: message_of(frames.bytes(passage.frame)),
+            message: message_of(frames.bytes(passage.frame), passage.cookie),
             frame_bytes: passage.frame_bytes,
         };
         self.report(dropped, passage.place, fx);
@@ -271,7 +288,7 @@ impl Switch {
                 reason: DropReason::BufferFull,
                 port,
                 cookie: passage.cookie,
-                message: message_of(frames.bytes(passage.frame)),
+                message: message_of(frames.bytes(passage.frame), passage.cookie),
                 frame_bytes: passage.frame_bytes,
             };
             self.report(dropped, passage.place, fx);

@@ -218,7 +218,7 @@ impl Switch {
                         reason: DropReason::Purged,
                         port: number,
                         cookie: queued.cookie,
-                        message: super::pipeline::message_of(bytes),
+                        message: super::pipeline::message_of(bytes, queued.cookie),
                         frame_bytes: frame_bytes(bytes.len()),
                     });
                     frames.release(queued.frame);

@@ -71,7 +71,40 @@ impl FlowJudge<'_> {
             }
             self.size(reader, contract, &mut error);
         }
+        self.growth(reader, &mut error);
         self.priority(reader);
+    }
+
+    /// Hosts do not know the mode: what a flow may send in a mode it may send in every higher one.
+    fn growth(
+        &self,
+        reader: &mut Reader,
+        error: &mut impl FnMut(&mut Reader, &str, String, &str),
+    ) {
+        for (low, pair) in self.flow.contracts.windows(2).enumerate() {
+            let [before, after] = pair else { continue };
+            let (name, higher) = (&self.network.modes[low], &self.network.modes[low + 1]);
+            let bits = |c: &Contract| c.size.frames(false).message_wire_bits;
+            let size = match after.size {
+                Size::MessageBytes(_) => "message",
+                Size::PayloadBytes(_) => "payload",
+                Size::FrameBytes(_) => "frame",
+            };
+            let period = if self.flow.vl.is_some() { "bag" } else { "period" };
+            let hint = format!(
+                "a host does not know the mode: what it may send in {name} it may send in {higher}"
+            );
+            for (key, less) in [
+                (size, bits(after) < bits(before)),
+                (period, after.period_ns > before.period_ns),
+                ("jitter", after.jitter_ns < before.jitter_ns),
+            ] {
+                if less {
+                    let message = format!("{higher} allows less than {name}: {key}");
+                    error(reader, key, message, &hint);
+                }
+            }
+        }
     }
 
     fn period(

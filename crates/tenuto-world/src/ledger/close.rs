@@ -326,6 +326,12 @@ impl Ledger<'_> {
         Transition::Steady(before.map_or(0, |w| w.change.level_after()))
     }
 
+    /// How long a message without a bound of its own, out of mode at its host, may be under way.
+    fn patience(&self, flow: &Flow) -> u64 {
+        let bounds = self.plan.flows.iter().filter_map(|row| row.delay_bound_ps);
+        bounds.max().map_or(0, |ps| ps.div_ceil(1_000)).max(flow.highest().period_ns)
+    }
+
     /// Puts one message into the books of its row.
     fn judge(
         &self,
@@ -338,7 +344,7 @@ impl Ledger<'_> {
     ) {
         book.sent += 1;
         let found = record.targets.get(promise.place).copied().unwrap_or_default();
-        let limit = promise.delay_ns.unwrap_or(promise.flow.highest().period_ns);
+        let limit = promise.delay_ns.unwrap_or_else(|| self.patience(promise.flow));
         let young = end_ns.saturating_sub(record.release_ns) <= limit;
         let fault = match (found.delivered_ns, record.fate) {
             (Some(at), _) => self.late(promise, record, &found, at),

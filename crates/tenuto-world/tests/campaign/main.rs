@@ -1,0 +1,127 @@
+//! Random networks: planned, certified, and run as close to the worst as the fault model allows.
+//!
+//! Nothing observed may be above what was promised. `TENUTO_CAMPAIGN` is the number of networks
+//! (a few dozen where it is not set), `TENUTO_CAMPAIGN_SEED` the first seed.
+
+mod network;
+mod overload;
+mod runs;
+
+use tenuto_model::{MemorySources, Network, Plan, Scenario, Verdict, read_network};
+use tenuto_planner::{Options, plan};
+use tenuto_world::{RunDocument, clockwork};
+
+fn number(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// The network, unless a single flow of it overloads a link.
+fn read(text: &str) -> Option<Network> {
+    match read_network(&MemorySources::new().with("n.yaml", text), "n.yaml") {
+        Ok((network, _)) => Some(network),
+        Err(problems) if problems.to_string().contains("the flow alone overloads") => None,
+        Err(problems) => panic!("{problems}\n{text}"),
+    }
+}
+
+/// What is wrong with a plan, in the eyes of the independent checker.
+fn certified(plan: &Plan) -> Result<(), String> {
+    match tenuto_certify::certify(&plan.to_json()) {
+        Ok(certificate) if certificate.feasible == plan.feasible => Ok(()),
+        Ok(_) => Err("planner and checker differ about feasibility".into()),
+        Err(findings) => {
+            let lines: Vec<String> = findings.iter().take(6).map(ToString::to_string).collect();
+            Err(format!("{} findings:\n{}", findings.len(), lines.join("\n")))
+        }
+    }
+}
+
+/// What a run shows that its plan rules out. Rows of a host that misbehaves promise nothing.
+fn judged(plan: &Plan, scenario: &Scenario) -> Result<RunDocument, String> {
+    let run = clockwork::run(plan, scenario).map_err(|error| error.to_string())?;
+    if run.verdict != Verdict::Kept {
+        let first: Vec<_> = run.violations.iter().take(3).collect();
+        return Err(format!("{}\n{first:?}\n{:?}", run.summary, scenario.events));
+    }
+    for row in &run.flows {
+        let place = format!("{} to {} in {}", row.flow, row.target, row.mode);
+        let fates = [row.received, row.lost, row.policed, row.out_of_mode];
+        let fates = fates.iter().sum::<u64>() + row.in_flight + row.undecided;
+        if row.sent != fates {
+            return Err(format!("{place}: {} sent, {fates} accounted for", row.sent));
+        }
+        if runs::misbehaves(&plan.network, scenario, &row.flow) {
+            continue;
+        }
+        let is_kept = |seen: Option<u64>, bound: Option<u64>| {
+            seen.zip(bound).is_none_or(|(seen, bound)| seen <= bound)
+        };
+        if !is_kept(row.observed_delay_ns_max, row.delay_bound_ns)
+            || !is_kept(row.observed_skew_ns_max, row.skew_bound_ns)
+        {
+            return Err(format!("{place}: above a bound: {row:?}"));
+        }
+    }
+    Ok(run)
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    networks: u64,
+    feasible: u64,
+    unbounded: u64,
+    runs: u64,
+    received: u64,
+    changes: usize,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    fn network(&mut self, seed: u64) {
+        let text = network::text(seed, 60 + seed % 7 * 60);
+        let Some(network) = read(&text) else { return };
+        let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
+        self.networks += 1;
+        let overloaded = overload::unproved(&plan);
+        self.unbounded += u64::from(overloaded.is_some());
+        if let Err(why) = certified(&plan).and(overloaded.unwrap_or(Ok(()))) {
+            self.failures.push(format!("the plan of seed {seed}: {why}"));
+        } else if plan.feasible {
+            self.feasible += 1;
+            self.runs_of(&plan, seed);
+        }
+    }
+
+    fn runs_of(&mut self, plan: &Plan, seed: u64) {
+        for (name, scenario) in runs::all(&plan.network, seed) {
+            self.runs += 1;
+            match judged(plan, &scenario) {
+                Err(why) => self.failures.push(format!("seed {seed}, {name}: {why}")),
+                Ok(run) => {
+                    self.received += run.flows.iter().map(|row| row.received).sum::<u64>();
+                    self.changes += run.mode_changes.len();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_observed_is_above_what_was_promised() {
+    let first = number("TENUTO_CAMPAIGN_SEED", 0);
+    let mut tally = Tally::default();
+    (first..first + number("TENUTO_CAMPAIGN", 30)).for_each(|seed| tally.network(seed));
+    println!(
+        "{} networks, {} feasible, {} overloaded; {} runs, {} messages, {} mode changes",
+        tally.networks,
+        tally.feasible,
+        tally.unbounded,
+        tally.runs,
+        tally.received,
+        tally.changes
+    );
+    let failures = &tally.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(tally.feasible * 3 >= tally.networks, "too few are feasible: {tally:?}");
+}
