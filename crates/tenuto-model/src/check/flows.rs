@@ -78,11 +78,7 @@ impl FlowJudge<'_> {
     }
 
     /// Hosts do not know the mode: what a flow may send in a mode it may send in every higher one.
-    fn growth(
-        &self,
-        reader: &mut Reader,
-        error: &mut impl FnMut(&mut Reader, &str, String, &str),
-    ) {
+    fn growth(&self, reader: &mut Reader, error: &mut impl FnMut(&mut Reader, &str, String, &str)) {
         for (low, pair) in self.flow.contracts.windows(2).enumerate() {
             let [before, after] = pair else { continue };
             let (name, higher) = (&self.network.modes[low], &self.network.modes[low + 1]);

@@ -114,12 +114,7 @@ fn nothing_observed_is_above_what_was_promised() {
     (first..first + number("TENUTO_CAMPAIGN", 30)).for_each(|seed| tally.network(seed));
     println!(
         "{} networks, {} feasible, {} overloaded; {} runs, {} messages, {} mode changes",
-        tally.networks,
-        tally.feasible,
-        tally.unbounded,
-        tally.runs,
-        tally.received,
-        tally.changes
+        tally.networks, tally.feasible, tally.unbounded, tally.runs, tally.received, tally.changes
     );
     let failures = &tally.failures;
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));

@@ -53,7 +53,11 @@ fn shape(draw: &mut Draw) -> Shape {
             trunks.push((n - 1, 0));
             Shape { switches: n, trunks, one_way: draw.chance(60) }
         }
-        3 => Shape { switches: n, trunks: (1..n).map(|i| ((i - 1) / 2, i)).collect(), one_way: false },
+        3 => Shape {
+            switches: n,
+            trunks: (1..n).map(|i| ((i - 1) / 2, i)).collect(),
+            one_way: false,
+        },
         _ => {
             let n = n.max(3);
             let mut trunks = line(n);
@@ -98,21 +102,29 @@ pub(crate) fn text(seed: u64, load: u64) -> String {
     let list: Vec<String> = (0..hosts).map(|h| format!("h{h}")).collect();
     let _ = writeln!(out, "hosts: [{}]", list.join(", "));
     out.push_str("controllers: {c1: {manages: all, channel: out-of-band, when_lost: secure}}\n");
-    let _ = writeln!(out, "defaults: {{link: {{rate: {rate} Mbit/s, length: {length} m}}}}\nlinks:");
+    let _ =
+        writeln!(out, "defaults: {{link: {{rate: {rate} Mbit/s, length: {length} m}}}}\nlinks:");
     let at: Vec<usize> = (0..hosts).map(|_| place(draw, shape.switches)).collect();
     for net in nets {
         for (a, b) in &shape.trunks {
             let _ = writeln!(out, "  - {{ends: [{net}{a}, {net}{b}]}}");
         }
         for (h, s) in at.iter().enumerate() {
-            let slow = if draw.chance(10) { format!(", rate: {} Mbit/s", rate / 2) } else { String::new() };
+            let slow = if draw.chance(10) {
+                format!(", rate: {} Mbit/s", rate / 2)
+            } else {
+                String::new()
+            };
             let _ = writeln!(out, "  - {{ends: [h{h}, {net}{s}]{slow}}}");
         }
     }
     let all = All { at, names, rate, load, queues, is_double, shape };
     all.flows(draw, &mut out);
     let (babbling, lost) = (draw.below(2), draw.below(2));
-    let _ = writeln!(out, "tolerates: {{babbling_hosts: {babbling}, lost_signals: {lost}, controller_loss: true}}");
+    let _ = writeln!(
+        out,
+        "tolerates: {{babbling_hosts: {babbling}, lost_signals: {lost}, controller_loss: true}}"
+    );
     out
 }
 
@@ -159,7 +171,11 @@ fn switches(
             if profile == "afdx" {
                 queues = 2;
             }
-            let of = if is_double { format!(", network: {}", net.to_uppercase()) } else { String::new() };
+            let of = if is_double {
+                format!(", network: {}", net.to_uppercase())
+            } else {
+                String::new()
+            };
             let _ = writeln!(out, "  {net}{s}: {{profile: {profile}{of}}}");
         }
     }
@@ -200,7 +216,8 @@ impl All<'_> {
         let level = place(draw, self.names.len());
         let is_vl = draw.chance(25);
         let _ = write!(out, "  F{flow}: {{source: h{source}, targets: {{");
-        let ways: Vec<String> = targets.iter().map(|t| format!("h{t}: {}", self.way(source, *t))).collect();
+        let ways: Vec<String> =
+            targets.iter().map(|t| format!("h{t}: {}", self.way(source, *t))).collect();
         let _ = write!(out, "{}}}", ways.join(", "));
         if self.names.len() > 1 {
             let _ = write!(out, ", level: {}", self.names[level]);
@@ -231,11 +248,16 @@ impl All<'_> {
     }
 
     fn contract(&self, draw: &mut Draw, out: &mut String, level: usize, is_vl: bool, count: u64) {
-        let base_us = if is_vl { draw.of(&[1_u64, 2, 4, 8, 16, 32]) * 1_000 } else { draw.within(1_000, 40_000) };
+        let base_us = if is_vl {
+            draw.of(&[1_u64, 2, 4, 8, 16, 32]) * 1_000
+        } else {
+            draw.within(1_000, 40_000)
+        };
         // A share of the line that leaves the whole at about `load` percent.
         let share = self.load * draw.within(20, 180) / count;
         let bytes = self.rate * base_us / 8 * share / 10_000;
-        let kind = if is_vl { "frame" } else { draw.of(&["message", "message", "payload", "frame"]) };
+        let kind =
+            if is_vl { "frame" } else { draw.of(&["message", "message", "payload", "frame"]) };
         let (least, most) = match kind {
             "message" => (16, 60_000),
             "payload" => (18, 1_472),
@@ -258,7 +280,11 @@ impl All<'_> {
             })
             .collect();
         let sizes: Vec<u64> = (0..=level)
-            .map(|mode| if varies && smaller && mode < level { (bytes / 2).max(least) } else { bytes })
+            .map(
+                |mode| {
+                    if varies && smaller && mode < level { (bytes / 2).max(least) } else { bytes }
+                },
+            )
             .collect();
         let key = if is_vl { "bag" } else { "period" };
         let written = periods.iter().map(|us| format!("{us} us")).collect();

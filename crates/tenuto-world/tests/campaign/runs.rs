@@ -1,9 +1,7 @@
 //! Scenarios close to the worst that the fault model allows.
 
 use crate::network::Draw;
-use tenuto_model::{
-    Event, EventAction, Expect, Network, Offsets, Scenario, Sizes, Traffic,
-};
+use tenuto_model::{Event, EventAction, Expect, Network, Offsets, Scenario, Sizes, Traffic};
 
 const MS: u64 = 1_000_000;
 
