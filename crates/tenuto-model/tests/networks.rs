@@ -24,6 +24,7 @@ fn load(name: &str) -> Network {
         shipped!("avionics-vls.csv"),
         shipped!("a380-switch.yaml"),
         shipped!("a380-switch-vls.csv"),
+        shipped!("cots.profile.yaml"),
     ];
     let sources =
         files.iter().fold(MemorySources::new(), |sources, (path, text)| sources.with(path, text));

@@ -7,6 +7,8 @@ use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MS: u64 = 1_000_000;
+/// What an end system writes into every message, bytes.
+const STAMP_BYTES: u32 = 16;
 
 pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
     let network = &draft.network;
@@ -159,6 +161,13 @@ impl FlowJudge<'_> {
                 mix.frame_bytes_max
             );
             error(reader, "frame_min", message, "swap them?");
+        }
+        if let Size::MessageBytes(bytes) = contract.size
+            && bytes < STAMP_BYTES
+        {
+            let message = format!("a message of {bytes} B has no room for its stamp");
+            let hint = "end systems write release, flow and number into it: message >= 16 B";
+            error(reader, key, message, hint);
         }
         if contract.period_ns == 0 {
             return;

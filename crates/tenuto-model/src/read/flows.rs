@@ -292,7 +292,7 @@ impl<'a> FlowReader<'_, 'a> {
             }
         };
         let (min, max, why) = match key {
-            "message" => (1, MESSAGE_BYTES_MAX, "a message has 1 B to 16 MB"),
+            "message" => (1, MESSAGE_BYTES_MAX, "a message has 16 B to 16 MB"),
             "payload" => {
                 (1, 1_472, "a payload in one frame has 1 B to 1472 B: did you mean message?")
             }
