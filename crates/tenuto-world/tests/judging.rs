@@ -113,6 +113,22 @@ fn what_a_stall_made_lost_or_policed_is_undecided() {
 }
 
 #[test]
+fn a_meter_remembers_the_message_that_a_stall_made_late() {
+    let plan = planned("vehicle.yaml");
+    // LIDAR has a period of 25 ms; the stall was over 20 ms before the release.
+    let run = |reason: &str| {
+        judged(&plan, "LIDAR", |ledger, flow| {
+            let from_ns = RELEASE_NS - 30_000_000;
+            let length_ns = 10_000_000;
+            ledger.observe(&Observation::Stall { node: "s1".into(), from_ns, length_ns });
+            ledger.observe(&dropped(flow, reason, RELEASE_NS + 1_000));
+        })
+    };
+    assert_eq!(run("policed").verdict, Verdict::Undecided);
+    assert_eq!(run("buffer_full").verdict, Verdict::Broken);
+}
+
+#[test]
 fn what_is_turned_away_before_traffic_starts_is_no_news() {
     let plan = planned("vehicle.yaml");
     let run = judged(&plan, "LIDAR", |ledger, flow| {

@@ -373,7 +373,14 @@ impl Ledger<'_> {
         let is_excused = fault.is_some() && self.misbehaves(promise.flow, record.release_ns);
         // A stall before the release may still be caught up with at the message's cost.
         let to_ns = found.delivered_ns.unwrap_or_else(|| end_ns.min(record.release_ns + limit));
-        let from_ns = record.release_ns.saturating_sub(limit);
+        // A meter remembers the message before, which may have come late and close to this one.
+        let memory_ns = match fault_kind {
+            Some("policed") => {
+                promise.flow.contracts.iter().map(|c| c.period_ns).max().unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let from_ns = record.release_ns.saturating_sub(limit + memory_ns);
         let on_path = |node: &str| self.paths.passes(promise.index, promise.place, node);
         let suspect = fault.is_some() && !is_excused;
         if suspect && let Some(stall) = self.stalled(from_ns, to_ns, on_path) {
