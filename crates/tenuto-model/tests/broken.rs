@@ -6,7 +6,8 @@ const CAR: &str = include_str!("../../../networks/vehicle.yaml");
 
 fn said(text: &str) -> String {
     let sources = MemorySources::new().with("car.yaml", text);
-    read_network(&sources, "car.yaml").map_or_else(|e| e.to_string(), |(_, w)| format!("accepted {w}"))
+    read_network(&sources, "car.yaml")
+        .map_or_else(|e| e.to_string(), |(_, w)| format!("accepted {w}"))
 }
 
 #[test]
