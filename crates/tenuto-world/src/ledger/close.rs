@@ -1,33 +1,24 @@
 //! Closing the books: rows, violations and the verdict.
 
+use super::changes::Window;
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::{Sums, seconds};
 use super::timeline::Change;
 use super::{
     AtTarget, COPIES_MAX, CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow,
-    PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    RunDocument, StallRow, Violation,
 };
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, FlowBound, Transition};
 
 /// More evidence than this per kind and row only repeats itself.
 const VIOLATIONS_PER_ROW: usize = 3;
-/// Reasons that name what frames were, not what the network lacked.
-const POLICING: [&str; 6] =
-    ["policed", "out_of_mode", "unknown", "malformed", "signal_rejected", "no_output"];
-
-/// A stretch of time in which messages are judged by a change's bound.
-struct Window {
-    from_ns: u64,
-    to_ns: u64,
-    change: Transition,
-}
-
 impl Ledger<'_> {
     /// Judges the run, which ended at `end_ns`.
     pub fn close(mut self, end_ns: u64) -> RunDocument {
-        let switches = self.timeline.switches();
-        let changes = std::mem::take(&mut self.timeline.changes);
+        let taken = self.timelines.iter_mut().map(|t| std::mem::take(&mut t.changes));
+        let mut changes: Vec<Change> = taken.flatten().collect();
+        changes.sort_by_key(|change| change.at_ns);
         let windows = self.windows(&changes);
         let mut violations = Vec::new();
         let mut flows = Vec::new();
@@ -41,9 +32,9 @@ impl Ledger<'_> {
         }
         let mode_changes: Vec<ModeChangeRow> = changes
             .iter()
-            .map(|c| self.change_row(c, switches, end_ns, &mut violations, &mut sums))
+            .map(|c| self.change_row(c, end_ns, &mut violations, &mut sums))
             .collect();
-        self.check_expectations(&changes, switches, &mut violations, &mut sums);
+        self.check_expectations(&changes, &mut violations, &mut sums);
         let ports = self.port_rows(&mut violations);
         violations.sort_by_key(|v| v.at_ns);
         let verdict = sums.verdict(&violations);
@@ -72,179 +63,8 @@ impl Ledger<'_> {
         }
     }
 
-    fn since_start(&self, at_ns: u64) -> u64 {
+    pub(super) fn since_start(&self, at_ns: u64) -> u64 {
         at_ns.saturating_sub(self.settings.start_ns)
-    }
-
-    fn windows(&self, changes: &[Change]) -> Vec<Window> {
-        let end_of = |c: &Change| {
-            let bound = self.change_bound(c.change).unwrap_or(0);
-            let seen = c.swaps.iter().map(|s| s.1).chain(c.admissions.iter().map(|a| a.1)).max();
-            (c.at_ns + bound).max(seen.unwrap_or(c.at_ns))
-        };
-        let window = |c: &Change| match c.change {
-            // A return's window opens when the first switch swaps, not with the last violation.
-            Transition::Return { .. } => {
-                let opened = c.swaps.iter().map(|s| s.1).min().unwrap_or(c.at_ns);
-                let closed = c.admissions.iter().map(|a| a.1).max().unwrap_or(opened);
-                Window { from_ns: opened, to_ns: closed.max(opened), change: c.change }
-            }
-            _ => Window { from_ns: c.at_ns, to_ns: end_of(c), change: c.change },
-        };
-        changes.iter().map(window).collect()
-    }
-
-    fn change_bound(&self, change: Transition) -> Option<u64> {
-        let bound = self.plan.mode_changes.iter().find(|b| b.change == change)?;
-        Some(bound.bound_ps.div_ceil(1_000) + self.settings.change_allowance_ns)
-    }
-
-    fn change_row(
-        &self,
-        change: &Change,
-        switches: usize,
-        end_ns: u64,
-        violations: &mut Vec<Violation>,
-        sums: &mut Sums,
-    ) -> ModeChangeRow {
-        let modes = &self.plan.network.modes;
-        let label = change.change.label(modes);
-        let (from, to) = label.split_once('>').unwrap_or((label.as_str(), ""));
-        let bound_ns = self.change_bound(change.change);
-        let observed_ns = change.complete_ns(switches).map(|at| at.saturating_sub(change.at_ns));
-        let age = end_ns.saturating_sub(change.at_ns);
-        let late = match (observed_ns, bound_ns) {
-            (Some(observed), Some(bound)) => observed > bound,
-            (None, Some(bound)) => age > bound,
-            _ => false,
-        };
-        let to_ns = change.at_ns + observed_ns.or(bound_ns).unwrap_or(0);
-        let stall = self.switch_stall(change.at_ns, to_ns).filter(|_| late);
-        if let Some(stall) = stall {
-            sums.undecided_changes += 1;
-            sums.undecided_by(stall);
-        } else if late {
-            violations.push(Violation {
-                kind: "mode_change".into(),
-                flow: None,
-                target: None,
-                mode: Some(label.clone()),
-                at_ns: self.since_start(change.at_ns),
-                observed: observed_ns,
-                bound: bound_ns,
-                note: match observed_ns {
-                    Some(_) => "the last switch swapped after the bound".into(),
-                    None => {
-                        format!("not every switch swapped: {} of {switches}", change.swaps.len())
-                    }
-                },
-            });
-        }
-        let admitted = |switch: &String| change.admissions.iter().find(|a| a.0 == *switch);
-        let switches = change.swaps.iter().map(|(switch, at, purged, took)| SwitchSwap {
-            switch: switch.clone(),
-            at_ns: self.since_start(*at),
-            purged_frames: *purged,
-            took_ns: *took,
-            admitted_at_ns: admitted(switch).map(|a| self.since_start(a.1)),
-        });
-        ModeChangeRow {
-            from: from.into(),
-            to: to.into(),
-            trigger: self.trigger_words(change),
-            at_ns: self.since_start(change.at_ns),
-            observed_ns,
-            bound_ns,
-            purged_frames: change.swaps.iter().map(|s| u64::from(s.2)).sum(),
-            terms: self.term_rows(change, observed_ns),
-            switches: switches.collect(),
-        }
-    }
-
-    fn term_rows(&self, change: &Change, observed_ns: Option<u64>) -> Vec<TermRow> {
-        let Some(bound) = self.plan.mode_changes.iter().find(|b| b.change == change.change) else {
-            return Vec::new();
-        };
-        let took = change.swaps.iter().map(|s| s.3).max();
-        let quiet = bound.terms.iter().find(|t| t.name == "quiet");
-        let quiet = quiet.map_or(0, |t| t.bound_ps.div_ceil(1_000));
-        let observed = |name: &str| match name {
-            // At a return the signals' ways and the leader's poll cannot be told apart.
-            "D_arrange" if quiet > 0 => observed_ns.map(|o| o.saturating_sub(quiet)),
-            "D_arrange" => observed_ns.map(|o| o.saturating_sub(took.unwrap_or(0))),
-            "quiet" => observed_ns.map(|o| o.min(quiet)),
-            // Updating and purging happen in one step, which is timed as a whole.
-            "D_update" => took,
-            _ => None,
-        };
-        let row = |term: &tenuto_model::ModeChangeTerm| TermRow {
-            name: term.name.clone(),
-            observed_ns: observed(&term.name),
-            bound_ns: term.bound_ps.div_ceil(1_000),
-        };
-        bound.terms.iter().map(row).collect()
-    }
-
-    fn trigger_words(&self, change: &Change) -> String {
-        let Some((switch, monitor)) = &change.trigger else {
-            return match change.change {
-                Transition::Return { .. } => "quiet".into(),
-                _ => "unknown".into(),
-            };
-        };
-        let deployed = self.plan.switches.iter().find(|d| d.switch == *switch);
-        let spec = deployed.and_then(|d| d.monitors.iter().find(|m| m.id == *monitor));
-        match spec {
-            Some(spec) => format!("{}, seen by {switch}", spec.flow),
-            None => format!("monitor {monitor} of {switch}"),
-        }
-    }
-
-    /// Whether every change came and went as the scenario says.
-    fn check_expectations(
-        &self,
-        changes: &[Change],
-        switches: usize,
-        violations: &mut Vec<Violation>,
-        sums: &mut Sums,
-    ) {
-        let complete = |c: &&Change| c.complete_ns(switches).is_some();
-        let raises = changes.iter().filter(|c| matches!(c.change, Transition::Raise { .. }));
-        let returns = changes.iter().filter(|c| matches!(c.change, Transition::Return { .. }));
-        let counted = [
-            ("raises", self.settings.expect.raises, raises.filter(complete).count()),
-            ("returns", self.settings.expect.returns, returns.filter(complete).count()),
-        ];
-        for (what, expected, seen) in counted {
-            let Some(expected) = expected.filter(|n| *n as usize != seen) else { continue };
-            let by_stall = changes.iter().find_map(|change| self.trigger_stall(change));
-            if let Some(stall) = by_stall {
-                sums.undecided_changes += 1;
-                sums.undecided_by(stall);
-                continue;
-            }
-            violations.push(Violation {
-                kind: "expectation".into(),
-                flow: None,
-                target: None,
-                mode: None,
-                at_ns: 0,
-                observed: Some(seen as u64),
-                bound: Some(u64::from(expected)),
-                note: format!("{seen} {what} where the scenario expects {expected}"),
-            });
-        }
-    }
-
-    /// A stall that may have made a conforming flow look like one that asks for a raise.
-    fn trigger_stall(&self, change: &Change) -> Option<&StallRow> {
-        let (switch, monitor) = change.trigger.as_ref()?;
-        let deployed = self.plan.switches.iter().find(|d| d.switch == *switch)?;
-        let spec = deployed.monitors.iter().find(|m| m.id == *monitor)?;
-        let flow = self.plan.network.flow(&spec.flow)?;
-        let period = flow.contracts.iter().map(|c| c.period_ns).max().unwrap_or(0);
-        let from = change.at_ns.saturating_sub(period);
-        self.stalled(from, change.at_ns, |node| node == switch || node == flow.source)
     }
 
     fn flow_rows(
@@ -497,7 +317,7 @@ impl Ledger<'_> {
     }
 
     /// The longest recorded stall of such a node that touches this time.
-    fn stalled(
+    pub(super) fn stalled(
         &self,
         from_ns: u64,
         to_ns: u64,
@@ -509,7 +329,7 @@ impl Ledger<'_> {
         meant.max_by_key(|s| s.length_ns)
     }
 
-    fn switch_stall(&self, from_ns: u64, to_ns: u64) -> Option<&StallRow> {
+    pub(super) fn switch_stall(&self, from_ns: u64, to_ns: u64) -> Option<&StallRow> {
         self.stalled(from_ns, to_ns, |node| self.plan.network.switch(node).is_some())
     }
 
@@ -580,65 +400,6 @@ impl Ledger<'_> {
             })
         };
         flow.copies.iter().filter_map(row).collect()
-    }
-
-    fn policed_rows(&self) -> Vec<PolicedRow> {
-        let network = &self.plan.network;
-        let mut rows: Vec<PolicedRow> = self
-            .dropped
-            .iter()
-            .filter(|((_, _, reason, _), _)| POLICING.contains(&reason.as_str()))
-            .map(|((node, port, reason, cookie), frames)| {
-                let index = usize::try_from(*cookie).ok().and_then(|c| c.checked_sub(1));
-                let far = network.ends_of(node).find(|(own, ..)| own.port == *port);
-                let far = far.map(|(_, far, _)| far.node.clone());
-                PolicedRow {
-                    flow: index.and_then(|i| network.flows.get(i)).map(|f| f.name.clone()),
-                    host: far.filter(|far| network.hosts.iter().any(|h| h.name == *far)),
-                    switch: node.clone(),
-                    port: *port,
-                    frames: frames.total,
-                    reason: reason.clone(),
-                    stretch_ns: frames.stretch_ns(),
-                    frames_at: frames.rows(),
-                }
-            })
-            .collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.frames));
-        rows
-    }
-
-    fn port_rows(&self, violations: &mut Vec<Violation>) -> Vec<PortObservation> {
-        let mut rows = Vec::new();
-        for ((node, port), &(backlog, frames)) in &self.ports {
-            let port = tenuto_model::Port { node: node.clone(), port: *port };
-            let label = self.plan.network.port_label(&port);
-            let planned = self.plan.port_rows.iter().filter(|row| row.port == port);
-            let bound = planned.clone().map(|row| row.backlog_bound_bits).max().flatten();
-            let limit = planned.clone().find_map(|row| row.buffer_limit_bits);
-            let virtual_time = self.settings.world == "simulated";
-            let from_babbler = self.misbehaving_hosts.contains_key(node);
-            if virtual_time && !from_babbler && bound.is_some_and(|b| backlog > b) {
-                violations.push(Violation {
-                    kind: "backlog".into(),
-                    flow: None,
-                    target: None,
-                    mode: None,
-                    at_ns: 0,
-                    observed: Some(backlog),
-                    bound,
-                    note: format!("the queue at {label} was longer than its bound"),
-                });
-            }
-            rows.push(PortObservation {
-                port: label,
-                observed_backlog_bits_max: backlog,
-                backlog_bound_bits: bound,
-                buffer_limit_bits: limit,
-                frames,
-            });
-        }
-        rows
     }
 }
 

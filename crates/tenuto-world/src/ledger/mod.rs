@@ -4,10 +4,12 @@
 //! row; only `lost` breaks a promise. A message whose life touches a change window (from the
 //! trigger to the change's bound) is judged by that transition's bound.
 
+mod changes;
 mod close;
 mod document;
 mod observation;
 mod paths;
+mod places;
 mod series;
 mod summary;
 mod timeline;
@@ -19,7 +21,7 @@ pub use document::{
 };
 pub use observation::Observation;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
 use tenuto_model::{Expect, Plan, Transition};
@@ -96,7 +98,8 @@ pub struct Ledger<'a> {
     messages: Vec<Fast<u64, MessageRecord>>,
     /// Which network a port of a host leads to, by its place in the list of networks.
     networks: BTreeMap<(u16, u32), usize>,
-    timeline: Timeline,
+    /// One per redundant network: each agrees on its mode by itself.
+    timelines: Vec<Timeline>,
     dropped: BTreeMap<(String, u32, String, u64), series::FramesOverTime>,
     ports: BTreeMap<(String, u32), (u64, u64)>,
     events: Vec<EventRow>,
@@ -128,11 +131,16 @@ pub struct ProgressRow {
 impl<'a> Ledger<'a> {
     /// An empty ledger.
     pub fn new(plan: &'a Plan, settings: LedgerSettings) -> Self {
-        let switches = plan.network.switches.iter().map(|s| s.name.clone()).collect();
+        let networks: BTreeSet<_> = plan.network.switches.iter().map(|s| &s.network).collect();
+        let timeline = |network: &Option<String>| {
+            let own = plan.network.switches.iter().filter(|s| s.network == *network);
+            Timeline::new(own.map(|s| s.name.clone()).collect(), plan.network.modes.len())
+        };
+        let timelines = networks.into_iter().map(timeline).collect();
         Self {
             messages: vec![Fast::default(); plan.network.flows.len()],
             networks: networks_of_ports(plan),
-            timeline: Timeline::new(switches, plan.network.modes.len()),
+            timelines,
             dropped: BTreeMap::new(),
             ports: BTreeMap::new(),
             events: Vec::new(),
@@ -147,9 +155,13 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    fn timeline_of(&mut self, switch: &str) -> Option<&mut Timeline> {
+        self.timelines.iter_mut().find(|timeline| timeline.knows(switch))
+    }
+
     /// The network was brought up before this ledger was opened: every switch is in its start mode.
     pub fn set_up_complete(&mut self) {
-        self.timeline.set_up_complete();
+        self.timelines.iter_mut().for_each(Timeline::set_up_complete);
     }
 
     /// The scenario was not played to its end: changes that it expects may be missing.
@@ -204,10 +216,20 @@ impl<'a> Ledger<'a> {
             }
             Observation::Dropped { .. } => self.observe_drop(observation),
             Observation::Violation { switch, monitor, wanted, at_ns } => {
-                self.timeline.violation(switch, *monitor, *wanted, *at_ns);
+                if let Some(timeline) = self.timeline_of(switch) {
+                    timeline.violation(switch, *monitor, *wanted, *at_ns);
+                }
             }
-            Observation::Swapped { .. } => self.timeline.swapped(observation),
-            Observation::Restarted { switch, .. } => self.timeline.restarted(switch),
+            Observation::Swapped { switch, .. } => {
+                if let Some(timeline) = self.timeline_of(switch) {
+                    timeline.swapped(observation);
+                }
+            }
+            Observation::Restarted { switch, .. } => {
+                if let Some(timeline) = self.timeline_of(switch) {
+                    timeline.restarted(switch);
+                }
+            }
             Observation::Port { node, port, backlog_bits_max, frames } => {
                 self.packet_hops += frames;
                 self.ports.insert((node.clone(), *port), (*backlog_bits_max, *frames));
@@ -273,7 +295,7 @@ impl<'a> Ledger<'a> {
 
     /// The mode in force, as far as it has been seen.
     pub fn mode(&self) -> &str {
-        let level = self.timeline.level_now();
+        let level = self.timelines.iter().map(Timeline::level_now).max().unwrap_or(0);
         self.plan.network.modes.get(usize::from(level)).map_or("?", String::as_str)
     }
 

@@ -10,6 +10,10 @@ pub(super) struct Change {
     pub(super) epoch: u64,
     pub(super) trigger: Option<(String, u32)>,
     pub(super) at_ns: u64,
+    /// Switches that take part: those of one redundant network, or all.
+    pub(super) members: usize,
+    /// A later change began before this one was over.
+    pub(super) is_overtaken: bool,
     /// Per switch: when its forwarding swapped, what it purged, how long it took.
     pub(super) swaps: Vec<(String, u64, u32, u64)>,
     /// Per switch: when its edges admitted the new level.
@@ -18,16 +22,16 @@ pub(super) struct Change {
 
 impl Change {
     /// When the last switch was there, if every one was.
-    pub(super) fn complete_ns(&self, switches: usize) -> Option<u64> {
+    pub(super) fn complete_ns(&self) -> Option<u64> {
         let list: Vec<u64> = match self.change {
             Transition::Return { .. } => self.admissions.iter().map(|a| a.1).collect(),
             _ => self.swaps.iter().map(|s| s.1).collect(),
         };
-        (list.len() >= switches).then(|| list.into_iter().max())?
+        (list.len() >= self.members).then(|| list.into_iter().max())?
     }
 }
 
-/// What is known of the modes so far.
+/// What is known of the modes of one network so far.
 #[derive(Clone, Debug)]
 pub(super) struct Timeline {
     switches: Vec<String>,
@@ -156,19 +160,26 @@ impl Timeline {
             let start = self.last_excess_ns.unwrap_or(at_ns).min(at_ns);
             (Transition::Return { from, to }, start, None)
         };
+        let members = self.switches.len();
+        for earlier in self.changes.iter_mut().filter(|c| c.complete_ns().is_none()) {
+            earlier.is_overtaken = true;
+        }
         self.changes.push(Change {
             change,
             epoch,
             trigger,
             at_ns: start,
+            members,
+            is_overtaken: false,
             swaps: Vec::new(),
             admissions: Vec::new(),
         });
         Some(self.changes.len() - 1)
     }
 
-    pub(super) fn switches(&self) -> usize {
-        self.switches.len()
+    /// Whether the switch is one of this network.
+    pub(super) fn knows(&self, switch: &str) -> bool {
+        self.switches.iter().any(|s| s == switch)
     }
 
     /// A restarted switch comes up in its highest level: forget that it had started.
