@@ -5,8 +5,8 @@ use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::{Sums, seconds};
 use super::timeline::Change;
 use super::{
-    AtTarget, COPIES_MAX, CopyRow, DelayPoint, Fate, FlowRow, Ledger, MessageRecord, ModeChangeRow,
-    RunDocument, StallRow, Violation,
+    AtTarget, COPIES_MAX, CopyRow, DelayPoint, Fate, FlowRow, HopRow, Ledger, MessageRecord,
+    ModeChangeRow, RunDocument, StallRow, Violation,
 };
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, FlowBound, Transition};
@@ -371,6 +371,7 @@ impl Ledger<'_> {
             observed_delay_ns_p99: quantile(99),
             deadline_ns: deadline.unwrap_or(0),
             method: bound.map_or_else(|| "none".into(), |b| b.method.clone()),
+            hops: self.hop_rows(bound),
             copies: self.copy_rows(flow, &book, bound, allowance),
             skew_limit_ns: flow.skew_max_ns,
             skew_bound_ns: bound.and_then(|b| b.skew_bound_ps).map(|ps| ps.div_ceil(1_000)),
@@ -379,6 +380,18 @@ impl Ledger<'_> {
             delays: thin_out(&book.points, DELAY_POINTS_MAX),
             delay_histogram: histogram(&book.delays),
         }
+    }
+
+    /// The hops of the copy with the largest bound.
+    fn hop_rows(&self, bound: Option<&FlowBound>) -> Vec<HopRow> {
+        let copy = bound.and_then(|b| b.copies.iter().max_by_key(|c| c.delay_bound_ps));
+        let row = |hop: &tenuto_model::Hop| HopRow {
+            port: self.plan.network.port_label(&hop.port),
+            latency_ns: hop.latency_ps.div_ceil(1_000),
+            queueing_ns: hop.queueing_ps.map(|ps| ps.div_ceil(1_000)),
+            propagation_ns: hop.propagation_ps.div_ceil(1_000),
+        };
+        copy.into_iter().flat_map(|copy| &copy.hops).map(row).collect()
     }
 
     fn copy_rows(

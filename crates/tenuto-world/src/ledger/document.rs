@@ -93,6 +93,9 @@ pub struct FlowRow {
     pub deadline_ns: u64,
     /// Method of the bound.
     pub method: String,
+    /// Hop by hop, along the copy with the largest bound.
+    #[serde(default)]
+    pub hops: Vec<HopRow>,
     /// Per copy, where networks are redundant.
     pub copies: Vec<CopyRow>,
     /// Configured limit of the copies' difference, nanoseconds.
@@ -125,6 +128,19 @@ pub struct DelayBucket {
     pub to_ns: u64,
     /// Messages.
     pub messages: u64,
+}
+
+/// One hop of a bound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HopRow {
+    /// Label of the directed egress, `sw1:3 > sw2`.
+    pub port: String,
+    /// Processing in front of the queue, nanoseconds.
+    pub latency_ns: u64,
+    /// Queueing and serialisation, nanoseconds; null if unbounded.
+    pub queueing_ns: Option<u64>,
+    /// Propagation to the next node, nanoseconds.
+    pub propagation_ns: u64,
 }
 
 /// One copy of a flow at a target.
@@ -251,6 +267,12 @@ pub struct FramesAt {
 pub struct PortObservation {
     /// Label, `sw1:3 > sw2`.
     pub port: String,
+    /// Mode or change in which it has its largest backlog bound.
+    #[serde(default)]
+    pub mode: String,
+    /// Largest planned load over the modes, as a fraction of the rate.
+    #[serde(default)]
+    pub load: f64,
     /// Largest backlog seen, bits on the wire.
     pub observed_backlog_bits_max: u64,
     /// Largest backlog bound over the modes, bits on the wire; null if unbounded.

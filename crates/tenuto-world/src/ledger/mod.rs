@@ -16,8 +16,9 @@ mod timeline;
 mod translate;
 
 pub use document::{
-    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, MachineRow, ModeChangeRow,
-    PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, MachineRow,
+    ModeChangeRow, PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow,
+    Violation,
 };
 pub use observation::Observation;
 

@@ -1,6 +1,7 @@
 //! Places: what was dropped where, and how long queues became.
 
 use super::{Ledger, PolicedRow, PortObservation, Violation};
+use tenuto_model::PortRow;
 
 /// Reasons that name what frames were, not what the network lacked.
 const POLICING: [&str; 6] =
@@ -39,7 +40,11 @@ impl Ledger<'_> {
             let port = tenuto_model::Port { node: node.clone(), port: *port };
             let label = self.plan.network.port_label(&port);
             let planned = self.plan.port_rows.iter().filter(|row| row.port == port);
-            let bound = planned.clone().map(|row| row.backlog_bound_bits).max().flatten();
+            // Unbounded in one mode is unbounded.
+            let worst =
+                planned.clone().max_by_key(|row| row.backlog_bound_bits.unwrap_or(u64::MAX));
+            let bound = worst.and_then(|row| row.backlog_bound_bits);
+            let load = planned.clone().map(load).fold(0.0, f64::max);
             let limit = planned.clone().find_map(|row| row.buffer_limit_bits);
             let virtual_time = self.settings.world == "simulated";
             let from_babbler = self.misbehaving_hosts.contains_key(node);
@@ -57,6 +62,9 @@ impl Ledger<'_> {
             }
             rows.push(PortObservation {
                 port: label,
+                mode: worst
+                    .map_or_else(String::new, |row| row.mode.label(&self.plan.network.modes)),
+                load,
                 observed_backlog_bits_max: backlog,
                 backlog_bound_bits: bound,
                 buffer_limit_bits: limit,
@@ -65,4 +73,10 @@ impl Ledger<'_> {
         }
         rows
     }
+}
+
+/// Planned load as a fraction of the rate.
+#[allow(clippy::cast_precision_loss)] // shown, never compared
+fn load(row: &PortRow) -> f64 {
+    row.rate_bps as f64 / row.capacity_bps.max(1) as f64
 }
