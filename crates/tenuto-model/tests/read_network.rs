@@ -108,7 +108,7 @@ fn every_mistake_is_answered() {
         (flow(&format!("{{{good}, frame: 64 B, message: 1 B, period: 1 ms}}")), "written twice"),
         (flow(&format!("{{{good}, frame: 1519 B, period: 1 ms}}")), "18 B to 1518 B"),
         (flow(&format!("{{{good}, payload: 1473 B, period: 1 ms}}")), "1 B to 1472 B"),
-        (flow(&format!("{{{good}, message: 0 B, period: 1 ms}}")), "1 B to 16 MB"),
+        (flow(&format!("{{{good}, message: 0 B, period: 1 ms}}")), "16 B to 16 MB"),
         (flow(&format!("{{{good}, frame: 64 B, period: 0 ms}}")), "the period is zero"),
         (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, jitter: 1 ms}}")), "jitter reaches"),
         (flow(&format!("{{{good}, frame: 64 B, bag: 8 ms}}")), "only a virtual link has a BAG"),
