@@ -73,7 +73,7 @@ impl<'a> Books<'a> {
     /// Which messages are on their way.
     fn follow(&mut self, observation: &Observation) {
         match *observation {
-            Observation::Released { flow, message, at_ns } => {
+            Observation::Released { flow, message, at_ns, .. } => {
                 self.last_ns = self.last_ns.max(at_ns);
                 let flow_of = self.plan.network.flows.get(usize::from(flow));
                 if let Some(of) = flow_of

@@ -9,6 +9,6 @@ mod ledger;
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
     CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, Ledger, LedgerSettings,
-    MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation, ProgressRow, RunDocument,
-    StallRow, SwitchSwap, TermRow, Violation,
+    MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation, ProgressRow, Release,
+    Replay, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
 };

@@ -119,3 +119,14 @@ fn the_649_link_switch_keeps_its_promise() {
     println!("{} packet-hops in {:?}", run.packet_hops, started.elapsed());
     assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
 }
+
+#[test]
+fn recorded_releases_keep_the_bounds_when_they_are_repeated() {
+    let plan = planned("vehicle.yaml");
+    let scenario = scenario("vehicle.scenario.yaml", &plan.network);
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    let again = clockwork::replay(&plan, &scenario, &run.releases).expect("the plan runs again");
+    assert_eq!(again.verdict, Verdict::Kept, "{:#?}", again.violations);
+    assert!(again.releases == run.releases, "the same messages at the same instants");
+    assert_eq!(again.mode_changes.len(), 2, "the recorded releases raise the mode by themselves");
+}

@@ -22,6 +22,8 @@ pub(super) enum Event {
     Scenario(usize),
     /// A host that sends what it should not sends the next frame.
     Babble(usize),
+    /// A recorded message is released again.
+    Release { node: usize, flow: u16, bytes: u32 },
 }
 
 #[derive(Clone, Debug)]

@@ -45,6 +45,14 @@ impl Clockwork<'_> {
     }
 
     fn carry_out_event(&mut self, action: &EventAction) {
+        use EventAction as E;
+        let is_conduct = matches!(
+            action,
+            E::Behave { .. } | E::Oversend { .. } | E::StopFlow { .. } | E::StartFlow { .. }
+        );
+        if self.recorded.is_some() && is_conduct {
+            return;
+        }
         match action {
             EventAction::Behave { flow, mode } => self.conduct(flow, |_| Conduct::Mode(*mode)),
             EventAction::Oversend { flow, percent } => {

@@ -5,8 +5,9 @@ use super::{
     Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node, Plan,
     Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
+use crate::Release;
 use tenuto_controller::{ControllerConfig, ControllerLimits};
-use tenuto_dataplane::endsystem::EndSystem;
+use tenuto_dataplane::endsystem::{Behaviour, Conduct, EndSystem};
 use tenuto_model::Offsets;
 
 impl<'a> Clockwork<'a> {
@@ -55,6 +56,7 @@ impl<'a> Clockwork<'a> {
             is_ready: false,
             failure: None,
             conn_next: 1,
+            recorded: None,
         })
     }
 
@@ -160,6 +162,54 @@ impl<'a> Clockwork<'a> {
         let mut ledger = Ledger::new(self.plan, settings);
         ledger.set_up_complete();
         self.ledger = Some(ledger);
+        match self.recorded {
+            Some(releases) => self.repeat(releases),
+            None => self.start_sources(),
+        }
+        for (index, event) in self.scenario.events.iter().enumerate() {
+            self.queue.push(self.start + Span::from_ns(event.at_ns), Event::Scenario(index));
+        }
+    }
+
+    /// Queues recorded releases.
+    fn repeat(&mut self, releases: &[Release]) {
+        let now = self.now;
+        let mut sender_of = BTreeMap::new();
+        for (node, state) in self.nodes.iter_mut().enumerate() {
+            let Core::Host(host) = &mut state.core else { continue };
+            let senders = host.config().clone();
+            for sender in &senders.senders {
+                sender_of.insert(sender.flow, node);
+                // Spacing was the shaper's doing in the live run: what it released is repeated as is.
+                let widest = sender.behaviours.iter().max_by_key(|b| b.bytes_max);
+                let at_once = widest.map(|b| Behaviour {
+                    period: Span::from_ns(1),
+                    jitter: Span::ZERO,
+                    ..*b
+                });
+                if let Some(behaviour) = at_once {
+                    let _ = host.set_behaviour(now, sender.flow, Conduct::Custom(behaviour));
+                }
+            }
+        }
+        for &Release { at_ns, flow, bytes } in releases {
+            if let Some(&node) = sender_of.get(&flow) {
+                let at = self.start + Span::from_ns(at_ns);
+                self.queue.push(at, Event::Release { node, flow, bytes });
+            }
+        }
+    }
+
+    pub(super) fn release(&mut self, node: usize, flow: u16, bytes: u32) {
+        let now = self.now;
+        if let Core::Host(host) = &mut self.nodes[node].core {
+            // What a shaper refuses was never released: nothing is promised for it.
+            let _ = host.submit(now, flow, bytes);
+        }
+        self.arm(node);
+    }
+
+    fn start_sources(&mut self) {
         for node in 0..self.nodes.len() {
             let Core::Host(host) = &mut self.nodes[node].core else { continue };
             let senders: Vec<(u16, u64)> = host
@@ -178,9 +228,6 @@ impl<'a> Clockwork<'a> {
                 let _ = host.start_flow(flow, first);
             }
             self.arm(node);
-        }
-        for (index, event) in self.scenario.events.iter().enumerate() {
-            self.queue.push(self.start + Span::from_ns(event.at_ns), Event::Scenario(index));
         }
     }
 }

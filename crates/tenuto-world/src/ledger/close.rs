@@ -36,6 +36,11 @@ impl Ledger<'_> {
             .collect();
         self.check_expectations(&changes, &mut violations, &mut sums);
         let ports = self.port_rows(&mut violations);
+        let mut releases = std::mem::take(&mut self.releases);
+        for release in &mut releases {
+            release.at_ns = release.at_ns.saturating_sub(self.settings.start_ns);
+        }
+        releases.sort_by_key(|release| (release.at_ns, release.flow));
         violations.sort_by_key(|v| v.at_ns);
         let verdict = sums.verdict(&violations);
         RunDocument {
@@ -55,6 +60,8 @@ impl Ledger<'_> {
             policed: self.policed_rows(),
             ports,
             packet_hops: self.packet_hops,
+            replay: None,
+            releases,
             command: None,
             machine: None,
             events: self.events,

@@ -44,6 +44,12 @@ pub struct RunDocument {
     pub assumptions: Vec<String>,
     /// Frames handled by all nodes together.
     pub packet_hops: u64,
+    /// The releases of a live run, tried again in virtual time; absent where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
+    /// Every release in order, for a replay; not part of the document.
+    #[serde(skip)]
+    pub releases: Vec<Release>,
     /// The command that repeats the run, where the program that made it says so.
     #[serde(default)]
     pub command: Option<String>,
@@ -318,4 +324,26 @@ pub struct MachineRow {
     pub wake_up_ns_max: Option<u64>,
     /// Allowance per element that follows from it, nanoseconds.
     pub host_allowance_ns: Option<u64>,
+}
+
+/// A message as it was released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// When, nanoseconds after traffic started.
+    pub at_ns: u64,
+    /// Index of the flow in the network.
+    pub flow: u16,
+    /// Bytes of the message, or of the datagram's payload.
+    pub bytes: u32,
+}
+
+/// What the recorded releases of a live run show in virtual time, where every bound is strict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Messages received in it.
+    pub received: u64,
+    /// What broke a promise in it.
+    pub violations: Vec<Violation>,
 }

@@ -17,8 +17,8 @@ mod translate;
 
 pub use document::{
     CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, MachineRow,
-    ModeChangeRow, PolicedRow, PortObservation, RunDocument, StallRow, SwitchSwap, TermRow,
-    Violation,
+    ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow, SwitchSwap,
+    TermRow, Violation,
 };
 pub use observation::Observation;
 
@@ -108,6 +108,7 @@ pub struct Ledger<'a> {
     misbehaving: BTreeMap<u16, u64>,
     misbehaving_hosts: BTreeMap<String, u64>,
     packet_hops: u64,
+    releases: Vec<Release>,
     paths: paths::Paths,
     nodes: Vec<String>,
 }
@@ -149,6 +150,7 @@ impl<'a> Ledger<'a> {
             misbehaving: BTreeMap::new(),
             misbehaving_hosts: BTreeMap::new(),
             packet_hops: 0,
+            releases: Vec::new(),
             paths: paths::Paths::new(plan),
             nodes: Vec::new(),
             plan,
@@ -186,7 +188,8 @@ impl<'a> Ledger<'a> {
     /// Takes in what a node has seen. What names nothing of this network changes nothing.
     pub fn observe(&mut self, observation: &Observation) {
         match observation {
-            Observation::Released { flow, message, at_ns } => {
+            Observation::Released { flow, message, at_ns, bytes } => {
+                self.releases.push(Release { at_ns: *at_ns, flow: *flow, bytes: *bytes });
                 if let Some(record) = self.record(*flow, *message) {
                     record.release_ns = *at_ns;
                 }

@@ -14,6 +14,9 @@ pub enum Observation {
         message: u32,
         /// When; the delay counts from here.
         at_ns: u64,
+        /// Bytes of the message, or of the datagram's payload.
+        #[serde(default)]
+        bytes: u32,
     },
     /// A target has every frame of a message, by its first complete copy.
     Delivered {

@@ -9,8 +9,8 @@ impl Observation {
     /// What an end system's event tells; `None` if nothing that counts.
     pub fn of_host(host: u16, event: HostEvent) -> Option<Self> {
         Some(match event {
-            HostEvent::Released { flow, message_id: message, actual, .. } => {
-                Self::Released { flow, message, at_ns: actual.as_ns() }
+            HostEvent::Released { flow, message_id: message, actual, bytes, .. } => {
+                Self::Released { flow, message, at_ns: actual.as_ns(), bytes }
             }
             HostEvent::Delivered { flow, message_id: message, release, at, .. } => {
                 let (release_ns, at_ns) = (release.as_ns(), at.as_ns());

@@ -9,10 +9,11 @@ use crate::output;
 use crate::planning::{self, Planned, Promise};
 use crate::verbs::{report, sim};
 use std::path::Path;
-use tenuto_model::{Network, Scenario};
+use tenuto_model::{Expect, Network, Plan, Scenario, Verdict};
 use tenuto_planner::Options;
 use tenuto_runtime::{HostService, UpError, UpOptions, UpOutcome};
 use tenuto_units::Span;
+use tenuto_world::Replay;
 
 /// How long this machine is measured before a run.
 const MEASURED: Span = Span::from_s(3);
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
             return Err(failure);
         }
     };
+    let outcome = replayed(&planned.plan, &scenario, outcome);
     let written = if args.no_report {
         let _ = std::fs::remove_dir_all(&folder);
         None
@@ -109,6 +111,34 @@ fn lab(
         };
         Failure::undecidable(error.to_string(), Some(hint))
     })
+}
+
+/// Tries the recorded releases again in virtual time, where the plan's own bounds hold strictly.
+fn replayed(plan: &Plan, scenario: &Scenario, mut outcome: UpOutcome) -> UpOutcome {
+    let document = &mut outcome.document;
+    // What the scenario expects was judged live; here only bounds are.
+    let (duration_ns, expect) = (document.duration_ns, Expect::default());
+    let scenario = Scenario { duration_ns, expect, ..scenario.clone() };
+    let again = tenuto_world::clockwork::replay(plan, &scenario, &document.releases);
+    if outcome.crashed.is_some() {
+        return outcome;
+    }
+    match again {
+        Ok(again) => {
+            output::complain(&format!("  recorded releases in virtual time: {}", again.summary));
+            if again.verdict == Verdict::Broken {
+                document.verdict = Verdict::Broken;
+                document.summary = format!("BROKEN in the replay: {}", again.summary);
+            }
+            document.replay = Some(Replay {
+                verdict: again.verdict,
+                received: again.flows.iter().map(|row| row.received).sum(),
+                violations: again.violations,
+            });
+        }
+        Err(error) => output::complain(&format!("  not tried again in virtual time: {error}")),
+    }
+    outcome
 }
 
 fn ended(args: &Up, outcome: &UpOutcome, written: Option<&str>) -> Result<Outcome, Failure> {
