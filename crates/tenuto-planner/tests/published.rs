@@ -4,17 +4,23 @@ use std::path::PathBuf;
 use tenuto_model::{ForwardingModel, Network, import_wopanets};
 use tenuto_planner::{Options, plan};
 
-/// The network, or nothing where the data set is absent: then the test says so and passes.
-fn afdx() -> Option<Network> {
+/// A file of the data set, or nothing where it is absent: then the test says so and passes.
+fn file(name: &str) -> Option<String> {
     let root = std::env::var_os("TENUTO_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
     );
-    let Ok(text) = std::fs::read_to_string(root.join("afdx-isae/AFDX.xml")) else {
-        println!("skipped: afdx-isae/AFDX.xml is not there (set TENUTO_DATA)");
-        return None;
-    };
-    let mut network = import_wopanets(&text, "AFDX.xml").unwrap_or_else(|e| panic!("{e}")).network;
+    let text = std::fs::read_to_string(root.join("afdx-isae").join(name)).ok();
+    if text.is_none() {
+        println!("SKIPPED: afdx-isae/{name} is not there (set TENUTO_DATA)");
+    }
+    text
+}
+
+/// A network as the published tools see it.
+fn network(name: &str) -> Option<Network> {
+    let text = file(name)?;
+    let mut network = import_wopanets(&text, name).unwrap_or_else(|e| panic!("{e}")).network;
     // The published tools know neither clocks nor babbling sources nor latency.
     network.tolerates.babbling_hosts = 0;
     for profile in network.profiles.values_mut() {
@@ -38,11 +44,52 @@ fn figures(network: &Network, model: ForwardingModel, line_shaping: bool) -> (u6
 
 #[test]
 fn the_published_bounds_are_reproduced() {
-    let Some(network) = afdx() else { return };
+    let Some(network) = network("AFDX.xml") else { return };
     let near = |ours: (u64, u64), mean: u64, max: u64| {
         assert!(ours.0.abs_diff(mean) <= 2 && ours.1.abs_diff(max) <= 2, "{ours:?}");
     };
     near(figures(&network, ForwardingModel::Fluid, false), 591_050, 1_473_348);
     near(figures(&network, ForwardingModel::Fluid, true), 379_869, 1_098_138);
     near(figures(&network, ForwardingModel::StoreAndForward, true), 453_973, 1_148_094);
+}
+
+/// The value of an attribute in a line of XML; enough for the flat result files.
+fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.split_once(&format!("{name}=\""))?.1.split_once('"').map(|(value, _)| value)
+}
+
+#[test]
+fn the_small_networks_agree_target_by_target() {
+    let options = Options {
+        model: ForwardingModel::Fluid,
+        line_shaping: false,
+        as_stated: true,
+        would_fit: false,
+    };
+    for name in ["ESE", "ES2E_M", "ESSE", "ISAE_TEST_1", "STAR_3"] {
+        let Some(network) = network(&format!("{name}.xml")) else { return };
+        let Some(published) = file(&format!("{name}_res.xml")) else { return };
+        let plan = plan(&network, &options);
+        let (mut flow, mut compared) = (String::new(), 0);
+        for line in published.lines().map(str::trim) {
+            if line.starts_with("<flow ") {
+                attribute(line, "name").unwrap_or_default().clone_into(&mut flow);
+            }
+            if !line.starts_with("<target ") {
+                continue;
+            }
+            let target = attribute(line, "name").expect("a target has a name");
+            let value: f64 =
+                attribute(line, "value").and_then(|v| v.parse().ok()).expect("a delay");
+            let row = plan.flows.iter().find(|r| r.flow == flow && r.target == target);
+            let ours = row.and_then(|r| r.delay_bound_ps).expect("a bound") as f64 / 1e6;
+            // Published with two digits.
+            assert!(
+                (ours - value).abs() <= 0.0051,
+                "{name} {flow} {target}: {ours} us, {value} us"
+            );
+            compared += 1;
+        }
+        assert_eq!(compared, plan.flows.len(), "{name}: every target is compared");
+    }
 }
