@@ -20,10 +20,12 @@ scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 cp -r networks "$scratch/networks"
 cp "$binary" "$scratch/tenuto"; chmod 755 "$scratch/tenuto"; chmod -R a+rX "$scratch"
-mkdir -m 777 "$scratch/out"
-cd "$scratch/out"
+mkdir "$scratch/own"
+mkdir -m 777 "$scratch/other"
+cd "$scratch/own"
 run "live, as $(id -un)" "$scratch/tenuto" up "$scratch/networks/line.yaml" --for 3s --json
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-  run "live, unprivileged" setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$scratch/out" \
+  cd "$scratch/other"
+  run "live, unprivileged" setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$scratch/other" \
     "$scratch/tenuto" up "$scratch/networks/line.yaml" --for 3s --json
 fi
