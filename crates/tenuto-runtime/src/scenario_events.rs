@@ -5,9 +5,10 @@ use crate::supervisor::Supervisor;
 use crate::wire_up::{NodeKind, ends_between, set_link};
 use std::collections::VecDeque;
 use tenuto_io::MonotonicClock;
-use tenuto_model::{EventAction, Network, Scenario};
+use tenuto_model::{EventAction, Scenario};
 use tenuto_units::{Instant, Span};
 use tenuto_world::Observation;
+use tenuto_world::fault_model::{self, Judged};
 
 /// Something that is to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +56,6 @@ impl Script {
     }
 }
 
-/// What the fault model says of an event, and who misbehaves because of it.
-type Judged = (Option<bool>, Vec<u16>);
-
 impl Supervisor {
     /// Carries out one event and tells of it.
     pub(crate) fn happen(&mut self, due: &Due) {
@@ -74,8 +72,8 @@ impl Supervisor {
                 self.event(text, None, Vec::new());
             }
             Due::Event(event) => {
-                let (tolerated, misbehaving) = self.judge(&event.action);
-                let mut text = describe(&event.action, &self.job.plan.network);
+                let Judged { tolerated, misbehaving } = self.judge(&event.action);
+                let mut text = fault_model::describe(&event.action, &self.job.plan.network);
                 if let Some(note) = &event.note {
                     text = format!("{note} ({text})");
                 }
@@ -92,71 +90,23 @@ impl Supervisor {
         u16::try_from(place).ok()
     }
 
-    fn flows_of(&self, host: &str) -> Vec<u16> {
-        let flows = (0u16..).zip(&self.job.plan.network.flows);
-        flows.filter(|(_, flow)| flow.source == host).map(|(index, _)| index).collect()
-    }
-
-    /// A host that breaks its contracts counts against the babblers that are tolerated.
-    fn judge_host(&mut self, host: &str, flows: Vec<u16>) -> Judged {
-        self.nodes.babblers.insert(host.to_owned());
-        let limit = usize::try_from(self.job.plan.network.tolerates.babbling_hosts);
-        let is_tolerated = self.nodes.babblers.len() <= limit.unwrap_or(usize::MAX);
-        (Some(is_tolerated), flows)
+    fn is_gone(&self, name: &str) -> bool {
+        let place = self.nodes.position(name);
+        place.is_none_or(|place| self.nodes.list[place].channel.is_none())
     }
 
     fn judge(&mut self, action: &EventAction) -> Judged {
+        let mut babblers = std::mem::take(&mut self.nodes.babblers);
         let network = &self.job.plan.network;
-        match action {
-            EventAction::Oversend { flow, percent } if *percent > 100 => {
-                let index = self.flow_index(flow).into_iter().collect();
-                match network.flow(flow).map(|f| f.source.clone()) {
-                    Some(host) => self.judge_host(&host, index),
-                    None => (None, index),
-                }
-            }
-            EventAction::Babble { host, flows, .. } => {
-                let named: Vec<u16> = flows.iter().filter_map(|f| self.flow_index(f)).collect();
-                let flows = if named.is_empty() { self.flows_of(host) } else { named };
-                self.judge_host(host, flows)
-            }
-            EventAction::Garbage { host, .. } | EventAction::Forge { host } => {
-                // Its own flows share its port with what it should not send.
-                let flows = self.flows_of(host);
-                self.judge_host(host, flows)
-            }
-            EventAction::CutLink { .. } => (Some(false), Vec::new()),
-            EventAction::KillNode { node } | EventAction::StopNode { node } => {
-                let place = self.nodes.position(node);
-                (place.map(|place| self.tolerates_loss_of(place)), Vec::new())
-            }
-            EventAction::LoseSignals { frames, .. } => {
-                (Some(*frames <= network.tolerates.lost_signals), Vec::new())
-            }
-            _ => (None, Vec::new()),
-        }
+        let judged = fault_model::judge(network, action, &mut babblers, |name| self.is_gone(name));
+        self.nodes.babblers = babblers;
+        judged
     }
 
     /// Whether the plan still holds without this node.
     pub(crate) fn tolerates_loss_of(&self, place: usize) -> bool {
-        let network = &self.job.plan.network;
-        let node = &self.nodes.list[place];
-        match node.kind {
-            NodeKind::Controller => network.tolerates.controller_loss,
-            NodeKind::Host(_) => false,
-            NodeKind::Switch => {
-                let Some(lost) = network.switch(&node.name).and_then(|s| s.network.as_ref()) else {
-                    return false;
-                };
-                let is_gone = |name: &str| {
-                    let place = self.nodes.position(name);
-                    place.is_none_or(|place| self.nodes.list[place].channel.is_none())
-                };
-                let others = network.switches.iter().filter(|s| s.network.as_ref() != Some(lost));
-                let others_stand = others.into_iter().all(|s| !is_gone(&s.name));
-                others_stand && network.flows.iter().all(|f| f.copies.iter().any(|c| c != lost))
-            }
-        }
+        let (network, node) = (&self.job.plan.network, &self.nodes.list[place].name);
+        fault_model::tolerates_loss_of(network, node, |name| self.is_gone(name))
     }
 
     fn carry_out(&mut self, action: &EventAction) -> Result<(), String> {
@@ -244,37 +194,5 @@ impl Supervisor {
         }
         self.tell_nodes();
         Ok(())
-    }
-}
-
-/// An event in words.
-fn describe(action: &EventAction, network: &Network) -> String {
-    let source = |flow: &str| network.flow(flow).map_or("?", |f| f.source.as_str()).to_owned();
-    match action {
-        EventAction::Behave { flow, mode } => {
-            let mode = network.modes.get(*mode).map_or("?", String::as_str);
-            format!("{}: {flow} behaves as in {mode}", source(flow))
-        }
-        EventAction::Oversend { flow, percent } => {
-            format!("{}: {flow} sends {percent} % of its contract", source(flow))
-        }
-        EventAction::StopFlow { flow } => format!("{}: {flow} stops", source(flow)),
-        EventAction::StartFlow { flow } => format!("{}: {flow} starts", source(flow)),
-        EventAction::Babble { host, frame_bytes, rate_bps, .. } => match rate_bps {
-            Some(rate) => format!("{host} babbles {frame_bytes} B frames at {rate} bit/s"),
-            None => format!("{host} babbles {frame_bytes} B frames at line rate"),
-        },
-        EventAction::Garbage { host, frames_per_s, .. } => {
-            format!("{host} sends {frames_per_s} frames of random bytes per second")
-        }
-        EventAction::Forge { host } => format!("{host} forges mode signals"),
-        EventAction::CutLink { ends } => format!("link {} - {} is cut", ends[0], ends[1]),
-        EventAction::HealLink { ends } => format!("link {} - {} is healed", ends[0], ends[1]),
-        EventAction::KillNode { node } => format!("{node} is killed"),
-        EventAction::StopNode { node } => format!("{node} is stopped"),
-        EventAction::StartNode { node } => format!("{node} is started"),
-        EventAction::LoseSignals { from, to, frames } => {
-            format!("the next {frames} mode signals from {from} to {to} are lost")
-        }
     }
 }

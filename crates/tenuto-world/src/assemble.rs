@@ -93,7 +93,7 @@ pub(crate) fn egress(rate_bps: u64, queues: u8, buffer_bytes: Option<u64>) -> Eg
     }
 }
 
-/// What an end system is made of. `offered` lets a scenario draw sizes instead of the largest.
+/// What an end system is made of; `sizes` lets a scenario draw them instead of the largest.
 ///
 /// # Panics
 /// If the host is not of this plan.
@@ -125,7 +125,7 @@ pub fn host_config(plan: &Plan, host: &HostDeployment, seed: u64, sizes: Sizes) 
             flow: spec.flow_index,
             header: header_of(&address, usize::from(spec.flow_index)),
             form: form_of(flow),
-            bytes_max: flow.contracts.iter().map(|c| bytes_of(c, flow)).max().unwrap_or(0),
+            bytes_max: flow.contracts.iter().map(bytes_of).max().unwrap_or(0),
             ports: spec.ports.clone(),
             skew_max: spec.skew_max_ns.map(Span::from_ns),
             patience: None,
@@ -166,8 +166,7 @@ fn form_of(flow: &Flow) -> Form {
 }
 
 /// Bytes of a message, or of a datagram's payload, that fill the contract and no more.
-fn bytes_of(contract: &Contract, flow: &Flow) -> u32 {
-    let _ = flow;
+const fn bytes_of(contract: &Contract) -> u32 {
     match contract.size {
         Size::MessageBytes(bytes) | Size::PayloadBytes(bytes) => bytes,
         Size::FrameBytes(frame) => frame.saturating_sub(UDP_FRAME_OVERHEAD_BYTES),
@@ -175,7 +174,7 @@ fn bytes_of(contract: &Contract, flow: &Flow) -> u32 {
 }
 
 fn behaviour(contract: &Contract, flow: &Flow, queue: u8, sizes: Sizes) -> Behaviour {
-    let bytes_max = bytes_of(contract, flow);
+    let bytes_max = bytes_of(contract);
     let least = if flow.highest().size.has_shim() { MESSAGE_BYTES_MIN } else { 1 };
     let bytes_min = match sizes {
         Sizes::Largest => bytes_max,

@@ -4,6 +4,7 @@
 mod assemble;
 pub mod clockwork;
 pub mod explore;
+pub mod fault_model;
 mod ledger;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};

@@ -1,6 +1,7 @@
 //! What a scenario does to a world: behaviour, faults, hosts that send what they should not.
 
 use super::{Clockwork, ConnId, Core, Event, Instant, Observation, Span, Switch, assemble};
+use crate::fault_model::{self, Judged};
 use tenuto_dataplane::SIGNAL_QUEUE;
 use tenuto_dataplane::endsystem::{Behaviour, Conduct};
 use tenuto_model::{Addressing, EventAction, Network};
@@ -32,10 +33,11 @@ impl Clockwork<'_> {
     pub(super) fn happen(&mut self, index: usize) {
         let event = &self.scenario.events[index];
         let action = event.action.clone();
-        let network = &self.plan.network;
-        let tolerated = tolerated(network, &action, self.babblers.len());
-        let misbehaving = misbehaving(network, &action);
-        let mut text = words(&action, network);
+        let (network, nodes) = (&self.plan.network, &self.nodes);
+        let is_gone = |name: &str| nodes.iter().any(|n| n.name == name && !n.alive);
+        let judged = fault_model::judge(network, &action, &mut self.misbehaving, is_gone);
+        let Judged { tolerated, misbehaving } = judged;
+        let mut text = fault_model::describe(&action, network);
         if let Some(note) = &event.note {
             text = format!("{note}: {text}");
         }
@@ -239,65 +241,6 @@ impl Clockwork<'_> {
         let at_ns = self.now.as_ns();
         self.observe(&Observation::Restarted { switch: name.to_owned(), at_ns });
         self.open_session(place);
-    }
-}
-
-/// Whether the plan's fault model covers what happens; `None` if it is no fault.
-fn tolerated(network: &Network, action: &EventAction, babblers: usize) -> Option<bool> {
-    match action {
-        EventAction::Oversend { .. } => Some(true),
-        EventAction::Babble { .. } | EventAction::Garbage { .. } | EventAction::Forge { .. } => {
-            Some(babblers < network.tolerates.babbling_hosts as usize)
-        }
-        EventAction::LoseSignals { frames, .. } => Some(*frames <= network.tolerates.lost_signals),
-        EventAction::CutLink { .. } => Some(false),
-        EventAction::KillNode { node } | EventAction::StopNode { node } => {
-            let controller = network.controllers.iter().any(|c| c.name == *node);
-            Some(controller && network.tolerates.controller_loss)
-        }
-        _ => None,
-    }
-}
-
-fn misbehaving(network: &Network, action: &EventAction) -> Vec<u16> {
-    let number = |i: usize| u16::try_from(i).ok();
-    let of_host = |host: &str| {
-        let flows = network.flows.iter().enumerate().filter(|(_, f)| f.source == host);
-        flows.filter_map(|(i, _)| number(i)).collect()
-    };
-    match action {
-        EventAction::Babble { host, .. } | EventAction::Garbage { host, .. } => of_host(host),
-        EventAction::Oversend { flow, .. } => network
-            .flows
-            .iter()
-            .position(|f| f.name == *flow)
-            .and_then(number)
-            .into_iter()
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn words(action: &EventAction, network: &Network) -> String {
-    let mode = |mode: usize| network.modes.get(mode).map_or("?", String::as_str);
-    match action {
-        EventAction::Behave { flow, mode: m } => format!("{flow} sends as in {}", mode(*m)),
-        EventAction::Oversend { flow, percent } => format!("{flow} sends {percent} % of its rate"),
-        EventAction::StopFlow { flow } => format!("{flow} stops"),
-        EventAction::StartFlow { flow } => format!("{flow} starts"),
-        EventAction::Babble { host, frame_bytes, .. } => {
-            format!("{host} babbles with {frame_bytes} B frames")
-        }
-        EventAction::Garbage { host, .. } => format!("{host} sends garbage"),
-        EventAction::Forge { host } => format!("{host} forges mode signals"),
-        EventAction::CutLink { ends } => format!("link {}-{} is cut", ends[0], ends[1]),
-        EventAction::HealLink { ends } => format!("link {}-{} carries again", ends[0], ends[1]),
-        EventAction::KillNode { node } => format!("{node} is killed"),
-        EventAction::StopNode { node } => format!("{node} stops"),
-        EventAction::StartNode { node } => format!("{node} starts"),
-        EventAction::LoseSignals { from, to, frames } => {
-            format!("the next {frames} mode signals from {from} to {to} are lost")
-        }
     }
 }
 

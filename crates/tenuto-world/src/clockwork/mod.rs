@@ -12,7 +12,7 @@ mod setup;
 use crate::assemble;
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument};
 use events::{Event, Queue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_controller::{ConnId, Controller, ControllerEvent};
 use tenuto_dataplane::endsystem::{EndSystem, HostEvent};
@@ -110,6 +110,8 @@ pub struct Clockwork<'a> {
     draw: Draw,
     secret: [u8; 16],
     babblers: Vec<faults::Babbler>,
+    /// Hosts that break their contracts so far.
+    misbehaving: BTreeSet<String>,
     packet_hops: u64,
     is_ready: bool,
     failure: Option<String>,

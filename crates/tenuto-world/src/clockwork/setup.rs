@@ -1,9 +1,9 @@
 //! Bringing a world up: nodes, links, the controller's installation, then traffic.
 
 use super::{
-    Arc, BTreeMap, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core, Draw,
-    Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node, Plan,
-    Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
+    Arc, BTreeMap, BTreeSet, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core,
+    Draw, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
+    Plan, Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
 use crate::Release;
 use tenuto_controller::{ControllerConfig, ControllerLimits};
@@ -52,6 +52,7 @@ impl<'a> Clockwork<'a> {
             draw,
             secret,
             babblers: Vec::new(),
+            misbehaving: BTreeSet::new(),
             packet_hops: 0,
             is_ready: false,
             failure: None,
