@@ -9,11 +9,15 @@
 mod bucket;
 mod concave;
 mod deviation;
+mod graph;
 mod group;
 mod peak;
 
 pub use bucket::{Bucket, UBIT_PER_BIT, div_up, ubits};
 pub use deviation::{Server, backlog, busy_period, delay, holds};
+pub use graph::{
+    GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
+};
 pub use group::{Flows, GroupCurves};
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every crate and the crates of ours that it may depend on.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("tenuto-units", &[]),
     ("tenuto-wire", &["tenuto-units"]),
     ("tenuto-openflow", &["tenuto-units"]),
     ("tenuto-calculus", &["tenuto-units"]),
+    ("tenuto-bounds", &["tenuto-units", "tenuto-calculus"]),
     ("tenuto-model", &["tenuto-units", "tenuto-calculus"]),
     ("tenuto-certify", &["tenuto-units"]),
-    ("tenuto-planner", &["tenuto-model", "tenuto-calculus", "tenuto-units"]),
+    ("tenuto-planner", &["tenuto-model", "tenuto-bounds", "tenuto-calculus", "tenuto-units"]),
     ("tenuto-dataplane", &["tenuto-units", "tenuto-wire", "tenuto-openflow"]),
     ("tenuto-controller", &["tenuto-units", "tenuto-openflow", "tenuto-model"]),
     (
@@ -47,6 +48,8 @@ const EDGES: [(&str, &[&str]); 13] = [
             "tenuto-units",
             "tenuto-wire",
             "tenuto-model",
+            "tenuto-calculus",
+            "tenuto-bounds",
             "tenuto-certify",
             "tenuto-planner",
             "tenuto-dataplane",

@@ -1,0 +1,16 @@
+//! End-to-end delay bounds on server graphs, and the proofs that go with them.
+//!
+//! The wall of this crate is its number policy: searching for a bound may use floating point and
+//! a linear-programming solver, so nothing in here is believed. A search ends in a *proof*, plain
+//! integers that the independent checker re-computes exactly; a bound without a proof is never
+//! printed.
+//!
+//! This crate opens no file, owns no clock and starts no thread of its own accord.
+
+pub use tenuto_calculus::{
+    Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
+};
+
+mod outcome;
+
+pub use outcome::{Method, TargetBound};
