@@ -172,10 +172,10 @@ impl<'a> Context<'a> {
         (0..count).map(Mode::Steady)
     }
 
-    /// All raises, by level before, then after.
+    /// All raises, by level after, then before: one that can come before another is before it.
     pub(crate) fn raises(&self) -> impl Iterator<Item = Mode> + use<> {
         let count = u8::try_from(self.net.raw.modes.len()).unwrap_or(u8::MAX);
-        (0..count).flat_map(move |from| (from + 1..count).map(move |to| Mode::Raise { from, to }))
+        (0..count).flat_map(move |to| (0..to).map(move |from| Mode::Raise { from, to }))
     }
 
     /// Repeats of a mode signal: as deployed, but never fewer than the fault model asks for.

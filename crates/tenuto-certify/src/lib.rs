@@ -17,6 +17,7 @@ mod bounds;
 mod certificate;
 mod deployment;
 mod digest;
+mod drain;
 mod end_systems;
 mod envelopes;
 mod exact;

@@ -10,6 +10,7 @@
 mod analysis;
 mod assumptions;
 mod deployment;
+mod drain;
 mod entries;
 mod envelope;
 mod fixed_point;

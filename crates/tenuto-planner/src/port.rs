@@ -168,7 +168,7 @@ impl Ports<'_> {
         delay(it, &groups).map(|d| Picos(d.0 + egress.tick_ps))
     }
 
-    /// W: the longest busy period of classes up to `class` in a steady mode.
+    /// W: the longest busy period of classes up to `class`.
     pub(crate) fn busy_period(
         &self,
         server: usize,
@@ -178,7 +178,9 @@ impl Ports<'_> {
     ) -> Option<Picos> {
         let groups = self.groups(server, scene, bursts, class)?;
         let rate = self.topology.servers[server].rate_bps;
-        busy_period(Server::new(rate, self.blocking(server, scene, class)), &groups)
+        let ending_after = self.ending(server, scene, class);
+        let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
+        busy_period(it, &groups)
     }
 
     /// The backlog bound over all classes, bits on the wire rounded up.

@@ -240,7 +240,7 @@ fn follow(
         return Err(Failure::input(why, Some(shown), Some(hint)));
     }
     if !is_json {
-        let steps = counted(u64::try_from(followed.len()).unwrap_or(u64::MAX), "step");
+        let steps = counted(followed.len(), "step");
         output::say(&format!("virtual time followed {steps}, with the same modes after each\n"))?;
     }
     Ok(())
