@@ -190,7 +190,8 @@ impl<'a> Context<'a> {
             return None;
         }
         let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
-        let bits = self.signal_copies() * (4 + 2 * switches) * SIGNAL_BITS;
+        let levels = u64::try_from(self.net.raw.modes.len()).unwrap_or(u64::MAX);
+        let bits = self.signal_copies() * (levels.max(4) + 2 * switches) * SIGNAL_BITS;
         Some(Line::new(self.scale.bits(bits, 1, 1), self.scale.rate(bits, DWELL_NS, 1, 1)))
     }
 

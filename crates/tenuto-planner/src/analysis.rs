@@ -57,7 +57,11 @@ pub(crate) fn plan_once(
     let mesh = Mesh::new(&topology, &trees);
     let copies = signal_copies(network);
     let is_modal = network.modes.len() > 1;
-    let signals = if is_modal { signals(copies, network.switches.len()) } else { Bucket::ZERO };
+    let signals = if is_modal {
+        signals(copies, network.switches.len(), network.modes.len())
+    } else {
+        Bucket::ZERO
+    };
     let ports = Ports { topology: &topology, mesh: &mesh, options, signals };
     let analysis = analyse(ports, &trees, progress);
     progress(Progress::Deploying);

@@ -23,11 +23,13 @@ pub(crate) struct Ports<'a> {
 /// Bursts per visit; `None` where they have no bound.
 pub(crate) type Bursts = [Option<Bucket>];
 
-/// Bits of the mode signals on a trunk: copies·(4 + 2·switches) frames of 102 B, per dwell time.
-pub(crate) fn signals(copies: u8, switches: usize) -> Bucket {
+/// Bits of the mode signals on a trunk: copies·(max(4, levels) + 2·switches) frames of 102 B, per
+/// dwell time: one raise into every level, and a return.
+pub(crate) fn signals(copies: u8, switches: usize, levels: usize) -> Bucket {
     const SIGNAL_WIRE_BITS: i128 = 816;
     const DWELLS_PER_S: i128 = 10;
-    let frames = i128::from(copies) * (4 + 2 * i128::try_from(switches).unwrap_or(i128::MAX / 4));
+    let changes = levels.max(4).saturating_add(switches.saturating_mul(2));
+    let frames = i128::from(copies) * i128::try_from(changes).unwrap_or(i128::MAX / 1_024);
     let burst_ubit = frames * SIGNAL_WIRE_BITS * 1_000_000;
     Bucket { burst_ubit, rate_ubps: burst_ubit * DWELLS_PER_S }
 }
