@@ -227,7 +227,11 @@ impl<'a> Context<'a> {
         let below = self.net.below_scheduler_bits(self.net.ports[port].node);
         let mut blocking = self.scale.bits(below, 1, 1);
         if let read::OtherTraffic::Carry { frame_bytes_max, .. } = self.net.raw.other_traffic {
-            let frame = crate::packets::wire_bits(frame_bytes_max);
+            // No switch enforces the size: a babbling host sends what the line carries.
+            let frame = match self.net.is_babbling() {
+                true => crate::packets::WIRE_BITS_MAX,
+                false => crate::packets::wire_bits(frame_bytes_max),
+            };
             blocking = blocking.max(self.scale.bits(frame, 1, 1));
         }
         let lower = load.into_iter().flat_map(|load| load.frames.iter());

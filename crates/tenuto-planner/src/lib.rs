@@ -17,6 +17,7 @@ mod fixed_point;
 mod mesh;
 mod meters;
 mod mode_change;
+mod other_traffic;
 mod outlook;
 mod port;
 mod refusal;

@@ -8,7 +8,7 @@ use tenuto_calculus::{
     Bucket, Flows, GroupCurves, Server, backlog, busy_period, delay, div_up, ubits,
 };
 use tenuto_model::OtherTraffic;
-use tenuto_units::{Picos, wire_bits};
+use tenuto_units::{FRAME_BYTES_MAX, Picos, wire_bits};
 
 /// What every port's curves are computed from.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +73,15 @@ impl Ports<'_> {
         present.filter_map(|v| self.frame_ubit(scene, v)).max().unwrap_or(0)
     }
 
-    /// The largest frame of other traffic, 10⁻⁶ bit.
+    /// The largest frame of other traffic, 10⁻⁶ bit. No switch enforces what the description says
+    /// of it: a babbling host sends what the line carries.
     pub(crate) fn other_frame(&self) -> i128 {
-        match self.topology.network.other_traffic {
+        let network = self.topology.network;
+        match network.other_traffic {
             OtherTraffic::Drop => 0,
+            OtherTraffic::Carry { .. } if network.tolerates.babbling_hosts > 0 => {
+                ubits(wire_bits(FRAME_BYTES_MAX))
+            }
             OtherTraffic::Carry { frame_bytes_max, .. } => ubits(wire_bits(frame_bytes_max)),
         }
     }
