@@ -54,7 +54,33 @@ pub(crate) fn plan_once(
     let topology = Topology::new(network);
     progress(Progress::Routing);
     let Routes { trees, refusals } = route(&topology);
-    let mesh = Mesh::new(&topology, &trees);
+    with_analysis(&topology, &trees, options, progress, |analysis, progress| {
+        progress(Progress::Deploying);
+        finish(analysis, refusals)
+    })
+}
+
+/// What `look` sees in the analysis of a network, without a plan made of it.
+pub(crate) fn analysed<T>(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    look: impl FnOnce(&Analysis<'_>) -> T,
+) -> T {
+    let topology = Topology::new(network);
+    let Routes { trees, .. } = route(&topology);
+    with_analysis(&topology, &trees, options, progress, |analysis, _| look(analysis))
+}
+
+fn with_analysis<T>(
+    topology: &Topology<'_>,
+    trees: &[Tree],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    use_it: impl FnOnce(&Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    let network = topology.network;
+    let mesh = Mesh::new(topology, trees);
     let copies = signal_copies(network);
     let is_modal = network.modes.len() > 1;
     let signals = if is_modal {
@@ -62,10 +88,9 @@ pub(crate) fn plan_once(
     } else {
         Bucket::ZERO
     };
-    let ports = Ports { topology: &topology, mesh: &mesh, options, signals };
-    let analysis = analyse(ports, &trees, progress);
-    progress(Progress::Deploying);
-    finish(&analysis, refusals)
+    let ports = Ports { topology, mesh: &mesh, options, signals };
+    let analysis = analyse(ports, trees, progress);
+    use_it(&analysis, progress)
 }
 
 /// How often every mode signal is sent.

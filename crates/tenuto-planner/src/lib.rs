@@ -13,6 +13,7 @@ mod deployment;
 mod drain;
 mod entries;
 mod envelope;
+mod explain;
 mod fixed_point;
 mod mesh;
 mod meters;
@@ -30,6 +31,7 @@ mod would_fit;
 #[cfg(test)]
 mod tests;
 
+pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.

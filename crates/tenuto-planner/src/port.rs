@@ -87,7 +87,7 @@ impl Ports<'_> {
     }
 
     /// S: what is below the scheduler, or one frame of a lower class.
-    fn blocking(&self, server: usize, scene: &Scene, class: u8) -> i128 {
+    pub(crate) fn blocking(&self, server: usize, scene: &Scene, class: u8) -> i128 {
         if self.is_fluid() {
             return 0;
         }
