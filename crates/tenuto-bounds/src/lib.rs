@@ -11,6 +11,13 @@ pub use tenuto_calculus::{
     Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
 };
 
+mod analyse;
+mod curve;
 mod outcome;
+mod proof;
+mod tfa;
+mod topology;
 
-pub use outcome::{Method, TargetBound};
+pub use analyse::analyse;
+pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
+pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};

@@ -1,0 +1,58 @@
+//! The order of methods: cheap ones first, the minimum of what is valid last.
+
+use crate::outcome::{Analysis, Method, Options, Progress, TargetBound};
+use crate::proof::Proofs;
+use crate::tfa::{self, Delays};
+use crate::topology::{Topology, faults};
+use tenuto_calculus::ServerGraph;
+
+/// Bounds every flow and target of a graph.
+///
+/// Each bound is the least of those that the methods within `options` give; each of them is valid
+/// by itself. Where the load of a server exceeds its service, nothing that depends on it has a
+/// bound. `progress` is called before every step that takes long.
+pub fn analyse(
+    graph: &ServerGraph,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
+    let faults = faults(graph);
+    if !faults.is_empty() {
+        return Analysis { faults, ..unbounded(graph, options) };
+    }
+    let topology = Topology::new(graph);
+    progress(Progress { method: Method::Tfa, done: 0, total: 1 });
+    let delays = tfa::delays(graph, &topology, options.line_shaping);
+    with_delays(graph, options, delays)
+}
+
+/// Indices of all flows and targets, in the order of [`Analysis::bounds`].
+fn targets(graph: &ServerGraph) -> impl Iterator<Item = (usize, usize)> {
+    let of = |(flow, f): (usize, &tenuto_calculus::GraphFlow)| {
+        (0..f.targets.len()).map(move |target| (flow, target))
+    };
+    graph.flows.iter().enumerate().flat_map(of)
+}
+
+fn unbounded(graph: &ServerGraph, options: &Options) -> Analysis {
+    let none =
+        |(flow, target)| TargetBound { flow, target, delay: None, method: Method::Tfa, tfa: None };
+    let bounds: Vec<TargetBound> = targets(graph).map(none).collect();
+    let proofs = Proofs {
+        line_shaping: options.line_shaping,
+        server_delays_ps: vec![None; graph.servers.len()],
+        bursts: Vec::new(),
+        linear: vec![None; bounds.len()],
+    };
+    Analysis { faults: Vec::new(), bounds, proofs }
+}
+
+fn with_delays(graph: &ServerGraph, options: &Options, delays: Delays) -> Analysis {
+    let mut analysis = unbounded(graph, options);
+    for bound in &mut analysis.bounds {
+        bound.tfa = tfa::target_delay(graph, &delays, bound.flow, bound.target);
+        bound.delay = bound.tfa;
+    }
+    analysis.proofs.server_delays_ps = delays;
+    analysis
+}
