@@ -1,10 +1,14 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
-use crate::outcome::{Analysis, Method, Options, Progress, TargetBound};
+use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
+use crate::search;
+use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
 use crate::topology::{Topology, faults};
+use std::collections::BTreeMap;
 use tenuto_calculus::ServerGraph;
+use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
 ///
@@ -23,7 +27,37 @@ pub fn analyse(
     let topology = Topology::new(graph);
     progress(Progress { method: Method::Tfa, done: 0, total: 1 });
     let delays = tfa::delays(graph, &topology, options.line_shaping);
-    with_delays(graph, options, delays)
+    let mut analysis = with_delays(graph, options, delays.clone());
+    if options.effort > Effort::Tfa {
+        tighten(graph, options, &topology, &delays, &mut analysis, progress);
+    }
+    analysis
+}
+
+/// Lowers bounds by linear programs.
+fn tighten(
+    graph: &ServerGraph,
+    options: &Options,
+    topology: &Topology,
+    delays: &Delays,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let line_shaping = options.line_shaping;
+    let bursts = BTreeMap::new();
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    let total = analysis.bounds.len();
+    for (done, bound) in analysis.bounds.iter_mut().enumerate() {
+        progress(Progress { method: Method::Plp, done, total });
+        let trunk = graph.path(bound.flow, bound.target);
+        let Some((method, proved)) = search::delay(&known, &trunk, options) else { continue };
+        let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+        let delay = Picos(proved.bound + constant);
+        if bound.delay.is_none_or(|before| delay < before) {
+            (bound.delay, bound.method) = (Some(delay), method);
+            analysis.proofs.linear[done] = Some(proved.proof);
+        }
+    }
 }
 
 /// Indices of all flows and targets, in the order of [`Analysis::bounds`].

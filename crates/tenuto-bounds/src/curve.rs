@@ -123,6 +123,11 @@ impl<N: Number> Concave<N> {
         Self::min_of(lines)
     }
 
+    /// Its lines, seen `by` later.
+    pub(crate) fn moved(&self, by: &N) -> Vec<Line<N>> {
+        self.lines.iter().map(|line| line.grown(by)).collect()
+    }
+
     /// When each line but the first takes over.
     fn breaks(&self) -> Vec<N> {
         self.lines.windows(2).map(|pair| pair[0].meets(&pair[1])).collect()
@@ -206,11 +211,12 @@ impl<N: Number> Convex<N> {
         rates.reduce(Number::larger).unwrap_or_else(N::zero)
     }
 
-    pub(crate) fn at(&self, t: &N) -> N {
-        let value = |(rate, latency): &(N, N)| {
-            rate.clone() * (t.clone() - latency.clone()).larger(N::zero())
+    /// [β − amount]⁺.
+    pub(crate) fn lowered(&self, amount: &N) -> Self {
+        let later = |(rate, latency): &(N, N)| {
+            (rate.clone(), latency.clone() + amount.clone() / rate.clone())
         };
-        self.pieces.iter().map(value).reduce(Number::larger).unwrap_or_else(N::zero)
+        Self { pieces: self.pieces.iter().map(later).collect() }
     }
 
     /// The first time at which so much was served.
@@ -295,6 +301,13 @@ mod tests {
         Convex::max_of(&service).expect("a positive rate")
     }
 
+    fn served(service: &Convex<BigRational>, t: &BigRational) -> BigRational {
+        let value = |(rate, latency): &(BigRational, BigRational)| {
+            rate * (t - latency).larger(BigRational::of(0))
+        };
+        service.pieces.iter().map(value).reduce(Number::larger).expect("not empty")
+    }
+
     fn lines() -> impl Strategy<Value = Vec<(i128, i128)>> {
         prop::collection::vec((0_i128..40, 0_i128..9), 1..5)
     }
@@ -330,7 +343,7 @@ mod tests {
             for step in 0..600 {
                 let t = BigRational::new(step.into(), 10.into());
                 let brought = arrival.at(&t);
-                prop_assert!(service.at(&(t.clone() + delay.clone())) >= brought);
+                prop_assert!(served(&service, &(t.clone() + delay.clone())) >= brought);
                 needed = needed.larger(service.reaches(&brought) - t);
             }
             // Break points are quotients of small numbers: the grid comes close to all.
@@ -342,7 +355,7 @@ mod tests {
         #[test]
         fn busy_periods_end(a in lines(), s in pieces()) {
             let (arrival, service) = (concave(&a), convex(&s));
-            let excess = |t: &BigRational| arrival.at(t) - service.at(t);
+            let excess = |t: &BigRational| arrival.at(t) - served(&service, t);
             match busy_period(&arrival, &service) {
                 Some(end) => {
                     prop_assert!(excess(&end) <= BigRational::of(0));

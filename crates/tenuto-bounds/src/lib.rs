@@ -14,9 +14,15 @@ pub use tenuto_calculus::{
 mod analyse;
 mod curve;
 mod outcome;
+mod program;
 mod proof;
+mod prove;
+mod search;
+mod solver;
+mod surroundings;
 mod tfa;
 mod topology;
+mod tree;
 
 pub use analyse::analyse;
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
