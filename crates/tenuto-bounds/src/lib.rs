@@ -13,6 +13,7 @@ pub use tenuto_calculus::{
 
 mod analyse;
 mod curve;
+mod document;
 mod outcome;
 mod program;
 mod proof;
@@ -25,5 +26,6 @@ mod topology;
 mod tree;
 
 pub use analyse::analyse;
+pub use document::{Document, DocumentBound, SCHEMA};
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};

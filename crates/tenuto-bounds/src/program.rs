@@ -5,7 +5,7 @@
 //! had come by the FIFO date behind it, so these are one unknown.
 
 use crate::proof::{DateKind, Term};
-use crate::surroundings::{FineBucket, Known, Surroundings, held_back, most};
+use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
@@ -47,20 +47,28 @@ impl Row {
 }
 
 /// An unknown and where it surely lies.
-#[derive(Clone, Debug)]
-pub(crate) struct Unknown {
-    /// Whether it is a date.
-    pub(crate) is_time: bool,
-    /// At least.
-    pub(crate) low: BigInt,
-    /// At most.
-    pub(crate) high: BigInt,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// A date, up to so many ps before the exit of the root.
+    Time {
+        /// At most this far.
+        reach_ps: i128,
+    },
+    /// An amount of a flow. Rows hold differences of such only, so that one of them may be zero.
+    Amount {
+        /// Index into [`Program::widths`].
+        flow: usize,
+        /// Whether it is the one that counts as zero.
+        is_reference: bool,
+    },
 }
 
 /// maximise Σ objective subject to the rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     pub(crate) unknowns: Vec<Unknown>,
+    /// Per flow in the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit.
+    pub(crate) widths: Vec<BigInt>,
     pub(crate) rows: Vec<Row>,
     /// Unknown and coefficient, 1 or −1.
     pub(crate) objective: Vec<(usize, i128)>,
@@ -77,10 +85,11 @@ enum Key {
 struct Builder<'a> {
     known: &'a Known<'a>,
     tree: &'a Tree,
-    around: &'a Surroundings,
     numbers: BTreeMap<Key, usize>,
-    /// Per flow in the tree, by its last node and visit: the unknown that counts as zero.
-    references: BTreeMap<(usize, Stop), Key>,
+    /// Flows in the tree, by their last node and visit.
+    flows: BTreeMap<(usize, Stop), usize>,
+    /// Per flow in the tree: whether one of its amounts counts as zero.
+    has_reference: Vec<bool>,
     /// Per node and date: how far it lies before the exit of the root at most.
     reach: Vec<Vec<i128>>,
     program: Program,
@@ -91,18 +100,17 @@ struct Builder<'a> {
 pub(crate) fn program(
     known: &Known<'_>,
     tree: &Tree,
-    around: &Surroundings,
     objective: Objective,
     rows_max: usize,
 ) -> Option<Program> {
     let mut builder = Builder {
         known,
         tree,
-        around,
         numbers: BTreeMap::new(),
-        references: BTreeMap::new(),
-        reach: reach(tree, around)?,
-        program: Program { unknowns: Vec::new(), rows: Vec::new(), objective: Vec::new() },
+        flows: BTreeMap::new(),
+        has_reference: Vec::new(),
+        reach: reach(tree)?,
+        program: Program::default(),
         rows_max,
     };
     for node in 0..tree.nodes.len() {
@@ -114,15 +122,15 @@ pub(crate) fn program(
     Some(builder.program)
 }
 
-fn reach(tree: &Tree, around: &Surroundings) -> Option<Vec<Vec<i128>>> {
+fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
     let mut reach: Vec<Vec<i128>> = Vec::new();
-    for (index, node) in tree.nodes.iter().enumerate() {
+    for node in &tree.nodes {
         let mut of = Vec::new();
         for date in &node.dates {
             let exit = node.next.map_or(0, |next| reach[next][date.0]);
             let more = match date.1 {
-                DateKind::Fifo => around.delays[index],
-                DateKind::Service => around.busy[index],
+                DateKind::Fifo => node.delay_ps,
+                DateKind::Service => node.busy_ps,
             };
             of.push(exit.checked_add(more)?);
         }
@@ -136,8 +144,9 @@ impl Builder<'_> {
     fn depth(&self, node: usize) -> Option<i128> {
         let (mut at, mut sum) = (Some(node), 0_i128);
         while let Some(node) = at {
-            sum = sum.checked_add(self.around.delays[node].max(self.around.busy[node]))?;
-            at = self.tree.nodes[node].next;
+            let here = &self.tree.nodes[node];
+            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
+            at = here.next;
         }
         Some(sum)
     }
@@ -167,8 +176,7 @@ impl Builder<'_> {
 
     fn time(&mut self, node: usize, date: usize) -> usize {
         let key = Key::Time { node, date };
-        let low = -BigInt::from(self.reach[node][date]);
-        self.number(key, Unknown { is_time: true, low, high: BigInt::ZERO })
+        self.number(key, Unknown::Time { reach_ps: self.reach[node][date] })
     }
 
     /// The date that a date is derived from; `None` for the exit of the root.
@@ -185,24 +193,38 @@ impl Builder<'_> {
         })
     }
 
-    /// What a flow had brought to a node by a date: outer `None` out of range, inner `None` zero.
-    fn amount(&mut self, node: usize, stop: Stop, date: usize) -> Option<Option<usize>> {
+    /// What a flow had brought to a node by a date; `None` out of range.
+    fn amount(&mut self, node: usize, stop: Stop, date: usize) -> Option<usize> {
         let (mut node, mut stop, mut date) = (node, stop, date);
         while let Date { exit, kind: DateKind::Fifo } = self.date(node, date)
             && let Some(onward) = self.continues(node, stop)
         {
             (node, stop, date) = (self.tree.nodes[node].next?, onward, exit);
         }
-        let key = Key::Amount { node, stop, date };
-        let (mut last, mut flow) = (node, stop);
-        while let Some(onward) = self.continues(last, flow) {
-            (last, flow) = (self.tree.nodes[last].next?, onward);
+        let flow = self.flow(node, stop)?;
+        Some(self.amount_of(flow, Key::Amount { node, stop, date }))
+    }
+
+    fn amount_of(&mut self, flow: usize, key: Key) -> usize {
+        let is_reference = !self.has_reference[flow];
+        self.has_reference[flow] = true;
+        self.number(key, Unknown::Amount { flow, is_reference })
+    }
+
+    /// The number of a flow in the tree.
+    fn flow(&mut self, node: usize, stop: Stop) -> Option<usize> {
+        let (mut last, mut at) = (node, stop);
+        while let Some(onward) = self.continues(last, at) {
+            (last, at) = (self.tree.nodes[last].next?, onward);
         }
-        if *self.references.entry((last, flow)).or_insert(key) == key {
-            return Some(None);
+        if let Some(&flow) = self.flows.get(&(last, at)) {
+            return Some(flow);
         }
-        let wide = self.width(node, stop)?;
-        Some(Some(self.number(key, Unknown { is_time: false, low: -wide.clone(), high: wide })))
+        let width = self.width(node, stop)?;
+        self.program.widths.push(width);
+        self.has_reference.push(false);
+        self.flows.insert((last, at), self.program.widths.len() - 1);
+        Some(self.program.widths.len() - 1)
     }
 
     /// How far apart two amounts of a flow may be.
@@ -242,7 +264,7 @@ impl Builder<'_> {
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
                 self.push(Term::Causal(node, date, 0), vec![(Some(here), 1), (exit, -1)], 0)?;
-                let most = self.around.delays[node];
+                let most = self.tree.nodes[node].delay_ps;
                 self.push(Term::Delay(node, date, 0), vec![(exit, 1), (Some(here), -1)], most)?;
             }
         }
@@ -258,7 +280,11 @@ impl Builder<'_> {
             let name = (stop.flow, stop.visit);
             for &(early, late) in &neighbours {
                 let (a, b) = (self.amount(node, stop, early)?, self.amount(node, stop, late)?);
-                self.push(Term::Monotone(node, name, early, late, 0), vec![(a, 1), (b, -1)], 0)?;
+                self.push(
+                    Term::Monotone(node, name, early, late, 0),
+                    vec![(Some(a), 1), (Some(b), -1)],
+                    0,
+                )?;
             }
             if self.tree.comes_from(self.known.graph, node, stop).is_some() {
                 continue;
@@ -297,13 +323,13 @@ impl Builder<'_> {
         term: Term,
         node: usize,
         (early, late): (usize, usize),
-        amounts: &[(Option<usize>, Option<usize>)],
+        amounts: &[(usize, usize)],
         bucket: FineBucket,
     ) -> Option<()> {
         let (a, b) = (self.time(node, early), self.time(node, late));
         let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
         for &(early, late) in amounts {
-            row.extend([(early, -1), (late, 1)]);
+            row.extend([(Some(early), -1), (Some(late), 1)]);
         }
         self.push(term, row, bucket.burst)
     }
@@ -321,7 +347,7 @@ impl Builder<'_> {
             for &stop in &stops {
                 let (left, came) =
                     (self.amount(node, stop, behind)?, self.amount(node, stop, date)?);
-                amounts.extend([(left, -1), (came, 1)]);
+                amounts.extend([(Some(left), -1), (Some(came), 1)]);
             }
             let (here, later) = (self.time(node, date), self.exit(node, date));
             let server = &self.known.graph.servers[self.tree.nodes[node].server];
@@ -361,18 +387,17 @@ impl Builder<'_> {
     fn burst(&mut self, stop: Stop, which: usize) -> Option<()> {
         let (entry, first) = self.entry(0, stop);
         let bucket = *self.known.buckets(first)?.get(which)?;
-        let wide = self.width(entry, first)?;
+        let flow = self.flow(entry, first)?;
         let more = most(&[bucket], self.depth(entry)?)?;
-        let last = Unknown { is_time: false, low: -wide.clone(), high: wide + more };
-        let last = self.number(Key::Last, last);
+        self.program.widths[flow] += more;
+        let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {
             let (here, came) = (self.time(entry, date), self.amount(entry, first, date)?);
-            let row = vec![(Some(last), 1), (came, -1), (Some(here), bucket.rate)];
+            let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
             self.push(Term::Last(which, date, 0), row, bucket.burst)?;
         }
         let left = self.amount(0, stop, self.tree.fifo_date(0, 0)?)?;
-        self.program.objective.push((last, 1));
-        self.program.objective.extend(left.map(|left| (left, -1)));
+        self.program.objective.extend([(last, 1), (left, -1)]);
         Some(())
     }
 }

@@ -36,6 +36,11 @@ pub struct Node {
     pub server: usize,
     /// The node towards the root, of a lower index; `None` at the root, which is node 0.
     pub next: Option<usize>,
+    /// How long data is under way in the server at most: its certified delay, or else one that
+    /// follows from the curves at the node.
+    pub delay_ps: i128,
+    /// How far a service date lies before its later date at most.
+    pub busy_ps: i128,
     /// Dates at its entrance.
     pub dates: Vec<Date>,
 }
@@ -63,7 +68,7 @@ pub enum Term {
     /// The service between a service date and the date it is derived from: node, date, which
     /// rate-latency, multiplier.
     Service(usize, usize, usize, u64),
-    /// The certified delay of the server, between a FIFO date and the date it is derived from:
+    /// The delay of the node, between a FIFO date and the date it is derived from:
     /// node, date, multiplier.
     Delay(usize, usize, u64),
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where

@@ -1,9 +1,8 @@
 //! From floating multipliers to a proof in integers, and what exactly it proves.
 
-use crate::program::{Objective, Program, Row};
+use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
 use crate::solver::{FloatProgram, LinearSolver};
-use crate::surroundings::float;
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
@@ -30,34 +29,44 @@ struct Units {
 impl Units {
     /// The widest date, and as much as the fastest rate carries meanwhile.
     fn of(program: &Program) -> Self {
-        let times = program.unknowns.iter().filter(|u| u.is_time).map(|u| float(&-&u.low));
-        let time = times.fold(1.0, f64::max) / 10.0;
+        let reach = |u: &Unknown| match u {
+            Unknown::Time { reach_ps } => reach_ps.to_f64().unwrap_or(1.0),
+            Unknown::Amount { .. } => 0.0,
+        };
+        let time = program.unknowns.iter().map(reach).fold(1.0, f64::max) / 10.0;
         let rates = program.rows.iter().filter(|row| !row.is_time()).flat_map(|row| {
-            let time = |(u, _): &&(usize, i128)| program.unknowns[*u].is_time;
+            let time = |(u, _): &&(usize, i128)| is_time(&program.unknowns[*u]);
             row.coefficients.iter().filter(time).map(|(_, c)| c.to_f64().unwrap_or(1.0).abs())
         });
         Self { time, data: rates.fold(1.0, f64::max) * time }
     }
 
     fn floats(&self, program: &Program) -> FloatProgram {
+        // What counts as zero is no unknown of the solver.
+        let (mut numbers, mut unknowns) = (Vec::new(), 0);
+        for unknown in &program.unknowns {
+            let is_zero = matches!(unknown, Unknown::Amount { is_reference: true, .. });
+            numbers.push((!is_zero).then_some(unknowns));
+            unknowns += usize::from(!is_zero);
+        }
         let row = |row: &Row| -> (Vec<(usize, f64)>, f64) {
             let unit = if row.is_time() { self.time } else { self.data };
             let scaled = |&(unknown, coefficient): &(usize, i128)| {
-                let of = if program.unknowns[unknown].is_time { self.time } else { self.data };
-                (unknown, coefficient.to_f64().unwrap_or(0.0) * of / unit)
+                let of = if is_time(&program.unknowns[unknown]) { self.time } else { self.data };
+                Some((numbers[unknown]?, coefficient.to_f64()? * of / unit))
             };
-            let coefficients = row.coefficients.iter().map(scaled).collect();
+            let coefficients = row.coefficients.iter().filter_map(scaled).collect();
             (coefficients, row.most.to_f64().unwrap_or(f64::INFINITY) / unit)
         };
         let (rows, most) = program.rows.iter().map(row).unzip();
-        let objective = program.objective.iter().map(|&(u, c)| (u, c.to_f64().unwrap_or(0.0)));
-        FloatProgram {
-            unknowns: program.unknowns.len(),
-            rows,
-            most,
-            objective: objective.collect(),
-        }
+        let objective = program.objective.iter();
+        let objective = objective.filter_map(|&(u, c)| Some((numbers[u]?, c.to_f64()?))).collect();
+        FloatProgram { unknowns, rows, most, objective }
     }
+}
+
+const fn is_time(unknown: &Unknown) -> bool {
+    matches!(unknown, Unknown::Time { .. })
 }
 
 /// Solves, rounds, and computes exactly what the rounded multipliers prove.
@@ -146,8 +155,15 @@ fn total(
             left[unknown] -= &weight * coefficient;
         }
     }
+    // Amounts of a flow add up to nothing: what is left over is a sum of differences.
     for (rest, unknown) in left.iter().zip(&program.unknowns) {
-        sum += if rest.is_positive() { rest * &unknown.high } else { rest * &unknown.low };
+        match unknown {
+            Unknown::Time { reach_ps } if rest.is_negative() => sum -= rest * reach_ps,
+            Unknown::Amount { flow, .. } if rest.is_positive() => {
+                sum += rest * &program.widths[*flow];
+            }
+            _ => {}
+        }
     }
     ceil_div(sum, under)
 }

@@ -4,7 +4,7 @@ use crate::outcome::{Effort, Method, Options};
 use crate::program::{Objective, program};
 use crate::prove::{Proved, prove};
 use crate::solver::InteriorPoint;
-use crate::surroundings::{Known, surroundings};
+use crate::surroundings::{Known, survey};
 use crate::tree::{Dates, Tree};
 
 /// The least bound of the delay along a trunk of servers that a linear program within the
@@ -14,8 +14,8 @@ pub(crate) fn delay(
     trunk: &[usize],
     options: &Options,
 ) -> Option<(Method, Proved)> {
-    let tree = Tree::unfold(known.graph, known.topology, trunk, options.tree_servers_max)?;
-    let around = surroundings(known, &tree)?;
+    let mut tree = Tree::unfold(known.graph, known.topology, trunk, options.tree_servers_max)?;
+    survey(known, &mut tree)?;
     let objective = Objective::Delay { from: trunk.len() - 1 };
     let mut best: Option<(Method, Proved)> = None;
     let ladder: &[Dates] = match options.effort {
@@ -30,7 +30,7 @@ pub(crate) fn delay(
             break;
         }
         dates_before = tree.dates();
-        let Some(program) = program(known, &tree, &around, objective, options.rows_max) else {
+        let Some(program) = program(known, &tree, objective, options.rows_max) else {
             break;
         };
         let t = std::time::Instant::now();

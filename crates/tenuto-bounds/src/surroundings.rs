@@ -7,7 +7,6 @@ use crate::topology::{Stop, Topology};
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::ToPrimitive;
 use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, ServerGraph};
 
@@ -76,18 +75,9 @@ impl Known<'_> {
     }
 }
 
-/// What holds at the nodes of a tree.
-pub(crate) struct Surroundings {
-    /// Per node: how long data is under way in it at most, ps.
-    pub(crate) delays: Vec<i128>,
-    /// Per node: how far a service date lies before its later date at most, ps.
-    pub(crate) busy: Vec<i128>,
-}
-
-/// Delay and busy period of every node, leaves first; `None` if one is not bounded.
-pub(crate) fn surroundings(known: &Known<'_>, tree: &Tree) -> Option<Surroundings> {
+/// Finds delay and busy period of every node, leaves first; `None` if one is not bounded.
+pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     let nodes = tree.nodes.len();
-    let mut found = Surroundings { delays: vec![0; nodes], busy: vec![0; nodes] };
     let mut curves: Vec<BTreeMap<Stop, Concave<BigRational>>> = vec![BTreeMap::new(); nodes];
     for node in (0..nodes).rev() {
         let server = tree.nodes[node].server;
@@ -97,7 +87,7 @@ pub(crate) fn surroundings(known: &Known<'_>, tree: &Tree) -> Option<Surrounding
             let mut lines: Vec<Line<BigRational>> =
                 known.buckets(stop)?.into_iter().map(FineBucket::line).collect();
             if let Some((child, earlier)) = tree.comes_from(known.graph, node, stop) {
-                let by = BigRational::of(found.delays[child]);
+                let by = BigRational::of(tree.nodes[child].delay_ps);
                 lines.extend(curves[child][&earlier].moved(&by));
             }
             if lines.is_empty() {
@@ -121,13 +111,13 @@ pub(crate) fn surroundings(known: &Known<'_>, tree: &Tree) -> Option<Surrounding
         let service = Convex::max_of(&known.graph.servers[server].service)?;
         let held = held_back(known, tree, node)?;
         let service_dates = service.lowered(&BigRational::of(held));
-        found.busy[node] = picos_up(&busy_period(&total, &service_dates)?)?.0;
-        found.delays[node] = match known.delays[server] {
+        tree.nodes[node].busy_ps = picos_up(&busy_period(&total, &service_dates)?)?.0;
+        tree.nodes[node].delay_ps = match known.delays[server] {
             Some(delay) => delay.0,
             None => picos_up(&fifo_delay(&total, &service)?)?.0,
         };
     }
-    Some(found)
+    Some(())
 }
 
 /// The part of the service that a packet may hold back at a node: nothing at the root.
@@ -145,9 +135,4 @@ pub(crate) fn held_back(known: &Known<'_>, tree: &Tree, node: usize) -> Option<i
 pub(crate) fn most(buckets: &[FineBucket], span: i128) -> Option<BigInt> {
     let line = |b: &FineBucket| BigInt::from(b.burst) + BigInt::from(b.rate) * span;
     buckets.iter().map(line).min()
-}
-
-/// The nearest float of an exact number.
-pub(crate) fn float(value: &BigInt) -> f64 {
-    value.to_f64().unwrap_or(f64::INFINITY)
 }

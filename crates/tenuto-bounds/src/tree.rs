@@ -68,7 +68,7 @@ impl Tree {
             return None;
         }
         let index = self.nodes.len();
-        self.nodes.push(Node { server, next, dates: Vec::new() });
+        self.nodes.push(Node { server, next, delay_ps: 0, busy_ps: 0, dates: Vec::new() });
         self.children.push(BTreeMap::new());
         if let Some(next) = next {
             self.children[next].insert(server, index);

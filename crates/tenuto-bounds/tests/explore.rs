@@ -20,6 +20,10 @@ fn look() {
             &Options { dates_max: 1200, rows_max: 300_000, ..Options::default() },
             &mut |_| (),
         );
+        let text = serde_json::to_string(&a.document(&g)).unwrap();
+        let t = std::time::Instant::now();
+        println!("{} bytes {:?}", text.len(), tenuto_certify::certify_bounds(&text));
+        println!("N certified in {:?}", t.elapsed());
         println!("N {n}: {:?}", worst_ms(&a.bounds));
     }
 }
