@@ -29,13 +29,31 @@ pub fn analyse(
     let delays = tfa::delays(graph, &topology, options.line_shaping);
     let mut analysis = with_delays(graph, options, delays.clone());
     if options.effort > Effort::Tfa {
-        tighten(graph, options, &topology, &delays, &mut analysis, progress);
+        lower(graph, options, &topology, &delays, &mut analysis, progress);
     }
     analysis
 }
 
+/// As [`analyse`], from certified delays of all servers instead of its own: those of an analysis
+/// that knows more than the graph says.
+pub fn tighten(
+    graph: &ServerGraph,
+    delays: Vec<Option<Picos>>,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
+    let faults = faults(graph);
+    if !faults.is_empty() {
+        return Analysis { faults, ..unbounded(graph, options) };
+    }
+    let topology = Topology::new(graph);
+    let mut analysis = with_delays(graph, options, delays.clone());
+    lower(graph, options, &topology, &delays, &mut analysis, progress);
+    analysis
+}
+
 /// Lowers bounds by linear programs.
-fn tighten(
+fn lower(
     graph: &ServerGraph,
     options: &Options,
     topology: &Topology,

@@ -25,7 +25,7 @@ mod tfa;
 mod topology;
 mod tree;
 
-pub use analyse::analyse;
+pub use analyse::{analyse, tighten};
 pub use document::{Document, DocumentBound, SCHEMA};
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};

@@ -118,3 +118,20 @@ pub struct Proofs {
     /// Per bound: its linear proof; null where the sum of server delays is the bound.
     pub linear: Vec<Option<LinearProof>>,
 }
+
+impl LinearProof {
+    /// The proof with other names for flows' visits.
+    #[must_use]
+    pub fn renamed(&self, name: impl Fn(usize, usize) -> (usize, usize)) -> Self {
+        let rename = |term: &Term| match *term {
+            Term::Monotone(node, (flow, visit), early, late, m) => {
+                Term::Monotone(node, name(flow, visit), early, late, m)
+            }
+            Term::Arrival(node, (flow, visit), which, early, late, m) => {
+                Term::Arrival(node, name(flow, visit), which, early, late, m)
+            }
+            other => other,
+        };
+        Self { terms: self.terms.iter().map(rename).collect(), ..self.clone() }
+    }
+}

@@ -33,17 +33,7 @@ pub(crate) fn delay(
         let Some(program) = program(known, &tree, objective, options.rows_max) else {
             break;
         };
-        let t = std::time::Instant::now();
         let Some(proved) = prove(&InteriorPoint, &program, &tree, objective) else { continue };
-        eprintln!(
-            "{dates:?}: dates {} unknowns {} rows {} terms {} bound {} in {:?}",
-            tree.dates(),
-            program.unknowns.len(),
-            program.rows.len(),
-            proved.proof.terms.len(),
-            proved.bound as f64 / 1e9,
-            t.elapsed()
-        );
         let method = if dates == Dates::Polynomial { Method::Plp } else { Method::Elp };
         if best.as_ref().is_none_or(|(_, b)| proved.bound < b.bound) {
             best = Some((method, proved));

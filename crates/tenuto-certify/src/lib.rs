@@ -35,6 +35,7 @@ mod routes;
 mod server_graph;
 mod tables;
 mod walk;
+mod whole_path;
 
 pub use certificate::{Certificate, PLAN_BYTES_MAX, certify};
 pub use finding::Finding;

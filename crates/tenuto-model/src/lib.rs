@@ -45,7 +45,7 @@ pub use network::{
 };
 pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
-    PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
+    PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{MeterCounts, Profile};

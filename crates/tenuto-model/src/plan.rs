@@ -167,6 +167,19 @@ pub struct CopyBound {
     pub delay_min_ps: u64,
     /// Hop by hop.
     pub hops: Vec<Hop>,
+    /// Why the delay is less than the sum over the hops: a linear proof over the whole path, for
+    /// the checker. `None`: it is that sum.
+    pub proof: Option<WholePathProof>,
+}
+
+/// A proof that a path as a whole is faster than its hops one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WholePathProof {
+    /// The method that found it.
+    pub method: String,
+    /// Its inequalities, named as the theory's chapter on whole paths does; servers are egress
+    /// ports in the order of the links, two per link, flows are routes, visits are servers.
+    pub linear: serde_json::Value,
 }
 
 /// One hop of a bound.

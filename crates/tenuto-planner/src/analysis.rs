@@ -5,6 +5,7 @@
 //! backlogs of the steady modes, then raises, which need that time.
 
 use crate::drain::drain;
+use crate::end_to_end::{WholePaths, whole_paths};
 use crate::envelope::Reading;
 use crate::fixed_point::{Solution, solve, solve_sources};
 use crate::mesh::Mesh;
@@ -34,6 +35,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) arrange: Option<i128>,
     /// D_mc and the drain per raise.
     pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
+    /// Bounds of whole paths that are less than the sums of their hops.
+    pub(crate) whole_paths: WholePaths,
     pub(crate) rows: Vec<FlowBound>,
     pub(crate) port_rows: Vec<PortRow>,
 }
@@ -126,12 +129,18 @@ fn analyse<'a>(
         results: Vec::new(),
         arrange,
         raises: Vec::new(),
+        whole_paths: WholePaths::new(),
         rows: Vec::new(),
         port_rows: Vec::new(),
     };
     for scene in scenes {
         progress(Progress::Analysing(scene.transition));
         analysis.add(scene);
+    }
+    if let Some(search) = analysis.ports.options.whole_paths {
+        analysis.whole_paths = whole_paths(&analysis, search, &mut |done, total| {
+            progress(Progress::WholePaths { done, total });
+        });
     }
     analysis.rows = rows::flows(&analysis);
     analysis.port_rows = rows::ports(&analysis);

@@ -126,7 +126,9 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
             Transition::Return { .. } => false,
         };
         if is_high {
-            longest = longest.max(i128::from(row.delay_bound_ps?));
+            for copy in &row.copies {
+                longest = longest.max(i128::from(crate::rows::sum_of_hops(&copy.hops)?));
+            }
         }
     }
     let drains = analysis.raises.iter().filter_map(|(_, _, drain)| *drain);

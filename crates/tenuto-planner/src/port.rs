@@ -35,7 +35,7 @@ pub(crate) fn signals(copies: u8, switches: usize, levels: usize) -> Bucket {
 }
 
 impl Ports<'_> {
-    fn is_fluid(&self) -> bool {
+    pub(crate) fn is_fluid(&self) -> bool {
         self.options.model == ForwardingModel::Fluid
     }
 
@@ -140,7 +140,7 @@ impl Ports<'_> {
     }
 
     /// Λ of what came over `line`: L + B + C·(t + j).
-    fn line(&self, server: usize, line: usize, frame_ubit: i128) -> Option<Bucket> {
+    pub(crate) fn line(&self, server: usize, line: usize, frame_ubit: i128) -> Option<Bucket> {
         if !self.options.line_shaping {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan};
-use tenuto_planner::{Options, plan};
+use tenuto_planner::{Options, WholePaths, plan};
 
 struct Folder(PathBuf);
 
@@ -82,4 +82,28 @@ fn other_traffic_cannot_pass_for_a_flow() {
         }
         true
     });
+}
+
+#[test]
+fn whole_paths_are_proved_and_never_believed() {
+    let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
+    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml"] {
+        let mut plan = plan(&network(file), &options);
+        let sums = tenuto_planner::plan(&network(file), &Options::default());
+        tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
+        let mut tightened = 0;
+        for (row, sum) in plan.flows.iter().zip(&sums.flows) {
+            assert!(row.delay_bound_ps <= sum.delay_bound_ps, "{file}: {row:?}");
+            tightened += usize::from(row.delay_bound_ps < sum.delay_bound_ps);
+        }
+        assert!(tightened > 0, "{file}: nothing is tighter");
+        // A little less than what was proved is not proved.
+        for copy in plan.flows.iter_mut().flat_map(|row| &mut row.copies) {
+            if copy.proof.is_some() {
+                copy.delay_bound_ps = copy.delay_bound_ps.map(|ps| ps - ps / 50);
+            }
+        }
+        plan.seal();
+        tenuto_certify::certify(&plan.to_json()).expect_err("claims less than is proved");
+    }
 }

@@ -33,7 +33,8 @@ fn network(name: &str) -> Option<Network> {
 
 /// Mean and largest bound, nanoseconds.
 fn figures(network: &Network, model: ForwardingModel, line_shaping: bool) -> (u64, u64) {
-    let options = Options { model, line_shaping, as_stated: true, would_fit: false };
+    let options =
+        Options { model, line_shaping, as_stated: true, would_fit: false, whole_paths: None };
     let plan = plan(network, &options);
     let bounds: Vec<u64> = plan.flows.iter().filter_map(|row| row.delay_bound_ps).collect();
     assert_eq!(bounds.len(), 1_002);
@@ -65,6 +66,7 @@ fn the_small_networks_agree_target_by_target() {
         line_shaping: false,
         as_stated: true,
         would_fit: false,
+        whole_paths: None,
     };
     for name in ["ESE", "ES2E_M", "ESSE", "ISAE_TEST_1", "STAR_3"] {
         let Some(network) = network(&format!("{name}.xml")) else { return };

@@ -108,6 +108,9 @@ pub(crate) struct Plan {
     /// What differs from an earlier plan: bounds, and what switches are told
     #[arg(long, value_name = "OLD", conflicts_with = "csv")]
     pub(crate) diff: Option<PathBuf>,
+    /// How bounds are computed
+    #[arg(long, default_value = "auto")]
+    pub(crate) method: Method,
     /// Forwarding model; fluid is for comparison only, it is not valid for frames
     #[arg(long, default_value = "store-and-forward")]
     pub(crate) model: Model,
@@ -119,6 +122,16 @@ pub(crate) struct Plan {
     pub(crate) no_line_shaping: bool,
     #[command(flatten)]
     pub(crate) planning: Planning,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Method {
+    /// `best` where that takes seconds at most (up to 64 bounds of whole paths), else `tfa`
+    Auto,
+    /// Sums of delays per hop
+    Tfa,
+    /// The least of `tfa` and of linear programs over whole paths, per flow
+    Best,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

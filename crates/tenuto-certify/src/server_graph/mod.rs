@@ -3,9 +3,13 @@
 
 mod linear;
 mod net;
+mod paths;
 mod pieces;
 mod read;
 mod tree;
+
+pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
+pub(crate) use read::{Document, Proof};
 
 use crate::certificate::PLAN_BYTES_MAX;
 use crate::digest::Compact;
@@ -14,7 +18,7 @@ use linear::{Objective, proved};
 use net::Net;
 use num_bigint::BigInt;
 use pieces::{FINE, Pieces};
-use read::{Bound, Document, Multiplexing, Node, Proof};
+use read::{Bound, Multiplexing, Node};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;

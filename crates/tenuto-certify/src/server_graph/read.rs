@@ -5,28 +5,28 @@ use serde::Deserialize;
 /// 10⁻⁶ bit and 10⁻⁶ bit/s.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Bucket {
-    pub(super) burst_ubit: i128,
-    pub(super) rate_ubps: i128,
+pub(crate) struct Bucket {
+    pub(crate) burst_ubit: i128,
+    pub(crate) rate_ubps: i128,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RateLatency {
+pub(crate) struct RateLatency {
     pub(super) rate_ubps: i128,
     pub(super) latency_ps: i128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Multiplexing {
+pub(crate) enum Multiplexing {
     Fifo,
     Arbitrary,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Server {
+pub(crate) struct Server {
     pub(super) name: String,
     pub(super) service: Vec<RateLatency>,
     pub(super) line: Option<Bucket>,
@@ -36,14 +36,14 @@ pub(super) struct Server {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Visit {
+pub(crate) struct Visit {
     pub(super) server: usize,
     pub(super) parent: Option<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Target {
+pub(crate) struct Target {
     pub(super) name: String,
     pub(super) visit: usize,
     pub(super) deadline_ps: Option<i128>,
@@ -52,7 +52,7 @@ pub(super) struct Target {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     pub(super) name: String,
     pub(super) arrival: Vec<Bucket>,
     pub(super) visits: Vec<Visit>,
@@ -61,7 +61,7 @@ pub(super) struct Flow {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     pub(super) name: String,
     pub(super) servers: Vec<Server>,
     pub(super) flows: Vec<Flow>,
@@ -69,18 +69,18 @@ pub(super) struct Graph {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Fifo,
     Service,
 }
 
 /// The later date at the exit, and how the date is derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(super) struct Date(pub(super) usize, pub(super) Kind);
+pub(crate) struct Date(pub(super) usize, pub(super) Kind);
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) server: usize,
     pub(super) next: Option<usize>,
     pub(super) delay_ps: i128,
@@ -89,12 +89,12 @@ pub(super) struct Node {
 }
 
 /// A flow and its visit.
-pub(super) type Stop = (usize, usize);
+pub(crate) type Stop = (usize, usize);
 
 /// The name of an inequality; the last number is its multiplier.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Term {
+pub(crate) enum Term {
     Order(usize, usize, usize, u64),
     Causal(usize, usize, u64),
     Monotone(usize, Stop, usize, usize, u64),
@@ -107,7 +107,7 @@ pub(super) enum Term {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Proof {
+pub(crate) struct Proof {
     pub(super) nodes: Vec<Node>,
     pub(super) time_parts: u64,
     pub(super) data_parts: u64,
@@ -116,7 +116,7 @@ pub(super) struct Proof {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Burst {
+pub(crate) struct Burst {
     pub(super) flow: usize,
     pub(super) visit: usize,
     pub(super) bucket: Bucket,
@@ -124,7 +124,7 @@ pub(super) struct Burst {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Bound {
+pub(crate) struct Bound {
     pub(super) flow: usize,
     pub(super) target: usize,
     pub(super) delay_bound_ps: Option<i128>,
@@ -133,7 +133,7 @@ pub(super) struct Bound {
 
 /// Members that this checker does not know may be added to a document; not to its description.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Document {
+pub(crate) struct Document {
     pub(super) schema: String,
     pub(super) description: Graph,
     pub(super) line_shaping: bool,

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
         model: args.model.into(),
         as_stated: args.as_stated,
         line_shaping: !args.no_line_shaping,
+        whole_paths: planning::whole_paths(args.method, &network),
         ..Options::default()
     };
     if let Some(flow) = &args.explain {
