@@ -250,8 +250,22 @@ impl Builder<'_> {
         Date { exit, kind }
     }
 
-    fn stops(&self, node: usize) -> Vec<Stop> {
-        self.known.topology.stops[self.tree.nodes[node].server].clone()
+    /// The flows at a node, in an order that does not depend on how they are numbered: programs
+    /// of trees that look alike are then equal.
+    fn stops(&self, node: usize) -> Option<Vec<Stop>> {
+        let mut keyed = Vec::new();
+        for &stop in &self.known.topology.stops[self.tree.nodes[node].server] {
+            let (entry, first) = self.entry(node, stop);
+            let (mut last, mut at) = (node, stop);
+            while let Some(onward) = self.continues(last, at) {
+                (last, at) = (self.tree.nodes[last].next?, onward);
+            }
+            let buckets = self.known.buckets(first)?;
+            let curve: Vec<(i128, i128)> = buckets.iter().map(|b| (b.burst, b.rate)).collect();
+            keyed.push((last, entry, curve, stop));
+        }
+        keyed.sort();
+        Some(keyed.into_iter().map(|(.., stop)| stop).collect())
     }
 
     fn times(&mut self, node: usize) -> Option<()> {
@@ -273,7 +287,7 @@ impl Builder<'_> {
 
     /// Growth, buckets where flows enter, lines.
     fn amounts(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node);
+        let stops = self.stops(node)?;
         let neighbours = self.tree.neighbours(node);
         let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
         for &stop in &stops {
@@ -335,7 +349,7 @@ impl Builder<'_> {
     }
 
     fn service(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node);
+        let stops = self.stops(node)?;
         let held = held_back(self.known, self.tree, node)?;
         for date in 0..self.tree.nodes[node].dates.len() {
             let Date { exit, kind } = self.date(node, date);
