@@ -33,6 +33,8 @@ pub(crate) enum Objective {
 pub(crate) struct Row {
     /// Its name; the multiplier is still 0.
     pub(crate) term: Term,
+    /// Flows that it sums besides the one that its name has: the same is said of each.
+    pub(crate) others: Vec<Stop>,
     /// Unknown and coefficient.
     pub(crate) coefficients: Vec<(usize, i128)>,
     /// In ps, or 10⁻¹⁸ bit.
@@ -82,6 +84,18 @@ enum Key {
     Last,
 }
 
+/// The way of flows through a tree; those of one way are looked at together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    last: usize,
+    entry: usize,
+    /// The server before the tree.
+    from: Option<usize>,
+    /// How many buckets bound each where it enters.
+    buckets: usize,
+    is_alone: bool,
+}
+
 struct Builder<'a> {
     known: &'a Known<'a>,
     tree: &'a Tree,
@@ -94,6 +108,8 @@ struct Builder<'a> {
     reach: Vec<Vec<i128>>,
     program: Program,
     rows_max: usize,
+    /// The flow that is not put together with others.
+    alone: Option<usize>,
 }
 
 /// The program of a tree; `None` if it would be too large or a number leaves the exact range.
@@ -112,6 +128,10 @@ pub(crate) fn program(
         reach: reach(tree)?,
         program: Program::default(),
         rows_max,
+        alone: match objective {
+            Objective::Delay { .. } => None,
+            Objective::Burst { stop, .. } => Some(stop.flow),
+        },
     };
     for node in 0..tree.nodes.len() {
         builder.times(node)?;
@@ -154,6 +174,7 @@ impl Builder<'_> {
     fn push(
         &mut self,
         term: Term,
+        others: &[Stop],
         coefficients: Vec<(Option<usize>, i128)>,
         most: i128,
     ) -> Option<()> {
@@ -169,7 +190,8 @@ impl Builder<'_> {
         }
         let coefficients: Vec<(usize, i128)> = sums.into_iter().filter(|(_, c)| *c != 0).collect();
         if !coefficients.is_empty() {
-            self.program.rows.push(Row { term, coefficients, most });
+            let others = others.to_vec();
+            self.program.rows.push(Row { term, others, coefficients, most });
         }
         Some(())
     }
@@ -193,15 +215,15 @@ impl Builder<'_> {
         })
     }
 
-    /// What a flow had brought to a node by a date; `None` out of range.
-    fn amount(&mut self, node: usize, stop: Stop, date: usize) -> Option<usize> {
-        let (mut node, mut stop, mut date) = (node, stop, date);
+    /// What a group of flows had brought to a node by a date; `None` out of range.
+    fn amount(&mut self, node: usize, group: &[Stop], date: usize) -> Option<usize> {
+        let flow = self.flow(node, group)?;
+        let (mut node, mut stop, mut date) = (node, *group.first()?, date);
         while let Date { exit, kind: DateKind::Fifo } = self.date(node, date)
             && let Some(onward) = self.continues(node, stop)
         {
             (node, stop, date) = (self.tree.nodes[node].next?, onward, exit);
         }
-        let flow = self.flow(node, stop)?;
         Some(self.amount_of(flow, Key::Amount { node, stop, date }))
     }
 
@@ -211,16 +233,16 @@ impl Builder<'_> {
         self.number(key, Unknown::Amount { flow, is_reference })
     }
 
-    /// The number of a flow in the tree.
-    fn flow(&mut self, node: usize, stop: Stop) -> Option<usize> {
-        let (mut last, mut at) = (node, stop);
-        while let Some(onward) = self.continues(last, at) {
-            (last, at) = (self.tree.nodes[last].next?, onward);
-        }
+    /// The number of a group of flows in the tree.
+    fn flow(&mut self, node: usize, group: &[Stop]) -> Option<usize> {
+        let (last, at) = self.last(node, *group.first()?)?;
         if let Some(&flow) = self.flows.get(&(last, at)) {
             return Some(flow);
         }
-        let width = self.width(node, stop)?;
+        let mut width = BigInt::ZERO;
+        for &stop in group {
+            width += self.width(node, stop)?;
+        }
         self.program.widths.push(width);
         self.has_reference.push(false);
         self.flows.insert((last, at), self.program.widths.len() - 1);
@@ -250,36 +272,78 @@ impl Builder<'_> {
         Date { exit, kind }
     }
 
-    /// The flows at a node, in an order that does not depend on how they are numbered: programs
-    /// of trees that look alike are then equal.
-    fn stops(&self, node: usize) -> Option<Vec<Stop>> {
-        let mut keyed = Vec::new();
+    /// The flows at a node, those that share their way through the tree together, in an order
+    /// that does not depend on how they are numbered: programs of trees that look alike are then
+    /// equal.
+    fn groups(&self, node: usize) -> Option<Vec<Vec<Stop>>> {
+        let mut groups: BTreeMap<Way, Vec<Stop>> = BTreeMap::new();
         for &stop in &self.known.topology.stops[self.tree.nodes[node].server] {
-            let (entry, first) = self.entry(node, stop);
-            let (mut last, mut at) = (node, stop);
-            while let Some(onward) = self.continues(last, at) {
-                (last, at) = (self.tree.nodes[last].next?, onward);
-            }
-            let buckets = self.known.buckets(first)?;
-            let curve: Vec<(i128, i128)> = buckets.iter().map(|b| (b.burst, b.rate)).collect();
-            keyed.push((last, entry, curve, stop));
+            groups.entry(self.way(node, stop)?).or_default().push(stop);
+        }
+        let mut keyed = Vec::new();
+        for (way, group) in groups {
+            let lines = (0..way.buckets).map(|which| self.together(node, &group, which));
+            let lines: Option<Vec<FineBucket>> = lines.collect();
+            let curve: Vec<(i128, i128)> = lines?.iter().map(|b| (b.burst, b.rate)).collect();
+            keyed.push((way.last, way.entry, curve, way.is_alone, group));
         }
         keyed.sort();
-        Some(keyed.into_iter().map(|(.., stop)| stop).collect())
+        Some(keyed.into_iter().map(|(.., group)| group).collect())
+    }
+
+    fn way(&self, node: usize, stop: Stop) -> Option<Way> {
+        let (entry, first) = self.entry(node, stop);
+        let (last, _) = self.last(node, stop)?;
+        let visits = &self.known.graph.flows[stop.flow].visits;
+        let from = visits[first.visit].parent.map(|parent| visits[parent].server);
+        let buckets = self.known.buckets(first)?.len();
+        let is_alone = self.alone == Some(stop.flow);
+        Some(Way { last, entry, from, buckets, is_alone })
+    }
+
+    /// The last node and visit of a flow in the tree.
+    fn last(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
+        let (mut last, mut at) = (node, stop);
+        while let Some(onward) = self.continues(last, at) {
+            (last, at) = (self.tree.nodes[last].next?, onward);
+        }
+        Some((last, at))
+    }
+
+    /// The sum of one bucket of each flow of a group, where they enter the tree.
+    fn together(&self, node: usize, group: &[Stop], which: usize) -> Option<FineBucket> {
+        let mut sum = FineBucket { burst: 0, rate: 0 };
+        for &stop in group {
+            let (_, first) = self.entry(node, stop);
+            let bucket = *self.known.buckets(first)?.get(which)?;
+            sum.burst = sum.burst.checked_add(bucket.burst)?;
+            sum.rate = sum.rate.checked_add(bucket.rate)?;
+        }
+        Some(sum)
     }
 
     fn times(&mut self, node: usize) -> Option<()> {
         for (early, late) in self.tree.neighbours(node) {
             let (a, b) = (self.time(node, early), self.time(node, late));
-            self.push(Term::Order(node, early, late, 0), vec![(Some(a), 1), (Some(b), -1)], 0)?;
+            self.push(
+                Term::Order(node, early, late, 0),
+                &[],
+                vec![(Some(a), 1), (Some(b), -1)],
+                0,
+            )?;
         }
         for date in 0..self.tree.nodes[node].dates.len() {
             let (here, exit) = (self.time(node, date), self.exit(node, date));
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
-                self.push(Term::Causal(node, date, 0), vec![(Some(here), 1), (exit, -1)], 0)?;
+                self.push(Term::Causal(node, date, 0), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
                 let most = self.tree.nodes[node].delay_ps;
-                self.push(Term::Delay(node, date, 0), vec![(exit, 1), (Some(here), -1)], most)?;
+                self.push(
+                    Term::Delay(node, date, 0),
+                    &[],
+                    vec![(exit, 1), (Some(here), -1)],
+                    most,
+                )?;
             }
         }
         Some(())
@@ -287,27 +351,27 @@ impl Builder<'_> {
 
     /// Growth, buckets where flows enter, lines.
     fn amounts(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node)?;
+        let groups = self.groups(node)?;
         let neighbours = self.tree.neighbours(node);
         let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
-        for &stop in &stops {
+        for group in &groups {
+            let (stop, others) = (group[0], &group[1..]);
             let name = (stop.flow, stop.visit);
             for &(early, late) in &neighbours {
-                let (a, b) = (self.amount(node, stop, early)?, self.amount(node, stop, late)?);
-                self.push(
-                    Term::Monotone(node, name, early, late, 0),
-                    vec![(Some(a), 1), (Some(b), -1)],
-                    0,
-                )?;
+                let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
+                let row = vec![(Some(a), 1), (Some(b), -1)];
+                self.push(Term::Monotone(node, name, early, late, 0), others, row, 0)?;
             }
             if self.tree.comes_from(self.known.graph, node, stop).is_some() {
                 continue;
             }
-            for (which, bucket) in self.known.buckets(stop)?.into_iter().enumerate() {
+            for which in 0..self.known.buckets(stop)?.len() {
+                let bucket = self.together(node, group, which)?;
                 for &(early, late) in &pairs {
-                    let amounts = (self.amount(node, stop, early)?, self.amount(node, stop, late)?);
+                    let amounts =
+                        (self.amount(node, group, early)?, self.amount(node, group, late)?);
                     let term = Term::Arrival(node, name, which, early, late, 0);
-                    self.bounded(term, node, (early, late), &[amounts], bucket)?;
+                    self.bounded(term, others, (early, late), &[amounts], bucket)?;
                 }
             }
         }
@@ -318,14 +382,16 @@ impl Builder<'_> {
             let is_from = |s: &&Stop| {
                 visits(s)[s.visit].parent.is_some_and(|parent| visits(s)[parent].server == from)
             };
-            let group: Vec<Stop> = stops.iter().filter(is_from).copied().collect();
+            let inside: Vec<&Vec<Stop>> =
+                groups.iter().filter(|group| group.first().is_some_and(|s| is_from(&s))).collect();
             for &(early, late) in &pairs {
                 let mut amounts = Vec::new();
-                for &stop in &group {
-                    amounts.push((self.amount(node, stop, early)?, self.amount(node, stop, late)?));
+                for group in &inside {
+                    amounts
+                        .push((self.amount(node, group, early)?, self.amount(node, group, late)?));
                 }
                 let term = Term::Line(node, from, early, late, 0);
-                self.bounded(term, node, (early, late), &amounts, bucket)?;
+                self.bounded(term, &[], (early, late), &amounts, bucket)?;
             }
         }
         Some(())
@@ -335,21 +401,22 @@ impl Builder<'_> {
     fn bounded(
         &mut self,
         term: Term,
-        node: usize,
+        others: &[Stop],
         (early, late): (usize, usize),
         amounts: &[(usize, usize)],
         bucket: FineBucket,
     ) -> Option<()> {
+        let (Term::Arrival(node, ..) | Term::Line(node, ..)) = term else { return None };
         let (a, b) = (self.time(node, early), self.time(node, late));
         let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
         for &(early, late) in amounts {
             row.extend([(Some(early), -1), (Some(late), 1)]);
         }
-        self.push(term, row, bucket.burst)
+        self.push(term, others, row, bucket.burst)
     }
 
     fn service(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node)?;
+        let groups = self.groups(node)?;
         let held = held_back(self.known, self.tree, node)?;
         for date in 0..self.tree.nodes[node].dates.len() {
             let Date { exit, kind } = self.date(node, date);
@@ -358,9 +425,9 @@ impl Builder<'_> {
             }
             let behind = self.tree.fifo_date(node, exit)?;
             let mut amounts = Vec::new();
-            for &stop in &stops {
+            for group in &groups {
                 let (left, came) =
-                    (self.amount(node, stop, behind)?, self.amount(node, stop, date)?);
+                    (self.amount(node, group, behind)?, self.amount(node, group, date)?);
                 amounts.extend([(Some(left), -1), (Some(came), 1)]);
             }
             let (here, later) = (self.time(node, date), self.exit(node, date));
@@ -370,7 +437,7 @@ impl Builder<'_> {
                 let mut row = amounts.clone();
                 row.extend([(later, rate), (Some(here), -rate)]);
                 let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
-                self.push(Term::Service(node, date, which, 0), row, most)?;
+                self.push(Term::Service(node, date, which, 0), &[], row, most)?;
             }
         }
         Some(())
@@ -401,16 +468,16 @@ impl Builder<'_> {
     fn burst(&mut self, stop: Stop, which: usize) -> Option<()> {
         let (entry, first) = self.entry(0, stop);
         let bucket = *self.known.buckets(first)?.get(which)?;
-        let flow = self.flow(entry, first)?;
+        let flow = self.flow(entry, &[first])?;
         let more = most(&[bucket], self.depth(entry)?)?;
         self.program.widths[flow] += more;
         let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {
-            let (here, came) = (self.time(entry, date), self.amount(entry, first, date)?);
+            let (here, came) = (self.time(entry, date), self.amount(entry, &[first], date)?);
             let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
-            self.push(Term::Last(which, date, 0), row, bucket.burst)?;
+            self.push(Term::Last(which, date, 0), &[], row, bucket.burst)?;
         }
-        let left = self.amount(0, stop, self.tree.fifo_date(0, 0)?)?;
+        let left = self.amount(0, &[stop], self.tree.fifo_date(0, 0)?)?;
         self.program.objective.extend([(last, 1), (left, -1)]);
         Some(())
     }

@@ -3,6 +3,7 @@
 use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
 use crate::solver::{FloatProgram, LinearSolver};
+use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
@@ -134,6 +135,7 @@ pub(crate) fn prove(
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);
         if multiplier > 0 && z > top * NEGLIGIBLE {
             terms.push(with_multiplier(row.term, multiplier));
+            terms.extend(row.others.iter().map(|s| with_multiplier(of(row.term, *s), multiplier)));
             used.push((row, multiplier));
         }
     }
@@ -150,6 +152,16 @@ fn parts(largest: f64) -> u64 {
     let exponent =
         if largest > 0.0 { DIGITS - largest.log2().ceil().to_i32().unwrap_or(0) } else { 0 };
     1 << exponent.clamp(0, 62)
+}
+
+/// The same said of another flow.
+const fn of(term: Term, stop: Stop) -> Term {
+    let name = (stop.flow, stop.visit);
+    match term {
+        Term::Monotone(a, _, c, d, m) => Term::Monotone(a, name, c, d, m),
+        Term::Arrival(a, _, c, d, e, m) => Term::Arrival(a, name, c, d, e, m),
+        other => other,
+    }
 }
 
 const fn with_multiplier(term: Term, m: u64) -> Term {
