@@ -1,5 +1,6 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
+use crate::cyclic;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
 use crate::prove::Solved;
@@ -7,9 +8,9 @@ use crate::search;
 use crate::solver::InteriorPoint;
 use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
-use crate::topology::{Topology, faults};
+use crate::topology::{Stop, Topology, faults};
 use std::collections::BTreeMap;
-use tenuto_calculus::ServerGraph;
+use tenuto_calculus::{Bucket, ServerGraph};
 use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
@@ -46,9 +47,16 @@ fn tighten(
     progress: &mut dyn FnMut(Progress),
 ) {
     let line_shaping = options.line_shaping;
-    let bursts = BTreeMap::new();
-    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
     let mut solved = Solved::new(&InteriorPoint);
+    let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    let claims = cyclic::bursts(&known, options, &mut solved);
+    for claim in &claims {
+        let stop = Stop { flow: claim.flow, visit: claim.visit };
+        bursts.entry(stop).or_default().push(claim.bucket);
+    }
+    analysis.proofs.bursts = claims;
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
     // The bound of a path does not depend on who takes it: flows leave in order of arrival.
     let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, bound) in analysis.bounds.iter().enumerate() {

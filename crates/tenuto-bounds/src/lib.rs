@@ -13,6 +13,7 @@ pub use tenuto_calculus::{
 
 mod analyse;
 mod curve;
+mod cyclic;
 mod document;
 mod outcome;
 mod program;

@@ -23,8 +23,6 @@ pub(crate) enum Objective {
     Burst {
         /// The flow, by its visit at the root.
         stop: Stop,
-        /// Which of the buckets where it enters the tree.
-        bucket: usize,
     },
 }
 
@@ -130,7 +128,7 @@ pub(crate) fn program(
         rows_max,
         alone: match objective {
             Objective::Delay { .. } => None,
-            Objective::Burst { stop, .. } => Some(stop.flow),
+            Objective::Burst { stop } => Some(stop.flow),
         },
     };
     for node in 0..tree.nodes.len() {
@@ -337,13 +335,14 @@ impl Builder<'_> {
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
                 self.push(Term::Causal(node, date, 0), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
-                let most = self.tree.nodes[node].delay_ps;
-                self.push(
-                    Term::Delay(node, date, 0),
-                    &[],
-                    vec![(exit, 1), (Some(here), -1)],
-                    most,
-                )?;
+                // Where a delay itself follows from bursts that are searched for, the program
+                // would bend where its multipliers do not say so.
+                let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
+                if is_certified || self.alone.is_none() {
+                    let most = self.tree.nodes[node].delay_ps;
+                    let row = vec![(exit, 1), (Some(here), -1)];
+                    self.push(Term::Delay(node, date, 0), &[], row, most)?;
+                }
             }
         }
         Some(())
@@ -450,7 +449,7 @@ impl Builder<'_> {
                 let entered = self.time(from, date);
                 self.program.objective.push((entered, -1));
             }
-            Objective::Burst { stop, bucket } => self.burst(stop, bucket)?,
+            Objective::Burst { stop } => self.burst(stop)?,
         }
         Some(())
     }
@@ -465,9 +464,12 @@ impl Builder<'_> {
     }
 
     /// What a flow may have brought by the exit of the root and had not left by then.
-    fn burst(&mut self, stop: Stop, which: usize) -> Option<()> {
+    fn burst(&mut self, stop: Stop) -> Option<()> {
         let (entry, first) = self.entry(0, stop);
-        let bucket = *self.known.buckets(first)?.get(which)?;
+        // The bucket that counts in the long run; of several, the one with the least burst.
+        let buckets = self.known.buckets(first)?;
+        let (which, bucket) =
+            buckets.into_iter().enumerate().min_by_key(|(_, b)| (b.rate, b.burst))?;
         let flow = self.flow(entry, &[first])?;
         let more = most(&[bucket], self.depth(entry)?)?;
         self.program.widths[flow] += more;

@@ -40,6 +40,11 @@ impl<'a> Solved<'a> {
     }
 }
 
+/// As [`fingerprint`], in the units in which a program is solved.
+pub(crate) fn fingerprint_of(program: &Program) -> u128 {
+    fingerprint(&Units::of(program).floats(program))
+}
+
 /// Equal for equal programs. Should two others ever share it, multipliers that belong to another
 /// program prove little, and nothing wrong.
 fn fingerprint(program: &FloatProgram) -> u128 {
