@@ -101,13 +101,15 @@ fn search(
 ) -> Option<Vec<BurstClaim>> {
     let total: i128 = known.graph.flows.iter().flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
     let start = total.to_f64()? * START_TIMES;
-    let rows_max = options.rows_max / 3;
+    let rows_max = std::env::var("CROWS").ok().and_then(|x| x.parse().ok()).unwrap_or(options.rows_max / 3);
     let mut bursts = vec![start];
     let classes = classify(known, options, rows_max, wanted, &bursts)?;
     bursts = vec![start; classes];
     let mut planes = Vec::new();
     for _ in 0..ROUNDS_MAX {
+        let t = std::time::Instant::now();
         planes = self::planes(known, options, rows_max, solved, wanted, &bursts)?;
+        eprintln!("round {classes} {:?} {:?}", t.elapsed(), bursts.first());
         let next = fixed_point(&planes, &constants(&planes))?;
         let is_settled =
             next.iter().zip(&bursts).all(|(new, old)| (new - old).abs() <= old * SETTLED_SHARE);
@@ -120,9 +122,10 @@ fn search(
         let more: Vec<f64> =
             planes.iter().zip(&bursts).map(|(plane, b)| plane.constant + b * share).collect();
         let raised = fixed_point(&planes, &more)?;
-        if let Some(claims) = proved(known, options, rows_max, solved, wanted, &raised) {
-            return Some(claims);
-        }
+        let t = std::time::Instant::now(); eprintln!("raise {share}");
+        let c = proved(known, options, rows_max, solved, wanted, &raised);
+        eprintln!("{:?} {}", t.elapsed(), c.is_some());
+        if c.is_some() { return c; }
     }
     None
 }

@@ -75,9 +75,27 @@ pub(crate) fn delay(
     solved: &mut Solved<'_>,
 ) -> Option<(Method, Proved)> {
     let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
-    let mut settings = settings(known, trunk, objective, options, rows_max);
-    settings.find_map(|setting| {
-        let proved = prove(solved, &setting.program, &setting.tree, objective)?;
-        Some((setting.method, proved))
-    })
+    let mut best: Option<(Method, Proved)> = None;
+    let sizes = sizes(trunk.len(), options.tree_servers_max);
+    // A large tree with few dates, or a small one with many: neither is always the better.
+    let chosen = [0, sizes.len() / 2, sizes.len() - 1];
+    let mut sizes: Vec<usize> = chosen.into_iter().map(|index| sizes[index]).collect();
+    sizes.dedup();
+    for servers_max in sizes {
+        let options = Options { tree_servers_max: servers_max, ..*options };
+        let mut settings = settings(known, trunk, objective, &options, rows_max);
+        let found = settings.find_map(|setting| {
+            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
+            Some((setting.method, setting.tree.nodes.len(), proved))
+        });
+        let Some((method, servers, proved)) = found else { continue };
+        if best.as_ref().is_none_or(|(_, before)| proved.bound < before.bound) {
+            best = Some((method, proved));
+        }
+        // Smaller trees would be the same, and this one has every date already.
+        if servers < servers_max && method == Method::Elp {
+            break;
+        }
+    }
+    best
 }
