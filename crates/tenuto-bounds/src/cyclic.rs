@@ -19,11 +19,16 @@ use tenuto_calculus::Bucket;
 /// Rounds of Newton's method at most.
 const ROUNDS_MAX: usize = 24;
 /// Settled is what moves by less than this share.
-const SETTLED_SHARE: f64 = 1e-10;
+const SETTLED_SHARE: f64 = 1e-8;
 /// Shares by which bursts are raised until they are proved, least first.
-const RAISES: [f64; 4] = [1e-9, 1e-7, 1e-5, 1e-3];
+const RAISES: [f64; 4] = [1e-8, 1e-7, 1e-5, 1e-3];
 /// A start above everything: so many times all bursts of the network.
 const START_TIMES: f64 = 1_000.0;
+/// Programs that are built for one burst, about.
+const PROGRAMS_PER_BURST: usize = 10;
+/// Rows of such a program: too few find no fixed point where there is one.
+const ROWS_MIN: usize = 2_000;
+const ROWS_MAX: usize = 4_000;
 /// Bursts that are searched for at most.
 const CLAIMS_MAX: usize = 2_000;
 
@@ -101,15 +106,14 @@ fn search(
 ) -> Option<Vec<BurstClaim>> {
     let total: i128 = known.graph.flows.iter().flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
     let start = total.to_f64()? * START_TIMES;
-    let rows_max = std::env::var("CROWS").ok().and_then(|x| x.parse().ok()).unwrap_or(options.rows_max / 3);
+    let rows_max =
+        std::env::var("CROWS").ok().and_then(|x| x.parse().ok()).unwrap_or(options.rows_max / 3);
     let mut bursts = vec![start];
     let classes = classify(known, options, rows_max, wanted, &bursts)?;
     bursts = vec![start; classes];
     let mut planes = Vec::new();
     for _ in 0..ROUNDS_MAX {
-        let t = std::time::Instant::now();
         planes = self::planes(known, options, rows_max, solved, wanted, &bursts)?;
-        eprintln!("round {classes} {:?} {:?}", t.elapsed(), bursts.first());
         let next = fixed_point(&planes, &constants(&planes))?;
         let is_settled =
             next.iter().zip(&bursts).all(|(new, old)| (new - old).abs() <= old * SETTLED_SHARE);
@@ -122,10 +126,10 @@ fn search(
         let more: Vec<f64> =
             planes.iter().zip(&bursts).map(|(plane, b)| plane.constant + b * share).collect();
         let raised = fixed_point(&planes, &more)?;
-        let t = std::time::Instant::now(); eprintln!("raise {share}");
-        let c = proved(known, options, rows_max, solved, wanted, &raised);
-        eprintln!("{:?} {}", t.elapsed(), c.is_some());
-        if c.is_some() { return c; }
+        let claims = proved(known, options, rows_max, solved, wanted, &raised);
+        if claims.is_some() {
+            return claims;
+        }
     }
     None
 }

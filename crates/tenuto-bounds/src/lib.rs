@@ -15,6 +15,7 @@ mod analyse;
 mod curve;
 mod cyclic;
 mod document;
+mod grouping;
 mod outcome;
 mod program;
 mod proof;

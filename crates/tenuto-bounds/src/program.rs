@@ -4,12 +4,13 @@
 //! date, in 10⁻¹⁸ bit more than by some date of its own. What had left a node by a date is what
 //! had come by the FIFO date behind it, so these are one unknown.
 
+use crate::grouping::{Group, Grouping};
 use crate::proof::{DateKind, Term};
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,58 +79,45 @@ pub(crate) struct Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Time { node: usize, date: usize },
-    Amount { node: usize, stop: Stop, date: usize },
+    Amount { node: usize, group: usize, date: usize },
     Last,
-}
-
-/// The way of flows through a tree; those of one way are looked at together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
-    last: usize,
-    entry: usize,
-    /// The server before the tree.
-    from: Option<usize>,
-    /// How many buckets bound each where it enters.
-    buckets: usize,
-    is_alone: bool,
 }
 
 struct Builder<'a> {
     known: &'a Known<'a>,
     tree: &'a Tree,
+    grouping: &'a Grouping,
     numbers: BTreeMap<Key, usize>,
-    /// Flows in the tree, by their last node and visit.
-    flows: BTreeMap<(usize, Stop), usize>,
     /// Per flow in the tree: whether one of its amounts counts as zero.
     has_reference: Vec<bool>,
     /// Per node and date: how far it lies before the exit of the root at most.
     reach: Vec<Vec<i128>>,
     program: Program,
-    rows_max: usize,
-    /// The flow that is not put together with others.
-    alone: Option<usize>,
+    /// Whether delays may follow from the bursts that are searched for.
+    is_burst: bool,
 }
 
-/// The program of a tree; `None` if it would be too large or a number leaves the exact range.
+/// The program of a tree; `None` if it would have too many rows or a number leaves the exact
+/// range.
 pub(crate) fn program(
     known: &Known<'_>,
     tree: &Tree,
+    grouping: &Grouping,
     objective: Objective,
     rows_max: usize,
 ) -> Option<Program> {
+    if rows(known, tree, grouping) > rows_max {
+        return None;
+    }
     let mut builder = Builder {
         known,
         tree,
+        grouping,
         numbers: BTreeMap::new(),
-        flows: BTreeMap::new(),
-        has_reference: Vec::new(),
+        has_reference: vec![false; grouping.widths.len()],
         reach: reach(tree)?,
-        program: Program::default(),
-        rows_max,
-        alone: match objective {
-            Objective::Delay { .. } => None,
-            Objective::Burst { stop } => Some(stop.flow),
-        },
+        program: Program { widths: grouping.widths.clone(), ..Program::default() },
+        is_burst: matches!(objective, Objective::Burst { .. }),
     };
     for node in 0..tree.nodes.len() {
         builder.times(node)?;
@@ -138,6 +126,19 @@ pub(crate) fn program(
     }
     builder.objective(objective)?;
     Some(builder.program)
+}
+
+/// About how many rows a program has.
+fn rows(known: &Known<'_>, tree: &Tree, grouping: &Grouping) -> usize {
+    let at = |node: usize| {
+        let groups = &grouping.nodes[node];
+        let entering: usize = groups.iter().filter(|g| g.enters).map(|g| g.buckets.len()).sum();
+        let from: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
+        let lines = from.into_iter().filter(|&from| known.line(from).is_some()).count();
+        let dates = tree.nodes[node].dates.len();
+        tree.pairs_len(node) * (entering + lines) + dates * (groups.len() + 3)
+    };
+    (0..tree.nodes.len()).map(at).sum()
 }
 
 fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
@@ -158,17 +159,6 @@ fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
 }
 
 impl Builder<'_> {
-    /// Farthest before the exit of the root that anything of a node's path may lie.
-    fn depth(&self, node: usize) -> Option<i128> {
-        let (mut at, mut sum) = (Some(node), 0_i128);
-        while let Some(node) = at {
-            let here = &self.tree.nodes[node];
-            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
-            at = here.next;
-        }
-        Some(sum)
-    }
-
     fn push(
         &mut self,
         term: Term,
@@ -176,9 +166,6 @@ impl Builder<'_> {
         coefficients: Vec<(Option<usize>, i128)>,
         most: i128,
     ) -> Option<()> {
-        if self.program.rows.len() >= self.rows_max {
-            return None;
-        }
         // An unknown may stand on both sides.
         let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
         for (unknown, coefficient) in coefficients {
@@ -213,16 +200,16 @@ impl Builder<'_> {
         })
     }
 
-    /// What a group of flows had brought to a node by a date; `None` out of range.
-    fn amount(&mut self, node: usize, group: &[Stop], date: usize) -> Option<usize> {
-        let flow = self.flow(node, group)?;
-        let (mut node, mut stop, mut date) = (node, *group.first()?, date);
+    /// What a group of flows had brought to a node by a date.
+    fn amount(&mut self, node: usize, group: usize, date: usize) -> Option<usize> {
+        let flow = self.grouping.nodes[node][group].flow;
+        let (mut node, mut group, mut date) = (node, group, date);
         while let Date { exit, kind: DateKind::Fifo } = self.date(node, date)
-            && let Some(onward) = self.continues(node, stop)
+            && let Some(onward) = self.grouping.nodes[node][group].onward
         {
-            (node, stop, date) = (self.tree.nodes[node].next?, onward, exit);
+            (node, group, date) = (self.tree.nodes[node].next?, onward, exit);
         }
-        Some(self.amount_of(flow, Key::Amount { node, stop, date }))
+        Some(self.amount_of(flow, Key::Amount { node, group, date }))
     }
 
     fn amount_of(&mut self, flow: usize, key: Key) -> usize {
@@ -231,93 +218,9 @@ impl Builder<'_> {
         self.number(key, Unknown::Amount { flow, is_reference })
     }
 
-    /// The number of a group of flows in the tree.
-    fn flow(&mut self, node: usize, group: &[Stop]) -> Option<usize> {
-        let (last, at) = self.last(node, *group.first()?)?;
-        if let Some(&flow) = self.flows.get(&(last, at)) {
-            return Some(flow);
-        }
-        let mut width = BigInt::ZERO;
-        for &stop in group {
-            width += self.width(node, stop)?;
-        }
-        self.program.widths.push(width);
-        self.has_reference.push(false);
-        self.flows.insert((last, at), self.program.widths.len() - 1);
-        Some(self.program.widths.len() - 1)
-    }
-
-    /// How far apart two amounts of a flow may be.
-    fn width(&self, node: usize, stop: Stop) -> Option<BigInt> {
-        let (entry, first) = self.entry(node, stop);
-        most(&self.known.buckets(first)?, self.depth(entry)?)
-    }
-
-    /// Where a flow enters the tree.
-    fn entry(&self, mut node: usize, mut stop: Stop) -> (usize, Stop) {
-        while let Some((child, earlier)) = self.tree.comes_from(self.known.graph, node, stop) {
-            (node, stop) = (child, earlier);
-        }
-        (node, stop)
-    }
-
-    fn continues(&self, node: usize, stop: Stop) -> Option<Stop> {
-        self.tree.continues(self.known.topology, self.known.graph, node, stop)
-    }
-
     fn date(&self, node: usize, date: usize) -> Date {
         let crate::proof::Date(exit, kind) = self.tree.nodes[node].dates[date];
         Date { exit, kind }
-    }
-
-    /// The flows at a node, those that share their way through the tree together, in an order
-    /// that does not depend on how they are numbered: programs of trees that look alike are then
-    /// equal.
-    fn groups(&self, node: usize) -> Option<Vec<Vec<Stop>>> {
-        let mut groups: BTreeMap<Way, Vec<Stop>> = BTreeMap::new();
-        for &stop in &self.known.topology.stops[self.tree.nodes[node].server] {
-            groups.entry(self.way(node, stop)?).or_default().push(stop);
-        }
-        let mut keyed = Vec::new();
-        for (way, group) in groups {
-            let lines = (0..way.buckets).map(|which| self.together(node, &group, which));
-            let lines: Option<Vec<FineBucket>> = lines.collect();
-            let curve: Vec<(i128, i128)> = lines?.iter().map(|b| (b.burst, b.rate)).collect();
-            keyed.push((way.last, way.entry, curve, way.is_alone, group));
-        }
-        keyed.sort();
-        Some(keyed.into_iter().map(|(.., group)| group).collect())
-    }
-
-    fn way(&self, node: usize, stop: Stop) -> Option<Way> {
-        let (entry, first) = self.entry(node, stop);
-        let (last, _) = self.last(node, stop)?;
-        let visits = &self.known.graph.flows[stop.flow].visits;
-        let from = visits[first.visit].parent.map(|parent| visits[parent].server);
-        let buckets = self.known.buckets(first)?.len();
-        let is_alone = self.alone == Some(stop.flow);
-        Some(Way { last, entry, from, buckets, is_alone })
-    }
-
-    /// The last node and visit of a flow in the tree.
-    fn last(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
-        let (mut last, mut at) = (node, stop);
-        while let Some(onward) = self.continues(last, at) {
-            (last, at) = (self.tree.nodes[last].next?, onward);
-        }
-        Some((last, at))
-    }
-
-    /// The sum of one bucket of each flow of a group, where they enter the tree.
-    fn together(&self, node: usize, group: &[Stop], which: usize) -> Option<FineBucket> {
-        let mut sum = FineBucket { burst: 0, rate: 0 };
-        for &stop in group {
-            let (_, first) = self.entry(node, stop);
-            let bucket = *self.known.buckets(first)?.get(which)?;
-            sum.burst = sum.burst.checked_add(bucket.burst)?;
-            sum.rate = sum.rate.checked_add(bucket.rate)?;
-        }
-        Some(sum)
     }
 
     fn times(&mut self, node: usize) -> Option<()> {
@@ -338,7 +241,7 @@ impl Builder<'_> {
                 // Where a delay itself follows from bursts that are searched for, the program
                 // would bend where its multipliers do not say so.
                 let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
-                if is_certified || self.alone.is_none() {
+                if is_certified || !self.is_burst {
                     let most = self.tree.nodes[node].delay_ps;
                     let row = vec![(exit, 1), (Some(here), -1)];
                     self.push(Term::Delay(node, date, 0), &[], row, most)?;
@@ -350,47 +253,42 @@ impl Builder<'_> {
 
     /// Growth, buckets where flows enter, lines.
     fn amounts(&mut self, node: usize) -> Option<()> {
-        let groups = self.groups(node)?;
+        let grouping = self.grouping;
         let neighbours = self.tree.neighbours(node);
         let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
-        for group in &groups {
-            let (stop, others) = (group[0], &group[1..]);
+        for (index, group) in grouping.nodes[node].iter().enumerate() {
+            let (stop, others) = group.stops.split_first()?;
             let name = (stop.flow, stop.visit);
             for &(early, late) in &neighbours {
-                let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
+                let (a, b) = (self.amount(node, index, early)?, self.amount(node, index, late)?);
                 let row = vec![(Some(a), 1), (Some(b), -1)];
                 self.push(Term::Monotone(node, name, early, late, 0), others, row, 0)?;
             }
-            if self.tree.comes_from(self.known.graph, node, stop).is_some() {
-                continue;
-            }
-            for which in 0..self.known.buckets(stop)?.len() {
-                let bucket = self.together(node, group, which)?;
+            let buckets = group.buckets.iter().enumerate().filter(|_| group.enters);
+            for (which, bucket) in buckets {
                 for &(early, late) in &pairs {
-                    let amounts =
-                        (self.amount(node, group, early)?, self.amount(node, group, late)?);
                     let term = Term::Arrival(node, name, which, early, late, 0);
-                    self.bounded(term, others, (early, late), &[amounts], bucket)?;
+                    self.bounded(term, others, &[index], *bucket)?;
                 }
             }
         }
-        for from in self.known.topology.upstream[self.tree.nodes[node].server].clone() {
+        self.lines(node, &pairs)
+    }
+
+    fn lines(&mut self, node: usize, pairs: &[(usize, usize)]) -> Option<()> {
+        let groups = &self.grouping.nodes[node];
+        let mut by_line: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            if let Some(from) = group.from {
+                by_line.entry(from).or_default().push(index);
+            }
+        }
+        for (from, inside) in by_line {
             let Some(line) = self.known.line(from) else { continue };
             let bucket = FineBucket::of(line)?;
-            let visits = |s: &Stop| &self.known.graph.flows[s.flow].visits;
-            let is_from = |s: &&Stop| {
-                visits(s)[s.visit].parent.is_some_and(|parent| visits(s)[parent].server == from)
-            };
-            let inside: Vec<&Vec<Stop>> =
-                groups.iter().filter(|group| group.first().is_some_and(|s| is_from(&s))).collect();
-            for &(early, late) in &pairs {
-                let mut amounts = Vec::new();
-                for group in &inside {
-                    amounts
-                        .push((self.amount(node, group, early)?, self.amount(node, group, late)?));
-                }
+            for &(early, late) in pairs {
                 let term = Term::Line(node, from, early, late, 0);
-                self.bounded(term, &[], (early, late), &amounts, bucket)?;
+                self.bounded(term, &[], &inside, bucket)?;
             }
         }
         Some(())
@@ -401,21 +299,24 @@ impl Builder<'_> {
         &mut self,
         term: Term,
         others: &[Stop],
-        (early, late): (usize, usize),
-        amounts: &[(usize, usize)],
+        groups: &[usize],
         bucket: FineBucket,
     ) -> Option<()> {
-        let (Term::Arrival(node, ..) | Term::Line(node, ..)) = term else { return None };
+        let (Term::Arrival(node, _, _, early, late, _) | Term::Line(node, _, early, late, _)) =
+            term
+        else {
+            return None;
+        };
         let (a, b) = (self.time(node, early), self.time(node, late));
         let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
-        for &(early, late) in amounts {
-            row.extend([(Some(early), -1), (Some(late), 1)]);
+        for &group in groups {
+            let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
+            row.extend([(Some(a), -1), (Some(b), 1)]);
         }
         self.push(term, others, row, bucket.burst)
     }
 
     fn service(&mut self, node: usize) -> Option<()> {
-        let groups = self.groups(node)?;
         let held = held_back(self.known, self.tree, node)?;
         for date in 0..self.tree.nodes[node].dates.len() {
             let Date { exit, kind } = self.date(node, date);
@@ -424,7 +325,7 @@ impl Builder<'_> {
             }
             let behind = self.tree.fifo_date(node, exit)?;
             let mut amounts = Vec::new();
-            for group in &groups {
+            for group in 0..self.grouping.nodes[node].len() {
                 let (left, came) =
                     (self.amount(node, group, behind)?, self.amount(node, group, date)?);
                 amounts.extend([(Some(left), -1), (Some(came), 1)]);
@@ -465,21 +366,28 @@ impl Builder<'_> {
 
     /// What a flow may have brought by the exit of the root and had not left by then.
     fn burst(&mut self, stop: Stop) -> Option<()> {
-        let (entry, first) = self.entry(0, stop);
+        let grouping = self.grouping;
+        let is_it = |group: &Group| group.stops == [stop];
+        let root = grouping.nodes[0].iter().position(is_it)?;
+        let flow = grouping.nodes[0][root].flow;
+        let enters = |group: &Group| group.flow == flow && group.enters;
+        let mut found = grouping
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
+        let (entry, group) = found.next()?;
         // The bucket that counts in the long run; of several, the one with the least burst.
-        let buckets = self.known.buckets(first)?;
-        let (which, bucket) =
-            buckets.into_iter().enumerate().min_by_key(|(_, b)| (b.rate, b.burst))?;
-        let flow = self.flow(entry, &[first])?;
-        let more = most(&[bucket], self.depth(entry)?)?;
-        self.program.widths[flow] += more;
+        let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
+        let (which, bucket) = buckets.min_by_key(|(_, b)| (b.rate, b.burst))?;
+        self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
         let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {
-            let (here, came) = (self.time(entry, date), self.amount(entry, &[first], date)?);
+            let (here, came) = (self.time(entry, date), self.amount(entry, group, date)?);
             let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
             self.push(Term::Last(which, date, 0), &[], row, bucket.burst)?;
         }
-        let left = self.amount(0, &[stop], self.tree.fifo_date(0, 0)?)?;
+        let left = self.amount(0, root, self.tree.fifo_date(0, 0)?)?;
         self.program.objective.extend([(last, 1), (left, -1)]);
         Some(())
     }

@@ -1,5 +1,6 @@
 //! Which linear program is solved for a target: the largest that the options allow.
 
+use crate::grouping::Grouping;
 use crate::outcome::{Effort, Method, Options};
 use crate::program::{Objective, Program, program};
 use crate::prove::{Proved, Solved, prove};
@@ -31,19 +32,26 @@ pub(crate) fn settings<'a>(
     options: &'a Options,
     rows_max: usize,
 ) -> impl Iterator<Item = Setting> + 'a {
+    // Every date has at least four rows of its own.
+    let dates_max = options.dates_max.min(rows_max / 4);
     let trees = sizes(trunk.len(), options.tree_servers_max).into_iter();
     let surveyed = trees.filter_map(move |servers_max| {
         let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max)?;
         survey(known, &mut tree)?;
-        Some(tree)
+        let alone = match objective {
+            Objective::Delay { .. } => None,
+            Objective::Burst { stop } => Some(stop.flow),
+        };
+        let grouping = Grouping::new(known, &tree, alone)?;
+        Some((tree, grouping))
     });
-    surveyed.flat_map(move |tree| {
+    surveyed.flat_map(move |(tree, grouping)| {
         let rungs = LADDER
             .into_iter()
             .filter(move |dates| options.effort >= Effort::Tight || *dates == Dates::Polynomial);
         rungs.filter_map(move |dates| {
-            let tree = tree.clone().with_dates(dates, options.dates_max)?;
-            let program = program(known, &tree, objective, rows_max)?;
+            let tree = tree.clone().with_dates(dates, dates_max)?;
+            let program = program(known, &tree, &grouping, objective, rows_max)?;
             let method = match dates {
                 Dates::Polynomial => Method::Plp,
                 Dates::Once { .. } => Method::PlpMore,

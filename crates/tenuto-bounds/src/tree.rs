@@ -205,4 +205,20 @@ impl Tree {
         let child = *self.children[node].get(&visits[parent].server)?;
         Some((child, Stop { flow: stop.flow, visit: parent }))
     }
+
+    /// Farthest before the exit of the root that anything on the way from a node may lie, ps.
+    pub(crate) fn depth(&self, node: usize) -> Option<i128> {
+        let (mut at, mut sum) = (Some(node), 0_i128);
+        while let Some(node) = at {
+            let here = &self.nodes[node];
+            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
+            at = here.next;
+        }
+        Some(sum)
+    }
+
+    /// How many pairs of dates a node has.
+    pub(crate) fn pairs_len(&self, node: usize) -> usize {
+        self.before[node].iter().flatten().filter(|is| **is).count()
+    }
 }
