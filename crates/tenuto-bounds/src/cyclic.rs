@@ -106,8 +106,8 @@ fn search(
 ) -> Option<Vec<BurstClaim>> {
     let total: i128 = known.graph.flows.iter().flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
     let start = total.to_f64()? * START_TIMES;
-    let rows_max =
-        std::env::var("CROWS").ok().and_then(|x| x.parse().ok()).unwrap_or(options.rows_max / 3);
+    let share = options.rows_total_max / (PROGRAMS_PER_BURST * wanted.len());
+    let rows_max = share.clamp(ROWS_MIN, ROWS_MAX).min(options.rows_max);
     let mut bursts = vec![start];
     let classes = classify(known, options, rows_max, wanted, &bursts)?;
     bursts = vec![start; classes];

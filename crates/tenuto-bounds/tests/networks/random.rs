@@ -18,7 +18,7 @@ impl Random {
 
     pub(crate) fn below_i128(&mut self, limit: i128) -> i128 {
         let fine = i128::try_from(self.below(1 << 30)).expect("30 bits");
-        limit * fine >> 30
+        (limit * fine) >> 30
     }
 }
 

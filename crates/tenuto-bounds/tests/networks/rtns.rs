@@ -11,6 +11,7 @@ pub(crate) struct Published {
 }
 
 /// One of the networks; `None` where the data is not there.
+#[allow(clippy::disallowed_methods, reason = "a test reads its data")]
 pub(crate) fn load(number: usize) -> Option<Published> {
     let root = std::env::var("TENUTO_DATA").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data").to_owned()
