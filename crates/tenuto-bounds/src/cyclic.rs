@@ -27,8 +27,11 @@ const START_TIMES: f64 = 1_000.0;
 /// Programs that are built for one burst, about.
 const PROGRAMS_PER_BURST: usize = 10;
 /// Rows of such a program: too few find no fixed point where there is one.
-const ROWS_MIN: usize = 2_000;
-const ROWS_MAX: usize = 4_000;
+const ROWS_MIN: usize = 3_000;
+const ROWS_MAX: usize = 3_000;
+/// Servers of such a tree: once round a cycle, if it is not long; more dates are worth more.
+const SERVERS_MIN: usize = 8;
+const SERVERS_MAX: usize = 24;
 /// Bursts that are searched for at most.
 const CLAIMS_MAX: usize = 2_000;
 
@@ -108,6 +111,10 @@ fn search(
     let start = total.to_f64()? * START_TIMES;
     let share = options.rows_total_max / (PROGRAMS_PER_BURST * wanted.len());
     let rows_max = share.clamp(ROWS_MIN, ROWS_MAX).min(options.rows_max);
+    let on_cycles: BTreeSet<usize> = wanted.iter().map(|w| w.server).collect();
+    let servers_max = on_cycles.len().clamp(SERVERS_MIN, SERVERS_MAX);
+    let options =
+        &Options { tree_servers_max: options.tree_servers_max.min(servers_max), ..*options };
     let mut bursts = vec![start];
     let classes = classify(known, options, rows_max, wanted, &bursts)?;
     bursts = vec![start; classes];

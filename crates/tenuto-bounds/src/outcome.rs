@@ -82,7 +82,7 @@ impl Default for Options {
             effort: Effort::default(),
             tree_servers_max: 64,
             dates_max: 1_000,
-            rows_max: 12_000,
+            rows_max: 30_000,
             rows_total_max: 1_000_000,
         }
     }
