@@ -1,13 +1,16 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
+use crate::cyclic;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
+use crate::prove::Solved;
 use crate::search;
+use crate::solver::InteriorPoint;
 use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
-use crate::topology::{Topology, faults};
+use crate::topology::{Stop, Topology, faults};
 use std::collections::BTreeMap;
-use tenuto_calculus::ServerGraph;
+use tenuto_calculus::{Bucket, ServerGraph};
 use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
@@ -62,18 +65,35 @@ fn lower(
     progress: &mut dyn FnMut(Progress),
 ) {
     let line_shaping = options.line_shaping;
-    let bursts = BTreeMap::new();
+    let mut solved = Solved::new(&InteriorPoint);
+    let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
-    let total = analysis.bounds.len();
-    for (done, bound) in analysis.bounds.iter_mut().enumerate() {
+    let claims = cyclic::bursts(&known, options, &mut solved);
+    for claim in &claims {
+        let stop = Stop { flow: claim.flow, visit: claim.visit };
+        bursts.entry(stop).or_default().push(claim.bucket);
+    }
+    analysis.proofs.bursts = claims;
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    // The bound of a path does not depend on who takes it: flows leave in order of arrival.
+    let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (index, bound) in analysis.bounds.iter().enumerate() {
+        paths.entry(graph.path(bound.flow, bound.target)).or_default().push(index);
+    }
+    let total = paths.len();
+    let rows_max = options.rows_max.min(options.rows_total_max / total.max(1));
+    for (done, (path, bounds)) in paths.into_iter().enumerate() {
         progress(Progress { method: Method::Plp, done, total });
-        let trunk = graph.path(bound.flow, bound.target);
-        let Some((method, proved)) = search::delay(&known, &trunk, options) else { continue };
-        let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
-        let delay = Picos(proved.bound + constant);
-        if bound.delay.is_none_or(|before| delay < before) {
-            (bound.delay, bound.method) = (Some(delay), method);
-            analysis.proofs.linear[done] = Some(proved.proof);
+        let found = search::delay(&known, &path, options, rows_max, &mut solved);
+        let Some((method, proved)) = found else { continue };
+        for index in bounds {
+            let bound = &mut analysis.bounds[index];
+            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+            let delay = proved.bound.checked_add(constant).map(Picos);
+            if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+                (bound.delay, bound.method) = (delay, method);
+                analysis.proofs.linear[index] = Some(proved.proof.clone());
+            }
         }
     }
 }

@@ -13,7 +13,9 @@ pub use tenuto_calculus::{
 
 mod analyse;
 mod curve;
+mod cyclic;
 mod document;
+mod grouping;
 mod outcome;
 mod program;
 mod proof;

@@ -21,6 +21,9 @@ pub enum Method {
     Ludb,
     /// Polynomial linear program of FIFO networks.
     Plp,
+    /// The same with further dates: between polynomial and exponential.
+    #[serde(rename = "plp+")]
+    PlpMore,
     /// Exponential linear program of FIFO networks: exact on small ones.
     Elp,
 }
@@ -34,6 +37,7 @@ impl fmt::Display for Method {
             Self::Tma => "tma",
             Self::Ludb => "ludb",
             Self::Plp => "plp",
+            Self::PlpMore => "plp+",
             Self::Elp => "elp",
         })
     }
@@ -64,8 +68,11 @@ pub struct Options {
     pub tree_servers_max: usize,
     /// Dates that a linear program may have over all servers of its tree.
     pub dates_max: usize,
-    /// Inequalities that a linear program may have.
+    /// Inequalities that one linear program may have.
     pub rows_max: usize,
+    /// Inequalities that all linear programs together may have; where many targets share them,
+    /// each gets less than `rows_max`.
+    pub rows_total_max: usize,
 }
 
 impl Default for Options {
@@ -74,8 +81,9 @@ impl Default for Options {
             line_shaping: true,
             effort: Effort::default(),
             tree_servers_max: 64,
-            dates_max: 600,
-            rows_max: 60_000,
+            dates_max: 1_000,
+            rows_max: 30_000,
+            rows_total_max: 1_000_000,
         }
     }
 }

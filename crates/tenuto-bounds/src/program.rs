@@ -4,12 +4,13 @@
 //! date, in 10⁻¹⁸ bit more than by some date of its own. What had left a node by a date is what
 //! had come by the FIFO date behind it, so these are one unknown.
 
+use crate::grouping::{Group, Grouping};
 use crate::proof::{DateKind, Term};
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,6 @@ pub(crate) enum Objective {
     Burst {
         /// The flow, by its visit at the root.
         stop: Stop,
-        /// Which of the buckets where it enters the tree.
-        bucket: usize,
     },
 }
 
@@ -33,6 +32,8 @@ pub(crate) enum Objective {
 pub(crate) struct Row {
     /// Its name; the multiplier is still 0.
     pub(crate) term: Term,
+    /// Flows that it sums besides the one that its name has: the same is said of each.
+    pub(crate) others: Vec<Stop>,
     /// Unknown and coefficient.
     pub(crate) coefficients: Vec<(usize, i128)>,
     /// In ps, or 10⁻¹⁸ bit.
@@ -78,40 +79,45 @@ pub(crate) struct Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Time { node: usize, date: usize },
-    Amount { node: usize, stop: Stop, date: usize },
+    Amount { node: usize, group: usize, date: usize },
     Last,
 }
 
 struct Builder<'a> {
     known: &'a Known<'a>,
     tree: &'a Tree,
+    grouping: &'a Grouping,
     numbers: BTreeMap<Key, usize>,
-    /// Flows in the tree, by their last node and visit.
-    flows: BTreeMap<(usize, Stop), usize>,
     /// Per flow in the tree: whether one of its amounts counts as zero.
     has_reference: Vec<bool>,
     /// Per node and date: how far it lies before the exit of the root at most.
     reach: Vec<Vec<i128>>,
     program: Program,
-    rows_max: usize,
+    /// Whether delays may follow from the bursts that are searched for.
+    is_burst: bool,
 }
 
-/// The program of a tree; `None` if it would be too large or a number leaves the exact range.
+/// The program of a tree; `None` if it would have too many rows or a number leaves the exact
+/// range.
 pub(crate) fn program(
     known: &Known<'_>,
     tree: &Tree,
+    grouping: &Grouping,
     objective: Objective,
     rows_max: usize,
 ) -> Option<Program> {
+    if rows(known, tree, grouping) > rows_max {
+        return None;
+    }
     let mut builder = Builder {
         known,
         tree,
+        grouping,
         numbers: BTreeMap::new(),
-        flows: BTreeMap::new(),
-        has_reference: Vec::new(),
+        has_reference: vec![false; grouping.widths.len()],
         reach: reach(tree)?,
-        program: Program::default(),
-        rows_max,
+        program: Program { widths: grouping.widths.clone(), ..Program::default() },
+        is_burst: matches!(objective, Objective::Burst { .. }),
     };
     for node in 0..tree.nodes.len() {
         builder.times(node)?;
@@ -120,6 +126,19 @@ pub(crate) fn program(
     }
     builder.objective(objective)?;
     Some(builder.program)
+}
+
+/// About how many rows a program has.
+fn rows(known: &Known<'_>, tree: &Tree, grouping: &Grouping) -> usize {
+    let at = |node: usize| {
+        let groups = &grouping.nodes[node];
+        let entering: usize = groups.iter().filter(|g| g.enters).map(|g| g.buckets.len()).sum();
+        let from: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
+        let lines = from.into_iter().filter(|&from| known.line(from).is_some()).count();
+        let dates = tree.nodes[node].dates.len();
+        tree.pairs_len(node) * (entering + lines) + dates * (groups.len() + 3)
+    };
+    (0..tree.nodes.len()).map(at).sum()
 }
 
 fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
@@ -140,26 +159,13 @@ fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
 }
 
 impl Builder<'_> {
-    /// Farthest before the exit of the root that anything of a node's path may lie.
-    fn depth(&self, node: usize) -> Option<i128> {
-        let (mut at, mut sum) = (Some(node), 0_i128);
-        while let Some(node) = at {
-            let here = &self.tree.nodes[node];
-            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
-            at = here.next;
-        }
-        Some(sum)
-    }
-
     fn push(
         &mut self,
         term: Term,
+        others: &[Stop],
         coefficients: Vec<(Option<usize>, i128)>,
         most: i128,
     ) -> Option<()> {
-        if self.program.rows.len() >= self.rows_max {
-            return None;
-        }
         // An unknown may stand on both sides.
         let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
         for (unknown, coefficient) in coefficients {
@@ -169,7 +175,8 @@ impl Builder<'_> {
         }
         let coefficients: Vec<(usize, i128)> = sums.into_iter().filter(|(_, c)| *c != 0).collect();
         if !coefficients.is_empty() {
-            self.program.rows.push(Row { term, coefficients, most });
+            let others = others.to_vec();
+            self.program.rows.push(Row { term, others, coefficients, most });
         }
         Some(())
     }
@@ -193,16 +200,16 @@ impl Builder<'_> {
         })
     }
 
-    /// What a flow had brought to a node by a date; `None` out of range.
-    fn amount(&mut self, node: usize, stop: Stop, date: usize) -> Option<usize> {
-        let (mut node, mut stop, mut date) = (node, stop, date);
+    /// What a group of flows had brought to a node by a date.
+    fn amount(&mut self, node: usize, group: usize, date: usize) -> Option<usize> {
+        let flow = self.grouping.nodes[node][group].flow;
+        let (mut node, mut group, mut date) = (node, group, date);
         while let Date { exit, kind: DateKind::Fifo } = self.date(node, date)
-            && let Some(onward) = self.continues(node, stop)
+            && let Some(onward) = self.grouping.nodes[node][group].onward
         {
-            (node, stop, date) = (self.tree.nodes[node].next?, onward, exit);
+            (node, group, date) = (self.tree.nodes[node].next?, onward, exit);
         }
-        let flow = self.flow(node, stop)?;
-        Some(self.amount_of(flow, Key::Amount { node, stop, date }))
+        Some(self.amount_of(flow, Key::Amount { node, group, date }))
     }
 
     fn amount_of(&mut self, flow: usize, key: Key) -> usize {
@@ -211,61 +218,34 @@ impl Builder<'_> {
         self.number(key, Unknown::Amount { flow, is_reference })
     }
 
-    /// The number of a flow in the tree.
-    fn flow(&mut self, node: usize, stop: Stop) -> Option<usize> {
-        let (mut last, mut at) = (node, stop);
-        while let Some(onward) = self.continues(last, at) {
-            (last, at) = (self.tree.nodes[last].next?, onward);
-        }
-        if let Some(&flow) = self.flows.get(&(last, at)) {
-            return Some(flow);
-        }
-        let width = self.width(node, stop)?;
-        self.program.widths.push(width);
-        self.has_reference.push(false);
-        self.flows.insert((last, at), self.program.widths.len() - 1);
-        Some(self.program.widths.len() - 1)
-    }
-
-    /// How far apart two amounts of a flow may be.
-    fn width(&self, node: usize, stop: Stop) -> Option<BigInt> {
-        let (entry, first) = self.entry(node, stop);
-        most(&self.known.buckets(first)?, self.depth(entry)?)
-    }
-
-    /// Where a flow enters the tree.
-    fn entry(&self, mut node: usize, mut stop: Stop) -> (usize, Stop) {
-        while let Some((child, earlier)) = self.tree.comes_from(self.known.graph, node, stop) {
-            (node, stop) = (child, earlier);
-        }
-        (node, stop)
-    }
-
-    fn continues(&self, node: usize, stop: Stop) -> Option<Stop> {
-        self.tree.continues(self.known.topology, self.known.graph, node, stop)
-    }
-
     fn date(&self, node: usize, date: usize) -> Date {
         let crate::proof::Date(exit, kind) = self.tree.nodes[node].dates[date];
         Date { exit, kind }
     }
 
-    fn stops(&self, node: usize) -> Vec<Stop> {
-        self.known.topology.stops[self.tree.nodes[node].server].clone()
-    }
-
     fn times(&mut self, node: usize) -> Option<()> {
         for (early, late) in self.tree.neighbours(node) {
             let (a, b) = (self.time(node, early), self.time(node, late));
-            self.push(Term::Order(node, early, late, 0), vec![(Some(a), 1), (Some(b), -1)], 0)?;
+            self.push(
+                Term::Order(node, early, late, 0),
+                &[],
+                vec![(Some(a), 1), (Some(b), -1)],
+                0,
+            )?;
         }
         for date in 0..self.tree.nodes[node].dates.len() {
             let (here, exit) = (self.time(node, date), self.exit(node, date));
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
-                self.push(Term::Causal(node, date, 0), vec![(Some(here), 1), (exit, -1)], 0)?;
-                let most = self.tree.nodes[node].delay_ps;
-                self.push(Term::Delay(node, date, 0), vec![(exit, 1), (Some(here), -1)], most)?;
+                self.push(Term::Causal(node, date, 0), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
+                // Where a delay itself follows from bursts that are searched for, the program
+                // would bend where its multipliers do not say so.
+                let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
+                if is_certified || !self.is_burst {
+                    let most = self.tree.nodes[node].delay_ps;
+                    let row = vec![(exit, 1), (Some(here), -1)];
+                    self.push(Term::Delay(node, date, 0), &[], row, most)?;
+                }
             }
         }
         Some(())
@@ -273,45 +253,42 @@ impl Builder<'_> {
 
     /// Growth, buckets where flows enter, lines.
     fn amounts(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node);
+        let grouping = self.grouping;
         let neighbours = self.tree.neighbours(node);
         let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
-        for &stop in &stops {
+        for (index, group) in grouping.nodes[node].iter().enumerate() {
+            let (stop, others) = group.stops.split_first()?;
             let name = (stop.flow, stop.visit);
             for &(early, late) in &neighbours {
-                let (a, b) = (self.amount(node, stop, early)?, self.amount(node, stop, late)?);
-                self.push(
-                    Term::Monotone(node, name, early, late, 0),
-                    vec![(Some(a), 1), (Some(b), -1)],
-                    0,
-                )?;
+                let (a, b) = (self.amount(node, index, early)?, self.amount(node, index, late)?);
+                let row = vec![(Some(a), 1), (Some(b), -1)];
+                self.push(Term::Monotone(node, name, early, late, 0), others, row, 0)?;
             }
-            if self.tree.comes_from(self.known.graph, node, stop).is_some() {
-                continue;
-            }
-            for (which, bucket) in self.known.buckets(stop)?.into_iter().enumerate() {
+            let buckets = group.buckets.iter().enumerate().filter(|_| group.enters);
+            for (which, bucket) in buckets {
                 for &(early, late) in &pairs {
-                    let amounts = (self.amount(node, stop, early)?, self.amount(node, stop, late)?);
                     let term = Term::Arrival(node, name, which, early, late, 0);
-                    self.bounded(term, node, (early, late), &[amounts], bucket)?;
+                    self.bounded(term, others, &[index], *bucket)?;
                 }
             }
         }
-        for from in self.known.topology.upstream[self.tree.nodes[node].server].clone() {
+        self.lines(node, &pairs)
+    }
+
+    fn lines(&mut self, node: usize, pairs: &[(usize, usize)]) -> Option<()> {
+        let groups = &self.grouping.nodes[node];
+        let mut by_line: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            if let Some(from) = group.from {
+                by_line.entry(from).or_default().push(index);
+            }
+        }
+        for (from, inside) in by_line {
             let Some(line) = self.known.line(from) else { continue };
             let bucket = FineBucket::of(line)?;
-            let visits = |s: &Stop| &self.known.graph.flows[s.flow].visits;
-            let is_from = |s: &&Stop| {
-                visits(s)[s.visit].parent.is_some_and(|parent| visits(s)[parent].server == from)
-            };
-            let group: Vec<Stop> = stops.iter().filter(is_from).copied().collect();
-            for &(early, late) in &pairs {
-                let mut amounts = Vec::new();
-                for &stop in &group {
-                    amounts.push((self.amount(node, stop, early)?, self.amount(node, stop, late)?));
-                }
+            for &(early, late) in pairs {
                 let term = Term::Line(node, from, early, late, 0);
-                self.bounded(term, node, (early, late), &amounts, bucket)?;
+                self.bounded(term, &[], &inside, bucket)?;
             }
         }
         Some(())
@@ -321,21 +298,25 @@ impl Builder<'_> {
     fn bounded(
         &mut self,
         term: Term,
-        node: usize,
-        (early, late): (usize, usize),
-        amounts: &[(usize, usize)],
+        others: &[Stop],
+        groups: &[usize],
         bucket: FineBucket,
     ) -> Option<()> {
+        let (Term::Arrival(node, _, _, early, late, _) | Term::Line(node, _, early, late, _)) =
+            term
+        else {
+            return None;
+        };
         let (a, b) = (self.time(node, early), self.time(node, late));
         let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
-        for &(early, late) in amounts {
-            row.extend([(Some(early), -1), (Some(late), 1)]);
+        for &group in groups {
+            let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
+            row.extend([(Some(a), -1), (Some(b), 1)]);
         }
-        self.push(term, row, bucket.burst)
+        self.push(term, others, row, bucket.burst)
     }
 
     fn service(&mut self, node: usize) -> Option<()> {
-        let stops = self.stops(node);
         let held = held_back(self.known, self.tree, node)?;
         for date in 0..self.tree.nodes[node].dates.len() {
             let Date { exit, kind } = self.date(node, date);
@@ -344,9 +325,9 @@ impl Builder<'_> {
             }
             let behind = self.tree.fifo_date(node, exit)?;
             let mut amounts = Vec::new();
-            for &stop in &stops {
+            for group in 0..self.grouping.nodes[node].len() {
                 let (left, came) =
-                    (self.amount(node, stop, behind)?, self.amount(node, stop, date)?);
+                    (self.amount(node, group, behind)?, self.amount(node, group, date)?);
                 amounts.extend([(Some(left), -1), (Some(came), 1)]);
             }
             let (here, later) = (self.time(node, date), self.exit(node, date));
@@ -356,7 +337,7 @@ impl Builder<'_> {
                 let mut row = amounts.clone();
                 row.extend([(later, rate), (Some(here), -rate)]);
                 let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
-                self.push(Term::Service(node, date, which, 0), row, most)?;
+                self.push(Term::Service(node, date, which, 0), &[], row, most)?;
             }
         }
         Some(())
@@ -369,7 +350,7 @@ impl Builder<'_> {
                 let entered = self.time(from, date);
                 self.program.objective.push((entered, -1));
             }
-            Objective::Burst { stop, bucket } => self.burst(stop, bucket)?,
+            Objective::Burst { stop } => self.burst(stop)?,
         }
         Some(())
     }
@@ -384,19 +365,29 @@ impl Builder<'_> {
     }
 
     /// What a flow may have brought by the exit of the root and had not left by then.
-    fn burst(&mut self, stop: Stop, which: usize) -> Option<()> {
-        let (entry, first) = self.entry(0, stop);
-        let bucket = *self.known.buckets(first)?.get(which)?;
-        let flow = self.flow(entry, first)?;
-        let more = most(&[bucket], self.depth(entry)?)?;
-        self.program.widths[flow] += more;
+    fn burst(&mut self, stop: Stop) -> Option<()> {
+        let grouping = self.grouping;
+        let is_it = |group: &Group| group.stops == [stop];
+        let root = grouping.nodes[0].iter().position(is_it)?;
+        let flow = grouping.nodes[0][root].flow;
+        let enters = |group: &Group| group.flow == flow && group.enters;
+        let mut found = grouping
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
+        let (entry, group) = found.next()?;
+        // The bucket that counts in the long run; of several, the one with the least burst.
+        let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
+        let (which, bucket) = buckets.min_by_key(|(_, b)| (b.rate, b.burst))?;
+        self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
         let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {
-            let (here, came) = (self.time(entry, date), self.amount(entry, first, date)?);
+            let (here, came) = (self.time(entry, date), self.amount(entry, group, date)?);
             let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
-            self.push(Term::Last(which, date, 0), row, bucket.burst)?;
+            self.push(Term::Last(which, date, 0), &[], row, bucket.burst)?;
         }
-        let left = self.amount(0, stop, self.tree.fifo_date(0, 0)?)?;
+        let left = self.amount(0, root, self.tree.fifo_date(0, 0)?)?;
         self.program.objective.extend([(last, 1), (left, -1)]);
         Some(())
     }

@@ -48,7 +48,7 @@ pub struct Node {
 /// One inequality and its multiplier, in units of 1/`parts` of the proof. Nodes, dates, flows and
 /// servers are indices. Pairs of dates are (earlier, later) and are in that order in every
 /// trajectory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Term {
     /// t(early) ≤ t(late): node, early, late, multiplier.

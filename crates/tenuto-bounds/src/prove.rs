@@ -3,9 +3,13 @@
 use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
 use crate::solver::{FloatProgram, LinearSolver};
+use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::collections::BTreeMap;
+use std::hash::Hash;
 
 /// Multipliers are stored in this many binary digits, the largest using all of them.
 const DIGITS: i32 = 50;
@@ -16,6 +20,44 @@ const NEGLIGIBLE: f64 = 1e-11;
 pub(crate) struct Proved {
     pub(crate) bound: i128,
     pub(crate) proof: LinearProof,
+}
+
+/// A solver, and what it answered: networks are often full of programs that are alike.
+pub(crate) struct Solved<'a> {
+    solver: &'a dyn LinearSolver,
+    answers: BTreeMap<u128, Option<Vec<f64>>>,
+}
+
+impl<'a> Solved<'a> {
+    pub(crate) fn new(solver: &'a dyn LinearSolver) -> Self {
+        Self { solver, answers: BTreeMap::new() }
+    }
+
+    fn multipliers(&mut self, program: &FloatProgram) -> Option<Vec<f64>> {
+        let solver = self.solver;
+        let answer = self.answers.entry(fingerprint(program));
+        answer.or_insert_with(|| solver.multipliers(program)).clone()
+    }
+}
+
+/// As [`fingerprint`], in the units in which a program is solved.
+pub(crate) fn fingerprint_of(program: &Program) -> u128 {
+    fingerprint(&Units::of(program).floats(program))
+}
+
+/// Equal for equal programs. Should two others ever share it, multipliers that belong to another
+/// program prove little, and nothing wrong.
+fn fingerprint(program: &FloatProgram) -> u128 {
+    let mut hasher = SipHasher13::new();
+    program.unknowns.hash(&mut hasher);
+    let mut hash = |terms: &[(usize, f64)], most: f64| {
+        terms.len().hash(&mut hasher);
+        terms.iter().for_each(|(unknown, c)| (unknown, c.to_bits()).hash(&mut hasher));
+        most.to_bits().hash(&mut hasher);
+    };
+    hash(&program.objective, 0.0);
+    program.rows.iter().zip(&program.most).for_each(|(row, most)| hash(row, *most));
+    hasher.finish128().as_u128()
 }
 
 /// Units in which a program is solved.
@@ -71,13 +113,13 @@ const fn is_time(unknown: &Unknown) -> bool {
 
 /// Solves, rounds, and computes exactly what the rounded multipliers prove.
 pub(crate) fn prove(
-    solver: &dyn LinearSolver,
+    solved: &mut Solved<'_>,
     program: &Program,
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
     let units = Units::of(program);
-    let multipliers = solver.multipliers(&units.floats(program))?;
+    let multipliers = solved.multipliers(&units.floats(program))?;
     let is_delay = matches!(objective, Objective::Delay { .. });
     // A multiplier times its row has the unit of the objective; data in 10⁻⁶ bit.
     let ubit = units.data / 1e12;
@@ -98,6 +140,7 @@ pub(crate) fn prove(
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);
         if multiplier > 0 && z > top * NEGLIGIBLE {
             terms.push(with_multiplier(row.term, multiplier));
+            terms.extend(row.others.iter().map(|s| with_multiplier(of(row.term, *s), multiplier)));
             used.push((row, multiplier));
         }
     }
@@ -114,6 +157,16 @@ fn parts(largest: f64) -> u64 {
     let exponent =
         if largest > 0.0 { DIGITS - largest.log2().ceil().to_i32().unwrap_or(0) } else { 0 };
     1 << exponent.clamp(0, 62)
+}
+
+/// The same said of another flow.
+const fn of(term: Term, stop: Stop) -> Term {
+    let name = (stop.flow, stop.visit);
+    match term {
+        Term::Monotone(a, _, c, d, m) => Term::Monotone(a, name, c, d, m),
+        Term::Arrival(a, _, c, d, e, m) => Term::Arrival(a, name, c, d, e, m),
+        other => other,
+    }
 }
 
 const fn with_multiplier(term: Term, m: u64) -> Term {

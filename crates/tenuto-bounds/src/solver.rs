@@ -15,7 +15,7 @@ pub(crate) struct FloatProgram {
 
 /// Finds multipliers of the rows that prove (nearly) the least bound of the objective.
 pub(crate) trait LinearSolver {
-    /// One multiplier per row, none far below zero; `None` if there seems to be no bound.
+    /// One per row, none far below zero; `None` if there seems to be no bound.
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>>;
 }
 
@@ -30,7 +30,6 @@ const GAP: f64 = 1e-10;
 
 impl LinearSolver for InteriorPoint {
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>> {
-        let rows = program.rows.len();
         let matrix = columns(program);
         let mut cost = vec![0.0; program.unknowns];
         for &(unknown, coefficient) in &program.objective {
@@ -45,7 +44,7 @@ impl LinearSolver for InteriorPoint {
             .build()
             .ok()?;
         let quadratic = CscMatrix::zeros((program.unknowns, program.unknowns));
-        let cones = [SupportedConeT::NonnegativeConeT(rows)];
+        let cones = [SupportedConeT::NonnegativeConeT(program.rows.len())];
         let mut solver =
             DefaultSolver::new(&quadratic, &cost, &matrix, &program.most, &cones, settings).ok()?;
         solver.solve();
@@ -63,13 +62,13 @@ fn columns(program: &FloatProgram) -> CscMatrix<f64> {
             by_column[unknown].push((index, coefficient));
         }
     }
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    let (mut starts, mut places, mut values) = (vec![0], Vec::new(), Vec::new());
     for column in by_column {
         for (row, value) in column {
-            indices.push(row);
+            places.push(row);
             values.push(value);
         }
-        starts.push(indices.len());
+        starts.push(places.len());
     }
-    CscMatrix::new(program.rows.len(), program.unknowns, starts, indices, values)
+    CscMatrix::new(program.rows.len(), program.unknowns, starts, places, values)
 }

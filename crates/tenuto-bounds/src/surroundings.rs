@@ -34,6 +34,7 @@ impl FineBucket {
 }
 
 /// What holds in a whole graph: total flow analysis and bursts that were proved.
+#[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     pub(crate) graph: &'a ServerGraph,
     pub(crate) topology: &'a Topology,

@@ -22,8 +22,48 @@ pub(crate) struct Tree {
 pub(crate) enum Dates {
     /// One service date per server, behind the earliest date: [Bou22], polynomial.
     Polynomial,
-    /// Service dates also behind dates that switched back from order to amount up to so often.
-    Switches(usize),
+    /// Service dates also behind up to `fifo` FIFO dates, and up to `service` of them in turn;
+    /// once on the way to the root.
+    Once {
+        /// FIFO dates before.
+        fifo: usize,
+        /// Service dates then.
+        service: usize,
+    },
+    /// Both kinds behind every date: [Bou22], exponential.
+    All,
+}
+
+/// How a date was derived from the exit of the root.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    /// FIFO dates since the service dates at the root.
+    fifo: usize,
+    /// Service dates behind those.
+    service: usize,
+    /// Whether FIFO dates came behind those again.
+    is_over: bool,
+}
+
+impl Way {
+    const fn by_order(self) -> Self {
+        let is_over = self.is_over || self.service > 0;
+        Self { fifo: self.fifo + !is_over as usize, is_over, ..self }
+    }
+
+    const fn by_amount(self) -> Self {
+        Self { service: self.service + (self.fifo > 0) as usize, ..self }
+    }
+
+    const fn may_count(self, dates: Dates) -> bool {
+        match dates {
+            Dates::Polynomial => self.fifo == 0,
+            Dates::Once { fifo, service } => {
+                self.fifo == 0 || (!self.is_over && self.fifo <= fifo && self.service < service)
+            }
+            Dates::All => true,
+        }
+    }
 }
 
 impl Tree {
@@ -77,39 +117,30 @@ impl Tree {
     }
 
     /// Gives every node its dates.
-    pub(crate) fn with_dates(mut self, dates: Dates) -> Self {
-        // Per node and date: switches from order back to amount so far, and whether all were
-        // service dates.
-        let mut traits: Vec<Vec<(usize, bool)>> = Vec::new();
+    /// `None` if these would be more than `dates_max`.
+    pub(crate) fn with_dates(mut self, dates: Dates, dates_max: usize) -> Option<Self> {
+        let mut left = dates_max;
+        let mut ways: Vec<Vec<Way>> = Vec::new();
         for index in 0..self.nodes.len() {
             let exits = match self.nodes[index].next {
-                Some(next) => traits[next].clone(),
-                None => vec![(0, true)],
+                Some(next) => ways[next].clone(),
+                None => vec![Way::default()],
             };
-            let kinds = |next: Option<usize>, exit: usize| match next {
-                Some(next) => Some(self.nodes[next].dates[exit].1),
-                None => None,
-            };
-            let next = self.nodes[index].next;
             let (mut list, mut of) = (Vec::new(), Vec::new());
-            for (exit, &(switches, is_service)) in exits.iter().enumerate() {
+            for (exit, way) in exits.iter().enumerate() {
                 list.push(Date(exit, DateKind::Fifo));
-                of.push((switches, false));
-                let more = usize::from(kinds(next, exit) == Some(DateKind::Fifo));
-                let is_wanted = match dates {
-                    Dates::Polynomial => is_service,
-                    Dates::Switches(max) => is_service || switches + more <= max,
-                };
-                if is_wanted {
+                of.push(way.by_order());
+                if way.may_count(dates) {
                     list.push(Date(exit, DateKind::Service));
-                    of.push((switches + more, is_service));
+                    of.push(way.by_amount());
                 }
             }
+            left = left.checked_sub(list.len())?;
             self.nodes[index].dates = list;
-            traits.push(of);
+            ways.push(of);
         }
         self.order();
-        self
+        Some(self)
     }
 
     fn order(&mut self) {
@@ -175,7 +206,19 @@ impl Tree {
         Some((child, Stop { flow: stop.flow, visit: parent }))
     }
 
-    pub(crate) fn dates(&self) -> usize {
-        self.nodes.iter().map(|node| node.dates.len()).sum()
+    /// Farthest before the exit of the root that anything on the way from a node may lie, ps.
+    pub(crate) fn depth(&self, node: usize) -> Option<i128> {
+        let (mut at, mut sum) = (Some(node), 0_i128);
+        while let Some(node) = at {
+            let here = &self.nodes[node];
+            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
+            at = here.next;
+        }
+        Some(sum)
+    }
+
+    /// How many pairs of dates a node has.
+    pub(crate) fn pairs_len(&self, node: usize) -> usize {
+        self.before[node].iter().flatten().filter(|is| **is).count()
     }
 }

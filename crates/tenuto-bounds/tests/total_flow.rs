@@ -4,7 +4,7 @@ mod networks;
 
 use networks::{RATE_UBPS, interleaved, mesh, ring, server, unicast, worst_ms};
 use tenuto_bounds::{
-    Analysis, Bucket, Effort, GraphVisit, Multiplexing, Options, RateLatency, ServerGraph, analyse,
+    Analysis, Bucket, Effort, Multiplexing, Options, RateLatency, ServerGraph, analyse,
 };
 use tenuto_units::Picos;
 

@@ -290,10 +290,7 @@ impl Sum<'_> {
     fn boxes(&mut self, objective: Objective) -> Result<(), Flaw> {
         let mut balance: BTreeMap<(usize, Stop), BigInt> = BTreeMap::new();
         let mut repaid = BigInt::ZERO;
-        let grown = match self.bucket(objective)? {
-            Some(bucket) => Some((self.last_flow(objective), bucket)),
-            None => None,
-        };
+        let grown = self.bucket(objective)?.map(|bucket| (self.last_flow(objective), bucket));
         for (unknown, rest) in &self.left {
             let flow = match *unknown {
                 Unknown::Time((node, date)) => {
