@@ -47,7 +47,11 @@ pub use plan::{
     PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
 };
 pub use plan_file::network_digest;
-pub use profile::{MeterCounts, Profile};
+pub use profile::{
+    Action, ActionCosts, BufferUnit, ControlShare, FrameService, LookUp, MatchCosts, MatchType,
+    MeterCounts, Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive,
+    ReceiveBuffer, Use,
+};
 pub use read::{read_network, read_scenario};
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use source::{MemorySources, Sources};
