@@ -9,10 +9,12 @@
 
 mod analysis;
 mod assumptions;
+pub mod comparison;
 mod deployment;
 mod entries;
 mod envelope;
 mod fixed_point;
+pub mod loko;
 mod mesh;
 mod meters;
 mod mode_change;
