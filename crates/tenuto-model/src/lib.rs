@@ -44,7 +44,8 @@ pub use network::{
 };
 pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
-    PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict,
+    PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route, RoutedCopy, Transition,
+    Verdict,
 };
 pub use plan_file::network_digest;
 pub use profile::{

@@ -20,6 +20,7 @@ mod meters;
 mod mode_change;
 mod outlook;
 mod port;
+mod processor;
 mod refusal;
 mod routing;
 mod rows;
