@@ -8,6 +8,7 @@ use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
 use crate::read::{self, Mode, Model, OtherTraffic};
 use crate::{bounds, deployment, end_systems, envelopes, inequality, mode_change, policing};
+use crate::{processor, processor_rows};
 use crate::{raise, routes, walk};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,6 +127,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         enforced: envelopes::enforced(plan, net, &streams),
         scale: Scale::new(contracts.chain(enforced)),
         claims: analysis::claims(plan, net, findings),
+        entries: processor::entries(&plan.processors, net, findings),
     };
     check_consistency(&context, findings);
     let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
@@ -134,6 +136,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
     let no_ends = raise::Ends::default();
     for analysis in &steady {
         inequalities += inequality::check(&context, analysis, &no_ends, findings);
+        inequalities += processor::check(&context, analysis.mode, findings);
         backlogs.insert(analysis.mode, backlogs_of(&context, analysis, &no_ends));
     }
     let by_level: Vec<_> = steady.iter().map(|a| backlogs[&a.mode].clone()).collect();
@@ -151,6 +154,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         steady.iter().chain(&raises).map(|analysis| (analysis.mode, analysis)).collect();
     let flows_checked = bounds::check(&context, &analyses, findings);
     port_rows::check(&context, &analyses, &backlogs, findings);
+    processor_rows::check(&context, findings);
     mode_change::check(&context, &terms, &analyses, findings);
     if !plan.switches.is_empty() {
         policing::check(&context, findings);
@@ -226,6 +230,18 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
     }
     if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
         list.push("other traffic has buffers of its own".to_owned());
+    }
+    let processors = net.profiles().filter_map(|profile| profile.processor.as_ref());
+    let (mut controlled, mut typical) = (false, false);
+    for processor in processors {
+        controlled |= processor.control.time_ps > 0;
+        typical |= processor.is_typical;
+    }
+    if controlled {
+        list.push("control messages take no more of a processor than its profile says".to_owned());
+    }
+    if typical {
+        list.push("times of some processors are typical ones, not worst".to_owned());
     }
     if net.has_modes() {
         let lost = tolerates.lost_signals;

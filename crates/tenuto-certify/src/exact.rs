@@ -72,6 +72,11 @@ impl Scale {
         ceil_div(size.clone(), &self.factor * PS_PER_S)
     }
 
+    /// The size in whole bits; down, for what is not negative.
+    pub(crate) fn to_bits_down(&self, size: &BigInt) -> BigInt {
+        size / (&self.factor * PS_PER_S)
+    }
+
     /// The rate in whole bit/s; up.
     pub(crate) fn to_bps_up(&self, rate: &BigInt) -> BigInt {
         ceil_div(rate.clone(), self.factor.clone())
