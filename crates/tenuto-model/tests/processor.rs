@@ -165,7 +165,8 @@ proptest! {
         prop_assert!(sample >= it.least_ps());
         let simulated = it.simulated_ps(bytes, entries, draw);
         prop_assert!(simulated <= it.planned_ps(bytes, entries + more, 1));
-        prop_assert!(simulated >= it.least_ps());
+        let passed = it.link.map_or(0, |link| link.passed_ps(bytes));
+        prop_assert!(simulated + 2 * passed >= it.least_ps());
         prop_assert!(it.planned_ps(bytes, entries, 1) <= it.planned_ps(bytes, entries, 2));
     }
 }

@@ -375,10 +375,12 @@ impl Processor {
         self.any_ps(frame_bytes, entries_max).saturating_add(copies.saturating_mul(copy_ps))
     }
 
-    /// What a frame costs a simulated device with `entries` entries, for a draw in 0..=65535;
-    /// never above [`Self::planned_ps`] for as many or more.
+    /// What a frame takes of a simulated device's processor with `entries` entries, its line apart,
+    /// for a draw in 0..=65535; never above [`Self::planned_ps`] for as many entries or more.
     pub fn simulated_ps(&self, frame_bytes: u32, entries: u32, draw: u16) -> u64 {
-        let most = self.any_ps(frame_bytes, entries);
+        let kinds = MatchType::ALL.iter();
+        let cpu = |&kind| self.cpu_ps(&Use::worst(kind, Action::Output, entries, frame_bytes));
+        let most = kinds.map(cpu).max().unwrap_or(0);
         let spread = u128::from(self.spread_of(most)) * u128::from(draw) / u128::from(u16::MAX);
         most - u64::try_from(spread).unwrap_or(most)
     }
