@@ -96,3 +96,96 @@ fn qjump_promises_an_epoch() {
     assert!((one as f64 / 1e6 - 257.0).abs() <= 1.5, "{one}");
     assert_eq!(qjump::rate_bps(306, 452_840_000), 5_405_882);
 }
+
+#[test]
+fn a_ring_accepts_what_its_buffers_hold() {
+    use tenuto_planner::loko::{Demand, Draws, admit, optimised, ring};
+    let model = zodiac(17, 306);
+    let allocation = model.share(1);
+    // Fig. 20a: six flows of one frame fill the 2.02 KiB of a switch, half of its rate at most.
+    let here: Vec<Demand> =
+        (0..100).map(|_| Demand { path: vec![0], rate_bps: 1_000_000, burst_bytes: 306 }).collect();
+    let admission = admit(&[allocation], &here);
+    assert_eq!((admission.accepted, admission.rate_bps[0]), (6, 6_000_000));
+    let share = |hops: usize, buffer: u64, as_printed: bool| {
+        let grown = model.with_buffer(buffer).share(1).zip(allocation).map(|(own, printed)| {
+            let delay_ps = if as_printed { printed.delay_ps } else { own.delay_ps };
+            tenuto_planner::loko::Allocation { delay_ps, ..own }
+        });
+        let mut draws = Draws::new(1);
+        let (mut accepted, mut most) = (0, 0);
+        for _ in 0..200 {
+            let it = admit(&[grown; 31], &ring(31, hops, 100, 306, &mut draws));
+            accepted += it.accepted;
+            most = most.max(it.rate_bps.iter().copied().max().unwrap_or(0));
+        }
+        (accepted as f64 / 20_000.0, most as f64 / model.rate_bps as f64)
+    };
+    // Section 6.2: only up to 49 %, i.e. 6 Mbit/s; around five hops is how far it scales.
+    let (near, most) = share(0, 1, false);
+    assert!(near > 0.9 && (0.45..0.52).contains(&most), "{near} {most}");
+    let (far, _) = share(30, 1, false);
+    assert!(far < 0.1, "{far}");
+    // With ten times the buffer the rate is the limit, if the delay stays the printed one.
+    let (_, most) = share(5, 10, true);
+    assert!(most > 0.95, "{most}");
+    // An allocation made for five hops accepts more flows than full or fifth rate, on other flows.
+    let lists = |seed: u64| -> Vec<Vec<Demand>> {
+        let mut draws = Draws::new(seed);
+        (0..32).map(|_| ring(31, 5, 100, 306, &mut draws)).collect()
+    };
+    let chosen = optimised(&[model; 31], &lists(7), 0);
+    let count = |allocations: &[Option<tenuto_planner::loko::Allocation>]| -> usize {
+        lists(8).iter().map(|list| admit(allocations, list).accepted).sum()
+    };
+    let (full, fifth) = (count(&[model.share(1); 31]), count(&[model.share(5); 31]));
+    assert!(count(&chosen) > full.max(fifth), "{} {full} {fifth}", count(&chosen));
+    for allocation in chosen.iter().flatten() {
+        assert!(model.with(allocation.rate_bps, allocation.burst_bytes) == Some(*allocation));
+    }
+}
+
+#[test]
+fn mode_changes_of_odroids_are_bounded_as_printed() {
+    use tenuto_planner::comparison::mc_sdn::ODROID_XU4;
+    // Table II, Overall.
+    assert_eq!(ODROID_XU4.hop_ps(), 1_453_450_000);
+    assert_eq!((5_460 + 2_048) * 8 * 10_000, ODROID_XU4.queueing_ps);
+    // Fig. 6(b): star, grid and linear have 0, 4 and 8 links; queues of 1000 frames.
+    let ms = |links, rules| ODROID_XU4.bound(links, rules, 1_000).sum_ps() as f64 / 1e9;
+    assert!((ms(0, 1) - 1.11606).abs() < 1e-9, "{}", ms(0, 1));
+    assert!((ms(4, 50) - 7.12341).abs() < 1e-9, "{}", ms(4, 50));
+    assert!((ms(8, 100) - 13.13471).abs() < 1e-9, "{}", ms(8, 100));
+    let profile = Profile::built_in("odroid-xu4-mc-sdn").expect("built in");
+    assert_eq!(profile.latency_ns_max * 1_000, ODROID_XU4.processing_ps + ODROID_XU4.flooding_ps);
+    assert_eq!(u64::from(profile.below_scheduler_bytes) * 80_000, ODROID_XU4.queueing_ps);
+}
+
+#[test]
+fn attendre_never_waits_longer_than_barriers() {
+    use tenuto_planner::comparison::attendre::{Way, link_ps};
+    const US: u64 = 1_000_000;
+    let way = |switches: usize, trip: &[u64], controller: u64| {
+        let link = link_ps(3_400_000, 576_000, 167_000, 3_400_000);
+        Way {
+            links_ps: vec![link; switches + 1],
+            packet_ps: vec![5 * US; switches],
+            command_ps: vec![1_000 * US; switches],
+            round_trip_ps: (0..switches).map(|k| trip[k % trip.len()] * US).collect(),
+            controller_ps: vec![controller * US; switches],
+        }
+    };
+    // One switch: the three are the same.
+    let one = way(1, &[50], 100);
+    assert_eq!(one.openflow_ps(), one.attendre_ps());
+    assert_eq!(one.barriers_ps(), one.attendre_ps());
+    // Six switches: barriers cost about 1 ms more, whatever the controller.
+    for controller in [100, 400, 700, 1_000] {
+        for trips in [[50, 90], [250, 50], [130, 250]] {
+            let six = way(6, &trips, controller);
+            let more = six.barriers_ps() - six.attendre_ps();
+            assert!((900 * US..1_400 * US).contains(&more), "{more}");
+            assert!(six.attendre_ps() <= six.openflow_ps());
+        }
+    }
+}

@@ -1,7 +1,9 @@
-//! Methods that are right for other switches: printed beside ours, never part of a plan.
+//! Formulas of the papers as they print them: shown beside ours, never part of a plan.
 //!
-//! Both assume that switches process frames at line rate and that ports do not disturb one another
-//! ([Loko] section 2.3). Nothing here is valid for switches whose ports share a processor.
+//! Silo and QJump assume that switches process frames at line rate and that ports do not disturb one
+//! another ([Loko] section 2.3): not valid for switches whose ports share a processor.
 
+pub mod attendre;
+pub mod mc_sdn;
 pub mod qjump;
 pub mod silo;

@@ -5,5 +5,9 @@
 //! flows are known, the analysis of [`crate::plan`] is tighter.
 
 mod allocation;
+mod demand;
+mod search;
 
 pub use allocation::{Allocation, SwitchModel};
+pub use demand::{Admission, Allocations, Demand, Draws, admit, between_hosts, ring};
+pub use search::optimised;

@@ -3,8 +3,8 @@
 use super::processor::SharedProcessor;
 use super::{Clockwork, ConnId, Core, Event, Instant, Observation, Span, Switch, assemble};
 use crate::fault_model::{self, Judged};
-use tenuto_dataplane::{Frames, SIGNAL_QUEUE};
 use tenuto_dataplane::endsystem::{Behaviour, Conduct};
+use tenuto_dataplane::{Frames, SIGNAL_QUEUE};
 use tenuto_model::{Addressing, EventAction, Network};
 use tenuto_units::wire_bits;
 use tenuto_wire::{MacAddress, SignalKind, SignalRepr, UdpFrame, ethernet};
