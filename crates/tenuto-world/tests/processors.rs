@@ -78,9 +78,10 @@ fn frames_that_meet_wait_for_one_processor() {
     let most = document.flows.iter().filter_map(|row| row.observed_delay_ns_max).max();
     let bound = plan.flows.iter().filter_map(|row| row.delay_bound_ps).max();
     let (most, bound) = (most.expect("observed"), bound.expect("bounded") / 1_000);
-    // 26 us onto the first link, 300 at the processor, 26 onto the second.
+    // 26 us onto the first link, 300 at the processor, 26 onto the second; the bound does not count on
+    // the processor to space them, and lets all three meet again at the second link.
     assert!(most >= 350_000 && most <= bound, "{most} {bound}");
-    assert!(bound < 400_000, "the bound is as near as that: {bound}");
+    assert!(bound < 450_000, "the bound is as near as that: {bound}");
 }
 
 #[test]

@@ -8,6 +8,8 @@ const STEPS: u64 = 16;
 
 /// Fractions of the full rate that are tried besides.
 const FRACTIONS: u64 = 8;
+/// A change at one switch that pays less than so many flows in this many lists is chance.
+const CHANCE_LISTS: usize = 8;
 
 /// The allocation that accepts most of the expected flows, and of those the one with the least delays:
 /// first the best one for all switches alike, then switch by switch as long as that is better, `rounds`
@@ -40,6 +42,7 @@ pub fn optimised(
             (best, most) = (all, count);
         }
     }
+    let chance = expected.len() / CHANCE_LISTS;
     for _ in 0..rounds {
         let before = most;
         for switch in 0..models.len() {
@@ -47,7 +50,7 @@ pub fn optimised(
                 let kept = best[switch];
                 best[switch] = at(&models[switch], rate, burst);
                 let count = if best[switch] == kept { most } else { worth(&best) };
-                if count > most {
+                if count.0 > most.0 + chance {
                     most = count;
                 } else {
                     best[switch] = kept;

@@ -118,7 +118,7 @@ fn table2() -> Sheet {
     let slip = model.with(fifth, (2.32 * KIB) as u64).map_or(0.0, |it| ms(it.delay_ps));
     sheet.note("sizes are printed in kB and meant in KiB");
     sheet.note(format!(
-        "fifth-rate: b = B - r*T is 2.56 KiB, not 2.32; the printed delay goes with the printed \
+        "fifth-rate: b = B - r*T is 2.55 KiB, not 2.32; the printed delay goes with the printed \
          burst ({slip:.2} ms)"
     ));
     sheet
