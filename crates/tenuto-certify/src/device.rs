@@ -58,7 +58,7 @@ impl<'a> Device<'a> {
         times.iter().all(|ps| *ps <= SECOND_PS)
             && self.entry_most.saturating_mul(self.compared) <= 1_000 * SECOND_PS
             && p.control.period_ps > 0
-            && p.spread_ppm < 1_000_000
+            && p.spread_percent < 100
             && p.link.is_none_or(|link| link.rate_bps > 0 && link.tag_bytes <= FRAME_BYTES_MAX)
             && !matches!(p.receive, crate::read::Receive::RoundRobin(0))
             && self.cost_ps(FRAME_BYTES_MIN, 1) > 0
@@ -94,7 +94,7 @@ impl<'a> Device<'a> {
     /// c⁻, picoseconds.
     pub(crate) fn least_ps(&self) -> u64 {
         let most = self.look_up_ps(FRAME_BYTES_MIN, self.entry_least, 1);
-        let spread = u128::from(most) * u128::from(self.processor.spread_ppm) / 1_000_000;
+        let spread = u128::from(most) * u128::from(self.processor.spread_percent) / 100;
         most.saturating_sub(u64::try_from(spread).unwrap_or(most))
     }
 

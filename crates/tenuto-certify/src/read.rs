@@ -126,7 +126,7 @@ pub(crate) struct Processor {
     pub(crate) per_entry_ps: BTreeMap<String, u64>,
     pub(crate) look_up: LookUp,
     pub(crate) per_output_ps: u64,
-    pub(crate) spread_ppm: u64,
+    pub(crate) spread_percent: u64,
     pub(crate) link: Option<ProcessorLink>,
     pub(crate) receive: Receive,
     pub(crate) control: ControlShare,

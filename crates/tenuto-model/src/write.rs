@@ -174,7 +174,7 @@ fn write_processor(out: &mut String, p: &Processor) {
     ]);
     put(format!("actions: {{{actions}}}"));
     put(list(&[("per_output", p.per_output_ps)]));
-    put(format!("spread: {} ppm", p.spread_ppm));
+    put(format!("spread: {} %", p.spread_percent));
     if let Some(link) = p.link {
         let (rate, tag) = (format_rate(link.rate_bps), format_size(link.tag_bytes.into()));
         put(format!("link: {{rate: {rate}, tag: {tag}}}"));

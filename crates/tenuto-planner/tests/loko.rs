@@ -6,6 +6,8 @@ use tenuto_planner::loko::SwitchModel;
 
 /// A size that is printed in kB but was meant in KiB.
 const KIB: f64 = 1_024.0;
+/// Table 2, fifth-rate: 2.32 KiB.
+const PRINTED_BURST_BYTES: u64 = 2_376;
 
 fn zodiac(entries: u32, frame_bytes: u32) -> SwitchModel {
     let profile = Profile::built_in("zodiac-fx").expect("built in");
@@ -34,7 +36,7 @@ fn table_2_at_fifth_rate_does_not_follow_from_its_own_formula() {
     // b = B − r·T = 2.56 KiB; printed are 2.32, with which the printed delay is consistent.
     assert!(is_printed(it.burst_bytes as f64 / KIB, 2.56, 0.01), "{it:?}");
     assert!(is_printed(it.delay_ps as f64 / 1e9, 2.24, 0.01), "{it:?}");
-    let printed = model.with(it.rate_bps, (2.32 * KIB) as u64).expect("less burst");
+    let printed = model.with(it.rate_bps, PRINTED_BURST_BYTES).expect("less burst");
     assert!(is_printed(printed.delay_ps as f64 / 1e9, 2.07, 0.01), "{printed:?}");
 }
 

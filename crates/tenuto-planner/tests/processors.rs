@@ -13,11 +13,11 @@ profiles:
 
 /// A line of two switches with two hosts each; every host sends to its opposite ([Loko] section 6).
 fn opposite(profile: &str, period: &str, more: &str) -> Network {
-    let mut text = format!(
-        "tenuto: 1\nhosts: [h1, h2, h3, h4]\nswitches: {{s1: {{profile: cell}}, s2: {{profile: cell}}}}\n\
-         links:\n  - {{ends: [h1, s1], rate: 100 Mbit/s}}\n  - {{ends: [h2, s1], rate: 100 Mbit/s}}\n  \
-         - {{ends: [h3, s2], rate: 100 Mbit/s}}\n  - {{ends: [h4, s2], rate: 100 Mbit/s}}\n  \
-         - {{ends: [s1, s2], rate: 100 Mbit/s}}\nflows:\n"
+    let mut text = String::from(
+        "tenuto: 1\nhosts: [h1, h2, h3, h4]\nswitches: {s1: {profile: cell}, s2: {profile: cell}}\n\
+         links:\n  - {ends: [h1, s1], rate: 100 Mbit/s}\n  - {ends: [h2, s1], rate: 100 Mbit/s}\n  \
+         - {ends: [h3, s2], rate: 100 Mbit/s}\n  - {ends: [h4, s2], rate: 100 Mbit/s}\n  \
+         - {ends: [s1, s2], rate: 100 Mbit/s}\nflows:\n",
     );
     for (from, to) in [("h1", "h3"), ("h2", "h4"), ("h3", "h1"), ("h4", "h2")] {
         text += &format!(

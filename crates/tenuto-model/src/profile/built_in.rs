@@ -128,7 +128,7 @@ fn hp_e3800_software() -> Profile {
 /// figure for are charged as a five-tuple, which compares more; actions that it calls slower than
 /// output as set-nw-src (+58 us), those that keep line rate at 1516 B (Fig. 10c) as what that leaves
 /// them (45 us). Meters are limited by the vendor's open firmware, groups likewise. The switch chip
-/// holds next to nothing: two frames per port.
+/// holds next to nothing: three frames per port.
 fn zodiac_fx() -> Profile {
     let us = |hundredths: u64| hundredths * PS_PER_US / 100;
     let five_tuple = us(986);
@@ -156,7 +156,7 @@ fn zodiac_fx() -> Profile {
         // Not printed: a further copy is charged like a whole frame without its look-up.
         per_output_ps: us(3_200),
         // Fig. 10: whiskers of a single case are within the line's width.
-        spread_ppm: 20_000,
+        spread_percent: 2,
         link: Some(ProcessorLink { rate_bps: 100_000_000, tag_bytes: 1 }),
         receive: Receive::Fifo,
         control: ControlShare::NONE,
@@ -165,7 +165,7 @@ fn zodiac_fx() -> Profile {
     Profile {
         // Two passes of the switch chip, 2.07 us each (Fig. 10d).
         latency_ns_max: 4_140,
-        buffer_bytes_per_port: Some(3_076),
+        buffer_bytes_per_port: Some(4_614),
         queues_per_port: 1,
         entries_max: 128,
         meters_max: 8,
@@ -260,7 +260,7 @@ const fn constant(per_frame_ps: u64) -> Processor {
             set_tp_src: 0,
         },
         per_output_ps: 0,
-        spread_ppm: 0,
+        spread_percent: 0,
         link: None,
         receive: Receive::Fifo,
         control: ControlShare::NONE,

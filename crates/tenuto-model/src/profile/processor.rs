@@ -31,8 +31,8 @@ pub struct Processor {
     pub actions_ps: ActionCosts,
     /// Every output after the first, besides its bytes, picoseconds.
     pub per_output_ps: u64,
-    /// How far below the envelope a frame can cost, parts per million of it.
-    pub spread_ppm: u32,
+    /// How far below the envelope a frame can cost, percent of it.
+    pub spread_percent: u32,
     /// The line between the ports and the processor, if all frames share one.
     pub link: Option<ProcessorLink>,
     /// Which frame is next.
@@ -396,7 +396,7 @@ impl Processor {
     }
 
     fn spread_of(&self, most: u64) -> u64 {
-        let spread = u128::from(most) * u128::from(self.spread_ppm.min(1_000_000)) / 1_000_000;
+        let spread = u128::from(most) * u128::from(self.spread_percent.min(100)) / 100;
         u64::try_from(spread).unwrap_or(most)
     }
 }

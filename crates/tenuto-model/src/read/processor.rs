@@ -2,7 +2,7 @@
 
 use super::profile::small;
 use super::reader::{Field, Reader};
-use crate::quantity::{parse_cost_ps, parse_ppm, parse_rate_bps, parse_size_bytes};
+use crate::quantity::{parse_cost_ps, parse_percent, parse_rate_bps, parse_size_bytes};
 use crate::yaml::Value;
 use crate::{
     ActionCosts, BufferUnit, ControlShare, LookUp, MatchCosts, Processor, ProcessorLink, Profile,
@@ -42,7 +42,7 @@ const FREE: Processor = Processor {
         set_tp_src: 0,
     },
     per_output_ps: 0,
-    spread_ppm: 0,
+    spread_percent: 0,
     link: None,
     receive: Receive::Fifo,
     control: ControlShare::NONE,
@@ -111,11 +111,11 @@ fn read_costs(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
         ];
         read_named(reader, &actions, fields);
     }
-    if let Some(ppm) = small(reader, it, "spread", parse_ppm) {
-        if ppm < 1_000_000 {
-            processor.spread_ppm = ppm;
+    if let Some(percent) = small(reader, it, "spread", parse_percent) {
+        if percent < 100 {
+            processor.spread_percent = percent;
         } else if let Some(spread) = it.get("spread") {
-            reader.error(&spread, "a spread is below 1000000 ppm", "write 20000 ppm for 2 %");
+            reader.error(&spread, "a spread is below 100 %", "write 2 %");
         }
     }
     if let Some(typical) = it.get("typical").and_then(|f| reader.truth(&f)) {

@@ -42,12 +42,12 @@ pub(super) fn sheets() -> Vec<Sheet> {
         &[&["network"], &columns[..]].concat(),
     );
     match published() {
-        Some((links, hosts, switches)) => {
+        Some(it) => {
             for asked in ASKED {
                 let list = |draws: &mut Draws| {
-                    between_hosts(&links, switches, &hosts, asked, FRAME, draws)
+                    between_hosts(&it.links, it.switches, &it.hosts, asked, FRAME, draws)
                 };
-                wind.push(row("wind-oss".into(), asked, &vec![model; switches], &list));
+                wind.push(row("wind-oss".into(), asked, &vec![model; it.switches], &list));
             }
         }
         None => wind.note("skipped: wind-oss/topology.json is not there (set TENUTO_DATA)"),
@@ -81,8 +81,14 @@ fn row(
     row
 }
 
-/// Links between switches, the switch of every host, and how many switches there are.
-fn published() -> Option<(Vec<(usize, usize)>, Vec<usize>, usize)> {
+/// A topology by index: links between switches, the switch of every host.
+struct Indexed {
+    links: Vec<(usize, usize)>,
+    hosts: Vec<usize>,
+    switches: usize,
+}
+
+fn published() -> Option<Indexed> {
     let root =
         std::env::var_os("TENUTO_DATA").map_or_else(|| "../shared/data".into(), PathBuf::from);
     let text = std::fs::read_to_string(root.join("wind-oss/topology.json")).ok()?;
@@ -96,5 +102,5 @@ fn published() -> Option<(Vec<(usize, usize)>, Vec<usize>, usize)> {
             (None, None) => {}
         }
     }
-    Some((links, hosts, it.switches.len()))
+    Some(Indexed { links, hosts, switches: it.switches.len() })
 }

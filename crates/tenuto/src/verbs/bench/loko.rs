@@ -20,6 +20,8 @@ pub(super) const RING: usize = 31;
 const REQUESTS: usize = 100;
 const SEED: u64 = 1;
 const KIB: f64 = 1_024.0;
+/// Table 2, fifth-rate: 2.32 KiB.
+const PRINTED_BURST_BYTES: u64 = 2_376;
 
 #[derive(Debug, Args)]
 pub(crate) struct Loko {
@@ -115,7 +117,7 @@ fn table2() -> Sheet {
         row(&format!("{name} delay"), "ms", printed[2], ms(it.delay_ps), 2);
     }
     let fifth = model.rate_bps / 5;
-    let slip = model.with(fifth, (2.32 * KIB) as u64).map_or(0.0, |it| ms(it.delay_ps));
+    let slip = model.with(fifth, PRINTED_BURST_BYTES).map_or(0.0, |it| ms(it.delay_ps));
     sheet.note("sizes are printed in kB and meant in KiB");
     sheet.note(format!(
         "fifth-rate: b = B - r*T is 2.55 KiB, not 2.32; the printed delay goes with the printed \
