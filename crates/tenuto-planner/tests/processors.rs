@@ -148,6 +148,18 @@ fn one_queue_cannot_protect_from_a_babbling_host() {
 }
 
 #[test]
+fn turns_that_are_too_long_protect_nobody() {
+    // Each of the two flows of the trunk may wait for a frame of both hosts: twice 1.1 ms in 1.4 ms.
+    let profile = format!(
+        "{CELL}    processor: {{link: none, receive: {{round_robin: 64}}}}\n    receive_buffer: \
+         {{frames: 64, per: port}}\n"
+    );
+    let plan = certified(&opposite(&profile, "1.4 ms", "tolerates: {babbling_hosts: 1}\n"));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.because.contains("turns leave the other ports too little"), "{refusal:?}");
+}
+
+#[test]
 fn turns_hold_a_flood_to_its_burst() {
     // 1.8 us per frame: a victim waits for one burst of every port that floods. With one such port
     // that is 16 us for 8 frames and 59 us for 32; here two hosts may.

@@ -134,7 +134,7 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
     let shares_buffer = site.buffer.is_some_and(|buffer| !buffer.is_per_port);
     let is_exposed = match site.processor.receive {
         Receive::Fifo => load_ppm(site.load_ubps()) > WHOLE_PPM || shares_buffer,
-        Receive::RoundRobin(_) => shares_buffer,
+        Receive::RoundRobin(_) => shares_buffer || has_no_share(analysis, site),
     };
     if !is_exposed {
         return Vec::new();
@@ -152,10 +152,10 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
     };
     let of = |line: &super::Line| {
         let label = topology.label(line.line);
-        let why = if shares_buffer && site.processor.receive != Receive::Fifo {
-            "its frames fill the buffer of all ports"
-        } else {
-            "its frames stand in the one queue of all ports"
+        let why = match site.processor.receive {
+            Receive::Fifo => "its frames stand in the one queue of all ports",
+            Receive::RoundRobin(_) if shares_buffer => "its frames fill the buffer of all ports",
+            Receive::RoundRobin(_) => "its turns leave the other ports too little",
         };
         Refusal {
             mode: analysis.results.first().map(|result| result.scene.transition),
@@ -168,6 +168,16 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
         }
     };
     site.lines.iter().filter(|line| line.is_babbling).map(of).collect()
+}
+
+/// Whether the turns of the other ports leave flows of some port without a bound.
+fn has_no_share(analysis: &Analysis<'_>, site: &Site<'_>) -> bool {
+    let used = site.lines.iter().filter(|line| !line.streams.is_empty());
+    let mut solutions = analysis.results.first().map(|result| &result.solution).into_iter();
+    let unbounded = |it: &crate::fixed_point::Solution| {
+        used.clone().any(|line| it.processing[line.line].is_none())
+    };
+    site.lines.iter().any(|line| line.is_babbling) && solutions.any(unbounded)
 }
 
 /// A receive buffer that frames may not fit into, in frames of the largest size.
