@@ -6,6 +6,7 @@ use crate::envelopes::{
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
+use crate::processor::Entries;
 use crate::read::{self, Mode, Model};
 use crate::routes::Stream;
 use num_bigint::BigInt;
@@ -25,6 +26,7 @@ pub(crate) struct Context<'a> {
     pub(crate) enforced: Vec<Enforced<'a>>,
     pub(crate) scale: Scale,
     pub(crate) claims: Claims,
+    pub(crate) entries: Entries,
 }
 
 /// The vectors x, one per mode or raise.
@@ -53,12 +55,16 @@ pub(crate) struct Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GroupKey {
     Link(usize),
+    /// The line between a processor and its ports carries all.
+    Processor,
     Alone(usize),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) frame_max: BigInt,
+    /// How much the time at the processor in front varies; `None` without a bound.
+    pub(crate) varying_ps: Option<u64>,
     /// By the highest class in which the frames can be.
     pub(crate) classes: BTreeMap<u8, Sum>,
 }
@@ -109,6 +115,7 @@ impl Load {
     fn add(
         &mut self,
         key: GroupKey,
+        varying_ps: Option<u64>,
         envelope: &Envelope,
         stays: bool,
         classes: impl Iterator<Item = u8> + Clone,
@@ -116,6 +123,7 @@ impl Load {
         let highest = classes.clone().min().unwrap_or(0);
         let lowest = classes.clone().max().unwrap_or(0);
         let group = self.groups.entry(key).or_default();
+        group.varying_ps = varying_ps;
         if envelope.frame_max > group.frame_max {
             group.frame_max = envelope.frame_max.clone();
         }
@@ -158,6 +166,37 @@ impl<'a> Context<'a> {
             largest = largest.max(self.claim(mode, port, contract.class)?);
         }
         Some(largest)
+    }
+
+    /// P over a directed port, 0 where no processor is behind it; `None` without a claim.
+    pub(crate) fn processing_ps(&self, mode: Mode, line: usize) -> Option<u64> {
+        match self.net.device(self.net.ports[line].peer) {
+            None => Some(0),
+            Some(_) => self.entries.get(&mode)?.get(&line).copied(),
+        }
+    }
+
+    /// Y over a directed port: how much P varies.
+    pub(crate) fn varying_ps(&self, mode: Mode, line: usize) -> Option<u64> {
+        let least = self.net.device(self.net.ports[line].peer).map_or(0, |d| d.least_ps());
+        Some(self.processing_ps(mode, line)?.saturating_sub(least))
+    }
+
+    /// X of a stream at the end of the port in its tree, since its release or its meter.
+    pub(crate) fn late_at_entry(&self, mode: Mode, stream: usize, place: usize) -> Option<u64> {
+        let it = &self.streams[stream];
+        let here = it.tree[place];
+        let before = match here.parent {
+            None => 0,
+            Some(parent) => {
+                let line = it.tree[parent].port;
+                let metered = parent == 0 && self.net.is_babbling();
+                let late = if metered { 0 } else { self.late_at_entry(mode, stream, parent)? };
+                let jitter = self.net.latency_jitter_ps(self.net.ports[here.port].node);
+                late.checked_add(jitter)?.checked_add(self.varying_ps(mode, line)?)?
+            }
+        };
+        before.checked_add(self.claim_for(mode, it, here.port)?)
     }
 
     /// Whether delays are those of frames.
@@ -203,10 +242,23 @@ impl<'a> Context<'a> {
         group: &Group,
         ahead_ps: u64,
     ) -> Option<Line> {
-        let GroupKey::Link(link) = key else { return None };
         if !self.plan.line_shaping {
             return None;
         }
+        let node = self.net.ports[port].node;
+        let link = match key {
+            GroupKey::Alone(_) => return None,
+            GroupKey::Link(link) => link,
+            GroupKey::Processor => {
+                let line = self.net.device(node)?.processor.link?;
+                let rate = self.scale.bps(line.rate_bps, 1, 1);
+                let mut burst = &rate * ahead_ps;
+                if self.is_for_frames() {
+                    burst += &group.frame_max + &rate * self.net.latency_jitter_ps(node);
+                }
+                return Some(Line::new(burst, rate));
+            }
+        };
         let upstream = &self.net.ports[link];
         let rate = self.scale.bps(upstream.rate_bps, 1, 1);
         let mut burst = &rate * ahead_ps;
@@ -214,7 +266,8 @@ impl<'a> Context<'a> {
             let below = self.net.below_scheduler_bits(upstream.node);
             burst += &group.frame_max
                 + self.scale.bits(below, 1, 1)
-                + &rate * self.net.latency_jitter_ps(self.net.ports[port].node);
+                + &rate * self.net.latency_jitter_ps(node)
+                + &rate * group.varying_ps?;
         }
         Some(Line::new(burst, rate))
     }
@@ -259,17 +312,28 @@ impl<'a> Context<'a> {
                         let all = (0, flow.level);
                         let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
                         let classes = flow.contracts.iter().map(|c| c.class);
-                        load.or_default().add(GroupKey::Alone(index), &envelope, true, classes);
+                        let load = load.or_default();
+                        load.add(GroupKey::Alone(index), Some(0), &envelope, true, classes);
                     }
                     parent => {
                         let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
                             continue;
                         };
-                        let key = parent.map_or(GroupKey::Alone(index), |parent| {
-                            GroupKey::Link(stream.tree[parent].port)
-                        });
+                        let line = parent.map(|parent| stream.tree[parent].port);
+                        let device = self.net.device(self.net.ports[place.port].node);
+                        let key = match line {
+                            None => GroupKey::Alone(index),
+                            Some(_) if device.is_some_and(|d| d.processor.link.is_some()) => {
+                                GroupKey::Processor
+                            }
+                            Some(line) => GroupKey::Link(line),
+                        };
+                        let varying = match line {
+                            Some(line) if key != GroupKey::Processor => self.varying_ps(mode, line),
+                            _ => Some(0),
+                        };
                         let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        load.or_default().add(key, envelope, stays, classes);
+                        load.or_default().add(key, varying, envelope, stays, classes);
                     }
                 }
             }
@@ -295,10 +359,16 @@ impl<'a> Context<'a> {
                 None => contract_envelope(self.net, &self.scale, stream.flow, range),
                 Some(0) if self.net.is_babbling() => {
                     let enforced = self.enforced[index];
-                    enforced_envelope(self.net, &self.scale, stream, node, enforced, range)
+                    let passed =
+                        enforced_envelope(self.net, &self.scale, stream, node, enforced, range);
+                    let varying = self.varying_ps(mode, stream.tree[0].port);
+                    Envelope { bucket: passed.bucket.behind(varying, 0), ..passed }
                 }
                 Some(parent) => {
-                    let delay = self.claim_for(mode, stream, stream.tree[parent].port);
+                    let line = stream.tree[parent].port;
+                    let delay = self.claim_for(mode, stream, line);
+                    let delay = delay.zip(self.varying_ps(mode, line));
+                    let delay = delay.and_then(|(d, y)| d.checked_add(y));
                     let before = &envelopes[parent];
                     Envelope {
                         bucket: before.bucket.behind(delay, self.net.latency_jitter_ps(node)),

@@ -15,11 +15,19 @@ fn delay(context: &Context<'_>, stream: &Stream, target: usize, mode: Mode) -> O
         let port = stream.tree[*place].port;
         let info = &context.net.ports[port];
         let waiting = context.claim_for(mode, stream, port)?;
-        for part in [context.net.latency_max_ps(info.node), waiting, info.propagation_ps] {
+        let processing = processing(context, stream, *place, mode)?;
+        let latency = context.net.latency_max_ps(info.node);
+        for part in [latency, processing, waiting, info.propagation_ps] {
             sum += u128::from(part);
         }
     }
     Some(sum)
+}
+
+/// P in front of a place in a stream's tree; 0 at the source and without a processor.
+fn processing(context: &Context<'_>, stream: &Stream, place: usize, mode: Mode) -> Option<u64> {
+    let line = stream.tree[place].parent.map(|parent| stream.tree[parent].port);
+    line.map_or(Some(0), |line| context.processing_ps(mode, line))
 }
 
 /// The bound of a stream (by its index) in a row's mode; after a return both modes count.
@@ -56,7 +64,9 @@ fn least_delay(context: &Context<'_>, stream: &Stream, target: usize) -> u128 {
     let hop = |place: &usize| {
         let info = &net.ports[stream.tree[*place].port];
         let sending = bits * 1_000_000_000_000 / u128::from(info.rate_bps);
-        sending + u128::from(info.propagation_ps) + u128::from(net.latency_min_ps(info.node))
+        let processing = net.device(info.node).map_or(0, |device| device.least_ps());
+        let own = net.latency_min_ps(info.node).saturating_add(processing);
+        sending + u128::from(info.propagation_ps) + u128::from(own)
     };
     stream.paths[target].iter().map(hop).sum()
 }
@@ -314,9 +324,12 @@ impl Row<'_> {
                 return Some((format!("hop {}:{}", hop.port.node, hop.port.port), label));
             }
             let waiting = context.claim_for(mode, stream, port);
+            let processing = processing(context, stream, *place, mode);
             let latency = context.net.latency_max_ps(info.node);
+            // Without a bound at the processor there is none at the queue behind it either.
+            let latency = Some(latency.saturating_add(processing.unwrap_or(0)));
             for (what, claim, needed) in [
-                ("latency", Some(hop.latency_ps), Some(latency)),
+                ("latency", Some(hop.latency_ps), latency),
                 ("queueing", hop.queueing_ps, waiting),
                 ("propagation", Some(hop.propagation_ps), Some(info.propagation_ps)),
             ] {

@@ -9,6 +9,7 @@ use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
 use crate::read::{self, Mode, Model, OtherTraffic};
 use crate::{bounds, deployment, end_systems, envelopes, inequality, mode_change, policing};
+use crate::{processor, processor_rows};
 use crate::{raise, routes, walk};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         enforced: envelopes::enforced(plan, net, &streams),
         scale: Scale::new(contracts.chain(enforced)),
         claims: analysis::claims(plan, net, findings),
+        entries: processor::entries(&plan.processors, net, findings),
     };
     check_consistency(&context, findings);
     let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
@@ -135,6 +137,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
     let no_ends = raise::Ends::default();
     for analysis in &steady {
         inequalities += inequality::check(&context, analysis, &no_ends, findings);
+        inequalities += processor::check(&context, analysis.mode, findings);
         backlogs.insert(analysis.mode, backlogs_of(&context, analysis, &no_ends));
     }
     let common = mode_change::common_terms(&context);
@@ -163,6 +166,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
     let flows_checked = bounds::check(&context, &analyses, findings);
     port_rows::check(&context, &analyses, &backlogs, findings);
+    processor_rows::check(&context, findings);
     mode_change::check(&context, &terms, &drains, &analyses, findings);
     if !plan.switches.is_empty() {
         policing::check(&context, findings);
@@ -238,6 +242,18 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
     }
     if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
         list.push("other traffic has buffers of its own".to_owned());
+    }
+    let processors = net.profiles().filter_map(|profile| profile.processor.as_ref());
+    let (mut controlled, mut typical) = (false, false);
+    for processor in processors {
+        controlled |= processor.control.time_ps > 0;
+        typical |= processor.is_typical;
+    }
+    if controlled {
+        list.push("control messages take no more of a processor than its profile says".to_owned());
+    }
+    if typical {
+        list.push("times of some processors are typical ones, not worst".to_owned());
     }
     if net.has_modes() {
         let lost = tolerates.lost_signals;

@@ -3,6 +3,7 @@
 //! In the order of the flow of data: what reaches a switch's port is clean once the mode has changed
 //! and every port that feeds it is drained and its last delayed frame has come over; the port itself
 //! is drained when the busy period that may contain anything older has ended. Hosts know no mode.
+//! Behind a processor that ports share no line can be told from another: there is no drain.
 
 use crate::analysis::{Analysis, Context, GroupKey, Load};
 use crate::raise::{Ends, busy_period};
@@ -18,6 +19,10 @@ pub(crate) fn drain(
     ends: &Ends,
     change_ps: Option<u128>,
 ) -> Option<BigInt> {
+    let is_shared = |load: &Load| load.groups.contains_key(&GroupKey::Processor);
+    if raise.loads.values().any(is_shared) {
+        return None;
+    }
     let change = BigInt::from(change_ps?);
     let mut drained: BTreeMap<usize, BigInt> = BTreeMap::new();
     let mut longest = BigInt::zero();
@@ -55,7 +60,7 @@ fn handed_on(context: &Context<'_>, raise: &Analysis, port: usize) -> Option<Big
 fn feeders(load: &Load) -> impl Iterator<Item = usize> + '_ {
     load.groups.keys().filter_map(|key| match key {
         GroupKey::Link(port) => Some(*port),
-        GroupKey::Alone(_) => None,
+        GroupKey::Alone(_) | GroupKey::Processor => None,
     })
 }
 

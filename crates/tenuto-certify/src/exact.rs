@@ -72,6 +72,11 @@ impl Scale {
         ceil_div(size.clone(), &self.factor * PS_PER_S)
     }
 
+    /// The size in whole bits; down, for what is not negative.
+    pub(crate) fn to_bits_down(&self, size: &BigInt) -> BigInt {
+        size / (&self.factor * PS_PER_S)
+    }
+
     /// The size in 10⁻⁶ bit; up.
     pub(crate) fn to_ubits_up(&self, size: &BigInt) -> BigInt {
         ceil_div(size * 1_000_000, &self.factor * PS_PER_S)

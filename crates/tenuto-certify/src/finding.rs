@@ -84,6 +84,7 @@ pub(crate) mod rule {
     pub(crate) const DIGEST: &str = "digest";
     pub(crate) const DESCRIPTION: &str = "description";
     pub(crate) const ROUTE: &str = "route";
+    pub(crate) const PROCESSOR: &str = "a processor that the ports share";
     pub(crate) const SERVICE: &str = "delay of a class (x >= F(x))";
     pub(crate) const OVERLOAD: &str = "overload has no finite bound";
     pub(crate) const BACKLOG: &str = "backlog";

@@ -1,5 +1,6 @@
 //! The described network, indexed: nodes, directed ports, flows with their frames.
 
+use crate::device::Device;
 use crate::finding::{Findings, rule};
 use crate::packets::Packets;
 use crate::read;
@@ -41,6 +42,8 @@ pub(crate) struct Contract {
     pub(crate) jitter_ps: u64,
     pub(crate) class: u8,
     pub(crate) frame_bits_min: u64,
+    /// The same with FCS, bytes.
+    pub(crate) frame_bytes_min: u32,
 }
 
 #[derive(Debug)]
@@ -126,6 +129,16 @@ impl<'a> Net<'a> {
             {
                 let found = "latencies in order and times of at most 11 days, a tolerance below 1";
                 findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+            }
+            if let Some(device) = Device::of(profile) {
+                if self.raw.modes.len() > 1 {
+                    let found = "a shared processor is analysed in networks of one mode only";
+                    findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+                }
+                if !device.is_of_this_world() {
+                    let found = "costs above nothing and of at most a second, a spread below 1";
+                    findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+                }
             }
             self.nodes.push(Node { name: &switch.name, switch: Some((switch, profile)) });
         }
@@ -246,6 +259,7 @@ impl<'a> Net<'a> {
                 jitter_ps: contract.jitter_ns * 1_000,
                 class: contract.priority,
                 frame_bits_min: crate::packets::wire_bits(contract.frame_bytes_min.unwrap_or(0)),
+                frame_bytes_min: contract.frame_bytes_min.unwrap_or(0),
             });
         }
         Ok(Flow { raw, source, targets, level, contracts })
@@ -290,6 +304,11 @@ impl<'a> Net<'a> {
 
     pub(crate) fn profile(&self, node: usize) -> Option<&'a read::Profile> {
         self.nodes[node].switch.map(|(_, profile)| profile)
+    }
+
+    /// The shared processor of the node.
+    pub(crate) fn device(&self, node: usize) -> Option<Device<'a>> {
+        Device::of(self.profile(node)?)
     }
 
     /// λmax of the node, picoseconds; 0 for a host.

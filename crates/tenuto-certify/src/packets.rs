@@ -52,6 +52,16 @@ impl Packets {
         full + u64::from(bytes_of(self.last_bytes))
     }
 
+    /// Its frames: how many, and their bytes with FCS.
+    pub(crate) fn each(self) -> impl Iterator<Item = (u64, u32)> {
+        [(u64::from(self.full), self.full_bytes), (1, self.last_bytes)].into_iter()
+    }
+
+    /// Its largest frame, bytes with FCS.
+    pub(crate) const fn frame_bytes_max(self) -> u32 {
+        if self.full > 0 { self.full_bytes } else { self.last_bytes }
+    }
+
     /// Bytes on the wire of the whole message.
     pub(crate) fn wire_bytes(self) -> u64 {
         self.sum(|frame| frame + WIRE_OVERHEAD_BYTES)
@@ -64,8 +74,7 @@ impl Packets {
 
     /// Bits on the wire of its largest frame.
     pub(crate) fn frame_bits_max(self) -> u64 {
-        let largest = if self.full > 0 { self.full_bytes } else { self.last_bytes };
-        (u64::from(largest) + u64::from(WIRE_OVERHEAD_BYTES)) * 8
+        (u64::from(self.frame_bytes_max()) + u64::from(WIRE_OVERHEAD_BYTES)) * 8
     }
 
     /// Bits that a meter counts for the whole message.

@@ -17,6 +17,10 @@ pub(crate) struct Plan {
     pub(crate) signal_copies: Option<u8>,
     pub(crate) routes: Vec<Route>,
     pub(crate) ports: Vec<PortService>,
+    #[serde(default)]
+    pub(crate) processors: Vec<ProcessorService>,
+    #[serde(default)]
+    pub(crate) processor_rows: Vec<ProcessorRow>,
     pub(crate) port_rows: Vec<PortRow>,
     pub(crate) flows: Vec<FlowBound>,
     pub(crate) mode_changes: Vec<ModeChange>,
@@ -110,6 +114,66 @@ pub(crate) struct Profile {
     pub(crate) has_modes: bool,
     pub(crate) swap_ns_max: u64,
     pub(crate) purge_frame_ns_max: u64,
+    pub(crate) processor: Option<Processor>,
+    pub(crate) receive_buffer: Option<ReceiveBuffer>,
+}
+
+/// A processor that all ports share. What actions cost is not read: planned frames have none.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Processor {
+    pub(crate) base_ps: u64,
+    pub(crate) per_byte_ps: u64,
+    pub(crate) per_entry_ps: BTreeMap<String, u64>,
+    pub(crate) look_up: LookUp,
+    pub(crate) per_output_ps: u64,
+    pub(crate) spread_percent: u64,
+    pub(crate) link: Option<ProcessorLink>,
+    pub(crate) receive: Receive,
+    pub(crate) control: ControlShare,
+    #[serde(default)]
+    pub(crate) is_typical: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LookUp {
+    Linear,
+    ByMask(u32),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct ProcessorLink {
+    pub(crate) rate_bps: u64,
+    pub(crate) tag_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Receive {
+    Fifo,
+    RoundRobin(u32),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct ControlShare {
+    pub(crate) time_ps: u64,
+    pub(crate) period_ps: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct ReceiveBuffer {
+    pub(crate) count: u64,
+    pub(crate) unit: BufferUnit,
+    pub(crate) is_per_port: bool,
+    pub(crate) has_place_in_service: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BufferUnit {
+    Cells(u32),
+    Frames,
+    Bytes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -196,6 +260,24 @@ pub(crate) struct PortService {
     pub(crate) port: Port,
     pub(crate) class: u8,
     pub(crate) delay_ps: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ProcessorService {
+    pub(crate) mode: Mode,
+    pub(crate) entry: Port,
+    pub(crate) delay_ps: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ProcessorRow {
+    pub(crate) switch: String,
+    pub(crate) port: Option<u32>,
+    pub(crate) mode: Mode,
+    pub(crate) load_ppm: u64,
+    pub(crate) backlog_bound: Option<u64>,
+    pub(crate) buffer_limit: Option<u64>,
+    pub(crate) unit: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@
 //! behind it in its service; what is constant is added at the end. Behind a meter or monitor a flow
 //! starts anew with what is enforced.
 
-use crate::analysis::{Analysis, Context, GroupKey};
+use crate::analysis::{Analysis, Context, GroupKey, Load};
 use crate::envelopes::{Bucket, contract_envelope, enforced_envelope, levels};
 use crate::exact::ceil_div;
 use crate::finding::{Findings, rule};
@@ -35,6 +35,12 @@ pub(crate) fn proved(
     let mut proved = Proved::new();
     for ((mode, class), claims) in claims(context, findings) {
         let Some(analysis) = analyses.get(&mode) else { continue };
+        let is_shared = |load: &Load| load.groups.contains_key(&GroupKey::Processor);
+        if analysis.loads.values().any(is_shared) {
+            let found = "what ports share in front of their queues is no server of one path";
+            findings.add(rule::LINEAR, mode.label(&context.net.raw.modes), "linear proofs", found);
+            continue;
+        }
         let graph = ClassGraph::new(context, analysis, mode, class);
         let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
         let Some(paths) = Paths::new(&document, findings) else { continue };

@@ -45,10 +45,15 @@ pub use network::{
 };
 pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
-    PortRow, PortService, Refusal, Route, RoutedCopy, Transition, Verdict, WholePathProof,
+    PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route, RoutedCopy, Transition,
+    Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
-pub use profile::{MeterCounts, Profile};
+pub use profile::{
+    Action, ActionCosts, BufferUnit, ControlShare, FrameService, LookUp, MatchCosts, MatchType,
+    MeterCounts, Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive,
+    ReceiveBuffer, Use,
+};
 pub use read::{read_network, read_scenario};
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use source::{MemorySources, Sources};

@@ -28,8 +28,14 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// The certificate: service of every port and class in every mode and transition.
     pub ports: Vec<PortService>,
+    /// The certificate, continued: times at processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorService>,
     /// Load and buffer per port and mode.
     pub port_rows: Vec<PortRow>,
+    /// Load and receive buffers of processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processor_rows: Vec<ProcessorRow>,
     /// Bounds per flow, target and mode or transition.
     pub flows: Vec<FlowBound>,
     /// Bounds of mode changes.
@@ -114,6 +120,37 @@ pub struct PortService {
     pub class: u8,
     /// From the place in the queue to the last bit on the wire, picoseconds.
     pub delay_ps: u64,
+}
+
+/// The certificate's claim for the frames that enter a processor by one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorService {
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Switch and port of entry.
+    pub entry: Port,
+    /// From the last bit received to the end of processing, and of the line between processor and
+    /// ports, picoseconds.
+    pub delay_ps: u64,
+}
+
+/// Load and receive buffer of a processor in one mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorRow {
+    /// Switch.
+    pub switch: String,
+    /// Port of entry whose buffer it is; `None` for the buffer of all ports.
+    pub port: Option<u32>,
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Long-run share of the processor that is asked for, parts per million rounded up.
+    pub load_ppm: u64,
+    /// Units of the buffer that waiting frames may take; `None` if unbounded or not limited.
+    pub backlog_bound: Option<u64>,
+    /// Units that there are; `None` where the device states no limit.
+    pub buffer_limit: Option<u64>,
+    /// What is counted: `cells`, `frames` or `B`.
+    pub unit: String,
 }
 
 /// Load and buffer need of a port in one mode.

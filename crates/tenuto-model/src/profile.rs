@@ -1,11 +1,22 @@
 //! Switch profiles: what a device can and what it costs, as data.
 
+mod buffer;
+mod built_in;
+mod processor;
+
+pub use buffer::{BufferUnit, ReceiveBuffer};
+pub use processor::{
+    Action, ActionCosts, ControlShare, FrameService, LookUp, MatchCosts, MatchType, Position,
+    PriorityOrder, Processor, ProcessorLink, Receive, Use,
+};
+
 use serde::{Deserialize, Serialize};
 
 /// What a switch model can and what it costs.
 ///
-/// Forwarding is per-port service: a frame waits `latency` between its last bit in and its place
-/// in the egress queue, independent of other ports.
+/// A frame waits `latency` between its last bit in and its place in the egress queue, independent
+/// of other ports. Where the ports share a processor, waiting for it and being processed come on
+/// top.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Name of the profile.
@@ -40,6 +51,12 @@ pub struct Profile {
     pub swap_ns_max: u64,
     /// Largest time to drop or move one queued frame at a mode change, nanoseconds.
     pub purge_frame_ns_max: u64,
+    /// The processor that all ports share; `None`: every port is served by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Processor>,
+    /// Room for frames that wait for the processor; `None` where the device states no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ReceiveBuffer>,
 }
 
 /// The bytes of a frame that a meter counts.
@@ -66,77 +83,6 @@ impl MeterCounts {
 }
 
 impl Profile {
-    /// The built-in profile of that name: `tenuto`, `ideal`, `afdx`, `hp-e3800`.
-    pub fn built_in(name: &str) -> Option<Self> {
-        let ideal = Self {
-            name: "ideal".into(),
-            latency_ns_min: 0,
-            latency_ns_max: 0,
-            below_scheduler_bytes: 0,
-            buffer_bytes_per_port: None,
-            queues_per_port: 8,
-            entries_max: 1_000_000,
-            meters_max: 1_000_000,
-            groups_max: 1_000_000,
-            meter_counts: MeterCounts::Wire,
-            meter_rate_step_kbps: 1,
-            meter_burst_step_kbit: 1,
-            clock_tolerance_ppm: 0,
-            has_modes: false,
-            swap_ns_max: 0,
-            purge_frame_ns_max: 0,
-        };
-        Some(match name {
-            "ideal" => ideal,
-            // Our own switch; host effects are measured and added as the host allowance.
-            "tenuto" => Self {
-                name: "tenuto".into(),
-                latency_ns_min: 0,
-                latency_ns_max: 20_000,
-                buffer_bytes_per_port: Some(2_000_000),
-                entries_max: 100_000,
-                meters_max: 100_000,
-                groups_max: 10_000,
-                clock_tolerance_ppm: 200,
-                has_modes: true,
-                swap_ns_max: 50_000,
-                purge_frame_ns_max: 200,
-                ..ideal
-            },
-            // [DetOF] section VI: processing delay of 5 us; the buffer is ours to state.
-            "afdx" => Self {
-                name: "afdx".into(),
-                latency_ns_min: 0,
-                latency_ns_max: 5_000,
-                buffer_bytes_per_port: Some(512_000),
-                queues_per_port: 2,
-                entries_max: 4_096,
-                meters_max: 4_096,
-                groups_max: 4_096,
-                meter_counts: MeterCounts::Frame,
-                clock_tolerance_ppm: 200,
-                ..ideal
-            },
-            // [DetOF] sections V and VI: 7 us in hardware tables, 512 entries, 2000 meters.
-            "hp-e3800" => Self {
-                name: "hp-e3800".into(),
-                latency_ns_min: 0,
-                latency_ns_max: 7_000,
-                buffer_bytes_per_port: Some(512_000),
-                entries_max: 512,
-                meters_max: 2_000,
-                groups_max: 1_024,
-                meter_counts: MeterCounts::Frame,
-                clock_tolerance_ppm: 200,
-                ..ideal
-            },
-            _ => return None,
-        })
-    }
-
-    /// The names that [`Profile::built_in`] knows.
-    pub const BUILT_IN: [&'static str; 4] = ["tenuto", "ideal", "afdx", "hp-e3800"];
-
     /// How much the latency can vary, nanoseconds.
     pub const fn latency_jitter_ns(&self) -> u64 {
         self.latency_ns_max - self.latency_ns_min

@@ -69,6 +69,18 @@ const TIME: Dimension = Dimension {
     max_text: "10 days",
 };
 
+/// Costs of single bytes and comparisons: as [`TIME`], from picoseconds on.
+const COST: Dimension = Dimension {
+    noun: "cost",
+    whole: "ps",
+    usual: "us",
+    units: &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000)],
+    slips: &[("µs", "us"), ("μs", "us"), ("usec", "us"), ("msec", "ms"), ("psec", "ps")],
+    // A thousand seconds in picoseconds.
+    max: 1_000_000_000_000_000,
+    max_text: "1000000 ms",
+};
+
 const RATE: Dimension = Dimension {
     noun: "rate",
     whole: "bit/s",
@@ -160,6 +172,14 @@ const BURST: Dimension = Dimension {
 /// No unit, an unknown one, no number, a negative, fractional or too large one.
 pub fn parse_time_ns(text: &str) -> Result<u64, QuantityError> {
     TIME.parse(text)
+}
+
+/// A cost in picoseconds: `32 us`, `0.026 us`, `9.86 us`.
+///
+/// # Errors
+/// As [`parse_time_ns`].
+pub fn parse_cost_ps(text: &str) -> Result<u64, QuantityError> {
+    COST.parse(text)
 }
 
 /// A rate in bit/s: `100 Mbit/s`.
@@ -338,6 +358,11 @@ fn largest(value: u64, units: &[(&str, u64)], least: &str) -> String {
 /// A time as [`parse_time_ns`] reads it back exactly; never in minutes.
 pub fn format_time(ns: u64) -> String {
     largest(ns, &TIME.units[..4], "ns")
+}
+
+/// A cost as [`parse_cost_ps`] reads it back exactly.
+pub fn format_cost(ps: u64) -> String {
+    largest(ps, COST.units, "ps")
 }
 
 /// A rate as [`parse_rate_bps`] reads it back exactly.

@@ -3,10 +3,10 @@
 //! Canonical: every default is written out, names in the order of the network, values in the
 //! largest unit in which they are whole.
 
-use crate::quantity::{format_length, format_rate, format_size, format_time};
+use crate::quantity::{format_cost, format_length, format_rate, format_size, format_time};
 use crate::{
-    Channel, Contract, Flow, MatchKind, MeterCounts, Network, OtherTraffic, OutOfMode, Profile,
-    Size, Target, WhenLost,
+    BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network, OtherTraffic,
+    OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
 };
 use std::fmt::Write;
 
@@ -131,7 +131,75 @@ fn write_profiles(out: &mut String, network: &Network) {
         ] {
             line(out, 4, &text);
         }
+        if let Some(processor) = &p.processor {
+            write_processor(out, processor);
+        }
+        if let Some(buffer) = &p.receive_buffer {
+            write_receive_buffer(out, buffer);
+        }
     }
+}
+
+fn write_processor(out: &mut String, p: &Processor) {
+    line(out, 4, "processor:");
+    let mut put = |text: String| line(out, 6, &text);
+    let (entry, action) = (p.per_entry_ps, p.actions_ps);
+    let list = |costs: &[(&str, u64)]| {
+        let texts = costs.iter().map(|(name, ps)| format!("{name}: {}", format_cost(*ps)));
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    put(list(&[("base", p.base_ps)]));
+    put(list(&[("per_byte", p.per_byte_ps)]));
+    let entries = list(&[
+        ("port", entry.port),
+        ("tp-dst", entry.tp_dst),
+        ("dl-dst", entry.dl_dst),
+        ("masked-nw-dst", entry.masked_nw_dst),
+        ("five-tuple", entry.five_tuple),
+        ("all", entry.all),
+    ]);
+    put(format!("per_entry: {{{entries}}}"));
+    put(match p.look_up {
+        LookUp::Linear => "look_up: linear".to_owned(),
+        LookUp::ByMask(masks) => format!("look_up: {{masks: {masks}}}"),
+    });
+    let actions = list(&[
+        ("set-vlan-id", action.set_vlan_id),
+        ("set-vlan-pcp", action.set_vlan_pcp),
+        ("strip-vlan", action.strip_vlan),
+        ("set-dl-src", action.set_dl_src),
+        ("set-nw-src", action.set_nw_src),
+        ("set-nw-tos", action.set_nw_tos),
+        ("set-tp-src", action.set_tp_src),
+    ]);
+    put(format!("actions: {{{actions}}}"));
+    put(list(&[("per_output", p.per_output_ps)]));
+    put(format!("spread: {} %", p.spread_percent));
+    if let Some(link) = p.link {
+        let (rate, tag) = (format_rate(link.rate_bps), format_size(link.tag_bytes.into()));
+        put(format!("link: {{rate: {rate}, tag: {tag}}}"));
+    }
+    put(match p.receive {
+        Receive::Fifo => "receive: fifo".to_owned(),
+        Receive::RoundRobin(burst) => format!("receive: {{round_robin: {burst}}}"),
+    });
+    let (time, per) = (format_cost(p.control.time_ps), format_cost(p.control.period_ps));
+    put(format!("control: {{time: {time}, per: {per}}}"));
+    put(format!("typical: {}", p.is_typical));
+}
+
+fn write_receive_buffer(out: &mut String, buffer: &ReceiveBuffer) {
+    let size = match buffer.unit {
+        BufferUnit::Cells(bytes) => {
+            format!("cells: {}, cell: {}", buffer.count, format_size(bytes.into()))
+        }
+        BufferUnit::Frames => format!("frames: {}", buffer.count),
+        BufferUnit::Bytes => format!("bytes: {}", format_size(buffer.count)),
+    };
+    let per = if buffer.is_per_port { "port" } else { "switch" };
+    let place = buffer.has_place_in_service;
+    let text = format!("receive_buffer: {{{size}, per: {per}, place_in_service: {place}}}");
+    line(out, 4, &text);
 }
 
 fn write_links(out: &mut String, network: &Network) {

@@ -47,6 +47,8 @@ fn plan() -> Plan {
         feasible: false,
         routes: vec![],
         ports: vec![],
+        processors: Vec::new(),
+        processor_rows: Vec::new(),
         port_rows: vec![],
         flows: vec![],
         mode_changes: vec![],

@@ -25,6 +25,8 @@ fn load(name: &str) -> Network {
         shipped!("a380-switch.yaml"),
         shipped!("a380-switch-vls.csv"),
         shipped!("cots.profile.yaml"),
+        shipped!("cell.yaml"),
+        shipped!("cell.profile.yaml"),
     ];
     let sources =
         files.iter().fold(MemorySources::new(), |sources, (path, text)| sources.with(path, text));
@@ -41,6 +43,7 @@ fn what_is_written_reads_back_identically() {
         "vehicle-as-printed.yaml",
         "avionics.yaml",
         "a380-switch.yaml",
+        "cell.yaml",
     ] {
         let network = load(name);
         let yaml = write_network(&network);

@@ -13,10 +13,11 @@ use crate::meters::{Policing, policing};
 use crate::mode_change::{self, RaiseTerms};
 use crate::outlook::Outlook;
 use crate::port::{Ports, signals};
+use crate::processor::{Held, Processors};
 use crate::routing::{Routes, Tree, route};
 use crate::scene::{Scene, at_sources, span, transitions};
 use crate::topology::Topology;
-use crate::{Options, Progress, assumptions, deployment, refusal, routing, rows};
+use crate::{Options, Progress, assumptions, deployment, processor, refusal, routing, rows};
 use tenuto_calculus::Bucket;
 use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Refusal, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
@@ -91,8 +92,12 @@ fn with_analysis<T>(
     } else {
         Bucket::ZERO
     };
-    let ports = Ports { topology, mesh: &mesh, options, signals };
-    let analysis = analyse(ports, trees, progress);
+    let none = Processors::default();
+    let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none };
+    let (scenes, policing, reading) = enforce(&ports, trees);
+    let processors = Processors::new(topology, &mesh, trees, &policing, reading);
+    let ports = Ports { processors: &processors, ..ports };
+    let analysis = analyse(ports, trees, scenes, policing, reading, progress);
     use_it(&analysis, progress)
 }
 
@@ -101,17 +106,14 @@ fn signal_copies(network: &Network) -> u8 {
     u8::try_from(network.tolerates.lost_signals.saturating_add(1)).unwrap_or(u8::MAX)
 }
 
-fn analyse<'a>(
-    ports: Ports<'a>,
-    trees: &'a [Tree],
-    progress: &mut dyn FnMut(Progress),
-) -> Analysis<'a> {
+/// Every scene with what is enforced at the first switches, from the sources' ports alone.
+fn enforce(ports: &Ports<'_>, trees: &[Tree]) -> (Vec<Scene>, Vec<Policing>, Reading) {
     let network = ports.topology.network;
     let reading =
         Reading { as_stated: ports.options.as_stated, clock_ppm: network.clock_tolerance_ppm() };
     let at_source = |&t: &Transition| at_sources(network, trees, t, reading);
     let mut scenes: Vec<Scene> = transitions(network).iter().map(at_source).collect();
-    let policing = police(&ports, trees, &scenes, reading);
+    let policing = police(ports, trees, &scenes, reading);
     for scene in &mut scenes {
         let is_enforced = network.tolerates.babbling_hosts > 0;
         for (tree, share) in scene.shares.iter_mut().enumerate() {
@@ -120,6 +122,17 @@ fn analyse<'a>(
             *share = share.clone().behind(flow, scene.transition, reading, enforced);
         }
     }
+    (scenes, policing, reading)
+}
+
+fn analyse<'a>(
+    ports: Ports<'a>,
+    trees: &'a [Tree],
+    scenes: Vec<Scene>,
+    policing: Vec<Policing>,
+    reading: Reading,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis<'a> {
     let arrange = mode_change::arrange(&ports, &scenes);
     let mut analysis = Analysis {
         ports,
@@ -176,16 +189,38 @@ impl Analysis<'_> {
             slowest = self.slowest_raise(from, to);
             scene.endings = self.endings(&scene, slowest);
         }
-        let solution = solve(&self.ports, &scene);
+        let mut solution = solve(&self.ports, &scene);
+        if self.is_beyond_modes() {
+            solution.give_up();
+        }
         let backlogs = (0..self.ports.topology.servers.len())
-            .map(|server| self.ports.backlog_bits(server, &scene, &solution.bursts))
+            .map(|server| self.ports.backlog_bits(server, &scene, &solution.arriving))
             .collect();
-        let outlook = Outlook { scene, solution, backlogs };
+        let held = self.held(&scene, &solution);
+        let outlook = Outlook { scene, solution, backlogs, held };
         if let Transition::Raise { from, .. } = outlook.scene.transition {
             let drain = slowest.and_then(|raise| drain(self, &outlook, raise));
             self.raises.push((outlook.scene.transition, self.raise_terms(from), drain));
         }
         self.results.push(outlook);
+    }
+
+    /// Whether processors are shared in a network with modes: that is not analysed.
+    pub(crate) fn is_beyond_modes(&self) -> bool {
+        self.ports.topology.network.modes.len() > 1 && self.ports.processors.all().next().is_some()
+    }
+
+    /// What the receive buffers have to hold, by node.
+    fn held(&self, scene: &Scene, solution: &Solution) -> Vec<(usize, Held)> {
+        let ports = &self.ports;
+        let late = |visit: usize| solution.late_at_entry(ports, scene, visit);
+        let delay = |line: usize| solution.processing[line];
+        let port = |line: usize| ports.topology.servers[line].far.port;
+        let of = |(node, site): (usize, &crate::processor::Site<'_>)| {
+            let held = site.held(&port, &delay, &late, ports.shapes());
+            held.into_iter().map(|held| (node, held)).collect::<Vec<_>>()
+        };
+        ports.processors.all().flat_map(of).collect()
     }
 
     /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that
@@ -221,7 +256,7 @@ impl Analysis<'_> {
             let mut longest = Some(Picos(0));
             for result in self.results.iter().filter(|r| is_before(r.scene.transition)) {
                 let w =
-                    self.ports.busy_period(server, &result.scene, &result.solution.bursts, class);
+                    self.ports.busy_period(server, &result.scene, &result.solution.arriving, class);
                 longest = longest.zip(w).map(|(a, b)| a.max(b));
             }
             longest
@@ -271,7 +306,9 @@ fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
         feasible: refusals.is_empty() && is_valid_for_frames,
         routes: analysis.trees.iter().map(|tree| routing::describe(topology, tree)).collect(),
         ports: rows::services(analysis),
+        processors: processor::rows::services(analysis),
         port_rows: analysis.port_rows.clone(),
+        processor_rows: processor::rows::rows(analysis),
         flows: analysis.rows.clone(),
         mode_changes: mode_change::bounds(analysis, quiet_ns),
         quiet_ns,

@@ -1,7 +1,8 @@
 //! What a plan assumes, in words.
 
 use crate::Options;
-use tenuto_model::{Assumption, ForwardingModel, Network};
+use tenuto_model::quantity::format_cost;
+use tenuto_model::{Assumption, ControlShare, ForwardingModel, Network, Receive};
 
 /// Every assumption that the bounds rest on.
 pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
@@ -12,6 +13,7 @@ pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
         assume("controller", controller(network)),
         assume("clock", clock(network)),
     ];
+    all.extend(processors(network));
     if !options.line_shaping {
         all.push(assume("shaping", "input lines are not counted as shaping".into()));
     }
@@ -67,6 +69,33 @@ fn controller(network: &Network) -> String {
 fn clock(network: &Network) -> String {
     let ppm = network.clock_tolerance_ppm();
     format!("clocks of a host and a switch differ by at most {ppm} ppm together")
+}
+
+/// What is assumed of processors that ports share, by profile.
+fn processors(network: &Network) -> Vec<Assumption> {
+    let mut all = Vec::new();
+    for (name, profile) in &network.profiles {
+        let Some(processor) = &profile.processor else { continue };
+        let turn = match processor.receive {
+            Receive::Fifo => "in one queue".to_owned(),
+            Receive::RoundRobin(burst) => format!("port by port, {burst} frames each"),
+        };
+        let control = match processor.control {
+            ControlShare { time_ps: 0, .. } => "control messages take none of it".into(),
+            ControlShare { time_ps, period_ps } => format!(
+                "control messages take at most {} of it per {}",
+                format_cost(time_ps),
+                format_cost(period_ps)
+            ),
+        };
+        let known =
+            if processor.is_typical { "; its times are typical ones, not worst" } else { "" };
+        all.push(assume(
+            "processor",
+            format!("one processor of a {name} serves all ports {turn}; {control}{known}"),
+        ));
+    }
+    all
 }
 
 fn counted(count: u32, word: &str) -> String {

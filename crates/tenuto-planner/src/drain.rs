@@ -10,7 +10,7 @@ use tenuto_units::Picos;
 /// the old mode left behind may then be handed on and on.
 pub(crate) fn drain(analysis: &Analysis<'_>, result: &Outlook, raise: i128) -> Option<i128> {
     let ports = &analysis.ports;
-    if !ports.mesh.is_acyclic {
+    if !ports.mesh.is_acyclic || ports.processors.all().next().is_some() {
         return None;
     }
     let mut drained = vec![0_i128; ports.topology.servers.len()];
@@ -39,5 +39,5 @@ pub(crate) fn drain(analysis: &Analysis<'_>, result: &Outlook, raise: i128) -> O
 fn longest_busy_period(analysis: &Analysis<'_>, result: &Outlook, server: usize) -> Option<Picos> {
     let ports = &analysis.ports;
     let Some(&last) = ports.classes(server, &result.scene).last() else { return Some(Picos(0)) };
-    ports.busy_period(server, &result.scene, &result.solution.bursts, last)
+    ports.busy_period(server, &result.scene, &result.solution.arriving, last)
 }

@@ -50,6 +50,10 @@ pub(crate) fn whole_paths(
     search: Search,
     progress: &mut dyn FnMut(usize, usize),
 ) -> WholePaths {
+    if analysis.ports.processors.all().next().is_some() {
+        // What ports share in front of their queues is no server of one path.
+        return WholePaths::new();
+    }
     let options = &tenuto_bounds::Options {
         line_shaping: analysis.ports.options.line_shaping,
         effort: if search.is_thorough { Effort::Tight } else { Effort::Plp },
@@ -238,7 +242,7 @@ fn server(ports: &Ports<'_>, result: &Outlook, server: usize, class: u8) -> Grap
     for visit in ports.present(server, scene) {
         let share = &scene.shares[ports.mesh.visits[visit].tree];
         if share.class_first() < class {
-            match result.solution.bursts[visit] {
+            match result.solution.arriving.bursts[visit] {
                 Some(bucket) => above = above.plus(bucket),
                 None => is_bounded = false,
             }
@@ -292,5 +296,5 @@ fn line(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<Bucket> {
         }
     }
     let next = ports.topology.leaving(egress.peer).first()?;
-    ports.line(*next, server, frame_ubit)
+    ports.line(*next, server, frame_ubit, &result.solution.arriving)?
 }

@@ -147,7 +147,7 @@ fn explained_hop(
     let share = &result.scene.shares[tree];
     let class = share.class_last();
     let queueing = result.solution.delay_of(server, &share.classes);
-    let burst = result.solution.bursts[ports.mesh.visit(tree, hop)];
+    let burst = result.solution.arriving.bursts[ports.mesh.visit(tree, hop)];
     let bits = |ubit: i128| picos(div_up(ubit, tenuto_calculus::UBIT_PER_BIT));
     ExplainedHop {
         place: ports.topology.label(server),
@@ -172,8 +172,8 @@ fn interferers(
 ) -> Vec<Interferer> {
     let ports = &analysis.ports;
     let network = ports.topology.network;
-    let before = ports.delay(server, &result.scene, &result.solution.bursts, class);
-    let mut bursts = result.solution.bursts.clone();
+    let before = ports.delay(server, &result.scene, &result.solution.arriving, class);
+    let mut arriving = result.solution.arriving.clone();
     let mut others = Vec::new();
     for group in &ports.mesh.groups[server] {
         for &visit in &group.visits {
@@ -183,9 +183,9 @@ fn interferers(
             if it.tree == tree || !takes_part {
                 continue;
             }
-            let burst = std::mem::replace(&mut bursts[visit], Some(Bucket::ZERO));
-            let without = ports.delay(server, &result.scene, &bursts, class);
-            bursts[visit] = burst;
+            let burst = std::mem::replace(&mut arriving.bursts[visit], Some(Bucket::ZERO));
+            let without = ports.delay(server, &result.scene, &arriving, class);
+            arriving.bursts[visit] = burst;
             others.push(Interferer {
                 flow: network.flows[analysis.trees[it.tree].flow].name.clone(),
                 class: share.class_first(),

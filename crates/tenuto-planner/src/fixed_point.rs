@@ -4,7 +4,7 @@
 //! cycles x grows from zero, port by port; what does not settle has no bound (`None`), and the
 //! limit is inflated until x ≥ F(x) holds exactly.
 
-use crate::port::Ports;
+use crate::port::{Arriving, Ports};
 use crate::scene::Scene;
 use tenuto_calculus::Bucket;
 use tenuto_units::Picos;
@@ -20,13 +20,17 @@ const INFLATIONS: [i128; 4] = [10_000_000, 100_000, 1_000, 20];
 /// Passes that bring an inflated vector down again; each keeps x ≥ F(x).
 const REFINEMENTS: usize = 8;
 
-/// The claims of one mode or raise, and the bursts that go with them.
+/// The claims of one mode or raise, and the curves that go with them.
 #[derive(Clone, Debug)]
 pub(crate) struct Solution {
     /// Per server and class used there: D, `None` where there is no bound.
     pub(crate) delays: Vec<Vec<(u8, Option<Picos>)>>,
-    /// Per visit: the tree's curve at the queue; `None` where there is no bound or no share.
-    pub(crate) bursts: Vec<Option<Bucket>>,
+    /// Per line: P at the processor behind it, 0 without one; `None` where there is no bound.
+    pub(crate) processing: Vec<Option<Picos>>,
+    /// Curves at the queues, gathered from the above.
+    pub(crate) arriving: Arriving,
+    /// Per visit: X at the queue, since the release or the meter.
+    late: Vec<Option<Picos>>,
 }
 
 impl Solution {
@@ -40,9 +44,13 @@ impl Solution {
             let behind = share.forwarded.map(|_| enforced.unwrap_or(share.source));
             if visit.depth == 0 { Some(share.source) } else { behind }
         };
+        let servers = ports.topology.servers.len();
+        let bursts: Vec<Option<Bucket>> = ports.mesh.visits.iter().map(ungrown).collect();
         Self {
-            delays: (0..ports.topology.servers.len()).map(classes).collect(),
-            bursts: ports.mesh.visits.iter().map(ungrown).collect(),
+            delays: (0..servers).map(classes).collect(),
+            processing: vec![Some(Picos(0)); servers],
+            late: vec![Some(Picos(0)); bursts.len()],
+            arriving: Arriving { bursts, varying: vec![Some(Picos(0)); servers] },
         }
     }
 
@@ -57,39 +65,83 @@ impl Solution {
         delays.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
     }
 
+    /// X of a visit when its frames are received behind its line.
+    pub(crate) fn late_at_entry(
+        &self,
+        ports: &Ports<'_>,
+        scene: &Scene,
+        visit: usize,
+    ) -> Option<Picos> {
+        let it = &ports.mesh.visits[visit];
+        let d = self.delay_of(it.server, &scene.shares[it.tree].classes)?;
+        Some(Picos(self.late[visit]?.0.saturating_add(d.0)))
+    }
+
+    /// P of every line into a node, as x says of the ports upstream; nothing without a processor.
+    fn needed(&self, ports: &Ports<'_>, scene: &Scene, node: usize) -> Vec<(usize, Option<Picos>)> {
+        let Some(site) = ports.processors.site(node) else { return Vec::new() };
+        let late = |visit: usize| self.late_at_entry(ports, scene, visit);
+        let needed = |line: &crate::processor::Line| {
+            let claimed = self.processing[line.line];
+            let delay = claimed.and_then(|_| site.delay(line, &late, ports.shapes()));
+            (line.line, delay.filter(|d| d.0 < DIVERGED_PS))
+        };
+        site.lines.iter().map(needed).collect()
+    }
+
+    /// Y of every line into a node with a processor.
+    fn vary(&mut self, ports: &Ports<'_>, node: usize) {
+        let Some(site) = ports.processors.site(node) else { return };
+        for line in &site.lines {
+            let p = self.processing[line.line];
+            self.arriving.varying[line.line] = p.map(|p| Picos((p.0 - site.least_ps()).max(0)));
+        }
+    }
+
     /// Bursts at one server's queues, from what x says of the ports upstream.
     fn gather(&mut self, ports: &Ports<'_>, scene: &Scene, server: usize) {
-        let jitter = ports.topology.nodes[ports.topology.servers[server].node].latency_jitter_ps();
+        let node = ports.topology.servers[server].node;
+        let jitter = ports.topology.nodes[node].latency_jitter_ps();
+        self.vary(ports, node);
         for index in ports.mesh.at(server) {
             let visit = &ports.mesh.visits[index];
             let share = &scene.shares[visit.tree];
             let Some(parent) = visit.parent else {
-                self.bursts[index] = Some(share.source);
+                self.arriving.bursts[index] = Some(share.source);
                 continue;
             };
             let enforced = share.forwarded.and_then(|f| f.enforced).filter(|_| visit.depth == 1);
             let upstream = ports.mesh.visits[parent].server;
+            let varying = self.arriving.varying[upstream];
             let grown = || {
                 let d = self.delay_of(upstream, &share.classes)?;
-                Some(self.bursts[parent]?.grown(Picos(d.0 + jitter)))
+                let by = d.0.saturating_add(jitter).saturating_add(varying?.0);
+                Some(self.arriving.bursts[parent]?.grown(Picos(by)))
             };
-            self.bursts[index] = share.forwarded.and_then(|_| enforced.or_else(grown));
+            let (burst, late) = match enforced {
+                Some(bucket) => (varying.map(|y| bucket.grown(y)), Some(Picos(0))),
+                None => (grown(), self.late_at_entry(ports, scene, parent)),
+            };
+            let node_varies = varying.map(|y| y.0.saturating_add(jitter));
+            self.late[index] = late.zip(node_varies).map(|(x, y)| Picos(x.0.saturating_add(y)));
+            self.arriving.bursts[index] = share.forwarded.and(burst);
         }
     }
 
     /// F at one server: whether any delay there changed by more than the settled share.
     fn update(&mut self, ports: &Ports<'_>, scene: &Scene, server: usize) -> bool {
-        self.gather(ports, scene, server);
         let mut moved = false;
+        for (line, now) in self.needed(ports, scene, ports.topology.servers[server].node) {
+            moved |= has_moved(self.processing[line], now);
+            self.processing[line] = now;
+        }
+        self.gather(ports, scene, server);
         for place in 0..self.delays[server].len() {
             let (class, before) = self.delays[server][place];
             // What has once diverged stays so: F is monotone.
-            let now = before.and_then(|_| ports.delay(server, scene, &self.bursts, class));
+            let now = before.and_then(|_| ports.delay(server, scene, &self.arriving, class));
             let now = now.filter(|d| d.0 < DIVERGED_PS);
-            moved |= match (before, now) {
-                (Some(old), Some(new)) => (new.0 - old.0).abs() > old.0 / SETTLED_SHARE,
-                (old, new) => old != new,
-            };
+            moved |= has_moved(before, now);
             self.delays[server][place].1 = now;
         }
         moved
@@ -119,6 +171,9 @@ impl Solution {
         for (_, delay) in more.delays.iter_mut().flatten() {
             *delay = delay.map(|d| Picos(d.0 + d.0 / share + 1));
         }
+        for delay in &mut more.processing {
+            *delay = delay.map(|d| Picos(d.0 + d.0 / share + 1));
+        }
         more
     }
 
@@ -126,10 +181,15 @@ impl Solution {
     fn image(&mut self, ports: &Ports<'_>, scene: &Scene) -> Self {
         self.gather_all(ports, scene);
         let mut image = self.clone();
+        for (node, _) in ports.processors.all() {
+            for (line, needed) in self.needed(ports, scene, node) {
+                image.processing[line] = needed;
+            }
+        }
         for &server in &ports.mesh.order {
             for place in 0..self.delays[server].len() {
                 let (class, before) = self.delays[server][place];
-                let now = before.and_then(|_| ports.delay(server, scene, &self.bursts, class));
+                let now = before.and_then(|_| ports.delay(server, scene, &self.arriving, class));
                 image.delays[server][place].1 = now;
             }
         }
@@ -138,16 +198,29 @@ impl Solution {
 
     /// Whether x ≥ F(x) wherever x claims anything.
     fn covers(&self, image: &Self) -> bool {
-        let claims = self.delays.iter().flatten().zip(image.delays.iter().flatten());
-        claims.into_iter().all(|((_, claimed), (_, needed))| match (claimed, needed) {
+        let covers = |claimed: &Option<Picos>, needed: &Option<Picos>| match (claimed, needed) {
             (Some(claimed), Some(needed)) => claimed >= needed,
             (Some(_), None) => false,
             (None, _) => true,
-        })
+        };
+        let mut delays = self.delays.iter().flatten().zip(image.delays.iter().flatten());
+        let mut processing = self.processing.iter().zip(&image.processing);
+        delays.all(|((_, claimed), (_, needed))| covers(claimed, needed))
+            && processing.all(|(claimed, needed)| covers(claimed, needed))
     }
 
-    fn give_up(&mut self) {
+    /// Claims nothing.
+    pub(crate) fn give_up(&mut self) {
         self.delays.iter_mut().flatten().for_each(|(_, delay)| *delay = None);
+        self.processing.fill(None);
+    }
+}
+
+/// Whether a delay changed by more than the settled share.
+fn has_moved(before: Option<Picos>, now: Option<Picos>) -> bool {
+    match (before, now) {
+        (Some(old), Some(new)) => (new.0 - old.0).abs() > old.0 / SETTLED_SHARE,
+        (old, new) => old != new,
     }
 }
 
@@ -171,8 +244,13 @@ pub(crate) fn solve(ports: &Ports<'_>, scene: &Scene) -> Solution {
 
 /// What still grows after so many passes has no bound.
 fn drop_growing(solution: &mut Solution, ports: &Ports<'_>, scene: &Scene) {
-    let before = solution.delays.clone();
+    let (before, processing) = (solution.delays.clone(), solution.processing.clone());
     solution.pass(ports, scene);
+    for (now, then) in solution.processing.iter_mut().zip(&processing) {
+        if now != then {
+            *now = None;
+        }
+    }
     let pairs = solution.delays.iter_mut().flatten().zip(before.iter().flatten());
     for ((_, now), (_, then)) in pairs {
         if now != then {
@@ -192,7 +270,7 @@ fn certify(limit: Solution, ports: &Ports<'_>, scene: &Scene) -> Solution {
         for _ in 0..REFINEMENTS {
             let next = image.image(ports, scene);
             candidate = std::mem::replace(&mut image, next);
-            if candidate.delays == image.delays {
+            if candidate.delays == image.delays && candidate.processing == image.processing {
                 break;
             }
         }

@@ -9,6 +9,7 @@
 
 mod analysis;
 mod assumptions;
+pub mod comparison;
 mod deployment;
 mod drain;
 mod end_to_end;
@@ -16,12 +17,14 @@ mod entries;
 mod envelope;
 mod explain;
 mod fixed_point;
+pub mod loko;
 mod mesh;
 mod meters;
 mod mode_change;
 mod other_traffic;
 mod outlook;
 mod port;
+mod processor;
 mod refusal;
 mod routing;
 mod rows;

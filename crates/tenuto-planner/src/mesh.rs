@@ -21,6 +21,8 @@ pub(crate) struct Visit {
 pub(crate) struct Mesh {
     /// Visits of a tree are consecutive, in the order of its hops.
     pub(crate) visits: Vec<Visit>,
+    /// Per visit: ports that the tree leaves the next node by.
+    pub(crate) children: Vec<u32>,
     /// Per tree: its first visit.
     pub(crate) first: Vec<usize>,
     /// Per server: groups of visits that came over the same line (the line, the visits).
@@ -54,8 +56,12 @@ impl Mesh {
             }
         }
         let groups = group(topology.servers.len(), &visits);
-        let (order, is_acyclic) = order(&groups);
-        Self { visits, first, groups, order, is_acyclic }
+        let mut children = vec![0; visits.len()];
+        for parent in visits.iter().filter_map(|visit| visit.parent) {
+            children[parent] += 1;
+        }
+        let (order, is_acyclic) = order(topology, &groups);
+        Self { visits, children, first, groups, order, is_acyclic }
     }
 
     /// The visit of a tree's hop.
@@ -83,12 +89,27 @@ fn group(servers: usize, visits: &[Visit]) -> Vec<Vec<Group>> {
 }
 
 /// Servers in the order of the flow of data; those in or behind a cycle last, by index.
-fn order(groups: &[Vec<Group>]) -> (Vec<usize>, bool) {
-    let lines = |server: usize| groups[server].iter().filter_map(|group| group.line);
-    let mut waits: Vec<usize> = (0..groups.len()).map(|server| lines(server).count()).collect();
+///
+/// A port waits for the lines that its own flows came over; behind a processor, for every line
+/// that brings frames to it.
+fn order(topology: &Topology<'_>, groups: &[Vec<Group>]) -> (Vec<usize>, bool) {
+    let has_processor = |server: usize| {
+        let profile = topology.nodes[topology.servers[server].node].profile;
+        profile.is_some_and(|profile| profile.processor.is_some())
+    };
+    let lines = |server: usize| -> Vec<usize> {
+        if groups[server].is_empty() || !has_processor(server) {
+            return groups[server].iter().filter_map(|group| group.line).collect();
+        }
+        let node = topology.servers[server].node;
+        let enters = |line: &usize| topology.servers[*line].peer == node;
+        (0..groups.len()).filter(enters).filter(|line| !groups[*line].is_empty()).collect()
+    };
+    let before: Vec<Vec<usize>> = (0..groups.len()).map(lines).collect();
+    let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
     let mut followers = vec![Vec::new(); groups.len()];
-    for server in 0..groups.len() {
-        lines(server).for_each(|line| followers[line].push(server));
+    for (server, lines) in before.iter().enumerate() {
+        lines.iter().for_each(|&line| followers[line].push(server));
     }
     let used = |server: &usize| !groups[*server].is_empty();
     let mut order: Vec<usize> = (0..groups.len()).filter(used).filter(|&s| waits[s] == 0).collect();

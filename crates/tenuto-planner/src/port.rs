@@ -1,6 +1,7 @@
 //! The curves of one port, and what they give: delay per class, busy period, backlog.
 
 use crate::mesh::{Group, Mesh};
+use crate::processor::Processors;
 use crate::scene::Scene;
 use crate::topology::Topology;
 use crate::{ForwardingModel, Options};
@@ -18,10 +19,18 @@ pub(crate) struct Ports<'a> {
     pub(crate) options: &'a Options,
     /// Mode signals on one trunk; zero without modes.
     pub(crate) signals: Bucket,
+    /// Processors that ports share.
+    pub(crate) processors: &'a Processors<'a>,
 }
 
-/// Bursts per visit; `None` where they have no bound.
-pub(crate) type Bursts = [Option<Bucket>];
+/// How everything arrives at the queues; `None` where it has no bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Arriving {
+    /// Per visit: the tree's curve at the queue.
+    pub(crate) bursts: Vec<Option<Bucket>>,
+    /// Per line: Y, how much the time at the processor behind it varies.
+    pub(crate) varying: Vec<Option<Picos>>,
+}
 
 /// Bits of the mode signals on a trunk: copies·(max(4, levels) + 2·switches) frames of 102 B, per
 /// dwell time: one raise into every level, and a return.
@@ -35,6 +44,11 @@ pub(crate) fn signals(copies: u8, switches: usize, levels: usize) -> Bucket {
 }
 
 impl Ports<'_> {
+    /// Whether lines hold back what they carry.
+    pub(crate) fn shapes(&self) -> bool {
+        self.options.line_shaping && !self.is_fluid()
+    }
+
     pub(crate) fn is_fluid(&self) -> bool {
         self.options.model == ForwardingModel::Fluid
     }
@@ -100,12 +114,30 @@ impl Ports<'_> {
         &self,
         server: usize,
         scene: &Scene,
-        bursts: &Bursts,
+        arriving: &Arriving,
         class: u8,
     ) -> Option<Vec<GroupCurves>> {
         let mut groups = Vec::with_capacity(self.mesh.groups[server].len() + 1);
-        for group in &self.mesh.groups[server] {
-            groups.push(self.group(server, group, scene, bursts, class)?);
+        let node = self.topology.servers[server].node;
+        match self.processors.site(node).and_then(|site| site.processor.link) {
+            None => {
+                for group in &self.mesh.groups[server] {
+                    let mut curves = self.group(group, scene, arriving, class)?;
+                    let frame = self.largest_of(group, scene);
+                    curves.line = match group.line {
+                        Some(line) => self.line(server, line, frame, arriving)?,
+                        None => None,
+                    };
+                    groups.push(curves);
+                }
+            }
+            Some(link) => {
+                let visits = self.mesh.at(server).collect();
+                let all = Group { line: None, visits };
+                let mut curves = self.group(&all, scene, arriving, class)?;
+                curves.line = self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
+                groups.push(curves);
+            }
         }
         if self.topology.servers[server].is_trunk && !self.signals.is_zero() {
             let higher = Flows { steady: self.signals, ending: Bucket::ZERO };
@@ -114,43 +146,65 @@ impl Ports<'_> {
         Some(groups)
     }
 
+    fn largest_of(&self, group: &Group, scene: &Scene) -> i128 {
+        group.visits.iter().filter_map(|&v| self.frame_ubit(scene, v)).max().unwrap_or(0)
+    }
+
+    /// The flows of a group; its line is not known here.
     fn group(
         &self,
-        server: usize,
         group: &Group,
         scene: &Scene,
-        bursts: &Bursts,
+        arriving: &Arriving,
         class: u8,
     ) -> Option<GroupCurves> {
         let mut curves = GroupCurves::default();
-        let mut frame_max = 0;
         for &visit in &group.visits {
-            let Some(frame) = self.frame_ubit(scene, visit) else { continue };
-            frame_max = frame_max.max(frame);
+            if self.frame_ubit(scene, visit).is_none() {
+                continue;
+            }
             let share = self.share(scene, visit);
             let flows = match share.class_first() {
                 first if first < class => &mut curves.higher,
                 first if first == class => &mut curves.class,
                 _ => continue,
             };
-            flows.add(bursts[visit]?, share.is_ending(self.mesh.visits[visit].depth));
+            flows.add(arriving.bursts[visit]?, share.is_ending(self.mesh.visits[visit].depth));
         }
-        curves.line = group.line.and_then(|line| self.line(server, line, frame_max));
         Some(curves)
     }
 
-    /// Λ of what came over `line`: L + B + C·(t + j).
-    pub(crate) fn line(&self, server: usize, line: usize, frame_ubit: i128) -> Option<Bucket> {
+    /// Λ of what came over `line`: L + B + C·(t + j + Y); `None` without a bound at the processor.
+    pub(crate) fn line(
+        &self,
+        server: usize,
+        line: usize,
+        frame_ubit: i128,
+        arriving: &Arriving,
+    ) -> Option<Option<Bucket>> {
         if !self.options.line_shaping {
-            return None;
+            return Some(None);
         }
         let upstream = &self.topology.servers[line];
         if self.is_fluid() {
-            return Some(Bucket::line(0, upstream.rate_bps));
+            return Some(Some(Bucket::line(0, upstream.rate_bps)));
         }
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
         let jitter = self.topology.nodes[self.topology.servers[server].node].latency_jitter_ps();
-        Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(Picos(jitter)))
+        let varying = Picos(jitter.saturating_add(arriving.varying[line]?.0));
+        Some(Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(varying)))
+    }
+
+    /// Λ of everything that came over the line between a processor and its ports: L + R·(t + j).
+    fn shared_line(&self, node: usize, rate_bps: u64, frame_ubit: i128) -> Option<Bucket> {
+        if !self.options.line_shaping {
+            return None;
+        }
+        if self.is_fluid() {
+            return Some(Bucket::line(0, rate_bps));
+        }
+        let jitter = Picos(self.topology.nodes[node].latency_jitter_ps());
+        Some(Bucket::line(frame_ubit, rate_bps).grown(jitter))
     }
 
     fn ending(&self, server: usize, scene: &Scene, class: u8) -> Option<Picos> {
@@ -163,10 +217,10 @@ impl Ports<'_> {
         &self,
         server: usize,
         scene: &Scene,
-        bursts: &Bursts,
+        arriving: &Arriving,
         class: u8,
     ) -> Option<Picos> {
-        let groups = self.groups(server, scene, bursts, class)?;
+        let groups = self.groups(server, scene, arriving, class)?;
         let egress = &self.topology.servers[server];
         let it = Server {
             ending_after: self.ending(server, scene, class),
@@ -180,10 +234,10 @@ impl Ports<'_> {
         &self,
         server: usize,
         scene: &Scene,
-        bursts: &Bursts,
+        arriving: &Arriving,
         class: u8,
     ) -> Option<Picos> {
-        let groups = self.groups(server, scene, bursts, class)?;
+        let groups = self.groups(server, scene, arriving, class)?;
         let rate = self.topology.servers[server].rate_bps;
         let ending_after = self.ending(server, scene, class);
         let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
@@ -195,9 +249,9 @@ impl Ports<'_> {
         &self,
         server: usize,
         scene: &Scene,
-        bursts: &Bursts,
+        arriving: &Arriving,
     ) -> Option<u64> {
-        let groups = self.groups(server, scene, bursts, u8::MAX)?;
+        let groups = self.groups(server, scene, arriving, u8::MAX)?;
         let rate = self.topology.servers[server].rate_bps;
         let last = self.classes(server, scene).last().copied().unwrap_or(0);
         let ending_after = self.ending(server, scene, last);

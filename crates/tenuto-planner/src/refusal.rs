@@ -3,18 +3,19 @@
 use crate::analysis::Analysis;
 use crate::mode_change;
 use crate::outlook::Outlook;
+use crate::processor;
 use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
 use tenuto_model::{
-    Contract, Flow, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment, Transition,
+    Contract, Flow, Hop, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment, Transition,
 };
 use tenuto_units::Picos;
 
 const NS_PER_MS: u64 = 1_000_000;
 
 /// A refusal with nothing said but where and what.
-fn at(place: impl Into<String>, resource: &str) -> Refusal {
+pub(crate) fn at(place: impl Into<String>, resource: &str) -> Refusal {
     Refusal {
         place: place.into(),
         resource: resource.into(),
@@ -31,7 +32,8 @@ fn at(place: impl Into<String>, resource: &str) -> Refusal {
 /// Every refusal but those of routing and of the quiet window.
 pub(crate) fn all(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusal> {
     let mut refusals = rates(analysis);
-    let is_overloaded = !refusals.is_empty();
+    refusals.extend(processor::rows::refusals(analysis));
+    let is_overloaded = !refusals.is_empty() || analysis.is_beyond_modes();
     refusals.extend(deadlines(analysis));
     if !is_overloaded {
         refusals.extend(unbounded(analysis));
@@ -139,12 +141,25 @@ fn deadlines(analysis: &Analysis<'_>) -> Vec<Refusal> {
             continue;
         }
         let hops = row.copies.first().map(|copy| copy.hops.as_slice()).unwrap_or_default();
-        let worst = hops.iter().max_by_key(|hop| hop.queueing_ps);
-        let place = worst.and_then(|hop| analysis.ports.topology.server(&hop.port));
-        let label = place.map_or_else(|| row.flow.clone(), |s| analysis.ports.topology.label(s));
+        let longer = |hop: &&Hop| hop.queueing_ps.max(Some(hop.latency_ps));
+        let label = hops.iter().max_by_key(longer).map(|hop| late_place(analysis, hop));
+        let label = label.unwrap_or_else(|| row.flow.clone());
         places.entry(label).or_default().push(row);
     }
     places.into_iter().map(|(place, rows)| late(analysis, place, &rows)).collect()
+}
+
+/// Where a hop takes its time: its port, or the processor in front of it.
+fn late_place(analysis: &Analysis<'_>, hop: &Hop) -> String {
+    let topology = analysis.ports.topology;
+    let node = topology.node(&hop.port.node);
+    let is_shared = node.is_some_and(|node| analysis.ports.processors.site(node).is_some());
+    match topology.server(&hop.port) {
+        Some(server) if !is_shared || hop.queueing_ps > Some(hop.latency_ps) => {
+            topology.label(server)
+        }
+        _ => hop.port.node.clone(),
+    }
 }
 
 fn late(analysis: &Analysis<'_>, place: String, rows: &[&tenuto_model::FlowBound]) -> Refusal {
@@ -305,6 +320,15 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     }
     if network.modes.len() < 2 {
         return refusals;
+    }
+    for switch in network.switches.iter().filter(|s| network.profile_of(s).processor.is_some()) {
+        refusals.push(Refusal {
+            because: format!(
+                "the ports of a {} share a processor: that is analysed for one mode only",
+                switch.profile
+            ),
+            ..at(switch.name.clone(), "modes")
+        });
     }
     for switch in network.switches.iter().filter(|s| !network.profile_of(s).has_modes) {
         refusals.push(Refusal {

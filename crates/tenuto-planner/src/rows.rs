@@ -143,10 +143,13 @@ fn hop_bound(analysis: &Analysis<'_>, result: &Outlook, tree: usize, hop: usize)
     let server = analysis.trees[tree].hops[hop].server;
     let egress = &topology.servers[server];
     let classes = &result.scene.shares[tree].classes;
-    let burst = result.solution.bursts[analysis.ports.mesh.visit(tree, hop)];
+    let entry = analysis.trees[tree].hops[hop].parent.map(|p| analysis.trees[tree].hops[p].server);
+    // What the processor in front of the queue takes; without a bound there is none behind it.
+    let processing = entry.and_then(|line| result.solution.processing[line]).unwrap_or_default();
+    let burst = result.solution.arriving.bursts[analysis.ports.mesh.visit(tree, hop)];
     Hop {
         port: egress.port(),
-        latency_ps: picos(topology.nodes[egress.node].latency_max_ps()),
+        latency_ps: picos(topology.nodes[egress.node].latency_max_ps() + processing.0),
         queueing_ps: result.solution.delay_of(server, classes).map(|d| picos(d.0)),
         propagation_ps: picos(egress.propagation_ps),
         burst_bits: burst.map(tenuto_calculus::Bucket::burst_bits),
@@ -169,7 +172,10 @@ fn least(analysis: &Analysis<'_>, tree: &Tree, place: usize, mode: Transition) -
     let hop = |&hop: &usize| {
         let egress = &topology.servers[tree.hops[hop].server];
         let sending = bits * 1_000_000_000_000 / i128::from(egress.rate_bps.max(1));
-        topology.nodes[egress.node].latency_min_ps() + sending + egress.propagation_ps
+        let site = analysis.ports.processors.site(egress.node);
+        let processing = site.map_or(0, crate::processor::Site::least_ps);
+        let own = topology.nodes[egress.node].latency_min_ps() + processing;
+        own + sending + egress.propagation_ps
     };
     picos(tree.paths[place].iter().map(hop).sum())
 }

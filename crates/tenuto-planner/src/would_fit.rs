@@ -57,7 +57,7 @@ impl Search<'_> {
     fn for_refusal(&mut self, index: usize) -> Vec<String> {
         let refusals = self.refusals;
         let refusal = &refusals[index];
-        if !matches!(refusal.resource.as_str(), "rate" | "deadline" | "buffer") {
+        if !matches!(refusal.resource.as_str(), "rate" | "deadline" | "buffer" | "processor") {
             return Vec::new();
         }
         let network = &self.plan.network;
@@ -84,7 +84,8 @@ impl Search<'_> {
         let passes = |flow: &Flow| {
             let routes = self.plan.routes.iter().filter(|route| route.flow == flow.name);
             let mut ports = routes.flat_map(|r| r.paths.iter().flat_map(|path| &path.ports));
-            ports.any(|port| network.port_label(port) == refusal.place)
+            ports
+                .any(|port| port.node == refusal.place || network.port_label(port) == refusal.place)
         };
         let low = match refusal.mode {
             Some(Transition::Raise { from, .. }) => from,

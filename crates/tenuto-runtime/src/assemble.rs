@@ -24,6 +24,8 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         signal_copies: plan.signal_copies,
         routes: Vec::new(),
         ports: Vec::new(),
+        processors: Vec::new(),
+        processor_rows: Vec::new(),
         port_rows: Vec::new(),
         flows: Vec::new(),
         mode_changes: Vec::new(),

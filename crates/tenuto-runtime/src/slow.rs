@@ -1,6 +1,6 @@
 //! The same network, run slower: bounds far above what a shared machine adds.
 
-use tenuto_model::{Network, OtherTraffic};
+use tenuto_model::{Network, OtherTraffic, Processor};
 
 /// Why a network cannot be run so many times slower.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +80,13 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
         ] {
             stretch(time, &what)?;
         }
+        let Some(processor) = &mut profile.processor else { continue };
+        for cost in costs(processor) {
+            stretch(cost, &what)?;
+        }
+        if let Some(link) = &mut processor.link {
+            divide(&mut link.rate_bps, &what)?;
+        }
     }
     if let OtherTraffic::Carry { rate_bps, .. } = &mut slow.other_traffic {
         divide(rate_bps, &|| "other traffic".into())?;
@@ -90,10 +97,35 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
     Ok(slow)
 }
 
+/// Everything that takes time of a processor.
+fn costs(processor: &mut Processor) -> [&mut u64; 18] {
+    let (entry, action) = (&mut processor.per_entry_ps, &mut processor.actions_ps);
+    [
+        &mut processor.base_ps,
+        &mut processor.per_byte_ps,
+        &mut processor.per_output_ps,
+        &mut entry.port,
+        &mut entry.tp_dst,
+        &mut entry.dl_dst,
+        &mut entry.masked_nw_dst,
+        &mut entry.five_tuple,
+        &mut entry.all,
+        &mut action.set_vlan_id,
+        &mut action.set_vlan_pcp,
+        &mut action.strip_vlan,
+        &mut action.set_dl_src,
+        &mut action.set_nw_src,
+        &mut action.set_nw_tos,
+        &mut action.set_tp_src,
+        &mut processor.control.time_ps,
+        &mut processor.control.period_ps,
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenuto_model::{Link, LinkEnd, ModeReturn, Profile, Tolerates};
+    use tenuto_model::{Action, Link, LinkEnd, MatchType, ModeReturn, Profile, Tolerates, Use};
 
     fn network(rate_bps: u64) -> Network {
         let end = |node: &str| LinkEnd { node: node.into(), port: 1 };
@@ -123,6 +155,15 @@ mod tests {
         assert_eq!(profile.latency_ns_max, 400_000);
         assert_eq!((profile.swap_ns_max, profile.purge_frame_ns_max), (1_000_000, 4_000));
         assert_eq!(slow.mode_return.quiet_ns, Some(10_000));
+        let mut cheap = network(100_000_000);
+        let zodiac = Profile::built_in("zodiac-fx").expect("built in");
+        let it = Use::worst(MatchType::FiveTuple, Action::Output, 17, 306);
+        let cost = |p: &Profile| p.processor.as_ref().map(|p| p.service(&it));
+        cheap.profiles = [("zodiac-fx".into(), zodiac.clone())].into();
+        let slow = slowed(&cheap, 10).expect("divisible");
+        let (before, after) = (cost(&zodiac), cost(&slow.profiles["zodiac-fx"]));
+        let tenfold = before.map(|s| (s.traversal_ps * 10, s.latency_ps * 10));
+        assert_eq!(after.map(|s| (s.traversal_ps, s.latency_ps)), tenfold);
         assert_eq!(slowed(&network(7), 1), Ok(network(7)));
     }
 

@@ -45,6 +45,8 @@ pub(crate) enum Verb {
     Explore(Explore),
     /// One HTML file with pictures, of a plan or of a run
     Report(Report),
+    /// Tables and figures of the papers, computed here and held against the print
+    Bench(crate::verbs::bench::Bench),
     /// What this machine can and cannot show
     Doctor(Doctor),
 }
@@ -313,6 +315,7 @@ impl Verb {
             Self::Sim(it) => it.run.json,
             Self::Up(it) => it.run.json,
             Self::Explore(it) => it.json,
+            Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
             Self::Import(_) | Self::Report(_) | Self::Exec(_) => false,
         }

@@ -22,6 +22,8 @@ pub(crate) struct Document<'a> {
     line_shaping: bool,
     flows: Vec<FlowRow<'a>>,
     ports: Vec<PortRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processors: Vec<ProcessorRow>,
     mode_changes: Vec<ChangeRow>,
     quiet_ns: Option<u64>,
     refusals: Vec<RefusalRow<'a>>,
@@ -75,6 +77,17 @@ struct PortRow {
     capacity_bps: u64,
     backlog_bound_bits: Option<u64>,
     buffer_limit_bits: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct ProcessorRow {
+    switch: String,
+    port: Option<u32>,
+    mode: String,
+    load: f64,
+    backlog_bound: Option<u64>,
+    buffer_limit: Option<u64>,
+    buffer_unit: String,
 }
 
 #[derive(Serialize)]
@@ -153,6 +166,7 @@ pub(crate) fn document(planned: &Planned) -> Document<'_> {
             Vec::new()
         },
         ports: if has_bounds { ports(plan) } else { Vec::new() },
+        processors: if has_bounds { processors(plan) } else { Vec::new() },
         mode_changes: if has_bounds { changes(plan) } else { Vec::new() },
         quiet_ns: plan.quiet_ns,
         refusals: plan.refusals.iter().map(|it| refusal(network, it)).collect(),
@@ -221,6 +235,19 @@ fn ports(plan: &Plan) -> Vec<PortRow> {
         buffer_limit_bits: row.buffer_limit_bits,
     };
     plan.port_rows.iter().map(row).collect()
+}
+
+fn processors(plan: &Plan) -> Vec<ProcessorRow> {
+    let row = |row: &tenuto_model::ProcessorRow| ProcessorRow {
+        switch: row.switch.clone(),
+        port: row.port,
+        mode: row.mode.label(&plan.network.modes),
+        load: fraction_up(row.load_ppm, 1_000_000),
+        backlog_bound: row.backlog_bound,
+        buffer_limit: row.buffer_limit,
+        buffer_unit: row.unit.clone(),
+    };
+    plan.processor_rows.iter().map(row).collect()
 }
 
 /// A share with six decimals, rounded up.

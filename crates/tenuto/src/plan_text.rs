@@ -22,9 +22,43 @@ pub(crate) fn text(planned: &Planned, all: bool) -> String {
     out.push_str(&flow_table(plan, all));
     out.push('\n');
     out.push_str(&beside(&port_table(plan, all), &switch_table(plan)));
+    out.push_str(&processor_table(plan));
     out.push_str(&change_line(plan));
     out.push_str(&assumptions(plan));
     out
+}
+
+/// Processors that ports share, the most loaded first.
+fn processor_table(plan: &Plan) -> String {
+    if plan.processor_rows.is_empty() {
+        return String::new();
+    }
+    let mut rows: Vec<_> = plan.processor_rows.iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.load_ppm));
+    let heads = ["processor", "mode", ">load", ">time bound ms", ">backlog bound", ">buffer"];
+    let mut table = Table::new(&heads);
+    for row in rows {
+        let own = |claim: &&tenuto_model::ProcessorService| {
+            claim.mode == row.mode
+                && claim.entry.node == row.switch
+                && row.port.is_none_or(|port| claim.entry.port == port)
+        };
+        let bound = plan.processors.iter().filter(own).map(|claim| claim.delay_ps).max();
+        let port = row.port.map_or_else(String::new, |port| format!(":{port}"));
+        let units = |count: Option<u64>, none: &str| {
+            count.map_or_else(|| none.to_owned(), |count| format!("{count} {}", row.unit))
+        };
+        let unbounded = if row.buffer_limit.is_some() { "unbounded" } else { "-" };
+        table.push(vec![
+            format!("{}{port}", row.switch),
+            row.mode.label(&plan.network.modes),
+            percent_up(row.load_ppm, 1_000_000),
+            bound.map_or_else(|| "unbounded".into(), ms_up),
+            units(row.backlog_bound, unbounded),
+            units(row.buffer_limit, "-"),
+        ]);
+    }
+    format!("{}\n", table.text())
 }
 
 fn header(planned: &Planned) -> String {

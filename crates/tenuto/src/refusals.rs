@@ -1,6 +1,6 @@
 //! Refusals as people read them: one block per scarce place.
 
-use crate::format::{counted, megabits_down, megabits_up, ms_down, ms_up_ns};
+use crate::format::{counted, megabits_down, megabits_up, ms_down, ms_up_ns, percent_up};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tenuto_model::quantity::format_rate;
@@ -83,6 +83,10 @@ fn place(plan: &Plan, refusal: &Refusal) -> String {
     }
 }
 
+fn counted_u64(number: u64, noun: &str) -> String {
+    counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
+
 /// `rate: needed 100.22 Mbit/s on the wire, have 100.00; short 0.22 Mbit/s`.
 fn amount(refusal: &Refusal) -> String {
     let resource = &refusal.resource;
@@ -102,6 +106,16 @@ fn amount(refusal: &Refusal) -> String {
             ms_up_ns(needed),
             ms_down(i128::from(have) * 1_000),
             ms_up_ns(short),
+        ),
+        "ppm" => format!(
+            "{resource}: needed {} of it; short {}",
+            percent_up(needed, 1_000_000),
+            percent_up(short, 1_000_000),
+        ),
+        "frames" => format!(
+            "{resource}: backlog bound {}, have {have}; short {}",
+            counted_u64(needed, "frame"),
+            counted_u64(short, "frame"),
         ),
         unit => format!("{resource}: needed {needed} {unit}, have {have}; short {short}"),
     }

@@ -3,6 +3,7 @@
 mod flows;
 pub(crate) mod network;
 mod nodes;
+mod processor;
 mod profile;
 pub(crate) mod reader;
 mod scenario;

@@ -7,7 +7,7 @@ use crate::quantity::{
 use crate::yaml::Value;
 use crate::{MeterCounts, Profile};
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 19] = [
     "tenuto_profile",
     "name",
     "like",
@@ -25,6 +25,8 @@ const KEYS: [&str; 17] = [
     "modes",
     "swap",
     "purge_per_frame",
+    "processor",
+    "receive_buffer",
 ];
 
 /// What a profile may say a meter counts.
@@ -89,6 +91,7 @@ pub(crate) fn read_profile_body(reader: &mut Reader, field: &Field<'_>, name: &s
     read_limits(reader, field, &mut profile);
     read_meters(reader, field, &mut profile);
     read_modes(reader, field, &mut profile);
+    super::processor::read_processor(reader, field, &mut profile);
     profile
 }
 
@@ -181,7 +184,7 @@ fn read_modes(reader: &mut Reader, field: &Field<'_>, profile: &mut Profile) {
 }
 
 /// A quantity that must fit 32 bits.
-fn small(
+pub(super) fn small(
     reader: &mut Reader,
     field: &Field<'_>,
     key: &str,

@@ -1,5 +1,6 @@
 //! The queue of what is to happen, in order of time and then of cause.
 
+use super::processor::Received;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use tenuto_dataplane::FrameId;
@@ -10,6 +11,12 @@ use tenuto_units::Instant;
 pub(super) enum Event {
     /// A frame enters a core.
     Enter { node: usize, port: u32, frame: FrameId, arrival: Instant },
+    /// A frame's last bit has come to a switch whose ports share a processor.
+    Received { node: usize, port: u32, frame: FrameId, arrival: Instant },
+    /// It has reached that processor.
+    AtProcessor { node: usize, incarnation: u64, received: Received },
+    /// The processor is done with a frame.
+    Processed { node: usize, incarnation: u64 },
     /// A core's timer.
     Due { node: usize },
     /// Bytes from the controller reach a switch.

@@ -1,9 +1,10 @@
 //! What a scenario does to a world: behaviour, faults, hosts that send what they should not.
 
+use super::processor::SharedProcessor;
 use super::{Clockwork, ConnId, Core, Event, Instant, Observation, Span, Switch, assemble};
 use crate::fault_model::{self, Judged};
-use tenuto_dataplane::SIGNAL_QUEUE;
 use tenuto_dataplane::endsystem::{Behaviour, Conduct};
+use tenuto_dataplane::{Frames, SIGNAL_QUEUE};
 use tenuto_model::{Addressing, EventAction, Network};
 use tenuto_units::wire_bits;
 use tenuto_wire::{MacAddress, SignalKind, SignalRepr, UdpFrame, ethernet};
@@ -217,6 +218,10 @@ impl Clockwork<'_> {
         let Some(place) = self.place(name) else { return };
         self.nodes[place].alive = false;
         self.nodes[place].due = None;
+        let processor = self.nodes[place].processor.as_mut();
+        for frame in processor.map(SharedProcessor::empty).unwrap_or_default() {
+            self.pool.release(frame);
+        }
         let conn = self.conn_of(place);
         self.conns.remove(&conn);
         if let Some(controller) = &mut self.controller {

@@ -7,6 +7,7 @@
 
 mod events;
 mod faults;
+mod processor;
 mod script;
 mod setup;
 
@@ -15,6 +16,7 @@ pub use script::follow;
 use crate::assemble;
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument};
 use events::{Event, Queue};
+use processor::SharedProcessor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_controller::{ConnId, Controller, ControllerEvent};
@@ -69,6 +71,8 @@ struct Node {
     /// The instant for which a timer event is queued.
     due: Option<Instant>,
     latency_ns: (u64, u64),
+    /// The processor that its ports share, if they do.
+    processor: Option<SharedProcessor>,
     /// Per port: when the last frame in has been processed, so that order is kept.
     processed: BTreeMap<u32, Instant>,
     /// Per port: far node, its port, propagation, whether the link carries.
@@ -217,6 +221,13 @@ impl<'a> Clockwork<'a> {
         self.now = at;
         match event {
             Event::Enter { node, port, frame, arrival } => self.enter(node, port, frame, arrival),
+            Event::Received { node, port, frame, arrival } => {
+                self.received(node, port, frame, arrival);
+            }
+            Event::AtProcessor { node, incarnation, received } => {
+                self.at_processor(node, incarnation, received);
+            }
+            Event::Processed { node, incarnation } => self.processed(node, incarnation),
             Event::Due { node } => self.due(node),
             Event::ToSwitch { node, incarnation, bytes } => {
                 self.control_in(node, incarnation, &bytes)
@@ -357,6 +368,11 @@ impl<'a> Clockwork<'a> {
         }
         let arrival = departure + far.propagation;
         let target = &mut self.nodes[far.node];
+        if target.processor.is_some() {
+            let event = Event::Received { node: far.node, port: far.port, frame, arrival };
+            self.queue.push(arrival, event);
+            return;
+        }
         let (least, most) = target.latency_ns;
         let latency = least + self.draw.below(most - least + 1);
         let last = target.processed.entry(far.port).or_default();

@@ -1,5 +1,6 @@
 //! Bringing a world up: nodes, links, the controller's installation, then traffic.
 
+use super::processor::SharedProcessor;
 use super::{
     Arc, BTreeMap, BTreeSet, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core,
     Draw, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
@@ -26,7 +27,9 @@ impl<'a> Clockwork<'a> {
             let profile = switch.map(|s| plan.network.profile_of(s));
             let latency_ns = profile.map_or((0, 0), |p| (p.latency_ns_min, p.latency_ns_max));
             let core = Core::Switch(Box::new(Switch::new(config)));
-            nodes.push(Node::new(&deployment.switch, core, latency_ns));
+            let used = deployment.usage.entries.saturating_add(deployment.usage.shadow);
+            let processor = profile.and_then(|p| SharedProcessor::of(p, used));
+            nodes.push(Node { processor, ..Node::new(&deployment.switch, core, latency_ns) });
         }
         for deployment in &plan.hosts {
             let sizes = scenario.traffic.sizes;
@@ -242,6 +245,7 @@ impl Node {
             alive: true,
             due: None,
             latency_ns,
+            processor: None,
             processed: BTreeMap::new(),
             links: BTreeMap::new(),
             incarnation: 1,

@@ -1,5 +1,6 @@
 //! The verbs: each reads its input, asks the crates below, and prints.
 
+pub(crate) mod bench;
 mod certify;
 mod check;
 mod doctor;
@@ -30,6 +31,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Exec(it) => return exec::run(&it),
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
+        Verb::Bench(it) => bench::run(&it),
         Verb::Doctor(it) => doctor::run(&it),
     };
     outcome.map(ExitCode::from)

@@ -10,6 +10,7 @@ fn shipped_networks_are_consistent() {
         "vehicle-as-printed.yaml",
         "avionics.yaml",
         "a380-switch.yaml",
+        "cell.yaml",
     ] {
         let said = tenuto(&["check", network, "--json"]).exits(0);
         let document = said.json();

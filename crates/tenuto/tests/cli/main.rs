@@ -2,6 +2,7 @@
 //! its exit codes, by what it says, and by its documents.
 
 mod bad_input;
+mod benches;
 mod check_and_import;
 mod plans;
 mod runs;

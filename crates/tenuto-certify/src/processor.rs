@@ -1,0 +1,431 @@
+//! Claims about processors that ports share: every frame's time there, against what all ports
+//! together demand (theory, "A processor that the ports share").
+
+use crate::analysis::Context;
+use crate::device::{Device, PerBit, Weight};
+use crate::exact::{self, Curve, Line};
+use crate::finding::{Findings, rule};
+use crate::network::Net;
+use crate::read::{MeterCounts, Mode, ProcessorService, Receive, ReceiveBuffer};
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+
+/// The claims P, by mode and by the directed port over which frames enter.
+pub(crate) type Entries = BTreeMap<Mode, BTreeMap<usize, u64>>;
+
+/// A stream that enters a processor.
+#[derive(Clone, Copy, Debug)]
+struct Entering {
+    stream: usize,
+    /// Place in its tree of the port that it enters over.
+    place: usize,
+    outputs: u32,
+    /// X: `None` without a bound.
+    late_ps: Option<u64>,
+}
+
+/// Everything that enters over one port.
+#[derive(Debug)]
+struct Entrance {
+    line: usize,
+    is_babbling: bool,
+    streams: Vec<Entering>,
+}
+
+/// One switch with a processor, in one mode.
+#[derive(Debug)]
+pub(crate) struct Site<'c, 'a> {
+    context: &'c Context<'a>,
+    mode: Mode,
+    pub(crate) node: usize,
+    pub(crate) device: Device<'a>,
+    pub(crate) buffer: Option<ReceiveBuffer>,
+    entrances: Vec<Entrance>,
+}
+
+/// A sum of weights over time.
+#[derive(Clone, Debug)]
+struct Amount {
+    burst: BigInt,
+    rate: BigInt,
+}
+
+/// The claims of a plan.
+pub(crate) fn entries(
+    claims: &[ProcessorService],
+    net: &Net<'_>,
+    findings: &mut Findings,
+) -> Entries {
+    let mut entries = Entries::new();
+    for claim in claims {
+        let label = format!("{}:{} processor", claim.entry.node, claim.entry.port);
+        let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(&net.raw.modes));
+        let port = net.port(&claim.entry);
+        let Some(port) = port.filter(|port| net.device(net.ports[*port].node).is_some()) else {
+            findings.add(rule::PROCESSOR, label, said, "no such port of a shared processor");
+            continue;
+        };
+        if !crate::analysis::is_analysed(claim.mode, net.raw.modes.len()) {
+            findings.add(rule::PROCESSOR, label, said, "no such mode or raise");
+            continue;
+        }
+        let of_mode = entries.entry(claim.mode).or_default();
+        if of_mode.insert(Net::reverse(port), claim.delay_ps).is_some() {
+            findings.add(rule::PROCESSOR, label, said, "it is claimed twice");
+        }
+    }
+    entries
+}
+
+/// Every processor of the network in one mode.
+pub(crate) fn sites<'c, 'a>(context: &'c Context<'a>, mode: Mode) -> Vec<Site<'c, 'a>> {
+    let nodes = 0..context.net.nodes.len();
+    nodes.filter_map(|node| Site::new(context, mode, node)).collect()
+}
+
+/// Checks every claim of one mode, and that a feasible plan has all. Returns the number of
+/// inequalities.
+pub(crate) fn check(context: &Context<'_>, mode: Mode, findings: &mut Findings) -> usize {
+    let mut count = 0;
+    for site in sites(context, mode) {
+        for entrance in &site.entrances {
+            let claim = context.entries.get(&mode).and_then(|of| of.get(&entrance.line)).copied();
+            let place = || {
+                let label = context.net.label(entrance.line);
+                format!("{label}, processor, {}", mode.label(&context.net.raw.modes))
+            };
+            match claim {
+                Some(delay_ps) => {
+                    count += 1;
+                    if !site.is_sufficient(entrance, delay_ps) {
+                        let found = "less than what the frames of all ports demand";
+                        findings.add(rule::PROCESSOR, place(), format!("{delay_ps} ps"), found);
+                    }
+                }
+                None if context.plan.feasible && !entrance.streams.is_empty() => {
+                    findings.add(rule::PROCESSOR, place(), "no claim", "flows enter there");
+                }
+                None => {}
+            }
+        }
+    }
+    count
+}
+
+impl<'c, 'a> Site<'c, 'a> {
+    fn new(context: &'c Context<'a>, mode: Mode, node: usize) -> Option<Self> {
+        let device = context.net.device(node)?;
+        let buffer = context.net.profile(node)?.receive_buffer;
+        let mut by_line: BTreeMap<usize, Vec<Entering>> = BTreeMap::new();
+        for (index, stream) in context.streams.iter().enumerate() {
+            for (place, tree_port) in stream.tree.iter().enumerate() {
+                if context.net.ports[tree_port.port].peer != node {
+                    continue;
+                }
+                let children = stream.tree.iter().filter(|next| next.parent == Some(place));
+                let entering = Entering {
+                    stream: index,
+                    place,
+                    outputs: u32::try_from(children.count()).unwrap_or(u32::MAX).max(1),
+                    late_ps: context.late_at_entry(mode, index, place),
+                };
+                by_line.entry(tree_port.port).or_default().push(entering);
+            }
+        }
+        let into = (0..context.net.ports.len()).filter(|p| context.net.ports[*p].peer == node);
+        let entrances = into.filter_map(|line| {
+            let is_host = context.net.nodes[context.net.ports[line].node].switch.is_none();
+            let is_babbling = is_host && context.net.is_babbling();
+            let streams = by_line.remove(&line).unwrap_or_default();
+            (is_babbling || !streams.is_empty()).then_some(Entrance { line, is_babbling, streams })
+        });
+        let entrances = entrances.collect();
+        Some(Self { context, mode, node, device, buffer, entrances })
+    }
+
+    fn packets(&self, entering: &Entering) -> impl Iterator<Item = &crate::network::Contract> {
+        let stream = &self.context.streams[entering.stream];
+        self.context.net.flows[stream.flow].contracts.iter()
+    }
+
+    /// Whether a stream is what its meter lets through, no more its contract.
+    fn is_metered(&self, entering: &Entering) -> bool {
+        entering.place > 0 && self.context.net.is_babbling()
+    }
+
+    fn frame_bytes_max(&self, entering: &Entering) -> u32 {
+        if self.is_metered(entering) {
+            return FRAME_BYTES_MAX;
+        }
+        let sizes = self.packets(entering).map(|c| c.packets.frame_bytes_max());
+        sizes.max().unwrap_or(0).max(FRAME_BYTES_MIN)
+    }
+
+    fn frame_bytes_min(&self, entering: &Entering) -> u32 {
+        if self.is_metered(entering) {
+            return FRAME_BYTES_MIN;
+        }
+        let sizes = self.packets(entering).map(|c| c.frame_bytes_min);
+        sizes.min().unwrap_or(0).clamp(FRAME_BYTES_MIN, self.frame_bytes_max(entering))
+    }
+
+    fn is_babbling(&self) -> bool {
+        self.entrances.iter().any(|entrance| entrance.is_babbling)
+    }
+
+    /// L_n.
+    fn largest(&self) -> u32 {
+        if self.is_babbling() {
+            return FRAME_BYTES_MAX;
+        }
+        let streams = self.entrances.iter().flat_map(|entrance| &entrance.streams);
+        streams.map(|s| self.frame_bytes_max(s)).max().unwrap_or(FRAME_BYTES_MIN)
+    }
+
+    /// So much of a weight, a size of the scale: work in nanoseconds.
+    fn size(&self, what: Weight, weight: u64) -> BigInt {
+        self.context.scale.bits(weight, 1, per(what))
+    }
+
+    /// What one stream brings; `None` without a bound.
+    fn brings(&self, what: Weight, entering: &Entering) -> Option<Amount> {
+        let late = entering.late_ps?;
+        let net = self.context.net;
+        if self.is_metered(entering) {
+            let meter = self.context.enforced[entering.stream].meter?;
+            let first = self.context.streams[entering.stream].first_switch?;
+            let counts = net.profile(first)?.meter_counts;
+            let per_bit = self.device.most_per_bit(what, counts, entering.outputs);
+            let rate = self.rate(what, per_bit, u64::from(meter.rate_kbps) * 1_000);
+            let burst = self.scaled(what, per_bit, u64::from(meter.burst_kbit) * 1_000);
+            return Some(Amount { burst: burst + &rate * late, rate });
+        }
+        let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
+        for contract in self.packets(entering) {
+            let weight = self.device.message(what, contract.packets, entering.outputs);
+            let (num, den) = (1_000_000 + net.tolerance_ppm, 1_000_000 * per(what));
+            let r = self.context.scale.rate(weight, contract.period_ns, num, den);
+            burst = burst.max(self.size(what, weight) + &r * contract.jitter_ps);
+            rate = rate.max(r);
+        }
+        Some(Amount { burst: burst + &rate * late, rate })
+    }
+
+    fn rate(&self, what: Weight, per_bit: PerBit, bps: u64) -> BigInt {
+        self.context.scale.bps(bps, per_bit.weight, per_bit.bits * per(what))
+    }
+
+    fn scaled(&self, what: Weight, per_bit: PerBit, bits: u64) -> BigInt {
+        self.context.scale.bits(bits, per_bit.weight, per_bit.bits * per(what))
+    }
+
+    /// Σ over the streams of an entrance; `None` without a bound.
+    fn sum(&self, what: Weight, entrance: &Entrance) -> Option<Amount> {
+        let mut sum = Amount { burst: BigInt::default(), rate: BigInt::default() };
+        for entering in &entrance.streams {
+            let one = self.brings(what, entering)?;
+            sum = Amount { burst: sum.burst + one.burst, rate: sum.rate + one.rate };
+        }
+        Some(sum)
+    }
+
+    /// c_l, picoseconds: the cost of the largest frame that enters there, and its ports.
+    fn largest_cost(&self, entrance: &Entrance) -> (u64, u32) {
+        let outputs = entrance.streams.iter().map(|s| s.outputs).max().unwrap_or(1);
+        let sizes = entrance.streams.iter().map(|s| self.frame_bytes_max(s)).max();
+        let bytes = if entrance.is_babbling { Some(FRAME_BYTES_MAX) } else { sizes };
+        (self.device.cost_ps(bytes.unwrap_or(FRAME_BYTES_MIN), outputs), outputs)
+    }
+
+    /// What the line itself can bring, with `more` on every frame.
+    fn line(&self, entrance: &Entrance, more: u64) -> Amount {
+        let upstream = &self.context.net.ports[entrance.line];
+        let (largest, outputs) = self.largest_cost(entrance);
+        let what = Weight::Work(more);
+        let per_bit = self.device.most_per_bit(what, MeterCounts::Wire, outputs);
+        let below = self.context.net.below_scheduler_bits(upstream.node);
+        let first = self.size(what, largest.saturating_add(more));
+        Amount {
+            burst: first + self.scaled(what, per_bit, below),
+            rate: self.rate(what, per_bit, upstream.rate_bps),
+        }
+    }
+
+    fn shapes(&self) -> bool {
+        self.context.plan.line_shaping && self.context.is_for_frames()
+    }
+
+    /// A_l(t) of an entrance whose frames are asked for.
+    fn own(&self, entrance: &Entrance, more: u64) -> Curve {
+        let mut curve = Curve::new();
+        curve.extend(self.sum(Weight::Work(more), entrance).map(|a| Line::new(a.burst, a.rate)));
+        if self.shapes() && !curve.is_empty() {
+            let line = self.line(entrance, more);
+            curve.push(Line::new(line.burst, line.rate));
+        }
+        curve
+    }
+
+    /// A_l(t + `ahead_ps`) of an entrance as the others see it; infinite without a bound.
+    fn of_others(&self, entrance: &Entrance, ahead_ps: u64) -> Curve {
+        let line = self.line(entrance, 0);
+        let line_then = Line::new(&line.burst + &line.rate * ahead_ps, line.rate.clone());
+        if entrance.is_babbling {
+            return vec![line_then];
+        }
+        let Some(sum) = self.sum(Weight::Work(0), entrance) else { return Curve::new() };
+        let mut curve = vec![Line::new(&sum.burst + &sum.rate * ahead_ps, sum.rate.clone())];
+        if self.shapes() {
+            let waiting = &sum.burst + &sum.rate * ahead_ps;
+            curve.push(Line::new(&line.burst + waiting, line.rate));
+            curve.push(line_then);
+        }
+        curve
+    }
+
+    /// U(t + `ahead_ps`).
+    fn control(&self, ahead_ps: u64) -> Line {
+        let share = self.device.processor.control;
+        let burst = self.context.scale.bits(share.time_ps, 1, 1_000);
+        // time per period, both in picoseconds: nanoseconds of work per second.
+        let rate = self.context.scale.bps(share.time_ps, 1_000_000_000, share.period_ps);
+        Line::new(burst + &rate * ahead_ps, rate)
+    }
+
+    /// One second of work per second.
+    fn capacity(&self) -> BigInt {
+        self.context.scale.bps(1_000_000_000, 1, 1)
+    }
+
+    /// Whether Σ `curves`(t) + `blocking` ≤ t + d for all t.
+    fn holds(&self, curves: &[Curve], blocking: BigInt, delay_ps: u64) -> bool {
+        let capacity = self.capacity();
+        let room = &capacity * delay_ps - blocking;
+        exact::largest_excess(curves, &capacity).is_some_and(|excess| excess.at_most(&room))
+    }
+
+    /// Σ A_l(t) + U(t): everything as one queue.
+    fn together(&self) -> Vec<Curve> {
+        let all = self.entrances.iter().map(|entrance| self.of_others(entrance, 0));
+        all.chain([vec![self.control(0)]]).collect()
+    }
+
+    fn is_sufficient(&self, entrance: &Entrance, delay_ps: u64) -> bool {
+        match self.device.processor.receive {
+            Receive::Fifo => {
+                let beside = self.device.link_ps(self.largest()).saturating_mul(2);
+                let queued = delay_ps.checked_sub(beside);
+                queued.is_some_and(|d| self.holds(&self.together(), BigInt::default(), d))
+            }
+            Receive::RoundRobin(burst) => {
+                self.holds_by_share(entrance, burst, delay_ps)
+                    || self.holds_in_any_order(entrance, delay_ps)
+            }
+        }
+    }
+
+    fn holds_by_share(&self, entrance: &Entrance, burst: u32, delay_ps: u64) -> bool {
+        let others = self.entrances.iter().filter(|other| other.line != entrance.line);
+        let round = others.fold(0, |sum: u64, h| sum.saturating_add(self.largest_cost(h).0));
+        let blocking = self.size(Weight::Work(0), round) * (u64::from(burst) - 1);
+        let curves = [self.own(entrance, round), vec![self.control(delay_ps)]];
+        self.holds(&curves, blocking, delay_ps)
+    }
+
+    fn holds_in_any_order(&self, entrance: &Entrance, delay_ps: u64) -> bool {
+        let of = |other: &Entrance| {
+            if other.line == entrance.line {
+                self.own(other, 0)
+            } else {
+                self.of_others(other, delay_ps)
+            }
+        };
+        let all = self.entrances.iter().map(of).chain([vec![self.control(delay_ps)]]);
+        self.holds(&all.collect::<Vec<_>>(), BigInt::default(), delay_ps)
+    }
+
+    /// The load with every host at its contracts, parts per million up; `None` without a meter.
+    pub(crate) fn load_ppm(&self) -> Option<u64> {
+        let mut rate = self.control(0).rate;
+        for entering in self.entrances.iter().flat_map(|entrance| &entrance.streams) {
+            // The rate does not depend on how late it is.
+            let punctual = Entering { late_ps: Some(0), ..*entering };
+            rate += self.brings(Weight::Work(0), &punctual)?.rate;
+        }
+        let ppm = exact::ceil_div(rate * 1_000_000_u32, self.capacity());
+        Some(u64::try_from(ppm).unwrap_or(u64::MAX))
+    }
+
+    /// The ports whose receive buffers count, or `None` for the one of all.
+    pub(crate) fn buffers(&self) -> Vec<Option<u32>> {
+        match self.buffer {
+            Some(buffer) if buffer.is_per_port => {
+                let used = self.entrances.iter().filter(|entrance| !entrance.streams.is_empty());
+                let port = |line: usize| self.context.net.ports[Net::reverse(line)].number;
+                used.map(|entrance| Some(port(entrance.line))).collect()
+            }
+            _ => vec![None],
+        }
+    }
+
+    fn processing(&self, line: usize) -> Option<u64> {
+        self.context.processing_ps(self.mode, line)
+    }
+
+    /// Units that entrances can bring within `within_ps`, whole ones.
+    fn window<'e>(
+        &self,
+        entrances: impl Iterator<Item = &'e Entrance>,
+        within_ps: u64,
+    ) -> Option<u64> {
+        let mut sum = BigInt::default();
+        for entrance in entrances {
+            let units = self.sum(Weight::Units, entrance)?;
+            sum += units.burst + units.rate * within_ps;
+        }
+        u64::try_from(self.context.scale.to_bits_down(&sum)).ok()
+    }
+
+    /// Units that may wait in a buffer; `None` without a bound.
+    pub(crate) fn held(&self, port: Option<u32>) -> Option<u64> {
+        let buffer = self.buffer?;
+        if let Some(number) = port {
+            let entry = self.context.net.port_at(self.node, number)?;
+            let line = Net::reverse(entry);
+            let own = self.entrances.iter().filter(|entrance| entrance.line == line);
+            return self.window(own, self.processing(line)?);
+        }
+        if self.is_babbling() {
+            return None;
+        }
+        let mut longest = 0;
+        for entrance in &self.entrances {
+            longest = longest.max(self.processing(entrance.line)?);
+        }
+        let is_free = self.device.processor.control.time_ps == 0;
+        let place = buffer.has_place_in_service;
+        let spared = if place && is_free { self.device.units(FRAME_BYTES_MIN) } else { 0 };
+        let by_window = self.window(self.entrances.iter(), longest)?.saturating_sub(spared);
+        if self.device.processor.receive != Receive::Fifo {
+            return Some(by_window);
+        }
+        let excess = exact::largest_excess(&self.together(), &self.capacity())?.ceil();
+        let link = self.size(Weight::Work(0), self.device.link_ps(self.largest()));
+        let streams = || self.entrances.iter().flat_map(|entrance| &entrance.streams);
+        let least = streams().map(|s| self.frame_bytes_min(s)).min().unwrap_or(FRAME_BYTES_MIN);
+        let least = self.size(Weight::Work(0), self.device.cost_ps(least, 1));
+        let frames = u64::try_from(exact::ceil_div(excess + link, least)).ok()?;
+        let most = streams().map(|s| self.device.units(self.frame_bytes_max(s))).max().unwrap_or(0);
+        let by_work = frames.saturating_sub(u64::from(place)).saturating_mul(most);
+        Some(by_window.min(by_work))
+    }
+}
+
+/// Work is kept in nanoseconds and stated in picoseconds.
+const fn per(what: Weight) -> u64 {
+    match what {
+        Weight::Work(_) => 1_000,
+        Weight::Units => 1,
+    }
+}

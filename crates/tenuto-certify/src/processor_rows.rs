@@ -1,0 +1,73 @@
+//! Load and receive buffers of processors that ports share.
+
+use crate::analysis::Context;
+use crate::finding::{Findings, rule};
+use crate::processor::{Site, sites};
+use crate::read::{Mode, ProcessorRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks the rows; in a feasible plan every buffer has one, and suffices.
+pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let net = context.net;
+    let mut seen = BTreeSet::new();
+    let by_mode: BTreeMap<Mode, Vec<Site<'_, '_>>> =
+        context.steady_modes().map(|mode| (mode, sites(context, mode))).collect();
+    for row in &context.plan.processor_rows {
+        let mode = row.mode.label(&net.raw.modes);
+        let place = format!("{}, processor, {mode}", row.switch);
+        let node = net.node(&row.switch);
+        let mut here = by_mode.get(&row.mode).into_iter().flatten();
+        let site = here.find(|site| Some(site.node) == node);
+        match site.filter(|site| site.buffers().contains(&row.port)) {
+            Some(site) if seen.insert((site.node, row.port, row.mode)) => {
+                check_row(site, row, &place, findings);
+            }
+            Some(_) => findings.add(rule::PROCESSOR, place, "a second row", "one row per buffer"),
+            None => findings.add(rule::PROCESSOR, place, "a row", "no such processor or buffer"),
+        }
+    }
+    if !context.plan.feasible {
+        return;
+    }
+    for (mode, sites) in &by_mode {
+        for site in sites {
+            for port in site.buffers() {
+                let place = || {
+                    let name = net.nodes[site.node].name;
+                    format!("{name}, processor, {}", mode.label(&net.raw.modes))
+                };
+                if !seen.contains(&(site.node, port, *mode)) {
+                    findings.add(rule::PROCESSOR, place(), "no row", "a feasible plan has one");
+                }
+                let Some(buffer) = site.buffer else { continue };
+                let held = site.held(port);
+                if held.is_none_or(|held| held > buffer.count) {
+                    let unit = site.device.unit_name();
+                    let found = held.map_or("unbounded".into(), |held| format!("{held} {unit}"));
+                    let claim = format!("fits {} {unit}", buffer.count);
+                    findings.add(rule::BACKLOG, place(), claim, found);
+                }
+            }
+        }
+    }
+}
+
+fn check_row(site: &Site<'_, '_>, row: &ProcessorRow, place: &str, findings: &mut Findings) {
+    let load = site.load_ppm();
+    if load.is_none_or(|load| load > row.load_ppm) {
+        let found = load.map_or("unbounded".into(), |load| format!("at least {load} ppm"));
+        findings.add(rule::PROCESSOR, place, format!("{} ppm", row.load_ppm), found);
+    }
+    let limit = site.buffer.map(|buffer| buffer.count);
+    if row.buffer_limit != limit || row.unit != site.device.unit_name() {
+        let claim = format!("buffer {:?} {}", row.buffer_limit, row.unit);
+        let found = format!("{limit:?} {} in the profile", site.device.unit_name());
+        findings.add(rule::PROCESSOR, place, claim, found);
+    }
+    let Some(claim) = row.backlog_bound else { return };
+    let held = site.held(row.port);
+    if held.is_none_or(|held| held > claim) {
+        let found = held.map_or("unbounded".into(), |held| format!("at least {held}"));
+        findings.add(rule::BACKLOG, place, format!("{claim} {}", row.unit), found);
+    }
+}

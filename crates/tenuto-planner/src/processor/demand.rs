@@ -1,0 +1,174 @@
+//! What streams demand of a processor: their buckets with costs, frames or buffer units in the
+//! place of bits.
+
+use super::{Builder, FINE_PER_PS};
+use crate::envelope;
+use crate::meters::Policing;
+use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up, ubits};
+use tenuto_model::{BufferUnit, Contract, Flow, LookUp, MeterCounts, Processor, Profile};
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
+
+const NS_PER_S: i128 = 1_000_000_000;
+const MILLION: i128 = 1_000_000;
+
+/// A stream at the end of the line over which it enters a processor.
+///
+/// Its buckets are those of a stream that was never late; they grow by how late it can be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entering {
+    pub(crate) visit: usize,
+    /// Ports that it leaves by.
+    pub(crate) outputs: u32,
+    pub(crate) frame_bytes_max: u32,
+    pub(crate) frame_bytes_min: u32,
+    /// Processor time, 10⁻⁶ ns and 10⁻⁶ ns per second.
+    pub(crate) work: Bucket,
+    /// 10⁻⁶ frames and 10⁻⁶ frames per second.
+    pub(crate) frames: Bucket,
+    /// 10⁻⁶ units of the receive buffer, and per second.
+    pub(crate) units: Bucket,
+}
+
+/// What is counted of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Work,
+    Frames,
+    Units,
+}
+
+/// The cost function of one device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs<'a> {
+    processor: &'a Processor,
+    compared: u32,
+    unit: BufferUnit,
+}
+
+/// A largest quotient of something counted (10⁻⁶) and bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PerBit {
+    over: i128,
+    bits: i128,
+}
+
+impl PerBit {
+    /// What a bucket of bits brings of it, rounded up.
+    pub(super) fn times(self, bits: Bucket) -> Bucket {
+        let of = |ubit: i128| match ubit.checked_mul(self.over) {
+            Some(product) => div_up(product, self.bits * UBIT_PER_BIT),
+            None => i128::MAX,
+        };
+        Bucket { burst_ubit: of(bits.burst_ubit), rate_ubps: of(bits.rate_ubps) }
+    }
+}
+
+impl<'a> Costs<'a> {
+    pub(super) fn new(processor: &'a Processor, profile: &Profile) -> Self {
+        let compared = match processor.look_up {
+            LookUp::Linear => profile.entries_max,
+            LookUp::ByMask(masks) => profile.entries_max.min(masks),
+        };
+        let unit = profile.receive_buffer.map_or(BufferUnit::Frames, |buffer| buffer.unit);
+        Self { processor, compared, unit }
+    }
+
+    /// c(L, m), picoseconds.
+    pub(super) fn of(&self, frame_bytes: u32, outputs: u32) -> i128 {
+        i128::from(self.processor.planned_ps(frame_bytes, self.compared, outputs))
+    }
+
+    /// What is counted of one frame, 10⁻⁶.
+    fn counted(&self, what: Counted, frame_bytes: u32, outputs: u32) -> i128 {
+        match what {
+            Counted::Work => self.of(frame_bytes, outputs) * FINE_PER_PS,
+            Counted::Frames => UBIT_PER_BIT,
+            Counted::Units => ubits(self.unit.of_frame(frame_bytes)),
+        }
+    }
+
+    /// The largest quotient over all frames of 64 to 1518 B.
+    pub(super) fn most_per_bit(&self, what: Counted, by: MeterCounts, outputs: u32) -> PerBit {
+        let quotient = |bytes: u32| PerBit {
+            over: self.counted(what, bytes, outputs),
+            bits: i128::from(by.counted_bytes(bytes)) * 8,
+        };
+        let all = (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).map(quotient);
+        let larger = |a: PerBit, b: PerBit| if a.over * b.bits >= b.over * a.bits { a } else { b };
+        all.reduce(larger).unwrap_or_else(|| quotient(FRAME_BYTES_MIN))
+    }
+
+    /// What is counted of a largest message.
+    fn message(&self, what: Counted, contract: &Contract, as_stated: bool, outputs: u32) -> i128 {
+        let mix = contract.size.frames(as_stated);
+        let before = u64::from(mix.frames - 1);
+        let last_bits = mix.message_wire_bits - before * mix.frame_wire_bits_max;
+        let each = |wire_bits: u64| self.counted(what, frame_bytes(wire_bits), outputs);
+        i128::from(before) * each(mix.frame_wire_bits_max) + each(last_bits)
+    }
+}
+
+/// The frame, padded, of so many bits on the wire.
+fn frame_bytes(wire_bits: u64) -> u32 {
+    let bytes = u32::try_from(wire_bits / 8).unwrap_or(u32::MAX);
+    bytes.saturating_sub(WIRE_OVERHEAD_BYTES).max(FRAME_BYTES_MIN)
+}
+
+impl Builder<'_, '_> {
+    /// A stream whose source keeps its contract.
+    pub(super) fn contracted(&self, flow: &Flow, visit: usize, outputs: u32) -> Entering {
+        let bucket = |what: Counted| {
+            let of = |contract: &Contract| {
+                let most = self.costs.message(what, contract, self.reading.as_stated, outputs);
+                let stretched = most * (MILLION + i128::from(self.reading.clock_ppm)) * NS_PER_S;
+                let period = i128::from(contract.period_ns.max(1)) * MILLION;
+                let rate_ubps = div_up(stretched, period);
+                Bucket { burst_ubit: most, rate_ubps }.grown(envelope::jitter(contract))
+            };
+            flow.contracts.iter().map(of).fold(Bucket::ZERO, Bucket::or)
+        };
+        let sizes = || flow.contracts.iter().map(|c| c.size.frames(self.reading.as_stated));
+        let largest = sizes().map(|mix| frame_bytes(mix.frame_wire_bits_max)).max();
+        let smallest = flow.contracts.iter().map(|c| c.frame_bytes_min.unwrap_or(FRAME_BYTES_MIN));
+        let largest = largest.unwrap_or(FRAME_BYTES_MIN);
+        Entering {
+            visit,
+            outputs,
+            frame_bytes_max: largest,
+            frame_bytes_min: smallest
+                .min()
+                .unwrap_or(FRAME_BYTES_MIN)
+                .clamp(FRAME_BYTES_MIN, largest),
+            work: bucket(Counted::Work),
+            frames: bucket(Counted::Frames),
+            units: bucket(Counted::Units),
+        }
+    }
+
+    /// A stream behind its meter, at the switch `first`.
+    pub(super) fn metered(
+        &self,
+        policing: &Policing,
+        first: usize,
+        visit: usize,
+        outputs: u32,
+    ) -> Entering {
+        let profile = self.topology.nodes[first].profile;
+        let counts = profile.map_or(MeterCounts::Wire, |profile| profile.meter_counts);
+        let kilobits = |kilo: u32| ubits(u64::from(kilo) * 1_000);
+        let meter = Bucket {
+            burst_ubit: kilobits(policing.meter.burst_kbit),
+            rate_ubps: kilobits(policing.meter.rate_kbps),
+        };
+        let bucket = |what| self.costs.most_per_bit(what, counts, outputs).times(meter);
+        Entering {
+            visit,
+            outputs,
+            frame_bytes_max: FRAME_BYTES_MAX,
+            frame_bytes_min: FRAME_BYTES_MIN,
+            work: bucket(Counted::Work),
+            frames: bucket(Counted::Frames),
+            units: bucket(Counted::Units),
+        }
+    }
+}

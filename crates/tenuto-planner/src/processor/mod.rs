@@ -1,0 +1,173 @@
+//! Processors that ports share: what enters them, and how long it takes there (theory, "A
+//! processor that the ports share").
+
+mod bound;
+mod demand;
+pub(crate) mod rows;
+
+pub(crate) use bound::Held;
+use demand::{Costs, Counted, Entering};
+
+use crate::envelope::Reading;
+use crate::mesh::Mesh;
+use crate::meters::Policing;
+use crate::routing::Tree;
+use crate::topology::Topology;
+use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up};
+use tenuto_model::{MeterCounts, Processor, ReceiveBuffer};
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+
+/// 10⁻⁶ ns of processor time in a picosecond.
+const FINE_PER_PS: i128 = 1_000;
+
+/// The processors of a network, by node; none in networks whose ports are served by themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Processors<'a> {
+    sites: Vec<Option<Site<'a>>>,
+}
+
+/// One switch with a processor, and everything that enters it.
+#[derive(Debug)]
+pub(crate) struct Site<'a> {
+    pub(crate) processor: &'a Processor,
+    pub(crate) buffer: Option<ReceiveBuffer>,
+    /// Incoming lines that carry streams, or whose host may babble.
+    pub(crate) lines: Vec<Line>,
+    /// What control may take, in processor time.
+    control: Bucket,
+    /// Largest frame that can enter, bytes.
+    frame_bytes_max: u32,
+    /// c(L⁻): the cost of the least frame that can enter.
+    cost_least: i128,
+}
+
+/// What enters over one incoming line.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// The egress upstream.
+    pub(crate) line: usize,
+    /// Whether its host may send anything at line rate.
+    pub(crate) is_babbling: bool,
+    pub(crate) streams: Vec<Entering>,
+    /// Processor time of its largest frame.
+    cost_max: i128,
+    /// Processor time that the line itself can bring, per frame and per bit.
+    work: Bucket,
+    /// Frames that the line itself can bring.
+    frames: Bucket,
+}
+
+impl<'a> Processors<'a> {
+    pub(crate) fn new(
+        topology: &Topology<'a>,
+        mesh: &Mesh,
+        trees: &[Tree],
+        policing: &[Policing],
+        reading: Reading,
+    ) -> Self {
+        let of = |node: usize| {
+            let profile = topology.nodes[node].profile?;
+            let processor = profile.processor.as_ref()?;
+            let costs = Costs::new(processor, profile);
+            let builder = Builder { topology, mesh, trees, policing, reading, costs };
+            Some(builder.site(node, processor, profile.receive_buffer))
+        };
+        Self { sites: (0..topology.nodes.len()).map(of).collect() }
+    }
+
+    /// The processor of a node.
+    pub(crate) fn site(&self, node: usize) -> Option<&Site<'a>> {
+        self.sites.get(node)?.as_ref()
+    }
+
+    /// Every processor and its node.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Site<'a>)> {
+        self.sites.iter().enumerate().filter_map(|(node, site)| Some((node, site.as_ref()?)))
+    }
+}
+
+struct Builder<'b, 'a> {
+    topology: &'b Topology<'a>,
+    mesh: &'b Mesh,
+    trees: &'b [Tree],
+    policing: &'b [Policing],
+    reading: Reading,
+    costs: Costs<'a>,
+}
+
+impl<'a> Builder<'_, 'a> {
+    fn site(
+        &self,
+        node: usize,
+        processor: &'a Processor,
+        buffer: Option<ReceiveBuffer>,
+    ) -> Site<'a> {
+        let servers = self.topology.servers.iter().enumerate();
+        let into = servers.filter(|(_, egress)| egress.peer == node).map(|(line, _)| line);
+        let lines: Vec<Line> = into.filter_map(|line| self.line(line)).collect();
+        let sizes = || lines.iter().flat_map(|line| &line.streams);
+        let is_babbling = lines.iter().any(|line| line.is_babbling);
+        let most = sizes().map(|s| s.frame_bytes_max).max().unwrap_or(FRAME_BYTES_MIN);
+        let least = sizes().map(|s| s.frame_bytes_min).min().unwrap_or(FRAME_BYTES_MIN);
+        let control = processor.control;
+        let time = i128::from(control.time_ps) * FINE_PER_PS;
+        let per_s = time.saturating_mul(1_000_000_000_000);
+        Site {
+            processor,
+            buffer,
+            control: Bucket {
+                burst_ubit: time,
+                rate_ubps: div_up(per_s, i128::from(control.period_ps.max(1))),
+            },
+            frame_bytes_max: if is_babbling { FRAME_BYTES_MAX } else { most },
+            cost_least: self.costs.of(least, 1) * FINE_PER_PS,
+            lines,
+        }
+    }
+
+    fn line(&self, line: usize) -> Option<Line> {
+        let upstream = &self.topology.servers[line];
+        let babbles = self.topology.network.tolerates.babbling_hosts > 0;
+        let is_babbling = babbles && self.topology.nodes[upstream.node].is_host();
+        let streams: Vec<Entering> = self.mesh.at(line).map(|visit| self.entering(visit)).collect();
+        if streams.is_empty() && !is_babbling {
+            return None;
+        }
+        let outputs = streams.iter().map(|s| s.outputs).max().unwrap_or(1);
+        let largest = streams.iter().map(|s| s.frame_bytes_max).max();
+        let largest =
+            if is_babbling { FRAME_BYTES_MAX } else { largest.unwrap_or(FRAME_BYTES_MIN) };
+        let cost_max = self.costs.of(largest, outputs) * FINE_PER_PS;
+        let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
+        let shaped = Bucket::line(below, upstream.rate_bps);
+        let per_bit = |counted| self.costs.most_per_bit(counted, MeterCounts::Wire, outputs);
+        let mut work = per_bit(Counted::Work).times(shaped);
+        work.burst_ubit = work.burst_ubit.saturating_add(cost_max);
+        let mut frames = per_bit(Counted::Frames).times(shaped);
+        frames.burst_ubit = frames.burst_ubit.saturating_add(UBIT_PER_BIT);
+        Some(Line { line, is_babbling, streams, cost_max, work, frames })
+    }
+
+    /// One stream as it enters behind its visit of a line.
+    fn entering(&self, visit: usize) -> Entering {
+        let it = self.mesh.visits[visit];
+        let tree = &self.trees[it.tree];
+        let flow = &self.topology.network.flows[tree.flow];
+        let outputs = self.mesh.children[visit].max(1);
+        let is_enforced = it.depth > 0 && self.topology.network.tolerates.babbling_hosts > 0;
+        if is_enforced {
+            self.metered(&self.policing[it.tree], self.first_switch(visit), visit, outputs)
+        } else {
+            self.contracted(flow, visit, outputs)
+        }
+    }
+
+    /// The switch whose meter a visit stands behind.
+    fn first_switch(&self, visit: usize) -> usize {
+        let mut at = self.mesh.visits[visit];
+        while let Some(parent) = at.parent.filter(|_| at.depth > 1) {
+            at = self.mesh.visits[parent];
+        }
+        self.topology.servers[at.server].node
+    }
+}

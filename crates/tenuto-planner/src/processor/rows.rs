@@ -1,0 +1,214 @@
+//! Shared processors in the plan: claims, rows, and what is scarce there.
+
+use super::{Held, Site};
+use crate::analysis::Analysis;
+use crate::outlook::Outlook;
+use crate::refusal;
+use std::collections::BTreeSet;
+use tenuto_calculus::div_up;
+use tenuto_model::{Port, ProcessorRow, ProcessorService, Profile, Receive, Refusal};
+
+/// 10⁻⁶ ns of work per second in one part per million of a processor.
+const FINE_PER_PPM: i128 = 1_000_000_000;
+/// A whole processor, parts per million.
+const WHOLE_PPM: u64 = 1_000_000;
+
+/// The claims: every time at a processor that has a bound.
+pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<ProcessorService> {
+    let topology = analysis.ports.topology;
+    let mut claims = Vec::new();
+    for result in &analysis.results {
+        for (_, site) in analysis.ports.processors.all() {
+            for line in site.lines.iter().filter(|line| !line.streams.is_empty()) {
+                let far = topology.servers[line.line].far;
+                claims.extend(result.solution.processing[line.line].map(|p| ProcessorService {
+                    mode: result.scene.transition,
+                    entry: Port { node: far.node.clone(), port: far.port },
+                    delay_ps: u64::try_from(p.0).unwrap_or(u64::MAX),
+                }));
+            }
+        }
+    }
+    claims
+}
+
+/// Load and receive buffers.
+pub(crate) fn rows(analysis: &Analysis<'_>) -> Vec<ProcessorRow> {
+    let mut rows = Vec::new();
+    for result in &analysis.results {
+        for (node, site) in analysis.ports.processors.all() {
+            let held: Vec<Held> =
+                result.held.iter().filter(|(at, _)| *at == node).map(|(_, held)| *held).collect();
+            let unlimited = Held { port: None, line: None, backlog: None };
+            let held = if site.buffer.is_none() { vec![unlimited] } else { held };
+            rows.extend(held.iter().map(|held| ProcessorRow {
+                switch: analysis.ports.topology.nodes[node].name.into(),
+                port: held.port,
+                mode: result.scene.transition,
+                load_ppm: load_ppm(site.load_of_contracts_ubps()),
+                backlog_bound: held.backlog,
+                buffer_limit: site.buffer.map(|buffer| buffer.count),
+                unit: site.buffer.map_or("frames", |buffer| buffer.unit.noun()).into(),
+            }));
+        }
+    }
+    rows
+}
+
+fn load_ppm(load_ubps: i128) -> u64 {
+    u64::try_from(div_up(load_ubps, FINE_PER_PPM)).unwrap_or(u64::MAX)
+}
+
+/// Processors that are asked for more than they have, hosts that they cannot be protected from, and
+/// receive buffers that would overflow.
+pub(crate) fn refusals(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    for (node, site) in analysis.ports.processors.all() {
+        let load = load_ppm(site.load_of_contracts_ubps());
+        if load > WHOLE_PPM {
+            refusals.push(overload(analysis, node, site, load));
+            continue;
+        }
+        let open = unprotected(analysis, site);
+        if open.is_empty() {
+            refusals.extend(analysis.results.first().and_then(|r| full(analysis, node, site, r)));
+        }
+        refusals.extend(open);
+    }
+    refusals
+}
+
+fn profile<'a>(analysis: &Analysis<'a>, node: usize) -> Option<&'a Profile> {
+    analysis.ports.topology.nodes[node].profile
+}
+
+/// Flows that enter, those that take most of the processor first, and their shares in words.
+fn contributors(analysis: &Analysis<'_>, site: &Site<'_>) -> (Vec<String>, String) {
+    let mut shares: Vec<(usize, i128)> = Vec::new();
+    for stream in site.lines.iter().flat_map(|line| &line.streams) {
+        let tree = analysis.ports.mesh.visits[stream.visit].tree;
+        let flow = analysis.trees[tree].flow;
+        match shares.iter_mut().find(|(known, _)| *known == flow) {
+            Some((_, share)) => *share += stream.work.rate_ubps,
+            None => shares.push((flow, stream.work.rate_ubps)),
+        }
+    }
+    shares.sort_by_key(|&(flow, share)| (std::cmp::Reverse(share), flow));
+    let flows = &analysis.ports.topology.network.flows;
+    let percent = |share: i128| {
+        let tenths = div_up(share, FINE_PER_PPM * 1_000);
+        format!("{}.{} %", tenths / 10, tenths % 10)
+    };
+    let mut parts: Vec<String> = shares
+        .iter()
+        .take(8)
+        .map(|&(flow, share)| format!("{} {}", flows[flow].name, percent(share)))
+        .collect();
+    if shares.len() > 8 {
+        let rest = shares[8..].iter().map(|(_, share)| share).sum();
+        parts.push(format!("{} more flows {}", shares.len() - 8, percent(rest)));
+    }
+    if site.processor.control.time_ps > 0 {
+        parts.push(format!("control {}", percent(site.control.rate_ubps)));
+    }
+    let names = shares.iter().map(|&(flow, _)| flows[flow].name.clone()).collect();
+    (names, parts.join(", "))
+}
+
+fn overload(analysis: &Analysis<'_>, node: usize, site: &Site<'_>, load: u64) -> Refusal {
+    let (flows, because) = contributors(analysis, site);
+    Refusal {
+        mode: analysis.results.first().map(|result| result.scene.transition),
+        needed: Some(load),
+        available: Some(WHOLE_PPM),
+        unit: "ppm".into(),
+        flows,
+        because: format!("share of one processor for all ports: {because}"),
+        ..refusal::at(analysis.ports.topology.nodes[node].name, "processor")
+    }
+}
+
+/// Hosts that could take the processor, or its buffer, from everybody else.
+fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
+    let topology = analysis.ports.topology;
+    let shares_buffer = site.buffer.is_some_and(|buffer| !buffer.is_per_port);
+    let is_exposed = match site.processor.receive {
+        Receive::Fifo => load_ppm(site.load_ubps()) > WHOLE_PPM || shares_buffer,
+        Receive::RoundRobin(_) => shares_buffer || has_no_share(analysis, site),
+    };
+    if !is_exposed {
+        return Vec::new();
+    }
+    let (flows, _) = contributors(analysis, site);
+    let others = |line: usize| {
+        let own: BTreeSet<&str> = topology
+            .network
+            .flows
+            .iter()
+            .filter(|flow| flow.source == topology.nodes[topology.servers[line].node].name)
+            .map(|flow| flow.name.as_str())
+            .collect();
+        flows.iter().filter(|name| !own.contains(name.as_str())).cloned().collect::<Vec<_>>()
+    };
+    let of = |line: &super::Line| {
+        let label = topology.label(line.line);
+        let why = match site.processor.receive {
+            Receive::Fifo => "its frames stand in the one queue of all ports",
+            Receive::RoundRobin(_) if shares_buffer => "its frames fill the buffer of all ports",
+            Receive::RoundRobin(_) => "its turns leave the other ports too little",
+        };
+        Refusal {
+            mode: analysis.results.first().map(|result| result.scene.transition),
+            needed: Some(load_ppm(line.work.rate_ubps)),
+            available: Some(WHOLE_PPM),
+            unit: "ppm".into(),
+            flows: others(line.line),
+            because: format!("not protected against a babbling host at {label}: {why}"),
+            ..refusal::at(label, "processor")
+        }
+    };
+    site.lines.iter().filter(|line| line.is_babbling).map(of).collect()
+}
+
+/// Whether the turns of the other ports leave flows of some port without a bound.
+fn has_no_share(analysis: &Analysis<'_>, site: &Site<'_>) -> bool {
+    let used = site.lines.iter().filter(|line| !line.streams.is_empty());
+    let mut solutions = analysis.results.first().map(|result| &result.solution).into_iter();
+    let unbounded = |it: &crate::fixed_point::Solution| {
+        used.clone().any(|line| it.processing[line.line].is_none())
+    };
+    site.lines.iter().any(|line| line.is_babbling) && solutions.any(unbounded)
+}
+
+/// A receive buffer that frames may not fit into, in frames of the largest size.
+fn full(
+    analysis: &Analysis<'_>,
+    node: usize,
+    site: &Site<'_>,
+    result: &Outlook,
+) -> Option<Refusal> {
+    let buffer = site.buffer?;
+    let here = result.held.iter().filter(|(at, _)| *at == node);
+    let worst = here.filter_map(|(_, held)| Some((held, held.backlog?)));
+    let (held, units) = worst.max_by_key(|(_, units)| *units).filter(|(_, u)| *u > buffer.count)?;
+    let lines = site.lines.iter().filter(|line| held.line.is_none_or(|own| own == line.line));
+    let bytes = lines.flat_map(|line| &line.streams).map(|s| s.frame_bytes_max).max()?;
+    let place = u64::from(buffer.has_place_in_service);
+    let needed = units.div_ceil(buffer.unit.of_frame(bytes).max(1)) + place;
+    let (flows, because) = contributors(analysis, site);
+    let load = load_ppm(site.load_of_contracts_ubps());
+    let name = &profile(analysis, node)?.name;
+    Some(Refusal {
+        mode: Some(result.scene.transition),
+        needed: Some(needed),
+        available: Some(buffer.frames(bytes)),
+        unit: "frames".into(),
+        flows,
+        because: format!(
+            "these may arrive together at the one processor of a {name}, in frames of {bytes} B; \
+             rate is not the problem: {} % used ({because})",
+            load.div_ceil(10_000)
+        ),
+        ..refusal::at(analysis.ports.topology.nodes[node].name, "buffer")
+    })
+}

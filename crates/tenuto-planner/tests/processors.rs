@@ -1,0 +1,234 @@
+//! Switches whose ports share a processor: planned, refused, and checked by the other crate.
+
+use tenuto_model::{MemorySources, Network, Plan};
+use tenuto_planner::{Options, plan};
+
+const CELL: &str = "
+profiles:
+  cell:
+    like: zodiac-fx
+    entries: 24
+    meters: 64
+";
+
+/// A line of two switches with two hosts each; every host sends to its opposite ([Loko] section 6).
+fn opposite(profile: &str, period: &str, more: &str) -> Network {
+    let mut text = String::from(
+        "tenuto: 1\nhosts: [h1, h2, h3, h4]\nswitches: {s1: {profile: cell}, s2: {profile: cell}}\n\
+         links:\n  - {ends: [h1, s1], rate: 100 Mbit/s}\n  - {ends: [h2, s1], rate: 100 Mbit/s}\n  \
+         - {ends: [h3, s2], rate: 100 Mbit/s}\n  - {ends: [h4, s2], rate: 100 Mbit/s}\n  \
+         - {ends: [s1, s2], rate: 100 Mbit/s}\nflows:\n",
+    );
+    for (from, to) in [("h1", "h3"), ("h2", "h4"), ("h3", "h1"), ("h4", "h2")] {
+        text += &format!(
+            "  {from}{to}: {{source: {from}, targets: [{to}], frame: 306 B, frame_min: 306 B, \
+             period: {period}, deadline: 20 ms}}\n"
+        );
+    }
+    read(&(text + profile + more))
+}
+
+fn read(text: &str) -> Network {
+    let sources = MemorySources::new().with("n.yaml", text);
+    match tenuto_model::read_network(&sources, "n.yaml") {
+        Ok((network, _)) => network,
+        Err(problems) => panic!("{problems}\n{text}"),
+    }
+}
+
+fn planned(network: &Network) -> Plan {
+    plan(network, &Options { would_fit: false, ..Options::default() })
+}
+
+/// Plans, and lets the checker rebuild everything.
+fn certified(network: &Network) -> Plan {
+    let plan = planned(network);
+    match tenuto_certify::certify(&plan.to_json()) {
+        Ok(certificate) => assert_eq!(certificate.feasible, plan.feasible),
+        Err(findings) => {
+            let lines: Vec<String> = findings.iter().take(12).map(ToString::to_string).collect();
+            panic!("{} findings:\n{}", findings.len(), lines.join("\n"))
+        }
+    }
+    plan
+}
+
+fn refused(plan: &Plan, resource: &str) -> tenuto_model::Refusal {
+    let found = plan.refusals.iter().find(|refusal| refusal.resource == resource);
+    found.unwrap_or_else(|| panic!("{:?}", plan.refusals)).clone()
+}
+
+#[test]
+fn four_flows_over_two_cheap_switches_are_promised() {
+    let plan = certified(&opposite(CELL, "10 ms", ""));
+    assert!(plan.feasible, "{:?}", plan.refusals);
+    assert_eq!(plan.processors.len(), 6, "three ports of each switch are entered");
+    // Four frames of one processor, one after the other, at both switches, and what is beside: a
+    // frame costs 32 + 8 + 24·12.5 = 340 us there, and every other flow comes from both sides.
+    for row in &plan.flows {
+        let bound = row.delay_bound_ps.expect("bounded");
+        assert!((2_700_000_000..4_500_000_000).contains(&bound), "{row:?}");
+    }
+    for row in &plan.processor_rows {
+        assert!(row.backlog_bound <= Some(24) && row.unit == "cells", "{row:?}");
+        assert!((130_000..150_000).contains(&row.load_ppm), "{row:?}");
+    }
+}
+
+#[test]
+fn discipline_and_control_are_certified_too() {
+    for receive in ["receive: {round_robin: 1}", "receive: {round_robin: 8}", "receive: fifo"] {
+        for control in ["control: none", "control: {time: 2.3 ms, per: 100 ms}"] {
+            let profile = format!("{CELL}    processor: {{link: none, {receive}, {control}}}\n");
+            let plan = certified(&opposite(&profile, "10 ms", ""));
+            let buffer = plan.refusals.iter().all(|refusal| refusal.resource == "buffer");
+            assert!(buffer, "{receive} {control}: {:?}", plan.refusals);
+        }
+    }
+}
+
+#[test]
+fn control_messages_delay_everybody_by_their_share() {
+    let with = |control: &str| {
+        let profile = format!("{CELL}    processor: {{control: {control}}}\n");
+        certified(&opposite(&profile, "20 ms", ""))
+    };
+    let (free, busy) = (with("none"), with("{time: 1 ms, per: 100 ms}"));
+    for (a, b) in free.processors.iter().zip(&busy.processors) {
+        assert!(b.delay_ps >= a.delay_ps + 1_000_000_000, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_full_receive_buffer_names_its_frames() {
+    // Three frames more per flow at once than the nine places that there are.
+    let network = opposite(CELL, "10 ms", "defaults: {flow: {jitter: 9.9 ms}}\n");
+    let mut network = network;
+    for flow in &mut network.flows {
+        for contract in &mut flow.contracts {
+            contract.size = tenuto_model::Size::MessageBytes(900);
+            contract.frame_bytes_min = None;
+        }
+    }
+    let plan = certified(&network);
+    assert!(!plan.feasible);
+    let refusal = refused(&plan, "buffer");
+    assert_eq!((refusal.place.as_str(), refusal.unit.as_str()), ("s1", "frames"));
+    // 958 B take 8 cells: three whole frames and the one in service.
+    assert_eq!(refusal.available, Some(4));
+    assert!(refusal.needed > refusal.available, "{refusal:?}");
+    assert!(refusal.because.contains("rate is not the problem"), "{refusal:?}");
+}
+
+#[test]
+fn more_work_than_one_processor_does_has_no_bound() {
+    // 340 us per frame, four flows at each switch: below 1.36 ms nothing is left.
+    let plan = certified(&opposite(CELL, "1.3 ms", ""));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.needed > Some(1_000_000) && refusal.available == Some(1_000_000));
+    assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_none()));
+    assert!(certified(&opposite(CELL, "5 ms", "")).flows[0].delay_bound_ps.is_some());
+}
+
+#[test]
+fn one_queue_cannot_protect_from_a_babbling_host() {
+    let babbling = "tolerates: {babbling_hosts: 1}\n";
+    let plan = certified(&opposite(CELL, "10 ms", babbling));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.because.contains("not protected against a babbling host at h1 > s1"));
+    assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_none()));
+    // Neither can a buffer that all share, whatever the turns.
+    let turns = "    processor: {link: none, receive: {round_robin: 1}}\n";
+    let plan = certified(&opposite(&format!("{CELL}{turns}"), "10 ms", babbling));
+    assert!(refused(&plan, "processor").because.contains("fill the buffer of all ports"));
+    // Turns and a buffer for every port do.
+    let own = "    receive_buffer: {frames: 64, per: port}\n";
+    let plan = certified(&opposite(&format!("{CELL}{turns}{own}"), "20 ms", babbling));
+    assert!(plan.feasible, "{:?}", plan.refusals);
+}
+
+#[test]
+fn turns_that_are_too_long_protect_nobody() {
+    // Each of the two flows of the trunk may wait for a frame of both hosts: twice 1.1 ms in 1.4 ms.
+    let profile = format!(
+        "{CELL}    processor: {{link: none, receive: {{round_robin: 64}}}}\n    receive_buffer: \
+         {{frames: 64, per: port}}\n"
+    );
+    let plan = certified(&opposite(&profile, "1.4 ms", "tolerates: {babbling_hosts: 1}\n"));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.because.contains("turns leave the other ports too little"), "{refusal:?}");
+}
+
+#[test]
+fn turns_hold_a_flood_to_its_burst() {
+    // 1.8 us per frame: a victim waits for one burst of every port that floods. With one such port
+    // that is 16 us for 8 frames and 59 us for 32; here two hosts may.
+    for burst in [8, 32] {
+        let profile = format!(
+            "profiles:\n  cell: {{like: ideal, processor: {{base: 1.8 us, receive: {{round_robin: {burst}}}}}}}\n"
+        );
+        let network = read(&format!(
+            "tenuto: 1\nhosts: [h1, h2, h3]\nswitches: {{s1: {{profile: cell}}}}\nlinks:\n  \
+             - {{ends: [h1, s1], rate: 1 Gbit/s}}\n  - {{ends: [h2, s1], rate: 1 Gbit/s}}\n  \
+             - {{ends: [h3, s1], rate: 1 Gbit/s}}\nflows:\n  v: {{source: h1, targets: [h3], \
+             frame: 64 B, period: 1 ms}}\ntolerates: {{babbling_hosts: 1}}\n{profile}"
+        ));
+        let plan = certified(&network);
+        let claim = &plan.processors[0];
+        let us = claim.delay_ps as f64 / 1e6;
+        let expected = 1.8 * (2.0 * f64::from(burst) + 1.0);
+        assert!((us - expected).abs() < 0.01, "{us} {expected}");
+    }
+}
+
+#[test]
+fn a_processor_in_a_network_with_modes_is_refused() {
+    let mut network = opposite(CELL, "10 ms", "");
+    network.modes.push("HI".into());
+    let plan = planned(&network);
+    assert!(refused(&plan, "modes").because.contains("one mode only"));
+    assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_none()));
+    assert!(tenuto_certify::certify(&plan.to_json()).is_err());
+}
+
+#[test]
+fn no_claim_can_be_made_smaller() {
+    let turns = format!("{CELL}    processor: {{link: none, receive: {{round_robin: 2}}}}\n");
+    for profile in [CELL, turns.as_str()] {
+        let network = opposite(profile, "10 ms", "");
+        let receive = network.profiles["cell"].processor.as_ref().map(|p| p.receive);
+        let good = certified(&network);
+        for index in 0..good.processors.len() {
+            let mut bad = good.clone();
+            bad.processors[index].delay_ps -= 1 + bad.processors[index].delay_ps / 1_000_000;
+            bad.seal();
+            assert!(tenuto_certify::certify(&bad.to_json()).is_err(), "{receive:?} {index}");
+        }
+        let mut bad = good.clone();
+        bad.processors.remove(0);
+        bad.seal();
+        assert!(tenuto_certify::certify(&bad.to_json()).is_err());
+        for index in 0..good.processor_rows.len() {
+            let tampers: [fn(&mut tenuto_model::ProcessorRow); 4] = [
+                |row| row.load_ppm -= 100,
+                |row| row.backlog_bound = row.backlog_bound.map(|units| units - 1),
+                |row| row.buffer_limit = Some(1_000),
+                |row| row.unit = "frames".into(),
+            ];
+            for (number, tamper) in tampers.iter().enumerate() {
+                let mut bad = good.clone();
+                tamper(&mut bad.processor_rows[index]);
+                bad.seal();
+                let accepted = tenuto_certify::certify(&bad.to_json()).is_ok();
+                assert!(!accepted, "{receive:?} row {index}, tamper {number}");
+            }
+        }
+        for row in &good.flows {
+            let mut bad = good.clone();
+            let own = bad.flows.iter_mut().find(|r| r.flow == row.flow).expect("it is there");
+            own.delay_bound_ps = own.delay_bound_ps.map(|ps| ps - 1_000_000);
+            bad.seal();
+            assert!(tenuto_certify::certify(&bad.to_json()).is_err());
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Switches whose ports share a processor, in virtual time: never later than was promised.
+
+use std::path::PathBuf;
+use tenuto_model::{MemorySources, Network, Offsets, Plan, Scenario, Verdict};
+use tenuto_planner::{Options, plan};
+use tenuto_world::{RunDocument, clockwork};
+
+struct Folder(PathBuf);
+
+impl tenuto_model::Sources for Folder {
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
+    }
+}
+
+fn cell() -> Network {
+    let folder = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks"));
+    match tenuto_model::read_network(&folder, "cell.yaml") {
+        Ok((network, _)) => network,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+/// One switch, three senders, one receiver.
+fn star(profile: &str, period: &str, babbling: u32) -> Network {
+    let mut text =
+        String::from("tenuto: 1\nhosts: [h1, h2, h3, h4]\nswitches: {s: {profile: p}}\nlinks:\n");
+    for host in ["h1", "h2", "h3", "h4"] {
+        text += &format!("  - {{ends: [{host}, s], rate: 100 Mbit/s}}\n");
+    }
+    text += "flows:\n";
+    for host in ["h1", "h2", "h3"] {
+        text += &format!(
+            "  of-{host}: {{source: {host}, targets: [h4], frame: 306 B, period: {period}}}\n"
+        );
+    }
+    text += &format!("tolerates: {{babbling_hosts: {babbling}}}\nprofiles:\n  p: {profile}\n");
+    let sources = MemorySources::new().with("n.yaml", &text);
+    match tenuto_model::read_network(&sources, "n.yaml") {
+        Ok((network, _)) => network,
+        Err(problems) => panic!("{problems}\n{text}"),
+    }
+}
+
+fn planned(network: &Network) -> Plan {
+    let plan = plan(network, &Options { would_fit: false, ..Options::default() });
+    let certificate = tenuto_certify::certify(&plan.to_json());
+    assert!(certificate.is_ok(), "{certificate:?}");
+    plan
+}
+
+fn run(plan: &Plan, seed: u64, offsets: Offsets) -> RunDocument {
+    let mut scenario = Scenario::plain(2_000_000_000, seed);
+    scenario.traffic.offsets = offsets;
+    clockwork::run(plan, &scenario).expect("the plan runs")
+}
+
+#[test]
+fn the_cell_keeps_its_promise() {
+    let plan = planned(&cell());
+    assert!(plan.feasible, "{:?}", plan.refusals);
+    for (seed, offsets) in [(1, Offsets::Random), (2, Offsets::Random), (3, Offsets::Zero)] {
+        let run_of = || run(&plan, seed, offsets);
+        let document = run_of();
+        assert_eq!(document.verdict, Verdict::Kept, "{:#?}", document.violations);
+        assert!(document.flows.iter().all(|row| row.received > 0 && row.lost == 0));
+        assert_eq!(document, run_of(), "the same seed gives the same run");
+    }
+}
+
+#[test]
+fn frames_that_meet_wait_for_one_processor() {
+    // 100 us per frame, no spread: of three frames that meet, the last waits for the other two.
+    let profile = "{like: ideal, processor: {base: 100 us}}";
+    let plan = planned(&star(profile, "1 ms", 0));
+    let document = run(&plan, 1, Offsets::Zero);
+    assert_eq!(document.verdict, Verdict::Kept, "{:#?}", document.violations);
+    let most = document.flows.iter().filter_map(|row| row.observed_delay_ns_max).max();
+    let bound = plan.flows.iter().filter_map(|row| row.delay_bound_ps).max();
+    let (most, bound) = (most.expect("observed"), bound.expect("bounded") / 1_000);
+    // 26 us onto the first link, 300 at the processor, 26 onto the second; the bound does not count on
+    // the processor to space them, and lets all three meet again at the second link.
+    assert!(most >= 350_000 && most <= bound, "{most} {bound}");
+    assert!(bound < 450_000, "the bound is as near as that: {bound}");
+}
+
+#[test]
+fn a_buffer_that_was_refused_does_overflow() {
+    let profile = "{like: ideal, processor: {base: 100 us}, receive_buffer: {frames: 2}}";
+    let plan = planned(&star(profile, "1 ms", 0));
+    assert!(plan.refusals.iter().any(|refusal| refusal.resource == "buffer"));
+    let document = run(&plan, 1, Offsets::Zero);
+    assert!(document.flows.iter().map(|row| row.lost).sum::<u64>() > 0, "{:#?}", document.flows);
+    // One frame more and it is promised, and kept.
+    let profile = "{like: ideal, processor: {base: 100 us}, receive_buffer: {frames: 4}}";
+    let plan = planned(&star(profile, "1 ms", 0));
+    assert!(plan.feasible, "{:?}", plan.refusals);
+    assert_eq!(run(&plan, 1, Offsets::Zero).verdict, Verdict::Kept);
+}
+
+#[test]
+fn turns_protect_from_a_flood_and_one_queue_does_not() {
+    let flood = |plan: &Plan| {
+        let text = "tenuto_scenario: 1\nduration: 1 s\nseed: 5\nevents:\n  \
+            - {at: 100 ms, host: h1, do: babble, frame: 64 B, rate: line, for: 300 ms}\n";
+        match tenuto_model::read_scenario(text, "flood.yaml", &plan.network) {
+            Ok(scenario) => clockwork::run(plan, &scenario).expect("the plan runs"),
+            Err(problems) => panic!("{problems}"),
+        }
+    };
+    let turns = "{like: ideal, clock_tolerance: 200 ppm, processor: {base: 20 us, \
+        receive: {round_robin: 4}}, receive_buffer: {frames: 16, per: port}}";
+    let plan = planned(&star(turns, "10 ms", 1));
+    assert!(plan.feasible, "{:?}", plan.refusals);
+    let document = flood(&plan);
+    let others = document.flows.iter().filter(|row| row.flow != "of-h1");
+    for row in others {
+        assert_eq!((row.lost, row.sent), (0, row.received + row.in_flight), "{row:#?}");
+        assert!(row.observed_delay_ns_max <= row.delay_bound_ns, "{row:#?}");
+    }
+    assert!(document.violations.is_empty(), "{:#?}", document.violations);
+    // The same processor with one queue is refused, and would not have kept anything.
+    let queue = "{like: ideal, clock_tolerance: 200 ppm, processor: {base: 20 us}, \
+        receive_buffer: {frames: 16}}";
+    let plan = planned(&star(queue, "10 ms", 1));
+    assert!(plan.refusals.iter().any(|refusal| refusal.because.contains("not protected")));
+    let document = flood(&plan);
+    assert!(document.flows.iter().any(|row| row.flow != "of-h1" && row.lost > 0));
+}
+
+/// Choices of the campaign: SplitMix64.
+struct Choice(u64);
+
+impl Choice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % limit
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        let limit = u64::try_from(all.len()).expect("short lists");
+        all[usize::try_from(self.below(limit)).expect("below a length")]
+    }
+}
+
+/// A line or ring of switches with a shared processor of any kind, and flows between its hosts.
+fn any_network(choice: &mut Choice) -> Network {
+    let switches = 1 + choice.below(4);
+    let receive = choice.of(&["fifo", "{round_robin: 1}", "{round_robin: 3}", "{round_robin: 8}"]);
+    let link = if receive == "fifo" && choice.below(2) == 0 {
+        "{rate: 100 Mbit/s, tag: 1 B}"
+    } else {
+        "none"
+    };
+    let buffer = choice.of(&[
+        "unlimited",
+        "{cells: 60, cell: 128 B, place_in_service: true}",
+        "{frames: 40}",
+        "{frames: 16, per: port}",
+        "{bytes: 20 kB, per: port, place_in_service: true}",
+    ]);
+    let babbling = choice.below(3) / 2;
+    let profile = format!(
+        "{{like: ideal, latency: {{min: 1 us, max: {} us}}, entries: {}, meter_counts: {}, \
+         clock_tolerance: 200 ppm, processor: {{base: {} us, per_byte: {} ns, per_entry: {} ns, \
+         spread: {} %, link: {link}, receive: {receive}, control: {}}}, receive_buffer: {buffer}}}",
+        1 + choice.below(20),
+        40 + choice.below(60),
+        choice.of(&["wire", "frame", "l2-without-fcs"]),
+        5 + choice.below(60),
+        choice.below(60),
+        choice.below(400),
+        choice.below(30),
+        choice.of(&["none", "{time: 50 us, per: 10 ms}"]),
+    );
+    let (mut hosts, mut links) = (Vec::new(), String::new());
+    for switch in 0..switches {
+        for host in 0..=choice.below(2) {
+            links += &format!("  - {{ends: [h{switch}-{host}, s{switch}], rate: 100 Mbit/s}}\n");
+            hosts.push(format!("h{switch}-{host}"));
+        }
+        if switch > 0 || (switches > 2 && choice.below(2) == 0) {
+            let other = if switch > 0 { switch - 1 } else { switches - 1 };
+            let rate = choice.of(&["100 Mbit/s", "100 Mbit/s", "10 Mbit/s"]);
+            links += &format!("  - {{ends: [s{other}, s{switch}], rate: {rate}}}\n");
+        }
+    }
+    hosts.push("sink".into());
+    links += "  - {ends: [sink, s0], rate: 100 Mbit/s}\n";
+    let names: Vec<String> =
+        (0..switches).map(|switch| format!("s{switch}: {{profile: p}}")).collect();
+    let mut flows = String::new();
+    let count = u64::try_from(hosts.len()).expect("few");
+    for flow in 0..2 + choice.below(6) {
+        let from = choice.below(count);
+        let to = (from + 1 + choice.below(count - 1)) % count;
+        let host = |n: u64| &hosts[usize::try_from(n).expect("few")];
+        let mut targets = vec![host(to).as_str()];
+        if choice.below(3) == 0 && from != count - 1 && to != count - 1 {
+            targets.push("sink");
+        }
+        let size = choice.of(&["frame: 64 B", "frame: 306 B", "message: 900 B", "message: 3 kB"]);
+        flows += &format!(
+            "  f{flow}: {{source: {}, targets: [{}], {size}, period: {} ms, jitter: {} us, \
+             deadline: 500 ms, priority: {}}}\n",
+            host(from),
+            targets.join(", "),
+            choice.of(&[2, 5, 8, 20]),
+            choice.of(&[0, 0, 300]),
+            choice.below(3),
+        );
+    }
+    let text = format!(
+        "tenuto: 1\nhosts: [{}]\nswitches: {{{}}}\nlinks:\n{links}flows:\n{flows}tolerates: \
+         {{babbling_hosts: {babbling}}}\nprofiles:\n  p: {profile}\n",
+        hosts.join(", "),
+        names.join(", "),
+    );
+    let sources = MemorySources::new().with("n.yaml", &text);
+    match tenuto_model::read_network(&sources, "n.yaml") {
+        Ok((network, _)) => network,
+        Err(problems) => panic!("{problems}\n{text}"),
+    }
+}
+
+/// Any device and network: the checker agrees with the planner, and no run is above its bound.
+#[test]
+fn whatever_is_promised_is_certified_and_kept() {
+    let (mut feasible, mut refused) = (0, 0);
+    for seed in 0..120 {
+        let network = any_network(&mut Choice(seed));
+        let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
+        if let Err(findings) = tenuto_certify::certify(&plan.to_json()) {
+            panic!("seed {seed}: {findings:#?}");
+        }
+        if !plan.feasible {
+            refused += 1;
+            continue;
+        }
+        feasible += 1;
+        for offsets in [Offsets::Zero, Offsets::Random] {
+            let mut scenario = Scenario::plain(300_000_000, seed);
+            scenario.traffic.offsets = offsets;
+            let document = clockwork::run(&plan, &scenario).expect("the plan runs");
+            let verdict = document.verdict;
+            assert_eq!(verdict, Verdict::Kept, "seed {seed}: {:#?}", document.violations);
+        }
+    }
+    assert!(feasible > 40 && refused > 5, "{feasible} feasible, {refused} refused");
+}

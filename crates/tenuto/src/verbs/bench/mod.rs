@@ -1,0 +1,44 @@
+//! `tenuto bench NAME`: tables and figures of the papers, computed here and held against the print.
+
+mod allocations;
+mod attendre_delay;
+mod loko;
+mod mc_sdn;
+mod sheet;
+
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    name: Name,
+}
+
+#[derive(Debug, Subcommand)]
+enum Name {
+    /// Switch models and allocation: Table 2, Figs. 14 and 20, Silo and QJump, allocations
+    Loko(loko::Loko),
+    /// First packet of a flow with OpenFlow, barriers and Attendre (its Fig. 10)
+    AttendreDelay(sheet::Form),
+    /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
+    McSdn(sheet::Form),
+}
+
+pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
+    match &args.name {
+        Name::Loko(it) => loko::run(it),
+        Name::AttendreDelay(form) => attendre_delay::run(form),
+        Name::McSdn(form) => mc_sdn::run(form),
+    }
+}
+
+impl Bench {
+    pub(crate) const fn wants_json(&self) -> bool {
+        match &self.name {
+            Name::Loko(it) => it.form.json,
+            Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
+        }
+    }
+}
