@@ -13,6 +13,7 @@ mod check;
 mod deployment;
 mod diagnostic;
 mod flow;
+mod import;
 mod network;
 mod plan;
 mod plan_file;
@@ -24,7 +25,6 @@ mod servers;
 mod source;
 mod suggest;
 mod summary;
-mod wopanets;
 mod write;
 mod yaml;
 
@@ -39,6 +39,7 @@ pub use flow::{
     Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
     Target, UDP_FRAME_OVERHEAD_BYTES,
 };
+pub use import::{Content, ImportFormat, ImportOptions, Imported, import};
 pub use network::{
     Channel, Controller, Host, Link, LinkEnd, ModeReturn, Network, NodeRef, OtherTraffic, Port,
     Switch, Tolerates, WhenLost,
@@ -54,5 +55,4 @@ pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic
 pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};
 pub use summary::summary;
-pub use wopanets::{Imported, import_wopanets};
 pub use write::write_network;

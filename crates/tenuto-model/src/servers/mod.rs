@@ -9,7 +9,7 @@ mod tree;
 mod write;
 
 pub use read::read_servers;
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Tree, TreeError};
 pub use write::write_servers;
 
 use std::fmt::Write;
@@ -57,19 +57,15 @@ pub fn servers_summary(graph: &ServerGraph) -> String {
         count(graph.flows.len(), "flow"),
         count(targets, "target"),
     );
-    for (number, what) in [
-        (lines, "with a line behind it"),
-        (packets, "that sends whole packets"),
-        (arbitrary, "that serves in any order"),
+    for (number, one, many) in [
+        (lines, "has a line behind it", "have a line behind them"),
+        (packets, "sends whole packets", "send whole packets"),
+        (arbitrary, "serves in any order", "serve in any order"),
     ] {
         if number > 0 {
-            let what = if number == 1 { what.to_owned() } else { plural(what) };
+            let what = if number == 1 { one } else { many };
             writeln!(out, "{} {what}", count(number, "server")).expect("writing to a string");
         }
     }
     out
-}
-
-fn plural(what: &str) -> String {
-    what.replace("it", "them").replace("sends", "send").replace("serves", "serve")
 }

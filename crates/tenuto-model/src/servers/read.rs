@@ -1,6 +1,6 @@
 //! Reading a server graph: text in, every problem out.
 
-use super::tree::{NoTree, Tree};
+use super::tree::{Tree, TreeError};
 use super::{PIECES_MAX, SERVERS_MAX, name_problem};
 use crate::quantity::{QuantityError, parse_data_ubit, parse_rate_ubps, parse_time_ps};
 use crate::read::network::FLOWS_MAX;
@@ -301,12 +301,12 @@ impl<'a> FlowReader<'_, 'a> {
         };
         match tree.add(&servers) {
             Ok(visit) => Some(GraphTarget { name: name.to_owned(), visit, deadline, constant }),
-            Err(NoTree::Twice(server)) => {
+            Err(TreeError::Twice(server)) => {
                 let message = format!("the path visits `{}` twice", name_of(server));
                 reader.error(path, &message, "leave the detour out");
                 None
             }
-            Err(NoTree::Rejoins(server)) => {
+            Err(TreeError::Rejoins(server)) => {
                 let message = format!("another path comes to `{}` another way", name_of(server));
                 let hint = "the paths of a flow part and never meet again: write another flow";
                 reader.error(path, &message, hint);
@@ -354,7 +354,12 @@ flows:
     #[test]
     fn mistakes_have_their_line_and_say_what_was_meant() {
         for (from, to, line, words) in [
-            ("rate: 4 Mbit/s, latency: 10", "rate: 4 Mbps, latency: 10", 4, "did you mean 4 Mbit/s"),
+            (
+                "rate: 4 Mbit/s, latency: 10",
+                "rate: 4 Mbps, latency: 10",
+                4,
+                "did you mean 4 Mbit/s",
+            ),
             ("burst: 10 B, rate: 10", "burst: 10 b, rate: 10", 9, "did you mean 10 bit"),
             ("latency: 0 us", "lattency: 0 us", 5, "did you mean latency"),
             ("latency: 1 ps", "latency: 0.5 ps", 6, "not whole in ps"),

@@ -13,7 +13,7 @@ pub(crate) struct Tree {
 
 /// Why a path is not part of the tree: the index of the server where it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoTree {
+pub(crate) enum TreeError {
     /// The path visits the server twice.
     Twice(usize),
     /// Another path reaches the server over another one.
@@ -23,19 +23,19 @@ pub(crate) enum NoTree {
 impl Tree {
     /// Adds a path, which is not empty; gives its last visit. A path that does not fit changes
     /// nothing.
-    pub(crate) fn add(&mut self, path: &[usize]) -> Result<usize, NoTree> {
+    pub(crate) fn add(&mut self, path: &[usize]) -> Result<usize, TreeError> {
         let mut seen = std::collections::BTreeSet::new();
         let mut parent = None;
         let mut is_new = false;
         for server in path {
             if !seen.insert(*server) {
-                return Err(NoTree::Twice(*server));
+                return Err(TreeError::Twice(*server));
             }
             match self.of_server.get(server) {
                 Some(visit) if !is_new && self.visits[*visit].parent == parent => {
                     parent = Some(*visit);
                 }
-                Some(_) => return Err(NoTree::Rejoins(*server)),
+                Some(_) => return Err(TreeError::Rejoins(*server)),
                 None => is_new = true,
             }
         }
@@ -66,9 +66,9 @@ mod tests {
         assert_eq!(tree.add(&[0, 1, 2]), Ok(2));
         assert_eq!(tree.add(&[0, 1, 3]), Ok(3));
         assert_eq!(tree.add(&[0]), Ok(0));
-        assert_eq!(tree.add(&[0, 4, 3]), Err(NoTree::Rejoins(3)));
-        assert_eq!(tree.add(&[1, 2]), Err(NoTree::Rejoins(1)));
-        assert_eq!(tree.add(&[5, 6, 5]), Err(NoTree::Twice(5)));
+        assert_eq!(tree.add(&[0, 4, 3]), Err(TreeError::Rejoins(3)));
+        assert_eq!(tree.add(&[1, 2]), Err(TreeError::Rejoins(1)));
+        assert_eq!(tree.add(&[5, 6, 5]), Err(TreeError::Twice(5)));
         assert_eq!(tree.add(&[7]), Ok(4), "another source");
         assert_eq!(tree.into_visits().len(), 5);
     }

@@ -65,9 +65,7 @@ fn write_flow(out: &mut String, graph: &ServerGraph, index: usize, flow: &GraphF
         let name = |server: usize| word(&graph.servers[server].name);
         let path: Vec<String> = graph.path(index, at).into_iter().map(name).collect();
         let mut text = format!("path: [{}]", path.join(", "));
-        for (key, value) in
-            [("deadline", target.deadline), ("constant", Some(target.constant))]
-        {
+        for (key, value) in [("deadline", target.deadline), ("constant", Some(target.constant))] {
             if let Some(value) = value.filter(|v| key == "deadline" || v.0 > 0) {
                 write!(text, ", {key}: {}", format_time_ps(fine(value.0))).expect("a string");
             }
