@@ -14,7 +14,7 @@ const PLAIN_NS: u64 = 20_000_000_000;
 
 /// Files of this machine.
 #[derive(Clone, Copy, Debug)]
-struct Files;
+pub(crate) struct Files;
 
 impl Sources for Files {
     fn read(&self, path: &str) -> Result<String, String> {
@@ -116,8 +116,11 @@ pub(crate) fn network_quiet(path: &Path) -> Result<(Network, tenuto_model::Diagn
     let fail = |hint: &str| Failure::input("this is not a network file", Some(&shown), Some(hint));
     match extension(path).as_deref() {
         Some("yaml" | "yml") => {}
-        Some("xml") => return Err(fail("import it first: `tenuto import wopanets FILE -o NET`")),
+        Some("xml") => return Err(fail("import it first: `tenuto import auto FILE -o NET`")),
         Some("csv") => return Err(fail("name it in a network file: `flow_tables: [FILE]`")),
+        Some("graphml" | "gml" | "afdxxml") => {
+            return Err(fail("import it first: `tenuto import auto FILE -o NET`"));
+        }
         _ => return Err(fail("a network file ends in .yaml and starts with `tenuto: 1`")),
     }
     Ok(tenuto_model::read_network(&Files, &shown)?)

@@ -241,9 +241,10 @@ fn comments(format: ImportFormat, file: &str, notes: &[String], warnings: &Diagn
     }
     for warning in warnings {
         let line = warning.line.map_or_else(String::new, |line| format!("line {line}: "));
-        let hint = warning.hint.as_deref().unwrap_or_default();
-        let text = clean(&format!("{line}{} {}", warning.message, hint));
-        out.push_str(&format!("# warning: {}\n", text.trim_end()));
+        let hint = warning.hint.as_deref().filter(|hint| !hint.is_empty());
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        let text = clean(&format!("{line}{}{hint}", warning.message));
+        out.push_str(&format!("# warning: {text}\n"));
     }
     let kept = warnings.iter().count();
     if warnings.warnings() > kept {

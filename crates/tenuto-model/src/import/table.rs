@@ -4,6 +4,7 @@ use super::Import;
 use super::decimal::{Decimal, Toward};
 use crate::read::network::FLOWS_MAX;
 use crate::read::reader::shown;
+use crate::read::tables::line_of;
 use crate::yaml::Place;
 
 /// A row and its line.
@@ -33,27 +34,25 @@ pub(crate) struct Table {
 
 /// The rows of the file without comments; what is no table is reported.
 pub(crate) fn rows(it: &mut Import<'_>) -> Vec<Row> {
+    let text = it.text.trim_start_matches('\u{feff}');
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .has_headers(false)
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
-        .from_reader(it.text.trim_start_matches('\u{feff}').as_bytes());
+        .from_reader(text.as_bytes());
     let mut rows = Vec::new();
     for record in reader.records() {
-        let line = |position: Option<&csv::Position>| {
-            let line = position.map_or(0, csv::Position::line);
-            Place { line: u32::try_from(line).unwrap_or(u32::MAX), ..Place::default() }
-        };
+        let place = |position| Place { line: line_of(text, position), ..Place::default() };
         match record {
             // A comment that ends the file without a line end comes as a record of nothing.
             Ok(record) if record.iter().all(str::is_empty) => {}
             Ok(record) => {
-                let place = line(record.position());
+                let place = place(record.position());
                 rows.push(Row { place, cells: record.iter().map(str::to_owned).collect() });
             }
             Err(error) => {
-                let place = line(error.position());
+                let place = place(error.position());
                 it.error(place, format!("not a valid table: {}", shown(&error.to_string())), "");
                 break;
             }

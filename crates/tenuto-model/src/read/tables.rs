@@ -106,7 +106,7 @@ fn read_table(reader: &mut Reader, path: &str, text: &str, rows: &mut Vec<(Strin
                 break;
             }
         }
-        let line = record.position().map_or(0, |p| line_number(p.line()));
+        let line = line_of(text, record.position());
         match &columns {
             None => columns = Some(read_header(reader, file, line, &record)),
             Some(columns) if rows.len() <= FLOWS_MAX => {
@@ -124,6 +124,15 @@ fn read_table(reader: &mut Reader, path: &str, text: &str, rows: &mut Vec<(Strin
 
 fn line_number(line: u64) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
+}
+
+/// The line on which a record stands: its position is that of the comments and empty lines before.
+pub(crate) fn line_of(text: &str, position: Option<&csv::Position>) -> u32 {
+    let Some(position) = position else { return 0 };
+    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let rest = text.get(start..).unwrap_or_default();
+    let skipped = rest.lines().take_while(|line| line.starts_with('#') || line.is_empty()).count();
+    line_number(position.line()).saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX))
 }
 
 fn read_header(
