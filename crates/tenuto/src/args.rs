@@ -145,8 +145,34 @@ pub(crate) struct Plan {
     /// Do not count on lines that shape what they carry
     #[arg(long)]
     pub(crate) no_line_shaping: bool,
+    /// Of a server graph: how far to search for tighter bounds; the least found is taken
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) method: Option<Method>,
     #[command(flatten)]
     pub(crate) planning: Planning,
+}
+
+/// How far to search for bounds of a server graph.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Method {
+    /// Total flow analysis only
+    Tfa,
+    /// Polynomial linear programs too
+    Plp,
+    /// Exponential linear programs too, as far as they stay small
+    Elp,
+    /// All of them
+    Best,
+}
+
+impl From<Method> for tenuto_bounds::Effort {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Tfa => Self::Tfa,
+            Method::Plp => Self::Plp,
+            Method::Elp | Method::Best => Self::Tight,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -20,6 +20,7 @@ mod progress;
 mod refusals;
 mod report;
 mod run_text;
+mod server_bounds;
 mod settings;
 mod tables_text;
 mod verbs;
