@@ -4,7 +4,7 @@ use super::Import;
 use super::decimal::{Decimal, Toward};
 use crate::Severity;
 use crate::read::reader::{Field, Reader, shown};
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, Node, Place, Value};
 
 /// The top of a JSON file, which is an object.
 pub(crate) fn parse(it: &mut Import<'_>) -> Option<Node> {
@@ -15,7 +15,13 @@ pub(crate) fn parse(it: &mut Import<'_>) -> Option<Node> {
         let hint = message.contains("JSON").then(|| "is the file complete?".to_owned());
         it.reader.report(Severity::Error, problem.place, "", message, hint.or(problem.hint));
     }
-    let node = documents.into_iter().next().filter(|_| is_whole)?;
+    if !is_whole {
+        return None;
+    }
+    let Some(node) = documents.into_iter().next() else {
+        it.error(Place::default(), "the file is empty", "a JSON object starts with {");
+        return None;
+    };
     if matches!(node.value, Value::Map(_)) {
         return Some(node);
     }

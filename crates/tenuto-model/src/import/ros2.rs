@@ -143,7 +143,13 @@ fn of_yaml(it: &mut Import<'_>) -> Option<Vec<Topic>> {
     for problem in problems {
         it.reader.report(Severity::Error, problem.place, "", problem.message, problem.hint);
     }
-    let node = documents.into_iter().next().filter(|_| is_whole)?;
+    if !is_whole {
+        return None;
+    }
+    let Some(node) = documents.into_iter().next() else {
+        it.error(Place::default(), "the file is empty", "write `topics:` and a list of maps");
+        return None;
+    };
     let top = Field { node: &node, path: String::new() };
     let Some(list) = top.get("topics") else {
         it.error(node.place, "there are no topics", "write `topics:` and a list of maps");

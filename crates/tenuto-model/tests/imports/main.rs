@@ -92,6 +92,17 @@ fn refused(format: ImportFormat, text: &str, options: &ImportOptions<'_>) -> Dia
     }
 }
 
+#[test]
+fn nothing_is_no_file_of_any_format() {
+    for format in ImportFormat::ALL {
+        for text in ["", "\u{feff}", " \n", "null", "---\n"] {
+            let problems = refused(format, text, &over_data());
+            assert!(problems.has_errors() && !problems.to_string().is_empty(), "{format}");
+        }
+    }
+    assert!(import(None, "", "x", &over_data()).is_err());
+}
+
 /// Changes a text and checks that the problem found names a line and these words.
 fn mistakes(
     format: ImportFormat,
