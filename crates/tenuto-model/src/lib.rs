@@ -20,6 +20,7 @@ mod plan_file;
 mod profile;
 pub mod quantity;
 mod read;
+mod saihu_export;
 mod scenario;
 mod servers;
 mod source;
@@ -51,6 +52,7 @@ pub use plan::{
 pub use plan_file::network_digest;
 pub use profile::{MeterCounts, Profile};
 pub use read::{read_network, read_scenario};
+pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};

@@ -29,6 +29,8 @@ pub(crate) enum Verb {
     Check(Check),
     /// Make a network or server graph of another tool's file
     Import(Import),
+    /// Make another tool's file of a network's ports and flows
+    Export(Export),
     /// Routes, bounds, buffers and tables, certified; or what is scarce and what would fit
     Plan(Plan),
     /// What every switch is told, counted against its limits
@@ -94,6 +96,27 @@ pub(crate) struct Import {
     /// Cycle of time-triggered applications, such as 500us
     #[arg(long, value_name = "TIME", value_parser = duration_ns)]
     pub(crate) cycle: Option<u64>,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Export {
+    /// Format to write
+    pub(crate) format: ExportFormat,
+    /// Network, plan or server-graph file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    /// File to write; without it, stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Bounds as that tool writes results, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Saihu's output-port JSON, and its result JSON
+    Saihu,
 }
 
 /// The names of formats, and `auto`.
@@ -355,7 +378,7 @@ impl Verb {
             Self::Up(it) => it.run.json,
             Self::Explore(it) => it.json,
             Self::Doctor(it) => it.json,
-            Self::Import(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Import(_) | Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
         }
     }
 }

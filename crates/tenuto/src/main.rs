@@ -13,6 +13,7 @@ mod load;
 mod outcome;
 mod output;
 mod plan_csv;
+mod plan_graph;
 mod plan_json;
 mod plan_text;
 mod planning;

@@ -159,7 +159,10 @@ const DESIGNER: &str = r#"<afdxxml name="d"><resources>
 #[test]
 fn designs_have_ports_by_number_and_rates_in_bytes_per_millisecond() {
     let imported = accepted(DESIGNER, "d.afdxxml", &ImportOptions::default());
-    says(&imported, &["`V 3` has no source", "`D 2` stays inside `e2`", "1 data flows", "(3h, 3l)"]);
+    says(
+        &imported,
+        &["`V 3` has no source", "`D 2` stays inside `e2`", "1 data flows", "(3h, 3l)"],
+    );
     let n = network(imported);
     assert_eq!(counts(&n), [2, 1, 2, 3, 3]);
     assert_eq!(n.links.iter().map(|l| l.rate_bps).collect::<Vec<_>>(), [100_000_000, 1_600_000]);
@@ -233,7 +236,12 @@ fn devices_have_defaults_and_hops_come_in_any_order() {
     assert_eq!(only.targets[0].deadline_ns, [800_000]);
     assert_eq!(only.targets[0].routes, [Some(vec!["s1".to_owned(), "s2".to_owned()])]);
     let cases = [
-        ("\"s1\", \"nextNodeName\": \"s2\"", "\"s1\", \"nextNodeName\": \"s1\"", 9, "do not lead to `d2`"),
+        (
+            "\"s1\", \"nextNodeName\": \"s2\"",
+            "\"s1\", \"nextNodeName\": \"s1\"",
+            9,
+            "do not lead to `d2`",
+        ),
         ("\"sourceDevice\": \"d1\"", "\"sourceDevice\": \"d2\"", 9, "states `packetPeriodicity`"),
         ("\"packetSize\": 200", "\"packetSize\": 2000", 9, "too large"),
         ("\"connectsTo\": \"d2\"", "\"connectsTo\": \"d3\"", 5, "there is no node `d3`"),
@@ -267,14 +275,20 @@ fn streams_go_over_named_links() {
     says(&imported, &["gates", "above 1522 B counts preamble"]);
     let n = network(imported);
     assert_eq!(counts(&n), [2, 2, 3, 2, 2]);
-    assert_eq!(n.links.iter().map(|l| l.rate_bps).collect::<Vec<_>>(), [1_000_000_000, 100_000_000, 1_000_000_000]);
+    assert_eq!(
+        n.links.iter().map(|l| l.rate_bps).collect::<Vec<_>>(),
+        [1_000_000_000, 100_000_000, 1_000_000_000]
+    );
     assert_eq!(n.profile_of(&n.switches[0]).latency_ns_max, 1_000);
     let first = flow(&n, "S0");
     assert_eq!(first.targets[0].deadline_ns, [900_000], "the smaller of latency and deadline");
     assert_eq!(first.targets[0].routes, [Some(vec!["B0".to_owned(), "B1".to_owned()])]);
     assert_eq!((first.highest().size, first.highest().priority), (Size::MessageBytes(1_461), 2));
     let second = flow(&n, "S1");
-    assert_eq!((second.highest().size, second.targets[0].routes.clone()), (Size::FrameBytes(220), vec![None]));
+    assert_eq!(
+        (second.highest().size, second.targets[0].routes.clone()),
+        (Size::FrameBytes(220), vec![None])
+    );
     let cases = [
         ("\"L1-1\", \"L2-2\"", "\"L1-1\", \"L2-1\"", 4, "there is no link `L2-1`"),
         ("\"L1-1\", \"L2-2\"", "\"L2-2\"", 2, "does not lead to `E1`"),

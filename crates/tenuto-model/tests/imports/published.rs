@@ -117,7 +117,10 @@ fn time_sensitive_networks() {
         let name = format!("tas-benchmark/{name}.json");
         let Some(n) = come_in(&name, ImportFormat::TasBenchmark, &options) else { continue };
         let [hosts, switches, _, flows, targets] = counts(&n);
-        assert_eq!([switches, hosts + switches, flows, targets], [bridges, nodes, streams, streams]);
+        assert_eq!(
+            [switches, hosts + switches, flows, targets],
+            [bridges, nodes, streams, streams]
+        );
         assert!(n.links.iter().all(|l| l.rate_bps == 1_000_000_000 && l.propagation_ns == 100));
         assert!(n.flows.iter().all(|f| f.targets[0].routes[0].is_some()), "{name}");
     }

@@ -2,7 +2,7 @@
 
 use crate::{accepted, data, graph, mistakes, refused};
 use tenuto_calculus::{Bucket, Multiplexing, RateLatency, ServerGraph};
-use tenuto_model::{ImportFormat, ImportOptions, Imported};
+use tenuto_model::{ImportFormat, ImportOptions, Imported, write_saihu};
 use tenuto_units::Picos;
 
 const MEGA: i128 = 1_000_000_000_000;
@@ -80,7 +80,8 @@ fn saihu_units_lengths_and_overrides_are_exact() {
 
 #[test]
 fn saihu_without_shaping_and_packets_leaves_them_out_in_a_note() {
-    let text = SAIHU.replace("\"IS\", ", "").replace("\"packetizer\": true", "\"packetizer\": false");
+    let text =
+        SAIHU.replace("\"IS\", ", "").replace("\"packetizer\": true", "\"packetizer\": false");
     let imported = import(&text, ImportFormat::Saihu);
     let said = notes(&imported);
     assert!(said.contains("no IS") && said.contains("packetizer is off"), "{said}");
@@ -114,14 +115,22 @@ fn saihu_mistakes_have_their_line() {
 
 #[test]
 fn the_demo_of_saihu_is_the_same_in_both_formats_but_for_packets() {
-    let (Some(json), Some(xml)) = (data("saihu-demo/demo.json"), data("saihu-demo/demo.xml")) else {
+    let (Some(json), Some(xml)) = (data("saihu-demo/demo.json"), data("saihu-demo/demo.xml"))
+    else {
         return;
     };
     let json = graph(accepted(&json, "demo.json", &ImportOptions::default()));
     assert_eq!(shape(&json), [3, 3, 4]);
     assert_eq!(json.servers[0].service[1].latency, Picos(1_000_000_000));
-    assert_eq!(json.flows[0].arrival[1], Bucket { burst_ubit: 2_000 * BYTE, rate_ubps: 500_000_000 });
-    assert!(json.servers.iter().all(|s| s.line == Some(Bucket { burst_ubit: 0, rate_ubps: 100 * MEGA })));
+    assert_eq!(
+        json.flows[0].arrival[1],
+        Bucket { burst_ubit: 2_000 * BYTE, rate_ubps: 500_000_000 }
+    );
+    assert!(
+        json.servers
+            .iter()
+            .all(|s| s.line == Some(Bucket { burst_ubit: 0, rate_ubps: 100 * MEGA }))
+    );
     let xml = graph(accepted(&xml, "demo.xml", &ImportOptions::default()));
     assert_eq!(shape(&xml), [3, 3, 4]);
     assert!(xml.servers.iter().all(|s| s.packet_ubit == 50 * BYTE));
@@ -158,7 +167,11 @@ fn xtfa_ports_become_servers_with_the_nearest_of_each_value() {
     let names: Vec<&str> = g.servers.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["e1-p", "e2-o0", "s-o"]);
     let first = |at: usize| (g.servers[at].service[0].rate_ubps, g.servers[at].service[0].latency);
-    assert_eq!(first(0), (100 * MEGA, Picos(10_000_000)), "a station without rate serves at the capacity");
+    assert_eq!(
+        first(0),
+        (100 * MEGA, Picos(10_000_000)),
+        "a station without rate serves at the capacity"
+    );
     assert_eq!(first(1), (50 * MEGA, Picos(2_000_000)));
     assert_eq!(first(2), (40 * MEGA, Picos(30_000_000)), "the link's latency, the node's rate");
     let line = Bucket { burst_ubit: 100 * BYTE, rate_ubps: 1_000 * MEGA };
@@ -178,7 +191,12 @@ fn xtfa_mistakes_have_their_line() {
         ("deadline=\"3ms\"", "deadline=\"3\"", 9, "has no unit"),
         ("lb-rate=\"8kBps\"", "", 9, "no lb-rate"),
         ("leaky-bucket", "staircase", 9, "`staircase` cannot be read"),
-        ("<path node=\"t\"/></target>\n  </flow>\n  <flow", "<path node=\"e2\"/></target>\n  </flow>\n  <flow", 10, "no link from `s` to `e2`"),
+        (
+            "<path node=\"t\"/></target>\n  </flow>\n  <flow",
+            "<path node=\"e2\"/></target>\n  </flow>\n  <flow",
+            10,
+            "no link from `s` to `e2`",
+        ),
         ("to=\"t\"", "to=\"tt\"", 8, "there is no node `tt`"),
         ("technology=\"FIFO+", "technology=\"SP+", 2, "technology `SP` is not known"),
         ("\"50Mbps\"", "\"fast\"", 3, "not a number"),
@@ -264,4 +282,16 @@ fn a_few_lines_do_not_stand_for_gigabytes() {
     text.push_str("endflows\n");
     let problems = refused(ImportFormat::Netcalbounds, &text, &ImportOptions::default());
     assert!(problems.to_string().contains("too long together"), "{problems}");
+}
+
+#[test]
+fn what_is_written_for_saihu_is_read_back_as_the_same() {
+    for text in [SAIHU.to_owned(), SAIHU.replace("\"packetizer\": true", "\"packetizer\": false")] {
+        let mut g = graph(import(&text, ImportFormat::Saihu));
+        // Saihu's servers have the largest packet of the flows through them.
+        g.servers.iter_mut().for_each(|s| s.packet_ubit = s.packet_ubit.min(1_000_000_000));
+        let written = write_saihu(&g, None);
+        let again = graph(accepted(&written, "again.json", &ImportOptions::default()));
+        assert_eq!(again, g, "{written}");
+    }
 }

@@ -128,7 +128,9 @@ fn gml_of_switches_only_gets_a_host_on_each() {
     let imported = accepted(GML, "z.gml", &options(&sources));
     assert_eq!(imported.format, ImportFormat::Gml);
     let said = imported.notes.join("\n");
-    for words in ["Country", "1 parallel link is left out", "each has a host h-NAME", "number behind"] {
+    for words in
+        ["Country", "1 parallel link is left out", "each has a host h-NAME", "number behind"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let n = network(imported);

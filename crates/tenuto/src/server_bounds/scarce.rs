@@ -55,16 +55,16 @@ fn overloads(bounded: &Bounded) -> Vec<Refusal> {
         };
         let mut flows: Vec<_> = graph.flows.iter().filter(passes).collect();
         flows.sort_by_key(|flow| std::cmp::Reverse(rate_ubps(flow)));
-        let named = flows.iter().take(NAMED_MAX).map(|flow| {
-            format!("{} {}", flow.name, rate_text(rate_ubps(flow)))
-        });
+        let named = flows
+            .iter()
+            .take(NAMED_MAX)
+            .map(|flow| format!("{} {}", flow.name, rate_text(rate_ubps(flow))));
         let mut because = named.collect::<Vec<_>>().join(", ");
         if flows.len() > NAMED_MAX {
             let _ = write!(because, ", and {} more", counted(flows.len() - NAMED_MAX, "flow"));
         }
-        let on_way = |bound: &&TargetBound| {
-            bounded.way(bound).iter().any(|(it, _)| it.name == server.name)
-        };
+        let on_way =
+            |bound: &&TargetBound| bounded.way(bound).iter().any(|(it, _)| it.name == server.name);
         Some(Refusal {
             place: server.name.clone(),
             resource: "rate",
@@ -150,7 +150,8 @@ pub(super) fn blocks(refusals: &[Refusal], rows: usize) -> String {
     let mut out = String::new();
     for refusal in refusals {
         let harmed = refusal.harmed;
-        let _ = writeln!(out, "REFUSED: {harmed} of {} cannot be guaranteed", counted(rows, "bound"));
+        let _ =
+            writeln!(out, "REFUSED: {harmed} of {} cannot be guaranteed", counted(rows, "bound"));
         let mut say = |name: &str, text: &str| {
             let _ = writeln!(out, "  {name:<9} {text}");
         };

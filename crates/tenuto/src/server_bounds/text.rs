@@ -150,9 +150,8 @@ pub(crate) fn refused(bounded: &Bounded, refusals: &[Refusal]) -> String {
 
 /// Bounds as a table: one row per flow and target, the unit in the name of the column.
 pub(crate) fn csv(bounded: &Bounded) -> String {
-    let mut out = String::from(
-        "flow,target,deadline_ps,delay_bound_ps,slack_ps,method,tfa_delay_bound_ps\n",
-    );
+    let mut out =
+        String::from("flow,target,deadline_ps,delay_bound_ps,slack_ps,method,tfa_delay_bound_ps\n");
     let cell = |value: Option<i128>| value.map_or_else(String::new, |it| it.to_string());
     for row in &bounded.bounds {
         let target = bounded.target(row);

@@ -5,4 +5,5 @@ mod bad_input;
 mod check_and_import;
 mod plans;
 mod runs;
+mod server_graphs;
 mod stranger;
