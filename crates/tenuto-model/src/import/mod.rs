@@ -125,7 +125,7 @@ pub(crate) struct Import<'a> {
 
 /// What an importer gives; it is judged as any file of ours is.
 pub(crate) enum Found {
-    Network(Draft),
+    Network(Box<Draft>),
     Servers(ServerGraph),
 }
 
@@ -187,22 +187,26 @@ pub fn import(
     finish(format, it, found)
 }
 
+fn of_draft(draft: Draft) -> Found {
+    Found::Network(Box::new(draft))
+}
+
 fn read(format: ImportFormat, it: &mut Import<'_>) -> Option<Found> {
     match format {
-        ImportFormat::Wopanets => wopanets::read(it).map(Found::Network),
+        ImportFormat::Wopanets => wopanets::read(it).map(of_draft),
         ImportFormat::Xtfa => xtfa::read(it).map(Found::Servers),
         ImportFormat::Saihu => saihu::read(it).map(Found::Servers),
         ImportFormat::Rtns => rtns::read(it).map(Found::Servers),
         ImportFormat::Netcalbounds => netcalbounds::read(it).map(Found::Servers),
-        ImportFormat::Graphml | ImportFormat::Gml => topology::read(it, format).map(Found::Network),
-        ImportFormat::Applications => applications::read(it).map(Found::Network),
-        ImportFormat::VlTable => vl_table::read(it).map(Found::Network),
-        ImportFormat::AfdxDesigner => afdx_designer::read(it).map(Found::Network),
-        ImportFormat::Lias => lias::read(it).map(Found::Network),
-        ImportFormat::Tsnsched => tsnsched::read(it).map(Found::Network),
-        ImportFormat::TasBenchmark => tas_benchmark::read(it).map(Found::Network),
-        ImportFormat::Can => can::read(it).map(Found::Network),
-        ImportFormat::Ros2 => ros2::read(it).map(Found::Network),
+        ImportFormat::Graphml | ImportFormat::Gml => topology::read(it, format).map(of_draft),
+        ImportFormat::Applications => applications::read(it).map(of_draft),
+        ImportFormat::VlTable => vl_table::read(it).map(of_draft),
+        ImportFormat::AfdxDesigner => afdx_designer::read(it).map(of_draft),
+        ImportFormat::Lias => lias::read(it).map(of_draft),
+        ImportFormat::Tsnsched => tsnsched::read(it).map(of_draft),
+        ImportFormat::TasBenchmark => tas_benchmark::read(it).map(of_draft),
+        ImportFormat::Can => can::read(it).map(of_draft),
+        ImportFormat::Ros2 => ros2::read(it).map(of_draft),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::read::reader::shown;
 use crate::yaml::Place;
 use roxmltree::Node;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use tenuto_calculus::{Bucket, GraphServer, Multiplexing, RateLatency, ServerGraph};
 use tenuto_units::Picos;
 
@@ -176,12 +177,12 @@ impl<'x> Xtfa<'_, '_, 'x> {
             if from.is_empty() || to.is_empty() {
                 continue;
             }
-            if self.ports.contains_key(&(from, to)) {
+            if let Entry::Vacant(free) = self.ports.entry((from, to)) {
+                free.insert((link, port));
+            } else {
                 let place = self.lines.place(link);
                 let message = format!("a second link from `{}` to `{}`", shown(from), shown(to));
                 self.it.warn(place, message, "paths take the first");
-            } else {
-                self.ports.insert((from, to), (link, port));
             }
         }
     }
