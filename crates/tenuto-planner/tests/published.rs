@@ -1,7 +1,7 @@
 //! Published figures of the AFDX network of 265 virtual links and 1002 targets.
 
 use std::path::PathBuf;
-use tenuto_model::{ForwardingModel, Network, import_wopanets};
+use tenuto_model::{ForwardingModel, ImportFormat, ImportOptions, Network, import};
 use tenuto_planner::{Options, plan};
 
 /// A file of the data set, or nothing where it is absent: then the test says so and passes.
@@ -20,7 +20,10 @@ fn file(name: &str) -> Option<String> {
 /// A network as the published tools see it.
 fn network(name: &str) -> Option<Network> {
     let text = file(name)?;
-    let mut network = import_wopanets(&text, name).unwrap_or_else(|e| panic!("{e}")).network;
+    let mut network = import(Some(ImportFormat::Wopanets), &text, name, &ImportOptions::default())
+        .unwrap_or_else(|e| panic!("{e}"))
+        .network()
+        .expect("a network");
     // The published tools know neither clocks nor babbling sources nor latency.
     network.tolerates.babbling_hosts = 0;
     for profile in network.profiles.values_mut() {

@@ -76,7 +76,11 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     match method {
         Method::Tfa => None,
         Method::Auto if bounds > WHOLE_PATHS_MAX => None,
-        Method::Auto | Method::Best => Some(tenuto_planner::WholePaths::default()),
+        Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
+        Method::Elp | Method::Best => {
+            let wide = tenuto_planner::WholePaths::default();
+            Some(tenuto_planner::WholePaths { is_thorough: true, ..wide })
+        }
     }
 }
 

@@ -1,17 +1,22 @@
 //! `tenuto plan NET`: what can be promised, or what is scarce.
 
-use crate::args::Plan;
+use crate::args::{Model, Plan};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
-use crate::{explain_text, load, output, plan_csv, plan_json, plan_text, refusals, settings};
+use crate::{
+    explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds, settings,
+};
 use serde::Serialize;
 use std::path::Path;
 use tenuto_model::Network;
 use tenuto_planner::Options;
 
 pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
+    if load::is_servers(&args.network)? {
+        return servers(args);
+    }
     let network = load::network(&args.network)?;
     let network = settings::apply(network, &args.planning.set)?;
     let options = Options {
@@ -97,6 +102,41 @@ struct Explained<'a> {
     schema: &'static str,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
+}
+
+/// Bounds of a server graph.
+fn servers(args: &Plan) -> Result<Outcome, Failure> {
+    let of_frames = matches!(args.model, Model::Fluid) || args.as_stated;
+    if of_frames || !args.planning.set.is_empty() {
+        let hint = "--model, --as-stated and --set are for networks; this is a server graph";
+        return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    let graph = load::servers(&args.network)?;
+    let effort = args.method.into();
+    let line_shaping = !args.no_line_shaping;
+    let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
+    let bounded = server_bounds::bounded(graph, &options)?;
+    if let Some(path) = &args.output {
+        output::write_file(path, &bounded.text)?;
+    }
+    if let Some(path) = &args.csv {
+        output::write_file(path, &server_bounds::text::csv(&bounded))?;
+    }
+    let refusals = server_bounds::refusals(&bounded);
+    if args.json {
+        output::say_json(&server_bounds::json::document(&bounded, &refusals))?;
+    } else {
+        output::say(&server_bounds::text::text(&bounded, args.all))?;
+    }
+    if !refusals.is_empty() {
+        output::complain(&server_bounds::text::refused(&bounded, &refusals));
+        return Ok(Outcome::Bad);
+    }
+    if !args.json {
+        let file = args.output.as_ref().map(|path| path.display().to_string());
+        output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
+    }
+    Ok(Outcome::Good)
 }
 
 fn conclude(planned: &Planned, is_json: bool, file: Option<&str>) -> Result<Outcome, Failure> {
