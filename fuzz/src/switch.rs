@@ -41,6 +41,7 @@ impl Bench {
             classifier: ClassifierKind::ByMask,
             boot_seed: 1,
             mode_retry: Span::from_ms(10),
+            general: None,
         };
         let mut bench = Self {
             switch: Switch::new(Arc::new(config)),

@@ -60,10 +60,22 @@ pub struct EgressStats {
     pub backlog_bits_max: u64,
 }
 
+/// What one queue counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames handed over.
+    pub frames: u64,
+    /// Their bytes, FCS included.
+    pub bytes: u64,
+    /// Frames refused for want of buffer.
+    pub refused: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Committed {
     queued: Queued,
-    signal: bool,
+    /// Its queue; `None` for a signal.
+    queue: Option<u8>,
     departure: Instant,
 }
 
@@ -78,6 +90,7 @@ pub struct Egress {
     remainder: u64,
     backlog_bits: u64,
     stats: EgressStats,
+    queue_stats: Vec<QueueCounters>,
 }
 
 impl Egress {
@@ -92,6 +105,7 @@ impl Egress {
             remainder: 0,
             backlog_bits: 0,
             stats: EgressStats::default(),
+            queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
         }
     }
 
@@ -108,14 +122,15 @@ impl Egress {
             self.signals.push_back(frame);
         } else {
             let backlog = self.backlog_bits + u64::from(frame.wire_bits);
+            let place = usize::from(queue).min(self.queues.len() - 1);
             if backlog > self.config.buffer_bits {
                 self.stats.refused += 1;
+                self.queue_stats[place].refused += 1;
                 return Err(QueueFull);
             }
             self.backlog_bits = backlog;
             self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(backlog);
-            let last = self.queues.len() - 1;
-            self.queues[usize::from(queue).min(last)].push_back(frame);
+            self.queues[place].push_back(frame);
         }
         if self.committed.is_none() {
             self.commit(now);
@@ -131,20 +146,25 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
-        if !done.signal {
+        let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        if let Some(queue) = done.queue {
             self.backlog_bits -= u64::from(done.queued.wire_bits);
+            let counters = &mut self.queue_stats[usize::from(queue)];
+            counters.frames += 1;
+            counters.bytes += bytes;
         }
         self.stats.frames += 1;
-        self.stats.bytes += u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        self.stats.bytes += bytes;
         self.commit(now);
         Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
     }
 
     fn commit(&mut self, _now: Instant) {
-        let (queued, signal) = match self.signals.pop_front() {
-            Some(frame) => (frame, true),
-            None => match self.queues.iter_mut().find_map(VecDeque::pop_front) {
-                Some(frame) => (frame, false),
+        let mut queues = (0_u8..).zip(&mut self.queues);
+        let (queued, queue) = match self.signals.pop_front() {
+            Some(frame) => (frame, None),
+            None => match queues.find_map(|(place, queue)| Some((queue.pop_front()?, place))) {
+                Some((frame, queue)) => (frame, Some(queue)),
                 None => return,
             },
         };
@@ -160,7 +180,7 @@ impl Egress {
         // Rounded up, so that no frame is handed over before its last bit.
         let departure =
             if rest == 0 { self.free_at } else { self.free_at + tenuto_units::Span::from_ns(1) };
-        self.committed = Some(Committed { queued, signal, departure });
+        self.committed = Some(Committed { queued, queue, departure });
     }
 
     /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
@@ -217,6 +237,11 @@ impl Egress {
     /// Counters.
     pub const fn stats(&self) -> EgressStats {
         self.stats
+    }
+
+    /// Counters of each queue, signals excluded.
+    pub fn queue_stats(&self) -> &[QueueCounters] {
+        &self.queue_stats
     }
 
     /// What the port is made of.

@@ -45,6 +45,7 @@ pub(crate) fn config() -> SwitchConfig {
         classifier: ClassifierKind::ByMask,
         boot_seed: 1_000,
         mode_retry: Span::from_ms(10),
+        general: None,
     }
 }
 
