@@ -71,16 +71,32 @@ impl PacketBuffers {
         self.next.hash(hasher);
     }
 
-    /// Takes a packet out.
+    /// Whether a packet waits under this number.
     ///
     /// # Errors
     /// If it was taken or replaced before, or never was.
-    pub(super) fn take(&mut self, id: u32) -> Result<Waiting, ErrorCode> {
-        let place = usize::try_from(id).ok().and_then(|id| id.checked_rem(self.max));
-        let Some(waiting) = place.and_then(|place| self.places.get_mut(place)) else {
+    pub(super) fn check(&self, id: u32) -> Result<(), ErrorCode> {
+        let Some(waiting) = self.place(id).and_then(|place| self.places.get(place)) else {
             return Err(BadRequest::BufferUnknown.into());
         };
-        waiting.take_if(|waiting| waiting.id == id).ok_or(BadRequest::BufferEmpty.into())
+        match waiting.as_ref().is_some_and(|waiting| waiting.id == id) {
+            true => Ok(()),
+            false => Err(BadRequest::BufferEmpty.into()),
+        }
+    }
+
+    /// Takes a packet out.
+    ///
+    /// # Errors
+    /// As [`PacketBuffers::check`].
+    pub(super) fn take(&mut self, id: u32) -> Result<Waiting, ErrorCode> {
+        self.check(id)?;
+        let place = self.place(id).ok_or(BadRequest::BufferUnknown)?;
+        self.places[place].take().ok_or(BadRequest::BufferEmpty.into())
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        usize::try_from(id).ok()?.checked_rem(self.max)
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod general;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{

@@ -172,6 +172,7 @@ impl Switch {
                 self.answer(request, Body::RoleReply(role), fx);
             }
             Body::FlowMod(flow_mod) => {
+                self.check_waiting(flow_mod)?;
                 self.flow_mod(now, None, flow_mod, fx)?;
                 self.release_waiting(now, flow_mod, frames, fx)?;
             }

@@ -16,6 +16,13 @@ enum Way {
     Steps(Vec<ActionStep>),
 }
 
+/// The buffered packet that a flow-mod names; a deletion names none (section 7.3.4.1).
+fn named_buffer(flow_mod: &FlowMod) -> Option<u32> {
+    use FlowModCommand as C;
+    let deletes = matches!(flow_mod.command, C::Delete | C::DeleteStrict);
+    (!deletes && flow_mod.buffer_id != NO_BUFFER).then_some(flow_mod.buffer_id)
+}
+
 impl Switch {
     pub(super) fn packet_out(
         &mut self,
@@ -51,6 +58,14 @@ impl Switch {
         Ok(())
     }
 
+    /// Whether the packet that a flow-mod names is there: the entry is not added without it.
+    pub(super) fn check_waiting(&self, flow_mod: &FlowMod) -> Done {
+        match (&self.general, named_buffer(flow_mod)) {
+            (Some(general), Some(id)) => general.waiting.check(id),
+            _ => Ok(()),
+        }
+    }
+
     /// The packet that a flow-mod names goes through the tables (section 7.3.4.1).
     pub(super) fn release_waiting(
         &mut self,
@@ -59,12 +74,10 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        use FlowModCommand as C;
-        let deletes = matches!(flow_mod.command, C::Delete | C::DeleteStrict);
-        if self.general.is_none() || deletes || flow_mod.buffer_id == NO_BUFFER {
+        let Some(id) = named_buffer(flow_mod).filter(|_| self.general.is_some()) else {
             return Ok(());
-        }
-        let (in_port, bytes) = self.take_waiting(flow_mod.buffer_id)?;
+        };
+        let (in_port, bytes) = self.take_waiting(id)?;
         self.inject(now, in_port, &bytes, &[Way::Tables], frames, fx);
         Ok(())
     }
