@@ -8,7 +8,7 @@ mod wire_bodies;
 mod switch;
 mod texts;
 
-pub use switch::{switch_control, switch_receive};
+pub use switch::{switch_control, switch_general, switch_receive};
 pub use texts::{certify_plan, network_yaml, plan_json, scenario_yaml, wopanets_xml};
 
 use tenuto_openflow::{DecodeError, Framer, Message};
@@ -17,11 +17,12 @@ use tenuto_openflow::{DecodeError, Framer, Message};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("openflow_decode", openflow_decode),
     ("wire_frames", wire_frames),
     ("switch_control", switch_control),
     ("switch_receive", switch_receive),
+    ("switch_general", switch_general),
     ("network_yaml", network_yaml),
     ("scenario_yaml", scenario_yaml),
     ("wopanets_xml", wopanets_xml),

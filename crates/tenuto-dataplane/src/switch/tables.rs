@@ -6,6 +6,7 @@
 
 use super::config::SwitchConfig;
 use super::entry::Entry;
+use super::key::Pattern;
 use super::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,19 +239,40 @@ impl Tables {
         Ok(slot)
     }
 
-    /// Changes the behaviour of every entry that `chosen` picks, keeping its counters unless
-    /// `reset` says otherwise; returns how many.
-    pub fn modify(
-        &mut self,
+    /// Slots of the entries that `chosen` picks, in canonical order: of all, or of the one with
+    /// exactly this pattern and precedence, which costs no look at the others.
+    fn chosen(
+        &self,
         level: u8,
         table: u8,
+        exact: Option<(&Pattern, u16)>,
+        chosen: impl Fn(&Entry) -> bool,
+    ) -> Vec<u32> {
+        let Some(TableState { table, .. }) = self.get(level, table) else { return Vec::new() };
+        match exact {
+            Some((pattern, precedence)) => {
+                let found = table.find(pattern, precedence).into_iter();
+                found.filter(|&slot| chosen(table.entry(slot))).collect()
+            }
+            None => {
+                let entries = table.entries().with_slots();
+                entries.filter(|(_, entry)| chosen(entry)).map(|(slot, _)| slot).collect()
+            }
+        }
+    }
+
+    /// Changes the behaviour of every entry that `chosen` picks, or of the exact one if it does,
+    /// keeping its counters unless `reset` says otherwise; returns how many.
+    pub fn modify(
+        &mut self,
+        (level, table): (u8, u8),
+        exact: Option<(&Pattern, u16)>,
         chosen: impl Fn(&Entry) -> bool,
         change: impl Fn(&mut Entry),
         reset: bool,
     ) -> usize {
+        let slots = self.chosen(level, table, exact, chosen);
         let Some(state) = self.get_mut(level, table) else { return 0 };
-        let entries = state.table.entries().with_slots();
-        let slots: Vec<u32> = entries.filter(|(_, e)| chosen(e)).map(|(slot, _)| slot).collect();
         for &slot in &slots {
             change(Arc::make_mut(&mut state.table).entry_mut(slot));
             if reset {
@@ -261,16 +283,16 @@ impl Tables {
         slots.len()
     }
 
-    /// Removes every entry that `chosen` picks and returns them in canonical order.
+    /// Removes every entry that `chosen` picks, or the exact one if it does, and returns them in
+    /// canonical order.
     pub fn remove(
         &mut self,
         level: u8,
         table: u8,
+        exact: Option<(&Pattern, u16)>,
         chosen: impl Fn(&Entry) -> bool,
     ) -> Vec<Removed> {
-        let Some(state) = self.get_mut(level, table) else { return Vec::new() };
-        let entries = state.table.entries().with_slots();
-        let slots: Vec<u32> = entries.filter(|(_, e)| chosen(e)).map(|(slot, _)| slot).collect();
+        let slots = self.chosen(level, table, exact, chosen);
         slots.iter().map(|&slot| self.remove_slot(level, table, slot)).collect()
     }
 

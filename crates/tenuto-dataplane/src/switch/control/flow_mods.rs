@@ -73,14 +73,14 @@ impl Switch {
             self.arm(level, table, slot);
             return Ok(());
         }
-        let strict = flow_mod.command == C::ModifyStrict;
-        let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, strict);
+        let exact = (flow_mod.command == C::ModifyStrict).then_some((&pattern, flow_mod.priority));
+        let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, exact.is_some());
         let change = |e: &mut Entry| {
             e.behaviour.clone_from(&entry.behaviour);
             e.instructions.clone_from(&entry.instructions);
         };
         let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
-        self.tables.modify(level, table, chosen, change, reset);
+        self.tables.modify((level, table), exact, chosen, change, reset);
         Ok(())
     }
 
@@ -99,7 +99,8 @@ impl Switch {
         let strict = flow_mod.command == FlowModCommand::DeleteStrict;
         for id in 0..self.config.tables {
             if all || id == flow_mod.table_id {
-                let removed = self.tables.remove(level, id, |e| {
+                let exact = strict.then_some((pattern, flow_mod.priority));
+                let removed = self.tables.remove(level, id, exact, |e| {
                     chosen(e, flow_mod, pattern, strict)
                         && sends_to(e, flow_mod.out_port, flow_mod.out_group)
                 });

@@ -166,7 +166,7 @@ impl Switch {
         let tables = self.config.tables;
         let every = (0..self.tables.levels()).flat_map(|l| (0..tables).map(move |t| (l, t)));
         for (level, table) in every {
-            let removed = self.tables.remove(level, table, &uses);
+            let removed = self.tables.remove(level, table, None, &uses);
             self.forget(now, (level, table), &removed, reason, fx);
         }
     }
