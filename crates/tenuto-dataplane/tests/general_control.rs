@@ -332,7 +332,8 @@ fn meters_and_groups_have_limits() {
     let plain = |actions| Bucket::new(actions);
     let add = |type_, id, buckets| group_of(GroupModCommand::Add, type_, id, buckets);
     let (select, failover) = (GroupType::Select, GroupType::FastFailover);
-    bench.refused(add(select, 1, vec![plain(vec![])]), GroupModFailed::BadBucket);
+    let unknown = bucket(1, 9, group_id::ANY, vec![]);
+    bench.refused(add(select, 1, vec![unknown]), GroupModFailed::BadWatch);
     bench.refused(add(failover, 1, vec![plain(vec![output(1)])]), GroupModFailed::BadWatch);
     let nowhere = bucket(0, 9, group_id::ANY, vec![]);
     bench.refused(add(failover, 1, vec![nowhere]), GroupModFailed::BadWatch);
@@ -369,6 +370,17 @@ fn meters_and_groups_have_limits() {
     bench.refused(chain(9), GroupModFailed::ChainingUnsupported);
     bench.install([Body::FlowMod(any(1, vec![Action::Group(8)]))]);
     assert_eq!(bench.ports_of(1, &frame(1, 60)), [2], "through eight groups");
+    // Chains multiply: a hundred times a hundred buckets is more than a frame may cost.
+    let fan = |id, n| add(GroupType::All, id, vec![plain(vec![Action::Group(id - 1)]); n]);
+    bench.install([add(GroupType::All, 10, vec![plain(vec![output(2)]); 100]), fan(11, 40)]);
+    bench.refused(fan(12, 100), GroupModFailed::OutOfBuckets);
+    // And so do lists of groups: a frame ends where it has cost enough.
+    let actions = vec![Action::Group(11); 1_000];
+    bench.install([Body::FlowMod(FlowMod { priority: 2, ..any(2, actions) })]);
+    let work = bench.receive(1, &frame(1, 60));
+    assert!((60_000..80_000).contains(&work.actions), "{work:?}");
+    bench.drain();
+    assert!(bench.is_idle());
 }
 
 #[test]

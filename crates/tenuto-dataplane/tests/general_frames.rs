@@ -158,6 +158,19 @@ fn entries_go_by_their_time_outs_and_say_so() {
 }
 
 #[test]
+fn a_level_that_goes_takes_its_time_outs_along() {
+    let mut bench = bench();
+    let flow_mod = FlowMod { hard_timeout: 1, ..support::flow_mod(1, 1, vec![]) };
+    let shadow = support::modes(ModesMessage::ShadowFlowMod { level: 1, flow_mod });
+    bench.install([support::mode_config(2, &[2]), shadow]);
+    bench.install([support::mode_config(1, &[2]), support::mode_config(2, &[2])]);
+    bench.wait(Span::from_s(2));
+    let now = bench.now;
+    bench.switch.fire(TimerId::FlowExpiry, now, &mut bench.frames, &mut bench.fx);
+    assert_eq!(bench.switch.tables().entries(), 0);
+}
+
+#[test]
 fn fast_failover_follows_links_and_groups() {
     let mut bench = bench();
     let bucket = |watch_port, watch_group, to| Bucket {

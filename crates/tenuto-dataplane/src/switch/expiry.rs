@@ -83,7 +83,9 @@ impl Switch {
             && let Some((level, table, slot)) = general.expiry.pop(now)
         {
             let Some(state) = self.tables.get(level, table) else { continue };
-            match end(state.table().entry(slot), state.age(slot)) {
+            // A change of levels takes tables away with all that was in them.
+            let Some(entry) = state.table().get(slot) else { continue };
+            match end(entry, state.age(slot)) {
                 Some((at, reason)) if at <= now => {
                     let removed = self.tables.remove_slot(level, table, slot);
                     self.settle();

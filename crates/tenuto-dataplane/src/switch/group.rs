@@ -12,6 +12,9 @@ use tenuto_units::Instant;
 
 /// Groups that may follow each other; deeper ones are refused when they are added.
 pub(super) const DEPTH_MAX: usize = 8;
+/// What one frame may cost from a group on, in actions and looks at liveness: chains of groups
+/// multiply, and a frame must not keep the others waiting.
+pub(super) const COST_MAX: usize = 10_000;
 
 /// What a bucket does, and what decides whether it is live.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,16 +72,41 @@ impl GroupState {
     }
 }
 
-/// How many groups follow each other from this one on; `None` if they come back to where they were.
-pub(super) fn depth(groups: &Groups, id: u32) -> Option<usize> {
-    fn walk(groups: &Groups, id: u32, left: usize) -> Option<usize> {
-        let left = left.checked_sub(1)?;
-        let Some(state) = groups.get(&id) else { return Some(1) };
-        let mut below = state.uses().map(|next| walk(groups, next, left));
-        below.try_fold(0, |most, depth| Some(most.max(depth?))).map(|depth| depth + 1)
+/// What a frame can meet from a group on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Groups that follow each other, this one included.
+    pub(super) depth: usize,
+    /// Actions and looks at liveness, if every bucket had its turn.
+    pub(super) cost: usize,
+}
+
+/// The extent of every group; `None` if some group comes back to itself.
+pub(super) fn extents(groups: &Groups) -> Option<BTreeMap<u32, Extent>> {
+    /// Notes the extent of one group; each is walked once, however many lead to it.
+    fn walk(groups: &Groups, id: u32, known: &mut BTreeMap<u32, Option<Extent>>) -> Option<Extent> {
+        let Some(state) = groups.get(&id) else { return Some(Extent::default()) };
+        if let Some(found) = known.get(&id) {
+            // Begun and not ended: this is a loop.
+            return *found;
+        }
+        known.insert(id, None);
+        let own = state.buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
+        let mut extent = Extent { depth: 0, cost: own };
+        for next in state.uses() {
+            let below = walk(groups, next, known)?;
+            extent.depth = extent.depth.max(below.depth);
+            extent.cost = extent.cost.saturating_add(below.cost);
+        }
+        extent.depth += 1;
+        known.insert(id, Some(extent));
+        Some(extent)
     }
-    // Without a loop no chain is longer than there are groups.
-    walk(groups, id, groups.len() + 1)
+    let mut known = BTreeMap::new();
+    for &id in groups.keys() {
+        walk(groups, id, &mut known)?;
+    }
+    Some(known.into_iter().filter_map(|(id, extent)| Some((id, extent?))).collect())
 }
 
 impl Switch {
@@ -117,5 +145,42 @@ impl Switch {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups whose buckets each hand on to the groups named.
+    fn groups(named: &[(u32, &[u32])]) -> Groups {
+        let bucket = |&next: &u32| BucketState {
+            steps: vec![ActionStep::Group(next)],
+            weight: 0,
+            watch_port: port::ANY,
+            watch_group: group::ANY,
+        };
+        let state = |next: &[u32]| GroupState {
+            buckets: next.iter().map(bucket).collect(),
+            sent: Vec::new(),
+            type_: GroupType::All,
+        };
+        named.iter().map(|(id, next)| (*id, state(next))).collect()
+    }
+
+    #[test]
+    fn chains_are_measured_and_loops_found() {
+        let found = extents(&groups(&[(1, &[]), (2, &[1, 1]), (3, &[2, 1])])).expect("no loop");
+        assert_eq!(found[&3], Extent { depth: 3, cost: 4 + 4 });
+        assert_eq!(extents(&groups(&[(1, &[2]), (2, &[1])])), None);
+        assert_eq!(extents(&groups(&[(1, &[1])])), None);
+    }
+
+    #[test]
+    fn a_chain_that_multiplies_is_measured_at_once() {
+        let twice: Vec<(u32, [u32; 2])> = (1..200).map(|id| (id, [id - 1, id - 1])).collect();
+        let named: Vec<(u32, &[u32])> = twice.iter().map(|(id, next)| (*id, &next[..])).collect();
+        let found = extents(&groups(&named)).expect("no loop");
+        assert_eq!(found[&199], Extent { depth: 199, cost: usize::MAX });
     }
 }

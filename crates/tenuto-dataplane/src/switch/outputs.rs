@@ -89,6 +89,10 @@ impl Switch {
             counters.all.add(passage.frame_bytes);
         }
         for place in chosen {
+            if passage.spent {
+                passage.stop = Some(DropReason::NoOutput);
+                return;
+            }
             if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
                 counters.buckets[place].add(passage.frame_bytes);
             }
@@ -114,7 +118,9 @@ impl Switch {
         passage.depth += 1;
         for &step in steps {
             self.step(step, passage, frames, fx);
-            if passage.stop.take().is_some() {
+            if passage.stop.is_some() {
+                // It was the bucket's own copy that ended.
+                passage.stop = passage.stop.filter(|_| passage.spent);
                 break;
             }
         }

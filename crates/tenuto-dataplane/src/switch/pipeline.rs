@@ -17,6 +17,10 @@ use tenuto_wire::{EtherType, FlowKey, Stamp, frame_bytes};
 /// While a flow keeps asking for more than the start level, observers hear of it this often.
 const TELL_AGAIN: Span = Span::from_ms(1);
 
+/// Actions that a general switch carries out for one frame; a frame that asks for more goes no
+/// further, so that it cannot keep the others waiting. A planned switch knows its entries.
+const ACTIONS_MAX: u32 = 1 << 16;
+
 /// A frame on its way, and what has been decided about it.
 pub(super) struct Passage {
     pub(super) now: Instant,
@@ -43,6 +47,8 @@ pub(super) struct Passage {
     pub(super) copy: Option<FrameId>,
     /// Groups around the action at hand.
     pub(super) depth: usize,
+    /// Whether it has cost as much as a frame may: then even copies of it go no further.
+    pub(super) spent: bool,
     /// Set when the frame is to go no further.
     pub(super) stop: Option<DropReason>,
 }
@@ -73,6 +79,7 @@ impl Passage {
             edited: false,
             copy: None,
             depth: 0,
+            spent: false,
             stop: None,
         }
     }
@@ -312,6 +319,11 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         passage.work.actions += 1;
+        if passage.work.actions > ACTIONS_MAX && self.general.is_some() {
+            passage.spent = true;
+            passage.stop = Some(DropReason::NoOutput);
+            return;
+        }
         match step {
             ActionStep::SetQueue(queue) => passage.queue = queue,
             ActionStep::Output(port) => self.output(port, passage, frames, fx),

@@ -135,6 +135,11 @@ impl Table {
         self.slots[slot as usize].as_ref().expect("only slots in use are given out")
     }
 
+    /// The entry in a slot, if there is one.
+    pub(super) fn get(&self, slot: u32) -> Option<&Entry> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
     pub(super) fn entry_mut(&mut self, slot: u32) -> &mut Entry {
         self.slots[slot as usize].as_mut().expect("only slots in use are given out")
     }

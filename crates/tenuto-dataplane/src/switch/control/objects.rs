@@ -3,7 +3,7 @@
 use super::{ACTIONS_MAX, Done};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Entry};
-use crate::switch::group::{BucketState, DEPTH_MAX, GroupCounters, GroupState, depth};
+use crate::switch::group::{BucketState, COST_MAX, DEPTH_MAX, GroupCounters, GroupState, extents};
 use crate::switch::monitor::{LevelContract, Monitor, MonitorKind};
 use crate::switch::tables::EntryCounter;
 use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
@@ -93,28 +93,24 @@ impl Switch {
         Ok(state)
     }
 
-    /// Weights and watches that go with the type (OpenFlow 1.3.5, section 7.3.4.3).
+    /// Watches that go with the type (OpenFlow 1.3.5, section 7.3.4.3). A weight of zero is a
+    /// bucket that gets nothing.
     fn check_bucket(&self, type_: GroupType, bucket: &Bucket) -> Done {
-        if type_ == GroupType::Select && bucket.weight == 0 {
-            return Err(GroupModFailed::BadBucket.into());
-        }
         let watches_port = bucket.watch_port != port::ANY;
         let watches_group = bucket.watch_group != group::ANY;
-        let is_failover = type_ == GroupType::FastFailover;
-        if is_failover && !watches_port && !watches_group {
-            return Err(GroupModFailed::BadWatch.into());
+        let bad = Err(GroupModFailed::BadWatch.into());
+        match type_ {
+            GroupType::FastFailover if !watches_port && !watches_group => return bad,
+            GroupType::FastFailover | GroupType::Select => {}
+            // Other types send whether anything is live or not; what their buckets say of it has
+            // no meaning, and zero is what is often sent there.
+            _ => return Ok(()),
         }
-        let may_watch = matches!(type_, GroupType::FastFailover | GroupType::Select);
-        // Other types send whether anything is live or not; what their buckets say of it has no
-        // meaning, and zero is what is often sent there.
-        if !may_watch {
-            return Ok(());
+        if watches_port && !self.port_index.contains_key(&bucket.watch_port) {
+            return bad;
         }
-        if watches_port && !self.port_index.contains_key(&bucket.watch_port) && is_failover {
-            return Err(GroupModFailed::BadWatch.into());
-        }
-        if watches_group && !self.groups.contains_key(&bucket.watch_group) && is_failover {
-            return Err(GroupModFailed::BadWatch.into());
+        if watches_group && !self.groups.contains_key(&bucket.watch_group) {
+            return bad;
         }
         Ok(())
     }
@@ -123,16 +119,14 @@ impl Switch {
         let mut groups = (*self.groups).clone();
         groups.insert(id, state.clone());
         // A change can lengthen every chain that leads here.
-        for &start in groups.keys() {
-            match depth(&groups, start) {
-                None => return Err(GroupModFailed::Loop.into()),
-                Some(depth) if depth > DEPTH_MAX => {
-                    return Err(GroupModFailed::ChainingUnsupported.into());
-                }
-                Some(_) => {}
-            }
+        let extents = extents(&groups).ok_or(GroupModFailed::Loop)?;
+        if extents.values().any(|extent| extent.depth > DEPTH_MAX) {
+            return Err(GroupModFailed::ChainingUnsupported.into());
         }
-        Ok(())
+        match extents.values().any(|extent| extent.cost > COST_MAX) {
+            true => Err(GroupModFailed::OutOfBuckets.into()),
+            false => Ok(()),
+        }
     }
 
     fn delete_groups(
