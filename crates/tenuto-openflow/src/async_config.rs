@@ -17,7 +17,7 @@ pub struct AsyncConfig {
 
 impl Default for AsyncConfig {
     /// What a switch does where nobody said otherwise: everything to masters and equals but
-    /// packets of invalid TTL, and port-status alone to slaves (section 6.3.6).
+    /// packets of invalid TTL, and port-status alone to slaves (section 6.3.4).
     fn default() -> Self {
         Self {
             packet_in_mask: [0b11, 0],

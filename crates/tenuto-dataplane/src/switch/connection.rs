@@ -1,5 +1,5 @@
 //! Control connections: several at once, their roles and what they want to hear (OpenFlow 1.3.5,
-//! sections 6.3.4 to 6.3.6).
+//! sections 6.3.4, 6.3.5 and 7.3.10).
 
 use super::{FailMode, Switch, SwitchEvent};
 use crate::Effects;

@@ -1,7 +1,7 @@
 //! Flow tables: entries, and two classifiers that must agree.
 //!
 //! A look-up costs one probe per distinct mask, not per entry: entries of one mask share a hash
-//! map from masked key to slots (tuple-space search, [Srinivasan 1999]). Masks are probed in order
+//! map from masked key to slots (tuple-space search, [Srinivasan99]). Masks are probed in order
 //! of the highest entry precedence that they hold, so the search ends as soon as no later mask can
 //! win. The linear twin compares entry after entry, as cheap switches do; tests hold the two equal.
 //!

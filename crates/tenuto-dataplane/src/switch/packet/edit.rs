@@ -4,7 +4,7 @@ use super::checksum::adjusted;
 use super::layers::{Network, long, short};
 use super::{Buffer, Edit};
 
-/// Behind the addresses: where every pushed tag goes, as the outermost (section 5.11.2).
+/// Behind the addresses: where every pushed tag goes, as the outermost (section 5.12).
 const TAG_AT: usize = 12;
 const VLAN_TAG_LEN: usize = 4;
 const LABEL_LEN: usize = 4;
@@ -74,7 +74,7 @@ impl Buffer {
         }
     }
 
-    /// Fields of the new tag are those of the outermost one, or zero (section 5.11.1).
+    /// Fields of the new tag are those of the outermost one, or zero (section 5.12.1).
     fn push_vlan(&mut self, ether_type: u16) {
         let tci = self.layers.vlan.map_or(0, |tag| short(self.bytes(), tag + 2));
         if self.layers.is_frame && self.insert(TAG_AT, VLAN_TAG_LEN) {
@@ -85,7 +85,7 @@ impl Buffer {
     }
 
     /// Label and traffic class of the outermost label, or zero; its time to live, or that of the
-    /// IP header (section 5.11.1).
+    /// IP header (section 5.12.1).
     fn push_mpls(&mut self, ether_type: u16) {
         if !self.layers.is_frame {
             return;
@@ -102,7 +102,7 @@ impl Buffer {
     }
 
     /// Service instance of the outermost service tag, and priority of the VLAN tag, or zero; the
-    /// customer's addresses are those of the frame (section 5.11.1).
+    /// customer's addresses are those of the frame (section 5.12.1).
     fn push_pbb(&mut self, ether_type: u16) {
         if !self.layers.is_frame {
             return;

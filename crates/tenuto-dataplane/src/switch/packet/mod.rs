@@ -1,5 +1,5 @@
 //! Frames as the general pipeline sees them: where their headers are, what they match, and how
-//! actions change them (OpenFlow 1.3.5, sections 5.11, 5.12 and 7.2.5).
+//! actions change them (OpenFlow 1.3.5, sections 5.12 and 7.2.5).
 //!
 //! Everything works on bytes in place. Reading is total: a header that is cut off is not there, so
 //! that entries that ask for it do not match and actions on it do nothing.
