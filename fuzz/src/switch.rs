@@ -43,7 +43,7 @@ impl Bench {
 
     fn with(tables: u8, general: Option<GeneralConfig>) -> Self {
         let rate = Rate::from_bps(100_000_000).expect("not zero");
-        let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17 };
+        let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17, unpromised_from: None };
         let port = |port, role| PortConfig { port, role, egress };
         let config = SwitchConfig {
             datapath_id: 2,

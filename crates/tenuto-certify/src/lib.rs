@@ -17,6 +17,7 @@ mod bounds;
 mod certificate;
 mod deployment;
 mod digest;
+mod drain;
 mod end_systems;
 mod envelopes;
 mod exact;
@@ -31,8 +32,10 @@ mod port_rows;
 mod raise;
 mod read;
 mod routes;
+mod server_graph;
 mod tables;
 mod walk;
 
 pub use certificate::{Certificate, PLAN_BYTES_MAX, certify};
 pub use finding::Finding;
+pub use server_graph::{BoundsCertificate, certify_bounds};

@@ -242,6 +242,8 @@ pub(crate) struct ModeChange {
     pub(crate) change: Mode,
     pub(crate) bound_ps: u64,
     pub(crate) terms: Vec<Term>,
+    #[serde(default)]
+    pub(crate) drain_ps: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -6,7 +6,8 @@
 //! them. A purge can take back what is queued, never what is committed.
 //!
 //! Queue [`SIGNAL_QUEUE`] is above every class and holds mode signals only; it has its own small
-//! limit, so that signals neither starve for buffer nor take that of flows.
+//! limit, so that signals neither starve for buffer nor take that of flows. So have the queues for
+//! which nothing is promised, if the port has any.
 
 use crate::{FrameId, Transmit};
 use std::collections::VecDeque;
@@ -16,6 +17,8 @@ use tenuto_units::{Instant, Rate};
 pub const SIGNAL_QUEUE: u8 = u8::MAX;
 /// Signals that may wait at one port; more are refused (counted by the caller).
 const SIGNALS_MAX: usize = 256;
+/// What may wait in queues for which nothing is promised: 64 full frames, bits on the wire.
+const UNPROMISED_BITS_MAX: u64 = 64 * 1538 * 8;
 
 /// What an egress port is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,9 @@ pub struct EgressConfig {
     pub queues: u8,
     /// Buffer over all queues, bits on the wire; the committed frame counts until handed over.
     pub buffer_bits: u64,
+    /// The first queue for which nothing is promised: from here on frames take nothing of that
+    /// buffer but have a small one of their own. `None`: flows may use every queue.
+    pub unpromised_from: Option<u8>,
 }
 
 /// A frame in a queue.
@@ -56,7 +62,7 @@ pub struct EgressStats {
     pub refused: u64,
     /// Frames taken back by purges.
     pub purged: u64,
-    /// Largest backlog seen, bits on the wire, the committed frame included, signals excluded.
+    /// Largest backlog seen of flows, bits on the wire, the committed frame included.
     pub backlog_bits_max: u64,
 }
 
@@ -69,6 +75,14 @@ pub struct QueueCounters {
     pub bytes: u64,
     /// Frames refused for want of buffer.
     pub refused: u64,
+}
+
+/// Whose buffer a frame is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Share {
+    Signals,
+    Flows,
+    Unpromised,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +103,18 @@ pub struct Egress {
     free_at: Instant,
     remainder: u64,
     backlog_bits: u64,
+    unpromised_bits: u64,
     stats: EgressStats,
     queue_stats: Vec<QueueCounters>,
+}
+
+impl EgressConfig {
+    fn share(&self, queue: u8) -> Share {
+        match self.unpromised_from {
+            Some(first) if queue >= first => Share::Unpromised,
+            _ => Share::Flows,
+        }
+    }
 }
 
 impl Egress {
@@ -104,6 +128,7 @@ impl Egress {
             free_at: Instant::ZERO,
             remainder: 0,
             backlog_bits: 0,
+            unpromised_bits: 0,
             stats: EgressStats::default(),
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
         }
@@ -121,21 +146,57 @@ impl Egress {
             }
             self.signals.push_back(frame);
         } else {
-            let backlog = self.backlog_bits + u64::from(frame.wire_bits);
-            let place = usize::from(queue).min(self.queues.len() - 1);
-            if backlog > self.config.buffer_bits {
-                self.stats.refused += 1;
-                self.queue_stats[place].refused += 1;
-                return Err(QueueFull);
-            }
-            self.backlog_bits = backlog;
-            self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(backlog);
-            self.queues[place].push_back(frame);
+            // The share is that of the queue it stands in: from there its room is given back.
+            let queue = self.existing(queue);
+            let room = self.take_room(self.config.share(queue), frame.wire_bits);
+            self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
+            room?;
+            self.queues[usize::from(queue)].push_back(frame);
         }
         if self.committed.is_none() {
             self.commit(now);
         }
         Ok(())
+    }
+
+    /// A queue number beyond the last means the last.
+    fn existing(&self, queue: u8) -> u8 {
+        queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
+    }
+
+    fn take_room(&mut self, share: Share, wire_bits: u32) -> Result<(), QueueFull> {
+        let (backlog, limit) = match share {
+            Share::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
+            _ => (&mut self.backlog_bits, self.config.buffer_bits),
+        };
+        let more = *backlog + u64::from(wire_bits);
+        if more > limit {
+            self.stats.refused += 1;
+            return Err(QueueFull);
+        }
+        *backlog = more;
+        self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits);
+        Ok(())
+    }
+
+    /// Moves what a frame occupies: it was let in already, so nothing is refused.
+    fn hand_on(&mut self, from: Share, to: Share, frame: &Queued) {
+        if from == to {
+            return;
+        }
+        self.give_room(from, frame.wire_bits);
+        match to {
+            Share::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
+            _ => self.backlog_bits += u64::from(frame.wire_bits),
+        }
+    }
+
+    const fn give_room(&mut self, share: Share, wire_bits: u32) {
+        match share {
+            Share::Signals => {}
+            Share::Flows => self.backlog_bits -= wire_bits as u64,
+            Share::Unpromised => self.unpromised_bits -= wire_bits as u64,
+        }
     }
 
     /// When the committed frame is to be handed over.
@@ -146,9 +207,10 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
+        let share = done.queue.map_or(Share::Signals, |queue| self.config.share(queue));
+        self.give_room(share, done.queued.wire_bits);
         let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
         if let Some(queue) = done.queue {
-            self.backlog_bits -= u64::from(done.queued.wire_bits);
             let counters = &mut self.queue_stats[usize::from(queue)];
             counters.frames += 1;
             counters.bytes += bytes;
@@ -191,14 +253,17 @@ impl Egress {
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) {
-        let last = self.queues.len() - 1;
         for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
                 match place(frame.cookie, number) {
-                    Some(queue) => self.queues[usize::from(queue).min(last)].push_back(frame),
+                    Some(queue) => {
+                        let queue = self.existing(queue);
+                        self.hand_on(self.config.share(number), self.config.share(queue), &frame);
+                        self.queues[usize::from(queue)].push_back(frame);
+                    }
                     None => {
-                        self.backlog_bits -= u64::from(frame.wire_bits);
+                        self.give_room(self.config.share(number), frame.wire_bits);
                         self.stats.purged += 1;
                         purged(frame);
                     }
@@ -229,7 +294,7 @@ impl Egress {
         if self.committed.is_some() { self.remainder } else { 0 }
     }
 
-    /// Backlog now, bits on the wire, signals excluded.
+    /// Backlog of flows now, bits on the wire.
     pub const fn backlog_bits(&self) -> u64 {
         self.backlog_bits
     }
@@ -261,6 +326,7 @@ mod tests {
             rate: Rate::from_bps(100_000_000).expect("not zero"),
             queues: 3,
             buffer_bits: buffer_frames * u64::from(FRAME_BITS),
+            unpromised_from: Some(2),
         })
     }
 
@@ -310,10 +376,23 @@ mod tests {
     }
 
     #[test]
+    fn what_nothing_is_promised_for_takes_no_buffer_of_flows() {
+        let mut port = port(1);
+        for id in 0..64 {
+            port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
+        }
+        assert_eq!(port.enqueue(Instant::ZERO, 2, frame(64, 0)), Err(QueueFull));
+        port.enqueue(Instant::ZERO, 0, frame(65, 0)).expect("flows have their own");
+        assert_eq!(port.stats().backlog_bits_max, u64::from(FRAME_BITS));
+        assert_eq!(drain(&mut port).len(), 65);
+        assert_eq!((port.backlog_bits, port.unpromised_bits), (0, 0));
+    }
+
+    #[test]
     fn a_purge_takes_back_queued_frames_but_not_the_committed_one() {
         let mut port = port(10);
         for id in 0..4 {
-            port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
+            port.enqueue(Instant::ZERO, 1, frame(id, 0)).expect("there is room");
         }
         let mut purged = Vec::new();
         port.rearrange(|cookie, _| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));

@@ -44,6 +44,7 @@ impl Bench {
             rate: Rate::from_bps(10_000_000_000).expect("not zero"),
             queues: 4,
             buffer_bits: 1 << 30,
+            unpromised_from: None,
         };
         let port = |port| PortConfig { port, role: PortRole::Host, egress };
         let config = SwitchConfig {

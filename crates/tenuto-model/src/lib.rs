@@ -22,6 +22,7 @@ mod read;
 mod scenario;
 mod source;
 mod suggest;
+pub use suggest::meant;
 mod summary;
 mod wopanets;
 mod write;

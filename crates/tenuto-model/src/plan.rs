@@ -193,6 +193,9 @@ pub struct ModeChangeBound {
     pub bound_ps: u64,
     /// The terms that add up to it.
     pub terms: Vec<ModeChangeTerm>,
+    /// Of a raise: time from the trigger after which the new mode's own bounds hold, picoseconds.
+    /// `None`: the raise's bounds hold until the return.
+    pub drain_ps: Option<u64>,
 }
 
 /// One term of a mode change's bound.

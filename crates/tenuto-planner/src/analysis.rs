@@ -4,6 +4,7 @@
 //! from their delays. Steady modes follow, then the time that a raise takes, which needs the
 //! backlogs of the steady modes, then raises, which need that time.
 
+use crate::drain::drain;
 use crate::envelope::Reading;
 use crate::fixed_point::{Solution, solve, solve_sources};
 use crate::mesh::Mesh;
@@ -31,8 +32,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) results: Vec<Outlook>,
     /// D_arrange, picoseconds.
     pub(crate) arrange: Option<i128>,
-    /// D_mc per raise.
-    pub(crate) raises: Vec<(Transition, Option<RaiseTerms>)>,
+    /// D_mc and the drain per raise.
+    pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
     pub(crate) rows: Vec<FlowBound>,
     pub(crate) port_rows: Vec<PortRow>,
 }
@@ -53,14 +54,43 @@ pub(crate) fn plan_once(
     let topology = Topology::new(network);
     progress(Progress::Routing);
     let Routes { trees, refusals } = route(&topology);
-    let mesh = Mesh::new(&topology, &trees);
+    with_analysis(&topology, &trees, options, progress, |analysis, progress| {
+        progress(Progress::Deploying);
+        finish(analysis, refusals)
+    })
+}
+
+/// What `look` sees in the analysis of a network, without a plan made of it.
+pub(crate) fn analysed<T>(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    look: impl FnOnce(&Analysis<'_>) -> T,
+) -> T {
+    let topology = Topology::new(network);
+    let Routes { trees, .. } = route(&topology);
+    with_analysis(&topology, &trees, options, progress, |analysis, _| look(analysis))
+}
+
+fn with_analysis<T>(
+    topology: &Topology<'_>,
+    trees: &[Tree],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    use_it: impl FnOnce(&Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    let network = topology.network;
+    let mesh = Mesh::new(topology, trees);
     let copies = signal_copies(network);
     let is_modal = network.modes.len() > 1;
-    let signals = if is_modal { signals(copies, network.switches.len()) } else { Bucket::ZERO };
-    let ports = Ports { topology: &topology, mesh: &mesh, options, signals };
-    let analysis = analyse(ports, &trees, progress);
-    progress(Progress::Deploying);
-    finish(&analysis, refusals)
+    let signals = if is_modal {
+        signals(copies, network.switches.len(), network.modes.len())
+    } else {
+        Bucket::ZERO
+    };
+    let ports = Ports { topology, mesh: &mesh, options, signals };
+    let analysis = analyse(ports, trees, progress);
+    use_it(&analysis, progress)
 }
 
 /// How often every mode signal is sent.
@@ -132,33 +162,55 @@ fn police(ports: &Ports<'_>, trees: &[Tree], scenes: &[Scene], reading: Reading)
 impl Analysis<'_> {
     /// Solves one scene; raises come after the steady modes that they start from.
     fn add(&mut self, mut scene: Scene) {
-        if let Transition::Raise { from, .. } = scene.transition {
-            let terms = self.raise_terms(from);
-            self.raises.push((scene.transition, terms));
-            scene.endings = self.endings(&scene, terms);
+        let mut slowest = None;
+        if let Transition::Raise { from, to } = scene.transition {
+            slowest = self.slowest_raise(from, to);
+            scene.endings = self.endings(&scene, slowest);
         }
         let solution = solve(&self.ports, &scene);
         let backlogs = (0..self.ports.topology.servers.len())
             .map(|server| self.ports.backlog_bits(server, &scene, &solution.bursts))
             .collect();
-        self.results.push(Outlook { scene, solution, backlogs });
+        let outlook = Outlook { scene, solution, backlogs };
+        if let Transition::Raise { from, .. } = outlook.scene.transition {
+            let drain = slowest.and_then(|raise| drain(self, &outlook, raise));
+            self.raises.push((outlook.scene.transition, self.raise_terms(from), drain));
+        }
+        self.results.push(outlook);
     }
 
+    /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that
+    /// one left in the queues may still be there.
     fn raise_terms(&self, from: u8) -> Option<RaiseTerms> {
-        let steady = self.result(Transition::Steady(from))?;
-        Some(RaiseTerms {
-            arrange: self.arrange?,
-            update: mode_change::update(&self.ports),
-            queue: mode_change::queue(&self.ports, &steady.backlogs)?,
-        })
+        let mut queue = 0;
+        for result in self.results.iter().filter(|r| arrives_in(r.scene.transition, from)) {
+            queue = queue.max(mode_change::queue(&self.ports, &result.backlogs)?);
+        }
+        Some(RaiseTerms { arrange: self.arrange?, update: mode_change::update(&self.ports), queue })
     }
 
-    /// Θ = W + D_mc per server and class; `None` where it has no bound: nothing ends then.
-    fn endings(&self, scene: &Scene, terms: Option<RaiseTerms>) -> Vec<Vec<(u8, Option<Picos>)>> {
+    /// The largest D_mc into mode `to` from `from` or any mode between: a raise may come in steps.
+    fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
+        let mut slowest = 0;
+        for start in from..to {
+            slowest = slowest.max(self.raise_terms(start)?.sum());
+        }
+        Some(slowest)
+    }
+
+    /// Θ = W + D_mc per server and class, W over the modes that the raise passes and over raises
+    /// from its start to them (theory, "More than two levels"); `None` where it has no bound:
+    /// nothing ends then.
+    fn endings(&self, scene: &Scene, raise: Option<i128>) -> Vec<Vec<(u8, Option<Picos>)>> {
         let (low, high) = span(scene.transition);
+        let is_before = |transition: Transition| match transition {
+            Transition::Steady(mode) => (low..high).contains(&usize::from(mode)),
+            Transition::Raise { from, to } => usize::from(from) == low && usize::from(to) < high,
+            Transition::Return { .. } => false,
+        };
         let steady = |server: usize, class: u8| {
             let mut longest = Some(Picos(0));
-            for result in &self.results[low..high] {
+            for result in self.results.iter().filter(|r| is_before(r.scene.transition)) {
                 let w =
                     self.ports.busy_period(server, &result.scene, &result.solution.bursts, class);
                 longest = longest.zip(w).map(|(a, b)| a.max(b));
@@ -166,7 +218,7 @@ impl Analysis<'_> {
             longest
         };
         let ending = |server: usize, class: u8| {
-            let after = steady(server, class).zip(terms).map(|(w, t)| Picos(w.0 + t.sum()));
+            let after = steady(server, class).zip(raise).map(|(w, raise)| Picos(w.0 + raise));
             (class, after)
         };
         let servers = 0..self.ports.topology.servers.len();
@@ -175,6 +227,15 @@ impl Analysis<'_> {
             classes.map(|class| ending(server, class)).collect()
         };
         servers.map(at).collect()
+    }
+}
+
+/// Whether the network is in `mode` after that.
+const fn arrives_in(transition: Transition, mode: u8) -> bool {
+    match transition {
+        Transition::Steady(steady) => steady == mode,
+        Transition::Raise { to, .. } => to == mode,
+        Transition::Return { .. } => false,
     }
 }
 

@@ -10,12 +10,15 @@
 mod analysis;
 mod assumptions;
 mod deployment;
+mod drain;
 mod entries;
 mod envelope;
+mod explain;
 mod fixed_point;
 mod mesh;
 mod meters;
 mod mode_change;
+mod other_traffic;
 mod outlook;
 mod port;
 mod refusal;
@@ -28,6 +31,7 @@ mod would_fit;
 #[cfg(test)]
 mod tests;
 
+pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.

@@ -1,7 +1,7 @@
 //! The independent checker accepts what the planner claims, and nothing that was tampered with.
 
 use std::path::PathBuf;
-use tenuto_model::{Network, Plan};
+use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan};
 use tenuto_planner::{Options, plan};
 
 struct Folder(PathBuf);
@@ -42,4 +42,44 @@ fn every_shipped_network_is_certified() {
 #[test]
 fn a_refused_network_is_certified_for_what_it_claims() {
     assert!(!certified("vehicle-as-printed.yaml").feasible);
+}
+
+/// A network that carries other traffic in its lowest class.
+fn open_network(file: &str) -> Network {
+    let other = OtherTraffic::Carry { priority: 7, rate_bps: 1_000_000, frame_bytes_max: 1_518 };
+    Network { other_traffic: other, ..network(file) }
+}
+
+#[test]
+fn other_traffic_is_carried_below_every_flow() {
+    for file in ["vehicle.yaml", "avionics-live.yaml"] {
+        let plan = plan(&open_network(file), &Options::default());
+        assert!(plan.feasible, "{file}: {:?}", plan.refusals);
+        tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
+    }
+}
+
+#[test]
+fn other_traffic_cannot_pass_for_a_flow() {
+    let tampered = |change: fn(&mut EntrySpec) -> bool| {
+        let mut plan = plan(&open_network("vehicle.yaml"), &Options::default());
+        for switch in &mut plan.switches {
+            switch.entries.retain_mut(change);
+        }
+        plan.seal();
+        tenuto_certify::certify(&plan.to_json()).expect_err("tampered")
+    };
+    // Without what drops pretenders, a frame of another host looks like a flow behind the meter.
+    tampered(|entry| entry.precedence != 50);
+    // Unmetered, or in the queue of a flow.
+    tampered(|entry| {
+        entry.meter = entry.meter.filter(|_| entry.flow.is_some());
+        true
+    });
+    tampered(|entry| {
+        if let Some(OutputSpec::Port(output)) = &mut entry.output {
+            output.queue = 0;
+        }
+        true
+    });
 }

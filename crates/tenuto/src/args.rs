@@ -102,6 +102,12 @@ pub(crate) struct Plan {
     /// Every row, not only the worst 20
     #[arg(long)]
     pub(crate) all: bool,
+    /// Why this flow's bounds are what they are: hop by hop, who is in the way, what would help
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["diff", "csv", "output"])]
+    pub(crate) explain: Option<String>,
+    /// What differs from an earlier plan: bounds, and what switches are told
+    #[arg(long, value_name = "OLD", conflicts_with = "csv")]
+    pub(crate) diff: Option<PathBuf>,
     /// Forwarding model; fluid is for comparison only, it is not valid for frames
     #[arg(long, default_value = "store-and-forward")]
     pub(crate) model: Model,

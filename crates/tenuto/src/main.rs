@@ -6,6 +6,7 @@
 mod args;
 mod certified;
 mod doctor_text;
+mod explain_text;
 mod failure;
 mod format;
 mod live_view;
@@ -13,6 +14,7 @@ mod load;
 mod outcome;
 mod output;
 mod plan_csv;
+mod plan_diff;
 mod plan_json;
 mod plan_text;
 mod planning;

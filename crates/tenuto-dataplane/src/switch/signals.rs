@@ -34,10 +34,10 @@ impl Credit {
 }
 
 /// Signals that one link may carry per [`DWELL`]: what the analysis charges to everybody.
-pub(super) const fn signals_per_dwell(copies: u8, members: usize) -> u32 {
+pub(super) fn signals_per_dwell(copies: u8, levels: u8, members: usize) -> u32 {
     #[allow(clippy::cast_possible_truncation)] // at most 64 members
     let members = members as u32;
-    copies as u32 * (4 + 2 * members)
+    u32::from(copies) * (u32::from(levels.max(4)) + 2 * members)
 }
 
 impl Switch {
@@ -137,8 +137,8 @@ impl Switch {
         let config = self.config.clone();
         let PortRole::Trunk(key) = &config.ports[place].role else { return };
         let Some(agent) = &self.agent else { return };
-        let copies = agent.copies();
-        let limit = signals_per_dwell(agent.config().copies, agent.config().members.len());
+        let (copies, modes) = (agent.copies(), agent.config());
+        let limit = signals_per_dwell(modes.copies, modes.levels, modes.members.len());
         for _ in 0..copies {
             let port = &mut self.ports[place];
             let mut buffer = [0; tenuto_wire::signal::SIGNAL_FRAME_LEN];

@@ -29,7 +29,7 @@ pub(crate) const GENERATION: u64 = 7;
 
 pub(crate) fn config() -> SwitchConfig {
     let rate = Rate::from_bps(100_000_000).expect("not zero");
-    let egress = EgressConfig { rate, queues: 4, buffer_bits: 8 * 1538 * 8 };
+    let egress = EgressConfig { rate, queues: 4, buffer_bits: 8 * 1538 * 8, unpromised_from: None };
     let port = |port, role| PortConfig { port, role, egress };
     SwitchConfig {
         datapath_id: 2,

@@ -58,6 +58,7 @@ impl<'a> Clockwork<'a> {
             failure: None,
             conn_next: 1,
             recorded: None,
+            script: None,
         })
     }
 

@@ -1,0 +1,92 @@
+//! The order of methods: cheap ones first, the minimum of what is valid last.
+
+use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
+use crate::proof::Proofs;
+use crate::search;
+use crate::surroundings::Known;
+use crate::tfa::{self, Delays};
+use crate::topology::{Topology, faults};
+use std::collections::BTreeMap;
+use tenuto_calculus::ServerGraph;
+use tenuto_units::Picos;
+
+/// Bounds every flow and target of a graph.
+///
+/// Each bound is the least of those that the methods within `options` give; each of them is valid
+/// by itself. Where the load of a server exceeds its service, nothing that depends on it has a
+/// bound. `progress` is called before every step that takes long.
+pub fn analyse(
+    graph: &ServerGraph,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
+    let faults = faults(graph);
+    if !faults.is_empty() {
+        return Analysis { faults, ..unbounded(graph, options) };
+    }
+    let topology = Topology::new(graph);
+    progress(Progress { method: Method::Tfa, done: 0, total: 1 });
+    let delays = tfa::delays(graph, &topology, options.line_shaping);
+    let mut analysis = with_delays(graph, options, delays.clone());
+    if options.effort > Effort::Tfa {
+        tighten(graph, options, &topology, &delays, &mut analysis, progress);
+    }
+    analysis
+}
+
+/// Lowers bounds by linear programs.
+fn tighten(
+    graph: &ServerGraph,
+    options: &Options,
+    topology: &Topology,
+    delays: &Delays,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let line_shaping = options.line_shaping;
+    let bursts = BTreeMap::new();
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    let total = analysis.bounds.len();
+    for (done, bound) in analysis.bounds.iter_mut().enumerate() {
+        progress(Progress { method: Method::Plp, done, total });
+        let trunk = graph.path(bound.flow, bound.target);
+        let Some((method, proved)) = search::delay(&known, &trunk, options) else { continue };
+        let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+        let delay = Picos(proved.bound + constant);
+        if bound.delay.is_none_or(|before| delay < before) {
+            (bound.delay, bound.method) = (Some(delay), method);
+            analysis.proofs.linear[done] = Some(proved.proof);
+        }
+    }
+}
+
+/// Indices of all flows and targets, in the order of [`Analysis::bounds`].
+fn targets(graph: &ServerGraph) -> impl Iterator<Item = (usize, usize)> {
+    let of = |(flow, f): (usize, &tenuto_calculus::GraphFlow)| {
+        (0..f.targets.len()).map(move |target| (flow, target))
+    };
+    graph.flows.iter().enumerate().flat_map(of)
+}
+
+fn unbounded(graph: &ServerGraph, options: &Options) -> Analysis {
+    let none =
+        |(flow, target)| TargetBound { flow, target, delay: None, method: Method::Tfa, tfa: None };
+    let bounds: Vec<TargetBound> = targets(graph).map(none).collect();
+    let proofs = Proofs {
+        line_shaping: options.line_shaping,
+        server_delays_ps: vec![None; graph.servers.len()],
+        bursts: Vec::new(),
+        linear: vec![None; bounds.len()],
+    };
+    Analysis { faults: Vec::new(), bounds, proofs }
+}
+
+fn with_delays(graph: &ServerGraph, options: &Options, delays: Delays) -> Analysis {
+    let mut analysis = unbounded(graph, options);
+    for bound in &mut analysis.bounds {
+        bound.tfa = tfa::target_delay(graph, &delays, bound.flow, bound.target);
+        bound.delay = bound.tfa;
+    }
+    analysis.proofs.server_delays_ps = delays;
+    analysis
+}
