@@ -8,7 +8,7 @@ mod wire_bodies;
 mod switch;
 mod texts;
 
-pub use switch::{switch_control, switch_receive};
+pub use switch::{switch_control, switch_general, switch_receive};
 pub use texts::{
     afdx_designer_xml, applications_xml, can_csv, certify_bounds, certify_plan, gml, graphml,
     lias_json, netcalbounds_txt, network_yaml, plan_json, ros2_topics, rtns_json, saihu_json,
@@ -22,11 +22,12 @@ use tenuto_openflow::{DecodeError, Framer, Message};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     ("openflow_decode", openflow_decode),
     ("wire_frames", wire_frames),
     ("switch_control", switch_control),
     ("switch_receive", switch_receive),
+    ("switch_general", switch_general),
     ("network_yaml", network_yaml),
     ("scenario_yaml", scenario_yaml),
     ("servers_yaml", servers_yaml),

@@ -66,6 +66,17 @@ pub struct EgressStats {
     pub backlog_bits_max: u64,
 }
 
+/// What one queue counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames handed over.
+    pub frames: u64,
+    /// Their bytes, FCS included.
+    pub bytes: u64,
+    /// Frames refused for want of buffer.
+    pub refused: u64,
+}
+
 /// Whose buffer a frame is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Share {
@@ -77,7 +88,8 @@ enum Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Committed {
     queued: Queued,
-    share: Share,
+    /// Its queue; `None` for a signal.
+    queue: Option<u8>,
     departure: Instant,
 }
 
@@ -93,6 +105,7 @@ pub struct Egress {
     backlog_bits: u64,
     unpromised_bits: u64,
     stats: EgressStats,
+    queue_stats: Vec<QueueCounters>,
 }
 
 impl EgressConfig {
@@ -117,6 +130,7 @@ impl Egress {
             backlog_bits: 0,
             unpromised_bits: 0,
             stats: EgressStats::default(),
+            queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
         }
     }
 
@@ -132,14 +146,22 @@ impl Egress {
             }
             self.signals.push_back(frame);
         } else {
-            self.take_room(self.config.share(queue), frame.wire_bits)?;
-            let last = self.queues.len() - 1;
-            self.queues[usize::from(queue).min(last)].push_back(frame);
+            // The share is that of the queue it stands in: from there its room is given back.
+            let queue = self.existing(queue);
+            let room = self.take_room(self.config.share(queue), frame.wire_bits);
+            self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
+            room?;
+            self.queues[usize::from(queue)].push_back(frame);
         }
         if self.committed.is_none() {
             self.commit(now);
         }
         Ok(())
+    }
+
+    /// A queue number beyond the last means the last.
+    fn existing(&self, queue: u8) -> u8 {
+        queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
     }
 
     fn take_room(&mut self, share: Share, wire_bits: u32) -> Result<(), QueueFull> {
@@ -185,22 +207,28 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
-        self.give_room(done.share, done.queued.wire_bits);
+        let share = done.queue.map_or(Share::Signals, |queue| self.config.share(queue));
+        self.give_room(share, done.queued.wire_bits);
+        let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        if let Some(queue) = done.queue {
+            let counters = &mut self.queue_stats[usize::from(queue)];
+            counters.frames += 1;
+            counters.bytes += bytes;
+        }
         self.stats.frames += 1;
-        self.stats.bytes += u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        self.stats.bytes += bytes;
         self.commit(now);
         Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
     }
 
     fn commit(&mut self, _now: Instant) {
-        let (queued, share) = match self.signals.pop_front() {
-            Some(frame) => (frame, Share::Signals),
-            None => {
-                let mut queues = (0u8..).zip(&mut self.queues);
-                let next = queues.find_map(|(number, queue)| Some((number, queue.pop_front()?)));
-                let Some((number, frame)) = next else { return };
-                (frame, self.config.share(number))
-            }
+        let mut queues = (0_u8..).zip(&mut self.queues);
+        let (queued, queue) = match self.signals.pop_front() {
+            Some(frame) => (frame, None),
+            None => match queues.find_map(|(place, queue)| Some((queue.pop_front()?, place))) {
+                Some((frame, queue)) => (frame, Some(queue)),
+                None => return,
+            },
         };
         // An idle line starts afresh; a busy one carries the fraction of a nanosecond over.
         let (start, carried) = if queued.since > self.free_at {
@@ -214,7 +242,7 @@ impl Egress {
         // Rounded up, so that no frame is handed over before its last bit.
         let departure =
             if rest == 0 { self.free_at } else { self.free_at + tenuto_units::Span::from_ns(1) };
-        self.committed = Some(Committed { queued, share, departure });
+        self.committed = Some(Committed { queued, queue, departure });
     }
 
     /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
@@ -225,14 +253,14 @@ impl Egress {
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) {
-        let last = self.queues.len() - 1;
         for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
                 match place(frame.cookie, number) {
                     Some(queue) => {
+                        let queue = self.existing(queue);
                         self.hand_on(self.config.share(number), self.config.share(queue), &frame);
-                        self.queues[usize::from(queue).min(last)].push_back(frame);
+                        self.queues[usize::from(queue)].push_back(frame);
                     }
                     None => {
                         self.give_room(self.config.share(number), frame.wire_bits);
@@ -274,6 +302,11 @@ impl Egress {
     /// Counters.
     pub const fn stats(&self) -> EgressStats {
         self.stats
+    }
+
+    /// Counters of each queue, signals excluded.
+    pub fn queue_stats(&self) -> &[QueueCounters] {
+        &self.queue_stats
     }
 
     /// What the port is made of.

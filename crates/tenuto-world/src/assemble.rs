@@ -84,6 +84,7 @@ pub fn switch_config(
         classifier: ClassifierKind::ByMask,
         boot_seed,
         mode_retry: MODE_RETRY,
+        general: None,
     })
 }
 

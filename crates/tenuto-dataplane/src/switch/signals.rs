@@ -3,7 +3,7 @@
 use super::mode::{ModeAction, ModeAgent};
 use super::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
-use tenuto_openflow::{Body, Experimenter, Message, ModeEvent, ModeEventKind, ModesMessage};
+use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::{SignalFrame, SignalRepr, frame_bytes};
 
@@ -250,7 +250,7 @@ impl Switch {
         purged_frames: u32,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let (Some(agent), Some(_)) = (&self.agent, &self.channel) else { return };
+        let Some(agent) = &self.agent else { return };
         let event = ModeEvent {
             kind,
             generation: agent.generation(),
@@ -262,6 +262,8 @@ impl Switch {
             purged_frames,
         };
         let body = Body::Experimenter(Experimenter::Modes(ModesMessage::ModeEvent(event)));
-        Message { xid: 0, body }.emit(&mut fx.control);
+        for connection in self.connections.iter().filter(|c| c.auxiliary.is_none()) {
+            self.emit(connection.id, 0, body.clone(), fx);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod general;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
@@ -45,6 +47,7 @@ pub(crate) fn config() -> SwitchConfig {
         classifier: ClassifierKind::ByMask,
         boot_seed: 1_000,
         mode_retry: Span::from_ms(10),
+        general: None,
     }
 }
 
