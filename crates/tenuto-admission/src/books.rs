@@ -85,6 +85,27 @@ impl Books {
         self.flows.get(slot.0 as usize)?.as_ref()
     }
 
+    /// Where a flow goes.
+    pub fn visits(&self, slot: Slot) -> impl Iterator<Item = Visit> {
+        let hops = self.held(slot).map_or(&[][..], |held| &held.hops);
+        hops.iter().map(|hop| hop.visit)
+    }
+
+    /// The same network without flows, nothing reserved.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.network.clone())
+    }
+
+    /// Every queue with flows.
+    pub fn queues_in_use(&self) -> Vec<(PortId, usize)> {
+        let queues = (0_u32..).map(PortId).zip(&self.queues);
+        let used = |(port, all): (PortId, &[Queue; QUEUES_MAX])| {
+            let used = (0..QUEUES_MAX).filter(|at| !all[*at].members.is_empty());
+            used.map(|at| (port, at)).collect::<Vec<_>>()
+        };
+        queues.flat_map(used).collect()
+    }
+
     /// Every flow that is held.
     pub fn slots(&self) -> impl Iterator<Item = (Slot, &Held)> {
         (0_u32..).map(Slot).zip(&self.flows).filter_map(|(slot, held)| Some((slot, held.as_ref()?)))

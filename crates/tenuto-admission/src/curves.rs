@@ -163,7 +163,7 @@ impl Curves {
 
     /// Whether no frame of `queue` waits longer than `delay_ns`.
     pub fn holds(&self, queue: usize, delay_ns: i64) -> bool {
-        self.rate_up_to(queue) <= self.rate_bps
+        self.rate_up_to(queue) < self.rate_bps
             && self.peak(queue, delay_ns).excess_nbit <= 0
     }
 
@@ -173,7 +173,7 @@ impl Curves {
     /// The excess is concave in the delay, so tangents reach the root from the right: every value
     /// on the way is itself a delay that holds.
     pub fn delay_ns(&self, queue: usize, guess_ns: i64) -> Option<i64> {
-        if self.rate_up_to(queue) > self.rate_bps {
+        if self.rate_up_to(queue) >= self.rate_bps {
             return None;
         }
         let mut known = guess_ns.max(0);
@@ -201,6 +201,17 @@ impl Curves {
             known = next;
         }
         (is_held || self.holds(queue, known)).then_some(known)
+    }
+
+    /// The longest time for which the port never runs out of the flows' frames, ns rounded up.
+    pub fn busy_ns(&self) -> i64 {
+        let spare = self.rate_bps - self.rate_up_to(QUEUES_MAX - 1);
+        if spare <= 0 {
+            return i64::MAX;
+        }
+        let bursts: i128 = self.groups.iter().flat_map(|g| &g.sums).map(|sum| sum.burst_nbit).sum();
+        let queued = i128::from(self.blocking_bits) * NBIT + bursts;
+        i64::try_from(div_up(queued, i128::from(spare))).unwrap_or(i64::MAX)
     }
 
     /// The most that waits in `queue`, bits rounded up, if each of its frames leaves within

@@ -21,6 +21,34 @@ pub struct Request {
     pub deadline_ns: u64,
 }
 
+/// Values beyond these leave the range in which the engine is exact.
+const DEADLINE_NS_MAX: u64 = 10_000_000_000;
+const BURST_BITS_MAX: u64 = 1 << 40;
+const RATE_BPS_MAX: u64 = 1_000_000_000_000;
+
+impl Request {
+    /// Whether every value is in range.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let frames = 1..=self.burst_bits;
+        if !(1..=RATE_BPS_MAX).contains(&self.rate_bps) {
+            return Err("the rate has to be from 1 bit/s to 1 Tbit/s");
+        }
+        if !frames.contains(&self.frame_bits) || self.burst_bits > BURST_BITS_MAX {
+            return Err("a frame has at least a bit and is no longer than the burst");
+        }
+        if !(1..=DEADLINE_NS_MAX).contains(&self.deadline_ns) {
+            return Err("the deadline has to be from 1 ns to 10 s");
+        }
+        if self.targets.is_empty() || self.targets.contains(&self.source) {
+            return Err("a flow needs a target other than its source");
+        }
+        Ok(())
+    }
+}
+
 /// One port on a flow's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {

@@ -66,3 +66,117 @@ impl Reservation {
         Self { source: Share::default(), trunk: shares, edge: shares, headroom_percent: 0 }
     }
 }
+
+/// Queues that the known reservations tell apart; those below are like the last.
+pub const QUEUES_OF_SHARES: usize = 4;
+
+impl Reservation {
+    /// Shares in microseconds and costs of four queues; queues below are like the fourth.
+    const fn of(
+        source_us: i64,
+        trunk: [(i64, u32); QUEUES_OF_SHARES],
+        edge: [(i64, u32); QUEUES_OF_SHARES],
+        headroom_percent: i64,
+    ) -> Self {
+        let source = Share { delay_ns: source_us * 1_000, cost: 0 };
+        Self { source, trunk: shares(trunk), edge: shares(edge), headroom_percent }
+    }
+
+    /// Reservations that served other networks well: starting points, not promises.
+    pub fn known() -> &'static [Self] {
+        &KNOWN
+    }
+
+    /// All delays times `numerator / denominator`.
+    #[must_use]
+    pub fn scaled(mut self, numerator: i64, denominator: i64) -> Self {
+        let all = self.trunk.iter_mut().chain(&mut self.edge).chain([&mut self.source]);
+        for share in all {
+            share.delay_ns = share.delay_ns * numerator / denominator;
+        }
+        self
+    }
+}
+
+const fn shares(four: [(i64, u32); QUEUES_OF_SHARES]) -> [Share; QUEUES_MAX] {
+    let mut all = [Share { delay_ns: four[3].0 * 1_000, cost: four[3].1 }; QUEUES_MAX];
+    let mut at = 0;
+    while at < QUEUES_OF_SHARES {
+        all[at] = Share { delay_ns: four[at].0 * 1_000, cost: four[at].1 };
+        at += 1;
+    }
+    all
+}
+
+impl Default for Reservation {
+    fn default() -> Self {
+        KNOWN[0]
+    }
+}
+
+/// Found by trial on generated lists (docs/design); µs and costs, queue 0 first.
+const KNOWN: [Reservation; 9] = [
+    // ring31-100M, seed 3
+    Reservation::of(
+        694,
+        [(1_298, 5), (14_684, 5), (500, 2), (4_943, 1)],
+        [(23_907, 5), (771, 2), (8_052, 6), (5_057, 5)],
+        82,
+    ),
+    // line4-1G, seed 3
+    Reservation::of(
+        510,
+        [(236, 1), (303, 1), (663, 1), (920, 4)],
+        [(48, 10), (290, 9), (2_823, 11), (434, 10)],
+        62,
+    ),
+    // star-1G, seed 3
+    Reservation::of(
+        510,
+        [(375, 4), (268, 6), (830, 11), (287, 12)],
+        [(11, 11), (129, 8), (315, 10), (45_868, 1)],
+        56,
+    ),
+    // line4-100M, seed 3
+    Reservation::of(
+        4_357,
+        [(8, 3), (2_495, 8), (1_224, 8), (4_472, 10)],
+        [(28, 4), (1, 11), (9_305, 3), (8_756, 7)],
+        90,
+    ),
+    // fat-tree-1G, seed 3
+    Reservation::of(
+        781,
+        [(41, 4), (383, 2), (201, 8), (3_695, 12)],
+        [(31, 6), (38, 8), (9_783, 3), (792, 8)],
+        70,
+    ),
+    // ring31-1G, seed 3
+    Reservation::of(
+        494,
+        [(24, 7), (385, 7), (484, 1), (15_205, 7)],
+        [(52, 5), (4_161, 11), (1_489, 3), (6_791, 7)],
+        13,
+    ),
+    // line4-1G, seed 4 paced
+    Reservation::of(
+        667,
+        [(236, 1), (185, 6), (1_605, 6), (1_162, 10)],
+        [(27, 6), (408, 3), (176, 7), (269, 7)],
+        36,
+    ),
+    // star-1G, seed 4 paced
+    Reservation::of(
+        330,
+        [(181, 3), (513, 4), (565, 11), (1_274, 11)],
+        [(36, 7), (851, 7), (345, 3), (55_173, 8)],
+        56,
+    ),
+    // fat-tree-1G, seed 4 paced
+    Reservation::of(
+        470,
+        [(66, 11), (299, 1), (581, 3), (771, 10)],
+        [(27, 11), (189, 4), (51_582, 2), (1_261, 6)],
+        52,
+    ),
+];

@@ -1,6 +1,7 @@
 //! Ways through the network: trees of ports from a source to its targets.
 
 use crate::network::{Network, NodeId, PortId};
+use crate::request::Request;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ways tried per request at most.
@@ -23,14 +24,27 @@ pub type Way = Vec<Step>;
 /// The ways known so far, shortest first.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    known: BTreeMap<(NodeId, Vec<NodeId>), Vec<Way>>,
+    known: BTreeMap<NodeId, BTreeMap<Vec<NodeId>, Vec<Way>>>,
 }
 
 impl Routes {
-    /// The ways from `source` to all `targets`; found once, then remembered.
-    pub fn ways(&mut self, network: &Network, source: NodeId, targets: &[NodeId]) -> &[Way] {
-        let key = (source, targets.to_vec());
-        self.known.entry(key).or_insert_with(|| find(network, source, targets))
+    /// How many ways there are for a request; found once, then remembered.
+    pub fn count(&mut self, network: &Network, request: &Request) -> usize {
+        let targets = self.known.entry(request.source).or_default();
+        if let Some(ways) = targets.get(request.targets.as_slice()) {
+            return ways.len();
+        }
+        let ways = find(network, request.source, &request.targets);
+        let count = ways.len();
+        targets.insert(request.targets.clone(), ways);
+        count
+    }
+
+    /// One of the ways that were counted.
+    pub fn way(&self, request: &Request, at: usize) -> &[Step] {
+        let targets = self.known.get(&request.source);
+        let ways = targets.and_then(|targets| targets.get(request.targets.as_slice()));
+        ways.and_then(|ways| ways.get(at)).map_or(&[], Vec::as_slice)
     }
 }
 

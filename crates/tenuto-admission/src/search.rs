@@ -4,6 +4,7 @@
 //! takes at each port the queue that the longest of its branches wants.
 
 use crate::books::{Books, signed};
+use crate::network::PortId;
 use crate::request::Visit;
 use crate::reservation::{Place, Reservation};
 use crate::routes::Step;
@@ -18,6 +19,17 @@ struct Label {
     cost: u32,
     before: u16,
     queue: u8,
+}
+
+/// The least delay over the open queues of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fastest {
+    /// The port with the slowest of the queues.
+    pub port: PortId,
+    /// That queue.
+    pub queue: u8,
+    /// Of the whole way.
+    pub delay_ns: i64,
 }
 
 /// The search of one way, kept between decisions.
@@ -51,6 +63,28 @@ impl Search {
     /// The queues that the last search chose.
     pub fn visits(&self) -> &[Visit] {
         &self.visits
+    }
+
+    /// The branch that takes longest over the fastest open queues, and the slowest queue on it.
+    pub fn fastest(&self, books: &Books, way: &[Step]) -> Fastest {
+        let network = &books.network;
+        let mut reached: Vec<i64> = Vec::with_capacity(way.len());
+        let mut worst = Fastest { port: PortId(0), queue: 0, delay_ns: 0 };
+        let mut slowest = 0;
+        for (step, closed) in way.iter().zip(&self.closed) {
+            let open = (0..network.port(step.port).queues).filter(|q| closed >> q & 1 == 0);
+            let delay = |queue: u8| books.delay_ns(step.port, usize::from(queue));
+            let Some(queue) = open.min_by_key(|queue| delay(*queue)) else { continue };
+            if delay(queue) >= slowest {
+                slowest = delay(queue);
+                (worst.port, worst.queue) = (step.port, queue);
+            }
+            let before = step.parent.and_then(|p| reached.get(usize::from(p))).copied();
+            let here = delay(queue) + signed(network.port(step.port).propagation_ns);
+            reached.push(before.unwrap_or(0) + here);
+        }
+        worst.delay_ns = reached.into_iter().max().unwrap_or(0);
+        worst
     }
 
     /// The cheapest queues along a way; false if no open ones meet the deadline. Branches of a

@@ -1,0 +1,111 @@
+//! Between two plans: what holds while flows are in both, and how long the old one lingers.
+//!
+//! Theory of admission, "Moving". While frames of a moved flow may be in its old and in its new
+//! place, both are counted in full: a vector u ≥ F(u) over that union proves the change itself.
+//! When the last old frame is gone and every busy period that it was part of is over, frames that
+//! enter a queue wait at most F(u), F without the old places; one such round later at most F(F(u)),
+//! and so on. Rounds are counted until the vector is at or below what the new plan reserves.
+
+use crate::books::{Books, signed};
+use crate::engine::Move;
+use crate::fit::{Limits, Work};
+use crate::network::PortId;
+use crate::reservation::Reservation;
+use std::collections::BTreeMap;
+use tenuto_units::Span;
+
+/// Passes and rounds at most.
+const PASSES_MAX: u32 = 200;
+/// What a whole network may take to settle.
+const UNION: Limits = Limits { raises_max: 20_000, checks_max: 200_000 };
+
+/// How long after the deletion of the old entries the books `new` are in force; `None` if some flow
+/// might miss its deadline, or a queue its room, on the way.
+pub(crate) fn wait(
+    old: &Books,
+    new: &Books,
+    moves: &[Move],
+    has_freed: bool,
+) -> Option<Span> {
+    let mut union = new.clone();
+    let moved: BTreeMap<u64, &Move> = moves.iter().map(|one| (one.id, one)).collect();
+    let mut leaving = Vec::new();
+    for (slot, held) in old.slots() {
+        if moved.contains_key(&held.request.id) {
+            let visits: Vec<_> = old.visits(slot).collect();
+            leaving.push(union.enter(held.request.clone(), &visits));
+        }
+    }
+    // Started empty, with only those two sets ever in it, the network keeps every vector u ≥ F(u) of
+    // their union: the least. If others were in it before, only what is not below the old is known.
+    for (port, queue) in union.queues_in_use() {
+        let least = if has_freed { old.delay_ns(port, queue) } else { 0 };
+        union.reserve(port, queue, least, |_, _| {});
+    }
+    let is_in_time = |books: &Books| {
+        books.slots().all(|(_, held)| {
+            books.promised_ns(held) <= signed(held.request.deadline_ns)
+        })
+    };
+    let mut work = Work::default();
+    work.begin((0_u32..).map(|port| (PortId(port), 0)).take(union.network.ports().len()));
+    if !is_in_time(&union) || work.settle(&mut union, &Reservation::none(), UNION).is_err() {
+        return None;
+    }
+    debug_assert!(is_in_time(&union), "a raise that a flow cannot bear is refused");
+    let longest = |books: &Books| {
+        let promised = books.slots().map(|(_, held)| books.promised_ns(held)).max();
+        let ports = (0_u32..).map(PortId).take(books.network.ports().len());
+        let busy = ports.map(|port| books.curves(port).busy_ns()).max();
+        promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
+    };
+    let round_ns = longest(&union);
+    leaving.into_iter().for_each(|slot| union.strike(slot));
+    let rounds = rounds_until(&mut union, new)?;
+    let wait_ns = round_ns.checked_mul(i64::from(rounds) + 1)?;
+    Some(Span::from_ns(u64::try_from(wait_ns).ok()?))
+}
+
+/// Rounds of F from what `books` reserves until it is nowhere above what `target` does.
+fn rounds_until(books: &mut Books, target: &Books) -> Option<u32> {
+    let queues = target.queues_in_use();
+    for round in 0..PASSES_MAX {
+        let is_there = queues
+            .iter()
+            .all(|(port, queue)| books.delay_ns(*port, *queue) <= target.delay_ns(*port, *queue));
+        if is_there {
+            return Some(round);
+        }
+        let next: Vec<i64> = queues
+            .iter()
+            .map(|(port, queue)| {
+                let reserved = books.delay_ns(*port, *queue);
+                books.curves(*port).delay_ns(*queue, reserved).unwrap_or(reserved).min(reserved)
+            })
+            .collect();
+        for ((port, queue), delay_ns) in queues.iter().zip(next) {
+            books.reserve(*port, *queue, delay_ns, |_, _| {});
+        }
+    }
+    None
+}
+
+/// Lowers every reserved delay to what is needed: x ≥ F(x) gives F(x) ≥ F(F(x)), so each step is
+/// proved by the one before it.
+pub(crate) fn tighten(books: &mut Books) {
+    for _ in 0..PASSES_MAX {
+        let mut most = 0;
+        for (port, queue) in books.queues_in_use() {
+            let reserved = books.delay_ns(port, queue);
+            let Some(needed) = books.curves(port).delay_ns(queue, reserved) else { continue };
+            if needed < reserved {
+                books.reserve(port, queue, needed, |_, _| {});
+                most = most.max((reserved - needed) * 10_000 / reserved.max(1));
+            }
+        }
+        if most == 0 {
+            break;
+        }
+    }
+    books.keep();
+}
