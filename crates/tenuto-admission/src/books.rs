@@ -10,26 +10,26 @@ use crate::request::{Request, Visit};
 
 /// A flow that is held, by its place in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot(pub u32);
+pub(crate) struct Slot(pub u32);
 
 /// One port on the tree of a flow that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hop {
-    pub visit: Visit,
-    pub group: u16,
+pub(crate) struct Hop {
+    pub(crate) visit: Visit,
+    pub(crate) group: u16,
     /// Place among the members of its queue.
     member: u32,
     /// Σ of the reserved delays before this port.
-    pub upstream_ns: i64,
+    pub(crate) upstream_ns: i64,
     /// Σ of the propagations up to the end of this port's link.
-    pub propagation_ns: i64,
+    pub(crate) propagation_ns: i64,
 }
 
 /// A flow that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    pub request: Request,
-    pub hops: Vec<Hop>,
+pub(crate) struct Held {
+    pub(crate) request: Request,
+    pub(crate) hops: Vec<Hop>,
     /// Whether every visit follows the one before it.
     is_path: bool,
 }
@@ -51,8 +51,8 @@ enum Undo {
 
 /// Everything that is held.
 #[derive(Clone, Debug)]
-pub struct Books {
-    pub network: Network,
+pub(crate) struct Books {
+    pub(crate) network: Network,
     curves: Vec<Curves>,
     queues: Vec<[Queue; QUEUES_MAX]>,
     flows: Vec<Option<Held>>,
@@ -62,42 +62,50 @@ pub struct Books {
 }
 
 impl Books {
-    pub fn new(network: Network) -> Self {
+    pub(crate) fn new(network: Network) -> Self {
         let ids = (0_u32..).map(PortId).take(network.ports().len());
         let curves = ids.map(|id| empty_curves(&network, id)).collect();
         let queues = network.ports().iter().map(|_| Default::default()).collect();
         Self { network, curves, queues, flows: Vec::new(), free: Vec::new(), log: Vec::new() }
     }
 
-    pub fn curves(&self, port: PortId) -> &Curves {
+    pub(crate) fn curves(&self, port: PortId) -> &Curves {
         &self.curves[port.index()]
     }
 
-    pub fn delay_ns(&self, port: PortId, queue: usize) -> i64 {
+    pub(crate) fn delay_ns(&self, port: PortId, queue: usize) -> i64 {
         self.queues[port.index()][queue].delay_ns
     }
 
-    pub fn members(&self, port: PortId, queue: usize) -> &[(Slot, u16)] {
+    pub(crate) fn members(&self, port: PortId, queue: usize) -> &[(Slot, u16)] {
         &self.queues[port.index()][queue].members
     }
 
-    pub fn held(&self, slot: Slot) -> Option<&Held> {
+    pub(crate) fn held(&self, slot: Slot) -> Option<&Held> {
         self.flows.get(slot.0 as usize)?.as_ref()
     }
 
     /// Where a flow goes.
-    pub fn visits(&self, slot: Slot) -> impl Iterator<Item = Visit> {
+    pub(crate) fn visits(&self, slot: Slot) -> impl Iterator<Item = Visit> {
         let hops = self.held(slot).map_or(&[][..], |held| &held.hops);
         hops.iter().map(|hop| hop.visit)
     }
 
     /// The same network without flows, nothing reserved.
-    pub fn emptied(&self) -> Self {
+    pub(crate) fn emptied(&self) -> Self {
         Self::new(self.network.clone())
     }
 
+    /// Sums and reserved delays as text, for comparison in tests.
+    #[cfg(test)]
+    pub(crate) fn fingerprint(&self) -> String {
+        let delays: Vec<_> =
+            self.queues.iter().map(|all| all.each_ref().map(|q| q.delay_ns)).collect();
+        format!("{:?} {delays:?}", self.curves)
+    }
+
     /// Every queue with flows.
-    pub fn queues_in_use(&self) -> Vec<(PortId, usize)> {
+    pub(crate) fn queues_in_use(&self) -> Vec<(PortId, usize)> {
         let queues = (0_u32..).map(PortId).zip(&self.queues);
         let used = |(port, all): (PortId, &[Queue; QUEUES_MAX])| {
             let used = (0..QUEUES_MAX).filter(|at| !all[*at].members.is_empty());
@@ -107,24 +115,24 @@ impl Books {
     }
 
     /// Every flow that is held.
-    pub fn slots(&self) -> impl Iterator<Item = (Slot, &Held)> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (Slot, &Held)> {
         (0_u32..).map(Slot).zip(&self.flows).filter_map(|(slot, held)| Some((slot, held.as_ref()?)))
     }
 
     /// The reserved delay of the tree up to and including a hop, propagation included.
-    pub fn reached_ns(&self, hop: &Hop) -> i64 {
+    pub(crate) fn reached_ns(&self, hop: &Hop) -> i64 {
         let here = self.delay_ns(hop.visit.port, hop.visit.queue.into());
         hop.upstream_ns + here + hop.propagation_ns
     }
 
     /// The largest reserved delay to any target.
-    pub fn promised_ns(&self, held: &Held) -> i64 {
+    pub(crate) fn promised_ns(&self, held: &Held) -> i64 {
         let last = held.hops.iter().filter(|hop| hop.visit.is_last);
         last.map(|hop| self.reached_ns(hop)).max().unwrap_or(i64::MAX)
     }
 
     /// The largest delay of a queue that every flow in it can bear, all else as reserved.
-    pub fn bearable_ns(&self, port: PortId, queue: usize) -> i64 {
+    pub(crate) fn bearable_ns(&self, port: PortId, queue: usize) -> i64 {
         let here = self.delay_ns(port, queue);
         let slack = |(slot, place): &(Slot, u16)| {
             let held = self.held(*slot)?;
@@ -145,12 +153,12 @@ impl Books {
     }
 
     /// Where the log stands; [`Books::take_back`] returns to there.
-    pub fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         self.log.len()
     }
 
     /// Takes back every change since `mark`, the latest first.
-    pub fn take_back(&mut self, mark: usize) {
+    pub(crate) fn take_back(&mut self, mark: usize) {
         while self.log.len() > mark {
             match self.log.pop() {
                 Some(Undo::Entered(slot)) => drop(self.remove(slot)),
@@ -167,12 +175,12 @@ impl Books {
     }
 
     /// What was done stays.
-    pub fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         self.log.clear();
     }
 
     /// Enters a flow along `visits`, whether or not it fits.
-    pub fn enter(&mut self, request: Request, visits: &[Visit]) -> Slot {
+    pub(crate) fn enter(&mut self, request: Request, visits: &[Visit]) -> Slot {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(None);
             Slot(u32::try_from(self.flows.len() - 1).expect("fewer flows than 2^32"))
@@ -196,9 +204,8 @@ impl Books {
 
     fn hop(&mut self, visit: &Visit, before: &[Hop], slot: Slot) -> Hop {
         let parent = visit.parent.map(|parent| &before[usize::from(parent)]);
-        let upstream_ns = parent.map_or(0, |p| {
-            p.upstream_ns + self.delay_ns(p.visit.port, p.visit.queue.into())
-        });
+        let upstream_ns =
+            parent.map_or(0, |p| p.upstream_ns + self.delay_ns(p.visit.port, p.visit.queue.into()));
         let group = self.network.group_of(parent.map(|p| p.visit.port), visit.port);
         let propagation = self.network.port(visit.port).propagation_ns;
         let members = &mut self.queues[visit.port.index()][usize::from(visit.queue)].members;
@@ -215,7 +222,7 @@ impl Books {
     }
 
     /// Strikes a flow out again.
-    pub fn strike(&mut self, slot: Slot) {
+    pub(crate) fn strike(&mut self, slot: Slot) {
         if let Some(held) = self.remove(slot) {
             let visits = held.hops.iter().map(|hop| hop.visit).collect();
             self.log.push(Undo::Struck(slot, held.request, visits));
@@ -229,10 +236,12 @@ impl Books {
             let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
             let members = &mut self.queues[port][queue].members;
             members.swap_remove(hop.member as usize);
-            if let Some((moved, place)) = members.get(hop.member as usize).copied() {
-                if let Some(other) = self.flows[moved.0 as usize].as_mut() {
-                    other.hops[usize::from(place)].member = hop.member;
-                }
+            // Who was last takes the free place.
+            let last = members.get(hop.member as usize).copied();
+            let other =
+                last.and_then(|(slot, at)| Some((self.flows[slot.0 as usize].as_mut()?, at)));
+            if let Some((other, at)) = other {
+                other.hops[usize::from(at)].member = hop.member;
             }
             self.recount_frame(hop);
         }
@@ -265,7 +274,7 @@ impl Books {
 
     /// Reserves another delay at a queue: what comes behind it grows or shrinks with it. Tells
     /// every (port, queue) whose sums changed.
-    pub fn reserve(
+    pub(crate) fn reserve(
         &mut self,
         port: PortId,
         queue: usize,
@@ -343,6 +352,6 @@ fn empty_curves(network: &Network, id: PortId) -> Curves {
 }
 
 /// What was checked to be in range, as the engine counts.
-pub fn signed(value: u64) -> i64 {
+pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@
 //! sums of grown bursts stay exact, and what is added can be taken away again to the last digit.
 
 /// 10⁻⁹ bit per bit.
-pub const NBIT: i128 = 1_000_000_000;
+pub(crate) const NBIT: i128 = 1_000_000_000;
 /// Queues of a port at most.
 pub const QUEUES_MAX: usize = 8;
 /// Steps of the search for the least delay; each leaves a piece of a concave function behind.
@@ -14,22 +14,22 @@ const STEP_NS_MIN: i64 = 2;
 
 /// The flows of one queue that come over one line, as a token bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// Grown bursts, 10⁻⁹ bit.
-    pub burst_nbit: i128,
+    pub(crate) burst_nbit: i128,
     /// Rates, bit/s.
-    pub rate_bps: i64,
+    pub(crate) rate_bps: i64,
     /// The largest frame, bits.
-    pub frame_bits: i64,
+    pub(crate) frame_bits: i64,
 }
 
 /// What reaches a port over one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// Rate of the line, bit/s; `None` for the flows that start here, which nothing shapes.
-    pub line_bps: Option<i64>,
+    pub(crate) line_bps: Option<i64>,
     /// Per queue.
-    pub sums: [Sum; QUEUES_MAX],
+    pub(crate) sums: [Sum; QUEUES_MAX],
 }
 
 /// One group as seen from queue k for one candidate delay: min{a + s·t, b + C·t}.
@@ -133,13 +133,13 @@ impl Shape {
 
 /// One port as its queues see it: everything that an inequality needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Curves {
+pub(crate) struct Curves {
     /// Rate of the line, bit/s.
-    pub rate_bps: i64,
+    pub(crate) rate_bps: i64,
     /// Bits of one frame of lower priority that may be in the way.
-    pub blocking_bits: i64,
+    pub(crate) blocking_bits: i64,
     /// One per line that leads here.
-    pub groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// Where the demand exceeds the service most.
@@ -152,19 +152,13 @@ struct Peak {
 
 impl Curves {
     /// Rates of the queues up to `queue`, all lines together.
-    pub fn rate_up_to(&self, queue: usize) -> i64 {
+    pub(crate) fn rate_up_to(&self, queue: usize) -> i64 {
         self.groups.iter().flat_map(|g| &g.sums[..=queue]).map(|sum| sum.rate_bps).sum()
     }
 
-    /// Rates of one queue.
-    pub fn rate_of(&self, queue: usize) -> i64 {
-        self.groups.iter().map(|group| group.sums[queue].rate_bps).sum()
-    }
-
     /// Whether no frame of `queue` waits longer than `delay_ns`.
-    pub fn holds(&self, queue: usize, delay_ns: i64) -> bool {
-        self.rate_up_to(queue) < self.rate_bps
-            && self.peak(queue, delay_ns).excess_nbit <= 0
+    pub(crate) fn holds(&self, queue: usize, delay_ns: i64) -> bool {
+        self.rate_up_to(queue) < self.rate_bps && self.peak(queue, delay_ns).excess_nbit <= 0
     }
 
     /// The least delay of `queue` up to a rounding of a few nanoseconds upwards, searched from
@@ -172,7 +166,7 @@ impl Curves {
     ///
     /// The excess is concave in the delay, so tangents reach the root from the right: every value
     /// on the way is itself a delay that holds.
-    pub fn delay_ns(&self, queue: usize, guess_ns: i64) -> Option<i64> {
+    pub(crate) fn delay_ns(&self, queue: usize, guess_ns: i64) -> Option<i64> {
         if self.rate_up_to(queue) >= self.rate_bps {
             return None;
         }
@@ -184,7 +178,13 @@ impl Curves {
                 is_held = true;
             }
             if peak.fall_bps <= 0 {
-                return None;
+                // So early the excess still rises: from a delay that is long enough it falls.
+                let enough = self.unshaped_ns(queue)?;
+                if enough <= known {
+                    return None;
+                }
+                known = enough;
+                continue;
             }
             let fall = i128::from(peak.fall_bps);
             let next = if peak.excess_nbit > 0 {
@@ -203,8 +203,18 @@ impl Curves {
         (is_held || self.holds(queue, known)).then_some(known)
     }
 
+    /// The delay that holds without any line: (S + ΣK + ΣH) / (C − rates above).
+    fn unshaped_ns(&self, queue: usize) -> Option<i64> {
+        let above = if queue == 0 { 0 } else { self.rate_up_to(queue - 1) };
+        let sums = self.groups.iter().flat_map(|group| &group.sums[..=queue]);
+        let bursts: i128 = sums.map(|sum| sum.burst_nbit).sum();
+        let queued = i128::from(self.blocking_bits) * NBIT + bursts;
+        let enough = to_ns(div_up(queued, i128::from(self.rate_bps - above)));
+        (enough < DELAY_NS_MAX).then_some(enough)
+    }
+
     /// The longest time for which the port never runs out of the flows' frames, ns rounded up.
-    pub fn busy_ns(&self) -> i64 {
+    pub(crate) fn busy_ns(&self) -> i64 {
         let spare = self.rate_bps - self.rate_up_to(QUEUES_MAX - 1);
         if spare <= 0 {
             return i64::MAX;
@@ -219,7 +229,7 @@ impl Curves {
     ///
     /// Two bounds hold t after the start of a busy period: what came to the queue since (not
     /// longer ago than the delay), and what came to it and those before it less what was served.
-    pub fn backlog_bits(&self, queue: usize, delay_ns: i64) -> i64 {
+    pub(crate) fn backlog_bits(&self, queue: usize, delay_ns: i64) -> i64 {
         let came = |t: i64| self.came(queue, t);
         let left = |t: i64| self.left(queue, t);
         // `came` rises; `left` rises to its peak and falls.
@@ -242,7 +252,7 @@ impl Curves {
     }
 
     /// The most that can come to the queue itself in `t_ns`.
-    pub fn came(&self, queue: usize, t_ns: i64) -> i128 {
+    pub(crate) fn came(&self, queue: usize, t_ns: i64) -> i128 {
         let alone = self.groups.iter().filter_map(|group| Shape::alone(group, queue));
         alone.map(|shape| shape.at(t_ns).0).sum()
     }
@@ -299,14 +309,14 @@ impl Curves {
 }
 
 /// Beyond this there is no bound worth the name.
-pub const DELAY_NS_MAX: i64 = 10_000_000_000;
+pub(crate) const DELAY_NS_MAX: i64 = 10_000_000_000;
 
-pub fn times(rate_bps: i64, ns: i64) -> i128 {
+pub(crate) fn times(rate_bps: i64, ns: i64) -> i128 {
     i128::from(rate_bps) * i128::from(ns)
 }
 
 /// `a / b` rounded up, for a ≥ 0 and b > 0; by the processor's own division where it fits.
-pub fn div_up(a: i128, b: i128) -> i128 {
+pub(crate) fn div_up(a: i128, b: i128) -> i128 {
     match (u64::try_from(a), u64::try_from(b)) {
         (Ok(a), Ok(b)) => i128::from(a.div_ceil(b)),
         _ => a.div_euclid(b) + i128::from(a.rem_euclid(b) != 0),

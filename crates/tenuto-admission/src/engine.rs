@@ -4,7 +4,7 @@ use crate::books::{Books, Held, Slot, signed};
 use crate::fit::{Limits, Work};
 use crate::network::{Network, PortId};
 use crate::refusal::{Refusal, Resource, Scarce};
-use crate::rehearsal::{self, Effort, Rehearsed};
+use crate::rehearsal;
 use crate::request::{Request, Visit};
 use crate::reservation::{Place, Reservation};
 use crate::routes::{Routes, Step};
@@ -167,6 +167,17 @@ impl Engine {
         }
     }
 
+    /// The request with the earliest of its later deadlines that would fit, itself tried; `None` if
+    /// even ten times the deadline would not help.
+    pub fn would_fit(&mut self, request: &Request) -> Option<Request> {
+        const TENTHS: [u64; 8] = [11, 12, 15, 20, 30, 40, 60, 100];
+        let later = |tenths: &u64| Request {
+            deadline_ns: request.deadline_ns.saturating_mul(*tenths) / 10,
+            ..request.clone()
+        };
+        TENTHS.iter().map(later).find(|later| matches!(self.what_if(later), Decision::Accepted(_)))
+    }
+
     /// Holds all of them, or none.
     ///
     /// # Errors
@@ -186,7 +197,7 @@ impl Engine {
                 }
                 Err(refusal) => {
                     self.books.take_back(0);
-                    entered.iter().for_each(|id| drop(self.flows.remove(id)));
+                    self.flows.retain(|id, _| !entered.contains(id));
                     return Err((at, refusal));
                 }
             }
@@ -289,10 +300,11 @@ impl Engine {
         Some((copy, moves))
     }
 
-    /// Looks for a better reservation by trial on requests like those seen so far. Changes nothing;
-    /// [`Engine::replan`] takes what was found. Meant to run beside the decisions.
-    pub fn rehearse(&self, effort: Effort) -> Option<Rehearsed> {
-        rehearsal::rehearse(self, &self.history, effort)
+    /// Looks for a reservation that would serve requests like those seen so far better, by trial on
+    /// copies, and takes the best that can be taken. Meant to run between decisions, beside them.
+    pub fn adapt(&mut self, seed: u64) -> Option<Replanned> {
+        let ranked = rehearsal::rehearse(self, &self.history, seed);
+        ranked.into_iter().find_map(|candidate| self.replan(candidate.reservation))
     }
 
     /// Every flow held with the delay proved for it, ns, by number; as tight as the books allow.
@@ -303,13 +315,38 @@ impl Engine {
         }
         let bound = |slot: Slot| books.held(slot).map_or(0, |held| books.promised_ns(held));
         let flows = self.flows.iter();
-        flows.map(|(id, (slot, _))| (*id, u64::try_from(bound(*slot)).unwrap_or(u64::MAX))).collect()
+        flows
+            .map(|(id, (slot, _))| (*id, u64::try_from(bound(*slot)).unwrap_or(u64::MAX)))
+            .collect()
     }
 
     /// Every flow that counts, with the ports and queues it visits.
     pub fn held(&self) -> impl Iterator<Item = (&Request, Vec<Visit>)> {
         let visits = |held: &Held| held.hops.iter().map(|hop| hop.visit).collect();
         self.books.slots().map(move |(_, held)| (&held.request, visits(held)))
+    }
+
+    /// The sums and reserved delays of the books as text, for comparison in tests.
+    #[cfg(test)]
+    pub(crate) fn fingerprint(&self) -> String {
+        self.books.fingerprint()
+    }
+
+    /// A copy whose books were entered anew, flow by flow, over the same reserved delays.
+    #[cfg(test)]
+    pub(crate) fn counted_anew(&self) -> Self {
+        let mut copy = self.clone();
+        copy.books = self.books.emptied();
+        for port in (0_u32..).map(PortId).take(self.books.network.ports().len()) {
+            for queue in 0..crate::QUEUES_MAX {
+                copy.books.reserve(port, queue, self.books.delay_ns(port, queue), |_, _| {});
+            }
+        }
+        for (slot, held) in self.books.slots() {
+            let visits: Vec<Visit> = self.books.visits(slot).collect();
+            copy.books.enter(held.request.clone(), &visits);
+        }
+        copy
     }
 
     /// Flows that count.
@@ -338,7 +375,7 @@ impl Engine {
     }
 
     fn remember(&mut self, request: &Request) {
-        if self.method != Method::Reserve {
+        if self.method == Method::Exact {
             return;
         }
         if self.history.len() == HISTORY_MAX {
@@ -372,7 +409,7 @@ impl Engine {
 
     /// Enters the flow where it fits; on refusal the books are as before.
     fn place(&mut self, request: &Request) -> Result<Slot, Refusal> {
-        request.check().map_err(Refusal::OutOfRange)?;
+        request.check(self.books.network.nodes().len()).map_err(Refusal::OutOfRange)?;
         self.work.checks = 0;
         let mut last = Refusal::Unreachable;
         for way in 0..self.routes.count(&self.books.network, request) {

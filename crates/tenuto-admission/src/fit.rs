@@ -8,11 +8,11 @@ use crate::reservation::Reservation;
 
 /// How far an add may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Reserved delays that one add may raise; 0 keeps them fixed.
-    pub raises_max: u32,
+    pub(crate) raises_max: u32,
     /// Inequalities that one decision may check before it gives up.
-    pub checks_max: u32,
+    pub(crate) checks_max: u32,
 }
 
 /// A queue, as work to be done.
@@ -20,16 +20,16 @@ type Spot = (PortId, usize);
 
 /// The work of one decision; kept between decisions so that nothing is allocated anew.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
+pub(crate) struct Work {
     todo: Vec<Spot>,
     changed: Vec<Spot>,
     /// Inequalities checked in this decision.
-    pub checks: u32,
+    pub(crate) checks: u32,
 }
 
 impl Work {
     /// Starts a check of the queues that a flow was entered into.
-    pub fn begin(&mut self, spots: impl Iterator<Item = Spot>) {
+    pub(crate) fn begin(&mut self, spots: impl Iterator<Item = Spot>) {
         self.todo.clear();
         self.todo.extend(spots);
     }
@@ -40,7 +40,7 @@ impl Work {
     /// # Errors
     /// The first queue that cannot hold, in the order of the walk. The books are as far as it came:
     /// the caller takes them back.
-    pub fn settle(
+    pub(crate) fn settle(
         &mut self,
         books: &mut Books,
         reservation: &Reservation,
@@ -72,7 +72,13 @@ impl Work {
     }
 
     /// One queue: delay within what is reserved, backlog within its room.
-    fn check(&mut self, books: &Books, port: PortId, queue: usize, limits: Limits) -> Result<(), Scarce> {
+    fn check(
+        &mut self,
+        books: &Books,
+        port: PortId,
+        queue: usize,
+        limits: Limits,
+    ) -> Result<(), Scarce> {
         self.checks += 1;
         let curves = books.curves(port);
         let reserved = books.delay_ns(port, queue);

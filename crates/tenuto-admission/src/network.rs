@@ -17,13 +17,13 @@ pub struct NodeId(pub u32);
 pub struct PortId(pub u32);
 
 impl NodeId {
-    pub const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl PortId {
-    pub const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -152,7 +152,7 @@ impl Network {
     }
 
     /// Which of the groups of `port` the line `from` is; sources have one group of their own.
-    pub fn group_of(&self, from: Option<PortId>, port: PortId) -> usize {
+    pub(crate) fn group_of(&self, from: Option<PortId>, port: PortId) -> usize {
         let arriving = self.arriving(self.port(port).from);
         from.and_then(|from| arriving.iter().position(|id| *id == from)).unwrap_or(0)
     }

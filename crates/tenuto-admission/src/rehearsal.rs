@@ -8,34 +8,19 @@
 use crate::engine::{Decision, Engine};
 use crate::network::NodeId;
 use crate::request::Request;
-use crate::reservation::{QUEUES_OF_SHARES, Reservation};
+use crate::reservation::Reservation;
 
 /// Requests of a forecast at least and at most.
 const REQUESTS_MIN: usize = 128;
 const REQUESTS_MAX: usize = 2_048;
 /// Scales at which each known reservation is tried, in quarters.
-const SCALES: [i64; 3] = [1, 4, 12];
+const SCALES_QUARTERS: [i64; 3] = [1, 4, 12];
 
-/// How much work a rehearsal may be.
+/// One reservation and how it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
-    /// Forecasts decided at most.
-    pub trials: u32,
-    /// Seed of what is drawn.
-    pub seed: u64,
-}
-
-/// What a rehearsal found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rehearsed {
-    /// The best reservation tried.
-    pub reservation: Reservation,
-    /// Forecast flows it held, and how many the present one held.
-    pub flows: usize,
-    /// The same of the present reservation.
-    pub flows_now: usize,
-    /// Length of the forecast.
-    pub requests: usize,
+pub(crate) struct Ranked {
+    pub(crate) score: Score,
+    pub(crate) reservation: Reservation,
 }
 
 /// Numbers that repeat with the seed (xorshift64).
@@ -54,60 +39,57 @@ impl Draw {
     }
 }
 
-/// Tries reservations on requests like those of `history`; `None` without history.
-pub fn rehearse(engine: &Engine, history: &[Request], effort: Effort) -> Option<Rehearsed> {
-    let mut draw = Draw(effort.seed | 1);
+/// Candidates that are put to the longer test.
+const FINALISTS: usize = 9;
+
+/// Known reservations that would serve requests like those of `history` better than the present
+/// one, the best first.
+///
+/// First all of them decide a short forecast; then the best of them one so long that they too
+/// refuse much of it.
+pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<Ranked> {
+    let mut draw = Draw(seed | 1);
     let mut forecast = Vec::new();
-    let short = saturate(engine, history, &mut forecast, &mut draw)?;
-    let mut best = (short, *engine.reservation());
-    let mut trial = Trial { engine, forecast: &forecast, left: effort.trials };
-    for known in Reservation::known() {
-        for quarters in SCALES {
-            trial.better(&mut best, known.scaled(quarters, 4));
-        }
+    if history.is_empty() {
+        return Vec::new();
     }
-    // Whoever holds more needs a longer forecast to be put to the test.
-    let left = trial.left;
-    let (better, _) = engine.placed_anew(best.1)?;
-    best.0 = saturate(&better, history, &mut forecast, &mut draw)?;
-    let now = decide(&mut engine.clone(), &forecast);
-    let mut trial = Trial { engine, forecast: &forecast, left };
-    while trial.left > 0 {
-        let changed = varied(best.1, &mut draw);
-        trial.better(&mut best, changed);
+    saturate(engine, history, &mut forecast, &mut draw);
+    let candidates = Reservation::known()
+        .iter()
+        .flat_map(|known| SCALES_QUARTERS.iter().map(|quarters| known.scaled(*quarters, 4)));
+    let mut ranked = ranked(engine, &forecast, candidates);
+    ranked.truncate(FINALISTS);
+    if let Some((front, _)) = ranked.first().and_then(|r| engine.placed_anew(r.reservation)) {
+        saturate(&front, history, &mut forecast, &mut draw);
     }
-    let flows = best.0.flows;
-    let requests = forecast.len();
-    Some(Rehearsed { reservation: best.1, flows, flows_now: now.flows, requests })
+    let present = decide(&mut engine.clone(), &forecast);
+    let mut last = self::ranked(engine, &forecast, ranked.into_iter().map(|r| r.reservation));
+    last.retain(|candidate| candidate.score.parts > present.parts);
+    last
+}
+
+/// Lets every candidate decide the forecast that can hold what is held; the best first.
+fn ranked(
+    engine: &Engine,
+    forecast: &[Request],
+    candidates: impl Iterator<Item = Reservation>,
+) -> Vec<Ranked> {
+    let tried = |reservation| {
+        let (mut copy, _) = engine.placed_anew(reservation)?;
+        Some(Ranked { score: decide(&mut copy, forecast), reservation })
+    };
+    let mut ranked: Vec<Ranked> = candidates.filter_map(tried).collect();
+    ranked.sort_by_key(|candidate| std::cmp::Reverse(candidate.score.parts));
+    ranked
 }
 
 /// What of a forecast was held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Score {
+pub(crate) struct Score {
     flows: usize,
     rate_bps: u64,
     /// Flows and rate, each as parts of a million of what was asked; at half time and at the end.
-    parts: u64,
-}
-
-struct Trial<'a> {
-    engine: &'a Engine,
-    forecast: &'a [Request],
-    left: u32,
-}
-
-impl Trial<'_> {
-    fn better(&mut self, best: &mut (Score, Reservation), candidate: Reservation) {
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        let Some((mut copy, _)) = self.engine.placed_anew(candidate) else { return };
-        let score = decide(&mut copy, self.forecast);
-        if score.parts >= best.0.parts {
-            *best = (score, candidate);
-        }
-    }
+    pub(crate) parts: u64,
 }
 
 fn decide(engine: &mut Engine, forecast: &[Request]) -> Score {
@@ -126,17 +108,9 @@ fn decide(engine: &mut Engine, forecast: &[Request]) -> Score {
     score
 }
 
-/// Makes a forecast long enough that a good part of it is refused: before that, all shares are
-/// equal.
-fn saturate(
-    engine: &Engine,
-    history: &[Request],
-    forecast: &mut Vec<Request>,
-    draw: &mut Draw,
-) -> Option<Score> {
-    if history.is_empty() {
-        return None;
-    }
+/// Makes the forecast long enough that a good part of it is refused: before that, all reservations
+/// are equal.
+fn saturate(engine: &Engine, history: &[Request], forecast: &mut Vec<Request>, draw: &mut Draw) {
     let mut length = forecast.len().max(REQUESTS_MIN);
     loop {
         while forecast.len() < length {
@@ -144,7 +118,7 @@ fn saturate(
         }
         let score = decide(&mut engine.clone(), forecast);
         if score.flows * 5 < length * 3 || length >= REQUESTS_MAX {
-            return Some(score);
+            return;
         }
         length = length * 3 / 2;
     }
@@ -158,6 +132,10 @@ fn drawn(engine: &Engine, history: &[Request], number: usize, draw: &mut Draw) -
     let mut request = history[draw.index(history.len())].clone();
     // Numbers from the top, which no one else uses here.
     request.id = u64::MAX - number as u64;
+    // Whole requests repeat once pairs of ends do.
+    if draw.index(history.len() + hosts.len() * hosts.len()) < history.len() {
+        return request;
+    }
     let mut end = |of: fn(&Request) -> NodeId| match draw.index(history.len() + hosts.len()) {
         seen if seen < history.len() => of(&history[seen]),
         imagined => hosts[imagined - history.len()],
@@ -168,29 +146,4 @@ fn drawn(engine: &Engine, history: &[Request], number: usize, draw: &mut Draw) -
         request.targets[0] = target;
     }
     request
-}
-
-/// The reservation with one to three of its values changed.
-fn varied(mut reservation: Reservation, draw: &mut Draw) -> Reservation {
-    for _ in 0..1 + draw.below(3) {
-        let queue = draw.index(QUEUES_OF_SHARES);
-        // A factor between a third and three, most often close to one.
-        let percent = 33 + draw.below(134) + draw.below(134);
-        let times = |ns: i64| (ns / 100 * i64::try_from(percent).unwrap_or(100)).max(1_000);
-        match draw.below(13) {
-            0..=4 => {
-                let share = &mut reservation.trunk[queue];
-                share.delay_ns = times(share.delay_ns);
-            }
-            5..=7 => {
-                let share = &mut reservation.edge[queue];
-                share.delay_ns = times(share.delay_ns);
-            }
-            8 => reservation.source.delay_ns = times(reservation.source.delay_ns),
-            9 => reservation.headroom_percent = i64::try_from(draw.below(100)).unwrap_or(0),
-            10 | 11 => reservation.trunk[queue].cost = 1 + draw.below(12) as u32,
-            _ => reservation.edge[queue].cost = 1 + draw.below(12) as u32,
-        }
-    }
-    reservation
 }

@@ -31,7 +31,7 @@ impl Request {
     ///
     /// # Errors
     /// What is wrong, in words.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, nodes: usize) -> Result<(), &'static str> {
         let frames = 1..=self.burst_bits;
         if !(1..=RATE_BPS_MAX).contains(&self.rate_bps) {
             return Err("the rate has to be from 1 bit/s to 1 Tbit/s");
@@ -41,6 +41,9 @@ impl Request {
         }
         if !(1..=DEADLINE_NS_MAX).contains(&self.deadline_ns) {
             return Err("the deadline has to be from 1 ns to 10 s");
+        }
+        if [self.source].iter().chain(&self.targets).any(|node| node.index() >= nodes) {
+            return Err("source and targets have to be nodes of the network");
         }
         if self.targets.is_empty() || self.targets.contains(&self.source) {
             return Err("a flow needs a target other than its source");

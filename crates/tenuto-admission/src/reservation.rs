@@ -49,7 +49,7 @@ pub struct Reservation {
 
 impl Reservation {
     /// The share of a queue.
-    pub fn share(&self, place: Place, queue: usize) -> Share {
+    pub(crate) fn share(&self, place: Place, queue: usize) -> Share {
         match place {
             Place::Source => self.source,
             Place::Trunk => self.trunk[queue],
@@ -58,7 +58,7 @@ impl Reservation {
     }
 
     /// Nothing reserved; lower queues are cheaper.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         let mut shares = [Share::default(); QUEUES_MAX];
         for (cost, share) in (0_u32..).zip(shares.iter_mut().rev()) {
             share.cost = 1 + cost;
@@ -68,7 +68,7 @@ impl Reservation {
 }
 
 /// Queues that the known reservations tell apart; those below are like the last.
-pub const QUEUES_OF_SHARES: usize = 4;
+const QUEUES_OF_SHARES: usize = 4;
 
 impl Reservation {
     /// Shares in microseconds and costs of four queues; queues below are like the fourth.
@@ -83,13 +83,13 @@ impl Reservation {
     }
 
     /// Reservations that served other networks well: starting points, not promises.
-    pub fn known() -> &'static [Self] {
+    pub(crate) fn known() -> &'static [Self] {
         &KNOWN
     }
 
     /// All delays times `numerator / denominator`.
     #[must_use]
-    pub fn scaled(mut self, numerator: i64, denominator: i64) -> Self {
+    pub(crate) fn scaled(mut self, numerator: i64, denominator: i64) -> Self {
         let all = self.trunk.iter_mut().chain(&mut self.edge).chain([&mut self.source]);
         for share in all {
             share.delay_ns = share.delay_ns * numerator / denominator;

@@ -9,27 +9,27 @@ const WAYS_MAX: usize = 4;
 
 /// One port of a tree, and the place of the port before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// The port.
-    pub port: PortId,
+    pub(crate) port: PortId,
     /// The step before it.
-    pub parent: Option<u16>,
+    pub(crate) parent: Option<u16>,
     /// Whether a target is behind it.
-    pub is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 /// A tree of ports, parents first.
-pub type Way = Vec<Step>;
+pub(crate) type Way = Vec<Step>;
 
 /// The ways known so far, shortest first.
 #[derive(Clone, Debug, Default)]
-pub struct Routes {
+pub(crate) struct Routes {
     known: BTreeMap<NodeId, BTreeMap<Vec<NodeId>, Vec<Way>>>,
 }
 
 impl Routes {
     /// How many ways there are for a request; found once, then remembered.
-    pub fn count(&mut self, network: &Network, request: &Request) -> usize {
+    pub(crate) fn count(&mut self, network: &Network, request: &Request) -> usize {
         let targets = self.known.entry(request.source).or_default();
         if let Some(ways) = targets.get(request.targets.as_slice()) {
             return ways.len();
@@ -41,7 +41,7 @@ impl Routes {
     }
 
     /// One of the ways that were counted.
-    pub fn way(&self, request: &Request, at: usize) -> &[Step] {
+    pub(crate) fn way(&self, request: &Request, at: usize) -> &[Step] {
         let targets = self.known.get(&request.source);
         let ways = targets.and_then(|targets| targets.get(request.targets.as_slice()));
         ways.and_then(|ways| ways.get(at)).map_or(&[], Vec::as_slice)
@@ -54,10 +54,9 @@ fn find(network: &Network, source: NodeId, targets: &[NodeId]) -> Vec<Way> {
     let trunks = shortest.iter().filter(|step| !step.is_last && step.parent.is_some());
     let mut others: Vec<Way> = Vec::new();
     for step in trunks {
-        if let Some(way) = tree(network, source, targets, Some(step.port)) {
-            if way != shortest && !others.contains(&way) {
-                others.push(way);
-            }
+        let way = tree(network, source, targets, Some(step.port));
+        if let Some(way) = way.filter(|way| *way != shortest && !others.contains(way)) {
+            others.push(way);
         }
     }
     others.sort_by_key(Vec::len);

@@ -23,18 +23,18 @@ struct Label {
 
 /// The least delay over the open queues of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fastest {
+pub(crate) struct Fastest {
     /// The port with the slowest of the queues.
-    pub port: PortId,
+    pub(crate) port: PortId,
     /// That queue.
-    pub queue: u8,
+    pub(crate) queue: u8,
     /// Of the whole way.
-    pub delay_ns: i64,
+    pub(crate) delay_ns: i64,
 }
 
 /// The search of one way, kept between decisions.
 #[derive(Clone, Debug, Default)]
-pub struct Search {
+pub(crate) struct Search {
     labels: Vec<Label>,
     ends: Vec<usize>,
     next: Vec<Label>,
@@ -48,25 +48,25 @@ pub struct Search {
 
 impl Search {
     /// Starts with a way on which no queue is closed.
-    pub fn begin(&mut self, way: &[Step]) {
+    pub(crate) fn begin(&mut self, way: &[Step]) {
         self.closed.clear();
         self.closed.resize(way.len(), 0);
     }
 
     /// Closes the queue that was chosen last at a step; false if it has no other.
-    pub fn close(&mut self, books: &Books, step: usize) -> bool {
+    pub(crate) fn close(&mut self, books: &Books, step: usize) -> bool {
         let visit = self.visits[step];
         self.closed[step] |= 1 << visit.queue;
         self.closed[step].count_ones() < u32::from(books.network.port(visit.port).queues)
     }
 
     /// The queues that the last search chose.
-    pub fn visits(&self) -> &[Visit] {
+    pub(crate) fn visits(&self) -> &[Visit] {
         &self.visits
     }
 
     /// The branch that takes longest over the fastest open queues, and the slowest queue on it.
-    pub fn fastest(&self, books: &Books, way: &[Step]) -> Fastest {
+    pub(crate) fn fastest(&self, books: &Books, way: &[Step]) -> Fastest {
         let network = &books.network;
         let mut reached: Vec<i64> = Vec::with_capacity(way.len());
         let mut worst = Fastest { port: PortId(0), queue: 0, delay_ns: 0 };
@@ -89,7 +89,7 @@ impl Search {
 
     /// The cheapest queues along a way; false if no open ones meet the deadline. Branches of a
     /// tree are served in order, and what one has chosen stands for the next.
-    pub fn cheapest(
+    pub(crate) fn cheapest(
         &mut self,
         books: &Books,
         reservation: &Reservation,

@@ -10,6 +10,7 @@ use crate::books::{Books, signed};
 use crate::engine::Move;
 use crate::fit::{Limits, Work};
 use crate::network::PortId;
+use crate::request::Visit;
 use crate::reservation::Reservation;
 use std::collections::BTreeMap;
 use tenuto_units::Span;
@@ -21,31 +22,18 @@ const UNION: Limits = Limits { raises_max: 20_000, checks_max: 200_000 };
 
 /// How long after the deletion of the old entries the books `new` are in force; `None` if some flow
 /// might miss its deadline, or a queue its room, on the way.
-pub(crate) fn wait(
-    old: &Books,
-    new: &Books,
-    moves: &[Move],
-    has_freed: bool,
-) -> Option<Span> {
-    let mut union = new.clone();
-    let moved: BTreeMap<u64, &Move> = moves.iter().map(|one| (one.id, one)).collect();
-    let mut leaving = Vec::new();
-    for (slot, held) in old.slots() {
-        if moved.contains_key(&held.request.id) {
-            let visits: Vec<_> = old.visits(slot).collect();
-            leaving.push(union.enter(held.request.clone(), &visits));
-        }
-    }
+pub(crate) fn wait(old: &Books, new: &Books, moves: &[Move], has_freed: bool) -> Option<Span> {
+    let mut union = old.emptied();
+    enter_both(&mut union, old, moves);
     // Started empty, with only those two sets ever in it, the network keeps every vector u ≥ F(u) of
     // their union: the least. If others were in it before, only what is not below the old is known.
-    for (port, queue) in union.queues_in_use() {
-        let least = if has_freed { old.delay_ns(port, queue) } else { 0 };
-        union.reserve(port, queue, least, |_, _| {});
+    if has_freed {
+        for (port, queue) in old.queues_in_use() {
+            union.reserve(port, queue, old.delay_ns(port, queue), |_, _| {});
+        }
     }
     let is_in_time = |books: &Books| {
-        books.slots().all(|(_, held)| {
-            books.promised_ns(held) <= signed(held.request.deadline_ns)
-        })
+        books.slots().all(|(_, held)| books.promised_ns(held) <= signed(held.request.deadline_ns))
     };
     let mut work = Work::default();
     work.begin((0_u32..).map(|port| (PortId(port), 0)).take(union.network.ports().len()));
@@ -53,17 +41,58 @@ pub(crate) fn wait(
         return None;
     }
     debug_assert!(is_in_time(&union), "a raise that a flow cannot bear is refused");
-    let longest = |books: &Books| {
-        let promised = books.slots().map(|(_, held)| books.promised_ns(held)).max();
-        let ports = (0_u32..).map(PortId).take(books.network.ports().len());
-        let busy = ports.map(|port| books.curves(port).busy_ns()).max();
-        promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
-    };
-    let round_ns = longest(&union);
-    leaving.into_iter().for_each(|slot| union.strike(slot));
-    let rounds = rounds_until(&mut union, new)?;
-    let wait_ns = round_ns.checked_mul(i64::from(rounds) + 1)?;
+    let mut after = new.clone();
+    for (port, queue) in new.queues_in_use() {
+        after.reserve(port, queue, union.delay_ns(port, queue), |_, _| {});
+    }
+    let rounds = rounds_until(&mut after, new)?;
+    let wait_ns = longest_ns(&union).checked_mul(i64::from(rounds) + 1)?;
     Some(Span::from_ns(u64::try_from(wait_ns).ok()?))
+}
+
+/// Every flow, and those who move in both places: as one tree where both begin alike.
+fn enter_both(union: &mut Books, old: &Books, moves: &[Move]) {
+    let moved: BTreeMap<u64, &Move> = moves.iter().map(|one| (one.id, one)).collect();
+    for (slot, held) in old.slots() {
+        let visits: Vec<Visit> = old.visits(slot).collect();
+        match moved.get(&held.request.id) {
+            None => drop(union.enter(held.request.clone(), &visits)),
+            Some(to) => match both(&visits, &to.visits) {
+                Some(tree) => drop(union.enter(held.request.clone(), &tree)),
+                None => {
+                    union.enter(held.request.clone(), &visits);
+                    union.enter(held.request.clone(), &to.visits);
+                }
+            },
+        }
+    }
+}
+
+/// Two paths as one tree: a frame takes either branch, and each is counted in full.
+fn both(old: &[Visit], new: &[Visit]) -> Option<Vec<Visit>> {
+    let is_path = |visits: &[Visit]| {
+        (0..).zip(visits).all(|(at, visit): (u16, &Visit)| visit.parent == at.checked_sub(1))
+    };
+    let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    if !is_path(old) || !is_path(new) || same == 0 {
+        return None;
+    }
+    let mut tree = old.to_vec();
+    let shift = u16::try_from(old.len() - same).ok()?;
+    let branch = new[same..].iter().enumerate().map(|(at, visit)| Visit {
+        parent: visit.parent.map(|parent| if at == 0 { parent } else { parent + shift }),
+        ..*visit
+    });
+    tree.extend(branch);
+    Some(tree)
+}
+
+/// The longest time for which a frame stays, and a busy period lasts after it.
+fn longest_ns(books: &Books) -> i64 {
+    let promised = books.slots().map(|(_, held)| books.promised_ns(held)).max();
+    let ports = (0_u32..).map(PortId).take(books.network.ports().len());
+    let busy = ports.map(|port| books.curves(port).busy_ns()).max();
+    promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
 }
 
 /// Rounds of F from what `books` reserves until it is nowhere above what `target` does.
