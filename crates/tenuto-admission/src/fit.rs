@@ -91,7 +91,8 @@ impl Work {
             flows: u32::try_from(books.members(port, queue).len()).unwrap_or(u32::MAX),
         };
         if self.checks > limits.checks_max {
-            return Err(scarce(Resource::Buffer, 0, 0));
+            let most = i64::from(limits.checks_max);
+            return Err(scarce(Resource::Effort, i64::from(self.checks), most));
         }
         if !curves.holds(queue, reserved) {
             let rate = curves.rate_up_to(queue);

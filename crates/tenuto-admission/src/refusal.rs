@@ -13,6 +13,8 @@ pub enum Resource {
     Rate,
     /// The flow's own deadline, ns: the best way known takes longer.
     Deadline,
+    /// Work: the decision checked as many inequalities as one may, and gave up.
+    Effort,
 }
 
 /// One queue that cannot take the flow.

@@ -1,5 +1,6 @@
 //! The verbs: each reads its input, asks the crates below, and prints.
 
+mod bench;
 mod certify;
 mod check;
 mod doctor;
@@ -31,6 +32,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
         Verb::Doctor(it) => doctor::run(&it),
+        Verb::Bench(it) => bench::run(&it),
     };
     outcome.map(ExitCode::from)
 }
