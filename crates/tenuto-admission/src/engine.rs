@@ -409,7 +409,7 @@ impl Engine {
 
     /// Enters the flow where it fits; on refusal the books are as before.
     fn place(&mut self, request: &Request) -> Result<Slot, Refusal> {
-        request.check(self.books.network.nodes().len()).map_err(Refusal::OutOfRange)?;
+        request.check(&self.books.network).map_err(Refusal::OutOfRange)?;
         self.work.checks = 0;
         let mut last = Refusal::Unreachable;
         for way in 0..self.routes.count(&self.books.network, request) {

@@ -65,6 +65,9 @@ pub struct Network {
     arriving: Vec<Vec<PortId>>,
     /// Ports of a node, per node, in order.
     leaving: Vec<Vec<PortId>>,
+    /// The largest frame that every port expects, bits: a larger one would wait behind nothing that
+    /// the queues above it know of.
+    frame_bits_max: u64,
 }
 
 /// What is wrong with a network.
@@ -111,7 +114,9 @@ impl Network {
             arriving[port.to.index()].push(id);
             leaving[port.from.index()].push(id);
         }
-        Ok(Self { nodes, ports, arriving, leaving })
+        let frames = ports.iter().map(|port| u64::from(port.blocking_bytes) * 8);
+        let frame_bits_max = frames.min().unwrap_or(0);
+        Ok(Self { nodes, ports, arriving, leaving, frame_bits_max })
     }
 
     /// Every node.
@@ -137,6 +142,11 @@ impl Network {
     /// Ports of `node`.
     pub fn leaving(&self, node: NodeId) -> &[PortId] {
         &self.leaving[node.index()]
+    }
+
+    /// The largest frame that a flow may have, bits on the wire.
+    pub const fn frame_bits_max(&self) -> u64 {
+        self.frame_bits_max
     }
 
     /// Whether this port is a host's: one whose flows start there and whom no line shapes.

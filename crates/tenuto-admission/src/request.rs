@@ -1,6 +1,6 @@
 //! What is asked for, and where it would go.
 
-use crate::network::{NodeId, PortId};
+use crate::network::{Network, NodeId, PortId};
 
 /// A flow that asks to be carried: a token bucket from one host to one or more, with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,12 @@ impl Request {
     ///
     /// # Errors
     /// What is wrong, in words.
-    pub(crate) fn check(&self, nodes: usize) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, network: &Network) -> Result<(), &'static str> {
+        let nodes = network.nodes().len();
         let frames = 1..=self.burst_bits;
+        if self.frame_bits > network.frame_bits_max() {
+            return Err("a frame is larger than what some port expects to have in the way");
+        }
         if !(1..=RATE_BPS_MAX).contains(&self.rate_bps) {
             return Err("the rate has to be from 1 bit/s to 1 Tbit/s");
         }

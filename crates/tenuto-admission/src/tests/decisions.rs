@@ -90,6 +90,7 @@ fn values_out_of_range_are_refused_in_words() {
         crate::Request { rate_bps: 0, ..fine.clone() },
         crate::Request { frame_bits: 0, ..fine.clone() },
         crate::Request { frame_bits: 10_000, ..fine.clone() },
+        crate::Request { frame_bits: 1_531 * 8, burst_bits: 1_531 * 8, ..fine.clone() },
         crate::Request { deadline_ns: u64::MAX, ..fine.clone() },
         crate::Request { targets: vec![], ..fine.clone() },
         crate::Request { targets: vec![fine.source], ..fine.clone() },
