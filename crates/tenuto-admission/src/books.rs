@@ -39,6 +39,8 @@ pub(crate) struct Held {
 struct Queue {
     members: Vec<(Slot, u16)>,
     delay_ns: i64,
+    /// What the delay is not lowered below: frames of flows that have gone may have known no less.
+    floor_ns: i64,
 }
 
 /// A change, as it is taken back.
@@ -83,6 +85,16 @@ impl Books {
 
     pub(crate) fn held(&self, slot: Slot) -> Option<&Held> {
         self.flows.get(slot.0 as usize)?.as_ref()
+    }
+
+    /// The least delay that may be reserved at a queue.
+    pub(crate) fn floor_ns(&self, port: PortId, queue: usize) -> i64 {
+        self.queues[port.index()][queue].floor_ns
+    }
+
+    /// From now on a queue's delay is not lowered below this.
+    pub(crate) fn set_floor(&mut self, port: PortId, queue: usize, floor_ns: i64) {
+        self.queues[port.index()][queue].floor_ns = floor_ns;
     }
 
     /// Where a flow goes.

@@ -255,7 +255,12 @@ impl Engine {
             self.books.strike(*slot);
             self.flows.remove(id);
         }
-        self.has_freed |= !gone.is_empty();
+        if !gone.is_empty() {
+            self.has_freed = true;
+            for (port, queue) in self.books.queues_in_use() {
+                self.books.set_floor(port, queue, self.books.delay_ns(port, queue));
+            }
+        }
         self.books.keep();
         gone.len()
     }
@@ -270,7 +275,7 @@ impl Engine {
         // Without a move nothing changes but the proof, if all that ever was sent is from those held.
         let wait = match moves.is_empty() && !self.has_freed {
             true => Span::ZERO,
-            false => transition::wait(&self.books, &copy.books, &moves, self.has_freed)?,
+            false => transition::wait(&self.books, &mut copy.books, &moves)?,
         };
         copy.has_freed |= !moves.is_empty();
         *self = copy;
@@ -310,9 +315,7 @@ impl Engine {
     /// Every flow held with the delay proved for it, ns, by number; as tight as the books allow.
     pub fn bounds(&self) -> Vec<(u64, u64)> {
         let mut books = self.books.clone();
-        if !self.has_freed {
-            transition::tighten(&mut books);
-        }
+        transition::tighten(&mut books);
         let bound = |slot: Slot| books.held(slot).map_or(0, |held| books.promised_ns(held));
         let flows = self.flows.iter();
         flows

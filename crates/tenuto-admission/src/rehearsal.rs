@@ -39,6 +39,8 @@ impl Draw {
     }
 }
 
+/// What a candidate has to reach, in hundredths of the present one: a forecast is not the future.
+const GAIN_PERCENT_MIN: u64 = 105;
 /// Candidates that are put to the longer test.
 const FINALISTS: usize = 9;
 
@@ -64,7 +66,9 @@ pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<R
     }
     let present = decide(&mut engine.clone(), &forecast);
     let mut last = self::ranked(engine, &forecast, ranked.into_iter().map(|r| r.reservation));
-    last.retain(|candidate| candidate.score.parts > present.parts);
+    last.retain(|candidate| {
+        candidate.score.parts.saturating_mul(100) > present.parts.saturating_mul(GAIN_PERCENT_MIN)
+    });
     last
 }
 

@@ -108,14 +108,24 @@ const fn shares(four: [(i64, u32); QUEUES_OF_SHARES]) -> [Share; QUEUES_MAX] {
     all
 }
 
-impl Default for Reservation {
-    fn default() -> Self {
-        KNOWN[0]
+/// Of [`KNOWN`], where to start on slow and on fast lines.
+const SLOW_START: usize = 0;
+const FAST_START: usize = 7;
+/// Lines from here on are fast, bit/s.
+const FAST_BPS: u64 = 500_000_000;
+
+impl Reservation {
+    /// Where to start on a network of which only the lines are known: by its median line.
+    pub fn starting_on(network: &Network) -> Self {
+        let mut rates: Vec<u64> = network.ports().iter().map(|port| port.rate_bps).collect();
+        rates.sort_unstable();
+        let median_bps = rates.get(rates.len() / 2).copied().unwrap_or(0);
+        KNOWN[if median_bps < FAST_BPS { SLOW_START } else { FAST_START }]
     }
 }
 
 /// Found by trial on generated lists (docs/design); µs and costs, queue 0 first.
-const KNOWN: [Reservation; 9] = [
+const KNOWN: [Reservation; 10] = [
     // ring31-100M, seed 3
     Reservation::of(
         694,
@@ -157,6 +167,13 @@ const KNOWN: [Reservation; 9] = [
         [(24, 7), (385, 7), (484, 1), (15_205, 7)],
         [(52, 5), (4_161, 11), (1_489, 3), (6_791, 7)],
         13,
+    ),
+    // ring12-100M, seed 3
+    Reservation::of(
+        667,
+        [(138, 9), (766, 9), (414, 11), (1_244, 10)],
+        [(117, 5), (290, 1), (723, 5), (1_896, 12)],
+        87,
     ),
     // line4-1G, seed 4 paced
     Reservation::of(

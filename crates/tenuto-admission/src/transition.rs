@@ -17,20 +17,20 @@ use tenuto_units::Span;
 
 /// Passes and rounds at most.
 const PASSES_MAX: u32 = 200;
+/// A delay that falls by less than one part in so many counts as settled.
+const SETTLED: i64 = 1_000;
 /// What a whole network may take to settle.
 const UNION: Limits = Limits { raises_max: 20_000, checks_max: 200_000 };
 
 /// How long after the deletion of the old entries the books `new` are in force; `None` if some flow
 /// might miss its deadline, or a queue its room, on the way.
-pub(crate) fn wait(old: &Books, new: &Books, moves: &[Move], has_freed: bool) -> Option<Span> {
+pub(crate) fn wait(old: &Books, new: &mut Books, moves: &[Move]) -> Option<Span> {
     let mut union = old.emptied();
     enter_both(&mut union, old, moves);
     // Started empty, with only those two sets ever in it, the network keeps every vector u ≥ F(u) of
-    // their union: the least. If others were in it before, only what is not below the old is known.
-    if has_freed {
-        for (port, queue) in old.queues_in_use() {
-            union.reserve(port, queue, old.delay_ns(port, queue), |_, _| {});
-        }
+    // their union: the least. Where others were in it before, it is known from the floors on.
+    for (port, queue) in old.queues_in_use() {
+        union.reserve(port, queue, old.floor_ns(port, queue), |_, _| {});
     }
     let is_in_time = |books: &Books| {
         books.slots().all(|(_, held)| books.promised_ns(held) <= signed(held.request.deadline_ns))
@@ -46,6 +46,9 @@ pub(crate) fn wait(old: &Books, new: &Books, moves: &[Move], has_freed: bool) ->
         after.reserve(port, queue, union.delay_ns(port, queue), |_, _| {});
     }
     let rounds = rounds_until(&mut after, new)?;
+    for (port, queue) in new.queues_in_use() {
+        new.set_floor(port, queue, after.delay_ns(port, queue));
+    }
     let wait_ns = longest_ns(&union).checked_mul(i64::from(rounds) + 1)?;
     Some(Span::from_ns(u64::try_from(wait_ns).ok()?))
 }
@@ -95,23 +98,22 @@ fn longest_ns(books: &Books) -> i64 {
     promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
 }
 
-/// Rounds of F from what `books` reserves until it is nowhere above what `target` does.
+/// Rounds of F from what `books` reserves until it is nowhere above what `target` does, and hardly
+/// falls any more.
 fn rounds_until(books: &mut Books, target: &Books) -> Option<u32> {
     let queues = target.queues_in_use();
     for round in 0..PASSES_MAX {
-        let is_there = queues
-            .iter()
-            .all(|(port, queue)| books.delay_ns(*port, *queue) <= target.delay_ns(*port, *queue));
+        let mut is_there = true;
+        let mut next = Vec::with_capacity(queues.len());
+        for (port, queue) in &queues {
+            let known = books.delay_ns(*port, *queue);
+            let lower = books.curves(*port).delay_ns(*queue, known).map_or(known, |d| d.min(known));
+            is_there &= known <= target.delay_ns(*port, *queue) && known - lower <= known / SETTLED;
+            next.push(lower);
+        }
         if is_there {
             return Some(round);
         }
-        let next: Vec<i64> = queues
-            .iter()
-            .map(|(port, queue)| {
-                let reserved = books.delay_ns(*port, *queue);
-                books.curves(*port).delay_ns(*queue, reserved).unwrap_or(reserved).min(reserved)
-            })
-            .collect();
         for ((port, queue), delay_ns) in queues.iter().zip(next) {
             books.reserve(*port, *queue, delay_ns, |_, _| {});
         }
@@ -127,6 +129,7 @@ pub(crate) fn tighten(books: &mut Books) {
         for (port, queue) in books.queues_in_use() {
             let reserved = books.delay_ns(port, queue);
             let Some(needed) = books.curves(port).delay_ns(queue, reserved) else { continue };
+            let needed = needed.max(books.floor_ns(port, queue));
             if needed < reserved {
                 books.reserve(port, queue, needed, |_, _| {});
                 most = most.max((reserved - needed) * 10_000 / reserved.max(1));

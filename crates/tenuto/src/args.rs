@@ -93,7 +93,7 @@ pub(crate) struct BenchAdmission {
     #[arg(long)]
     pub(crate) pacing: bool,
     /// Requests after which the engine looks for a better reservation
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "16,64")]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "64")]
     pub(crate) adapt_after: Vec<usize>,
     /// Runs; of each decision the shortest time counts
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=100))]

@@ -7,7 +7,8 @@ use tenuto_units::{Instant, Span};
 #[test]
 fn what_a_flow_held_is_free_only_after_it_drained() {
     let network = chain(2, 1, false, 100_000_000);
-    let mut engine = Engine::new(network.clone(), Method::Exact, Reservation::default());
+    let mut engine =
+        Engine::new(network.clone(), Method::Exact, Reservation::starting_on(&network));
     // Two thirds of the line each: one at a time.
     let heavy = |id| crate::Request {
         rate_bps: 66_000_000,
@@ -32,7 +33,8 @@ fn what_a_flow_held_is_free_only_after_it_drained() {
 #[test]
 fn a_number_that_is_leaving_is_taken() {
     let network = chain(2, 1, false, 100_000_000);
-    let mut engine = Engine::new(network.clone(), Method::Reserve, Reservation::default());
+    let mut engine =
+        Engine::new(network.clone(), Method::Reserve, Reservation::starting_on(&network));
     let flow = request(1, host(&network, 0), host(&network, 1), 10);
     assert!(matches!(engine.add(&flow), Decision::Accepted(_)));
     assert_eq!(engine.remove(1), Ok(()));

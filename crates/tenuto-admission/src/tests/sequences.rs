@@ -65,7 +65,7 @@ fn check(engine: &Engine) -> Result<(), TestCaseError> {
 
 fn play(method: Method, is_ring: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     let network = chain(4, 3, is_ring, 100_000_000);
-    let mut engine = Engine::new(network.clone(), method, Reservation::default());
+    let mut engine = Engine::new(network.clone(), method, Reservation::starting_on(&network));
     let mut now = Instant::ZERO;
     for (id, step) in (0_u64..).zip(steps) {
         let before = shown(&engine);

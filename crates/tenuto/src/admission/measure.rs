@@ -124,7 +124,8 @@ fn decide(
     setting: &Setting,
     mut report: Option<&mut Report>,
 ) -> (Engine, Run) {
-    let mut engine = Engine::new(list.network.clone(), setting.method, Reservation::default());
+    let mut engine =
+        Engine::new(list.network.clone(), setting.method, Reservation::starting_on(&list.network));
     let mut run = Run::default();
     let mut now = tenuto_units::Instant::ZERO;
     for (at, operation) in operations.iter().enumerate() {
