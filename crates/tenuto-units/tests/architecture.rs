@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every crate and the crates of ours that it may depend on.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("tenuto-units", &[]),
     ("tenuto-wire", &["tenuto-units"]),
     ("tenuto-openflow", &["tenuto-units"]),
     ("tenuto-calculus", &["tenuto-units"]),
+    ("tenuto-admission", &["tenuto-units", "tenuto-calculus"]),
     ("tenuto-bounds", &["tenuto-units", "tenuto-calculus"]),
     ("tenuto-model", &["tenuto-units", "tenuto-calculus"]),
     ("tenuto-certify", &["tenuto-units"]),
@@ -46,6 +47,7 @@ const EDGES: [(&str, &[&str]); 14] = [
         "tenuto",
         &[
             "tenuto-units",
+            "tenuto-admission",
             "tenuto-wire",
             "tenuto-model",
             "tenuto-calculus",

@@ -53,6 +53,51 @@ pub(crate) enum Verb {
     Doctor(Doctor),
 }
 
+/// How admission decides.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EngineName {
+    /// Fixed delays per queue
+    Budget,
+    /// Exact bounds, nothing reserved
+    Exact,
+    /// Exact bounds on top of reserved delays
+    Reserve,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct BenchAdmission {
+    /// Network of a list, JSON
+    #[arg(long, value_name = "FILE", requires = "requests")]
+    pub(crate) network: Option<PathBuf>,
+    /// Requests of a list in order of arrival, JSON
+    #[arg(long, value_name = "FILE", requires = "network")]
+    pub(crate) requests: Option<PathBuf>,
+    /// A list of our own instead: NAME or NAME#SEED
+    #[arg(long, value_name = "NAME")]
+    pub(crate) generated: Option<String>,
+    /// A log of adds and removals instead, JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
+    /// Carry out removals of which the log says that they found nothing
+    #[arg(long, requires = "operations")]
+    pub(crate) removals: bool,
+    /// How to decide
+    #[arg(long, value_enum, default_value = "reserve")]
+    pub(crate) engine: EngineName,
+    /// Hosts release bursts frame by frame, at the flow's rate, where the deadline allows
+    #[arg(long)]
+    pub(crate) pacing: bool,
+    /// Requests after which the engine looks for a better reservation
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "64")]
+    pub(crate) adapt_after: Vec<usize>,
+    /// Runs; of each decision the shortest time counts
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Flags)]
 pub(crate) struct Check {
     /// Network file

@@ -3,6 +3,7 @@
 //! One binary, verbs first. Text for people goes to stdout, problems to stderr; `--json` puts
 //! exactly one document on stdout, whatever the outcome. Exit codes are those of [`outcome`].
 
+mod admission;
 mod args;
 mod certified;
 mod doctor_text;

@@ -1,5 +1,7 @@
-//! `tenuto bench NAME`: tables and figures of the papers, computed here and held against the print.
+//! `tenuto bench NAME`: tables and figures of the papers, computed here and held against the print;
+//! and measurements of our own parts.
 
+mod admission;
 mod allocations;
 mod attendre_delay;
 mod loko;
@@ -20,6 +22,8 @@ pub(crate) struct Bench {
 enum Name {
     /// Switch models and allocation: Table 2, Figs. 14 and 20, Silo and QJump, allocations
     Loko(loko::Loko),
+    /// How many flows a network holds, how fast that is decided, and whether an audit agrees
+    Admission(crate::args::BenchAdmission),
     /// First packet of a flow with OpenFlow, barriers and Attendre (its Fig. 10)
     AttendreDelay(sheet::Form),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
@@ -29,6 +33,7 @@ enum Name {
 pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
     match &args.name {
         Name::Loko(it) => loko::run(it),
+        Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::McSdn(form) => mc_sdn::run(form),
     }
@@ -37,6 +42,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
 impl Bench {
     pub(crate) const fn wants_json(&self) -> bool {
         match &self.name {
+            Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }

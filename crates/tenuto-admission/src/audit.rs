@@ -1,0 +1,273 @@
+//! An independent recomputation: from the flows and their routes alone, from nothing.
+//!
+//! Total flow analysis with line shaping, by the exact operators of tenuto-calculus (10⁻⁶ bit, ps):
+//! one delay per port and queue, iterated from zero to a fixed point, every burst grown by r·ΣD from
+//! its source, and the fixed point then checked as x ≥ F(x). Nothing of the engine's books is used.
+
+use crate::network::{Network, PortId};
+use crate::request::{Request, Visit};
+use std::collections::BTreeMap;
+use tenuto_calculus::{Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, delay, div_up, ubits};
+use tenuto_units::Picos;
+
+const PS_PER_NS: i128 = 1_000;
+/// Passes after which a network counts as one without bounds.
+const PASSES_MAX: u32 = 2_000;
+/// Growth of a delay per pass below which it is settled, then inflated by as much and checked.
+const SETTLED: i128 = 100_000;
+
+/// How near the peak of a backlog is found, ps.
+const RESOLUTION_PS: i128 = 4;
+
+/// A flow to be audited.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// What was promised.
+    pub request: &'a Request,
+    /// Where it goes.
+    pub visits: &'a [Visit],
+}
+
+/// What the recomputation found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Per claim the delay to its last target, ns rounded up; `None` without a bound.
+    pub bounds_ns: Vec<Option<u64>>,
+    /// Claims whose bound exceeds their deadline, or that have none.
+    pub late: Vec<u64>,
+    /// Queues whose backlog may exceed their room: port, queue, bits, room in bits.
+    pub full: Vec<(PortId, u8, i128, i128)>,
+    /// Whether the delays found satisfy x ≥ F(x) exactly.
+    pub is_certified: bool,
+}
+
+impl Audit {
+    /// Whether every promise holds.
+    pub fn is_kept(&self) -> bool {
+        self.is_certified && self.late.is_empty() && self.full.is_empty()
+    }
+}
+
+type Queue = (PortId, u8);
+type Delays = BTreeMap<Queue, i128>;
+
+/// Recomputes everything for these flows together.
+pub fn audit(network: &Network, claims: &[Claim<'_>]) -> Audit {
+    let mut delays = Delays::new();
+    for claim in claims {
+        for visit in claim.visits {
+            delays.insert((visit.port, visit.queue), 0);
+        }
+    }
+    if settle(network, claims, &mut delays).is_none() {
+        let late = claims.iter().map(|claim| claim.request.id).collect();
+        return Audit { bounds_ns: vec![None; claims.len()], late, ..Audit::default() };
+    }
+    // A frame larger than what a port expects in the way would block the queues above it for longer.
+    let is_expected = |claim: &Claim<'_>| claim.request.frame_bits <= network.frame_bits_max();
+    let is_certified = claims.iter().all(is_expected) && is_fixed(network, claims, &delays);
+    let mut found = Audit { is_certified, ..Audit::default() };
+    for claim in claims {
+        let bound_ns = u64::try_from(div_up(bound_ps(network, claim, &delays), PS_PER_NS)).ok();
+        if bound_ns.is_none_or(|bound| bound > claim.request.deadline_ns) {
+            found.late.push(claim.request.id);
+        }
+        found.bounds_ns.push(bound_ns);
+    }
+    let curves = curves(network, claims, &delays);
+    for ((port, queue), delay_ps) in &delays {
+        let room = i128::from(network.port(*port).queue_bytes) * 8;
+        let most = backlog_bits(network, *port, *queue, *delay_ps, &curves[port]);
+        if most > room {
+            found.full.push((*port, *queue, most, room));
+        }
+    }
+    found
+}
+
+/// Sums per incoming line (`None`: the source itself) and queue, and the largest frame.
+type Port = BTreeMap<Option<PortId>, BTreeMap<u8, (Bucket, i128)>>;
+
+/// Every burst grown by r·ΣD upstream, summed where it arrives.
+fn curves(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> BTreeMap<PortId, Port> {
+    let mut ports: BTreeMap<PortId, Port> = BTreeMap::new();
+    for claim in claims {
+        let source = Bucket {
+            burst_ubit: ubits(claim.request.burst_bits),
+            rate_ubps: i128::from(claim.request.rate_bps) * UBIT_PER_BIT,
+        };
+        let upstream = upstream_ps(claim, delays);
+        for (visit, upstream) in claim.visits.iter().zip(upstream) {
+            let from = visit.parent.map(|parent| claim.visits[usize::from(parent)].port);
+            let from = from.filter(|_| !network.is_source(visit.port));
+            let port = ports.entry(visit.port).or_default();
+            let sum = port.entry(from).or_default().entry(visit.queue).or_default();
+            sum.0 = sum.0.plus(source.grown(Picos(upstream)));
+            sum.1 = sum.1.max(i128::from(claim.request.frame_bits) * UBIT_PER_BIT);
+        }
+    }
+    ports
+}
+
+/// ΣD before each visit.
+fn upstream_ps(claim: &Claim<'_>, delays: &Delays) -> Vec<i128> {
+    let mut upstream: Vec<i128> = Vec::with_capacity(claim.visits.len());
+    for visit in claim.visits {
+        let before = visit.parent.map_or(0, |parent| {
+            let parent = usize::from(parent);
+            let at = &claim.visits[parent];
+            upstream[parent] + delays[&(at.port, at.queue)]
+        });
+        upstream.push(before);
+    }
+    upstream
+}
+
+fn bound_ps(network: &Network, claim: &Claim<'_>, delays: &Delays) -> i128 {
+    let propagation = |mut at: usize| {
+        let mut sum = 0;
+        loop {
+            sum += i128::from(network.port(claim.visits[at].port).propagation_ns) * PS_PER_NS;
+            match claim.visits[at].parent {
+                Some(parent) => at = usize::from(parent),
+                None => return sum,
+            }
+        }
+    };
+    let upstream = upstream_ps(claim, delays);
+    let lasts = claim.visits.iter().enumerate().filter(|(_, visit)| visit.is_last);
+    let reached = lasts
+        .map(|(at, visit)| upstream[at] + delays[&(visit.port, visit.queue)] + propagation(at));
+    reached.max().unwrap_or(i128::MAX)
+}
+
+/// Line and queues as tenuto-calculus takes them, seen from `queue`.
+fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
+    let group = |(from, sums): (&Option<PortId>, &BTreeMap<u8, (Bucket, i128)>)| {
+        let mut curves = GroupCurves::default();
+        let mut frame = 0;
+        for (at, (bucket, largest)) in sums.range(..=queue) {
+            let flows = if *at == queue { &mut curves.class } else { &mut curves.higher };
+            flows.add(*bucket, false);
+            frame = frame.max(*largest);
+        }
+        curves.line = from.map(|from| Bucket::line(frame, network.port(from).rate_bps));
+        curves
+    };
+    port.iter()
+        .map(group)
+        .filter(|g| g.class != Flows::default() || g.higher != Flows::default())
+        .collect()
+}
+
+fn server(network: &Network, port: PortId) -> Server {
+    let port = network.port(port);
+    Server::new(port.rate_bps, ubits(u64::from(port.blocking_bytes) * 8))
+}
+
+fn delay_ps(network: &Network, (port, queue): Queue, curves: &Port) -> Option<i128> {
+    delay(server(network, port), &groups(network, queue, curves)).map(|delay| delay.0)
+}
+
+/// Iterates from zero, then inflates by what the last passes still moved.
+fn settle(network: &Network, claims: &[Claim<'_>], delays: &mut Delays) -> Option<()> {
+    for _ in 0..PASSES_MAX {
+        let curves = curves(network, claims, delays);
+        let mut is_settled = true;
+        for (queue, known) in delays.iter_mut() {
+            let next = delay_ps(network, *queue, &curves[&queue.0])?;
+            is_settled &= next - *known <= *known / SETTLED;
+            *known = next.max(*known);
+        }
+        if is_settled {
+            return inflate(network, claims, delays);
+        }
+    }
+    None
+}
+
+/// A vector slightly above the limit of a concave F is above what F makes of it.
+fn inflate(network: &Network, claims: &[Claim<'_>], delays: &mut Delays) -> Option<()> {
+    let settled = delays.clone();
+    for percent_of_percent in [0, 1, 10, 100] {
+        for (queue, delay) in delays.iter_mut() {
+            *delay = settled[queue] + settled[queue] * percent_of_percent / 10_000;
+        }
+        if is_fixed(network, claims, delays) {
+            lower(network, claims, delays);
+            return Some(());
+        }
+    }
+    None
+}
+
+/// From a vector x >= F(x) to F(x), which is one too, until that takes less than a nanosecond off.
+fn lower(network: &Network, claims: &[Claim<'_>], delays: &mut Delays) {
+    for _ in 0..PASSES_MAX {
+        let curves = curves(network, claims, delays);
+        let mut most = 0;
+        for (queue, known) in delays.iter_mut() {
+            let next = delay_ps(network, *queue, &curves[&queue.0]).unwrap_or(*known).min(*known);
+            most = most.max(*known - next);
+            *known = next;
+        }
+        if most < PS_PER_NS / 10 {
+            return;
+        }
+    }
+}
+
+fn is_fixed(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> bool {
+    let curves = curves(network, claims, delays);
+    delays.iter().all(|(queue, known)| {
+        delay_ps(network, *queue, &curves[&queue.0]).is_some_and(|next| next <= *known)
+    })
+}
+
+/// The most that waits in a queue, bits: the largest over all break points, and points in between
+/// where the two bounds on it cross, of the lesser of what came and what is left.
+fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curves: &Port) -> i128 {
+    let server = server(network, port);
+    let seen = groups(network, queue, curves);
+    let own_frames = curves.values().filter_map(|sums| sums.get(&queue).map(|sum| sum.1));
+    let own_frame = own_frames.max().unwrap_or(0);
+    let came = |t: i128| -> i128 {
+        curves
+            .iter()
+            .filter_map(|(from, sums)| {
+                let (bucket, frame) = sums.get(&queue)?;
+                let line = from.map(|from| Bucket::line(*frame, network.port(from).rate_bps));
+                Some(least_at(*bucket, line, t))
+            })
+            .sum()
+    };
+    let left = |t: i128| -> i128 {
+        let all = seen.iter().map(|g| least_at(g.class.all().plus(g.higher.all()), g.line, t));
+        let served = server.capacity_ubps * t / 1_000_000_000_000;
+        all.sum::<i128>() + server.blocking_ubit + own_frame - served
+    };
+    // `came` only rises, `left` is concave: the least of both peaks at the peak of `left` or where
+    // they cross behind it. Both are found by halving, the peak to within a few picoseconds, charged at the line rate.
+    let (mut low, mut high) = (0, delay_ps);
+    while high - low > RESOLUTION_PS {
+        let (a, b) = (low + (high - low) / 3, high - (high - low) / 3);
+        if left(a) < left(b) { low = a } else { high = b }
+    }
+    let peak = high;
+    let slack = server.capacity_ubps * RESOLUTION_PS / 1_000_000_000_000 + 1;
+    if came(peak) >= left(peak) {
+        return div_up(left(peak).max(0) + slack, UBIT_PER_BIT);
+    }
+    let (mut low, mut high) = (peak, delay_ps);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if came(middle) <= left(middle) { low = middle } else { high = middle }
+    }
+    div_up(came(high), UBIT_PER_BIT)
+}
+
+/// min{b + r·t, L + C·t}, 10⁻⁶ bit rounded up.
+fn least_at(bucket: Bucket, line: Option<Bucket>, t: i128) -> i128 {
+    let at = |b: Bucket| b.grown(Picos(t)).burst_ubit;
+    line.map_or(at(bucket), |line| at(line).min(at(bucket)))
+}

@@ -1,0 +1,476 @@
+//! The engine: one interface, three ways to decide.
+
+use crate::books::{Books, Held, Slot, signed};
+use crate::fit::{Limits, Work};
+use crate::network::{Network, PortId};
+use crate::refusal::{Refusal, Resource, Scarce};
+use crate::rehearsal;
+use crate::request::{Request, Visit};
+use crate::reservation::{Place, Reservation};
+use crate::routes::{Routes, Step};
+use crate::search::Search;
+use crate::transition;
+use std::collections::BTreeMap;
+use tenuto_units::{Instant, Span};
+
+/// Searches per way: each closes one queue.
+const ROUNDS_MAX: usize = 16;
+/// Requests remembered for rehearsals.
+const HISTORY_MAX: usize = 512;
+
+/// How an engine decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Fixed delays per queue; a flow's guarantee is their sum.
+    Budget,
+    /// Nothing is reserved: each queue's delay is what its flows need, first come, first served.
+    Exact,
+    /// Both at once: reserved delays that are raised where all flows can bear it.
+    Reserve,
+}
+
+impl Method {
+    const fn limits(self) -> Limits {
+        match self {
+            Self::Budget => Limits { raises_max: 0, checks_max: 600 },
+            Self::Exact => Limits { raises_max: 600, checks_max: 6_000 },
+            Self::Reserve => Limits { raises_max: 24, checks_max: 600 },
+        }
+    }
+}
+
+/// What a request got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is held from now on, or was already, with the same content.
+    Accepted(Grant),
+    /// Nothing has changed.
+    Refused(Refusal),
+}
+
+/// What an accepted flow holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The delay to its last target that is proved at this moment, ns. It may move later; what is
+    /// promised is the deadline, which it never exceeds.
+    pub bound_ns: u64,
+    /// Where the flow goes, source first.
+    pub visits: Vec<Visit>,
+}
+
+/// An earlier flow that goes another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Its number.
+    pub id: u64,
+    /// Where it goes now.
+    pub visits: Vec<Visit>,
+}
+
+/// What another reservation takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replanned {
+    /// Flows that go another way.
+    pub moves: Vec<Move>,
+    /// How long after the last confirmed deletion the new reservation is in force.
+    pub wait: Span,
+}
+
+/// Why a removal cannot proceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemovalError {
+    /// No flow of this number is held.
+    NotHeld,
+    /// Its removal has been asked for, or confirmed, before.
+    AlreadyLeaving,
+    /// Its deletion was confirmed without having been asked for.
+    NotAskedFor,
+}
+
+/// How far a flow is on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Held,
+    /// Asked to go; its entries are still there.
+    Leaving,
+    /// Deleted; what it had sent may be in the network until then.
+    Draining(Instant),
+}
+
+/// Decides flow by flow what a network can still promise.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    books: Books,
+    method: Method,
+    reservation: Reservation,
+    flows: BTreeMap<u64, (Slot, Stage)>,
+    routes: Routes,
+    search: Search,
+    work: Work,
+    history: Vec<Request>,
+    /// Whether a flow has ever gone: what is in the network is then not all from those who are held.
+    has_freed: bool,
+}
+
+impl Engine {
+    /// An engine over an empty network. `exact` reserves nothing, whatever it is given.
+    pub fn new(network: Network, method: Method, reservation: Reservation) -> Self {
+        let reservation = match method {
+            Method::Exact => Reservation::none(),
+            Method::Budget | Method::Reserve => reservation,
+        };
+        let mut books = Books::new(network);
+        lay_out(&mut books, &reservation);
+        books.keep();
+        Self {
+            books,
+            method,
+            reservation,
+            flows: BTreeMap::new(),
+            routes: Routes::default(),
+            search: Search::default(),
+            work: Work::default(),
+            history: Vec::new(),
+            has_freed: false,
+        }
+    }
+
+    /// The network it decides for.
+    pub fn network(&self) -> &Network {
+        &self.books.network
+    }
+
+    /// What is reserved at present.
+    pub fn reservation(&self) -> &Reservation {
+        &self.reservation
+    }
+
+    /// Decides, and holds the flow if it fits. The same number with the same content again changes
+    /// nothing and tells what is held.
+    pub fn add(&mut self, request: &Request) -> Decision {
+        self.remember(request);
+        self.decide(request)
+    }
+
+    /// What [`Engine::add`] would say; nothing changes.
+    pub fn what_if(&mut self, request: &Request) -> Decision {
+        if let Some(known) = self.known(request) {
+            return known;
+        }
+        match self.place(request) {
+            Ok(slot) => {
+                let grant = self.grant(slot);
+                self.books.take_back(0);
+                Decision::Accepted(grant)
+            }
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    /// The request with the earliest of its later deadlines that would fit, itself tried; `None` if
+    /// even ten times the deadline would not help.
+    pub fn would_fit(&mut self, request: &Request) -> Option<Request> {
+        const TENTHS: [u64; 8] = [11, 12, 15, 20, 30, 40, 60, 100];
+        let later = |tenths: &u64| Request {
+            deadline_ns: request.deadline_ns.saturating_mul(*tenths) / 10,
+            ..request.clone()
+        };
+        TENTHS.iter().map(later).find(|later| matches!(self.what_if(later), Decision::Accepted(_)))
+    }
+
+    /// Holds all of them, or none.
+    ///
+    /// # Errors
+    /// The place of the first that does not fit behind those before it, and why.
+    pub fn add_all(&mut self, requests: &[Request]) -> Result<Vec<Grant>, (usize, Refusal)> {
+        let mut entered = Vec::with_capacity(requests.len());
+        for (at, request) in requests.iter().enumerate() {
+            let outcome = match self.known(request) {
+                Some(Decision::Accepted(_)) => continue,
+                Some(Decision::Refused(refusal)) => Err(refusal),
+                None => self.place(request),
+            };
+            match outcome {
+                Ok(slot) => {
+                    self.flows.insert(request.id, (slot, Stage::Held));
+                    entered.push(request.id);
+                }
+                Err(refusal) => {
+                    self.books.take_back(0);
+                    self.flows.retain(|id, _| !entered.contains(id));
+                    return Err((at, refusal));
+                }
+            }
+        }
+        self.books.keep();
+        requests.iter().for_each(|request| self.remember(request));
+        let slots = requests.iter().filter_map(|request| self.flows.get(&request.id));
+        Ok(slots.map(|(slot, _)| self.grant(*slot)).collect())
+    }
+
+    /// Marks a flow for removal. It counts in full until its deletion is confirmed and it drained.
+    ///
+    /// # Errors
+    /// There is no such flow, or it is leaving already.
+    pub fn remove(&mut self, id: u64) -> Result<(), RemovalError> {
+        match self.flows.get_mut(&id) {
+            None => Err(RemovalError::NotHeld),
+            Some((_, stage @ Stage::Held)) => {
+                *stage = Stage::Leaving;
+                Ok(())
+            }
+            Some(_) => Err(RemovalError::AlreadyLeaving),
+        }
+    }
+
+    /// Every switch confirmed `at` that the flow's entries are gone: what it holds is free from the
+    /// returned instant on, when its last frame has left and every busy period that it took part
+    /// in is over (theory of admission, "Leaving").
+    ///
+    /// # Errors
+    /// There is no such flow, or it is not the turn of this step.
+    pub fn confirm_removed(&mut self, id: u64, at: Instant) -> Result<Instant, RemovalError> {
+        let (slot, stage) = self.flows.get(&id).copied().ok_or(RemovalError::NotHeld)?;
+        match stage {
+            Stage::Held => return Err(RemovalError::NotAskedFor),
+            Stage::Draining(_) => return Err(RemovalError::AlreadyLeaving),
+            Stage::Leaving => {}
+        }
+        let drain = self.books.held(slot).map_or(0, |held| self.drain_ns(held));
+        let free = at + Span::from_ns(u64::try_from(drain).unwrap_or(u64::MAX));
+        self.flows.insert(id, (slot, Stage::Draining(free)));
+        Ok(free)
+    }
+
+    /// It is `now`: flows that have drained are free. Returns how many.
+    pub fn advance(&mut self, now: Instant) -> usize {
+        let is_over = |stage: &Stage| matches!(stage, Stage::Draining(free) if *free <= now);
+        let gone: Vec<(u64, Slot)> = self
+            .flows
+            .iter()
+            .filter(|(_, (_, stage))| is_over(stage))
+            .map(|(id, (slot, _))| (*id, *slot))
+            .collect();
+        for (id, slot) in &gone {
+            self.books.strike(*slot);
+            self.flows.remove(id);
+        }
+        if !gone.is_empty() {
+            self.has_freed = true;
+            for (port, queue) in self.books.queues_in_use() {
+                self.books.set_floor(port, queue, self.books.delay_ns(port, queue));
+            }
+        }
+        self.books.keep();
+        gone.len()
+    }
+
+    /// Takes another reservation, if every flow held keeps its promise with it; else nothing changes.
+    ///
+    /// Flows whose queues no longer suit are moved, all together: each is proved while its frames may
+    /// be in both places, and afterwards. The next request may be decided when every switch has
+    /// confirmed the new entries and the deletion of the old, and the wait told here has passed.
+    pub fn replan(&mut self, reservation: Reservation) -> Option<Replanned> {
+        let (mut copy, moves) = self.placed_anew(reservation)?;
+        // Without a move nothing changes but the proof, if all that ever was sent is from those held.
+        let wait = match moves.is_empty() && !self.has_freed {
+            true => Span::ZERO,
+            false => transition::wait(&self.books, &mut copy.books, &moves)?,
+        };
+        copy.has_freed |= !moves.is_empty();
+        *self = copy;
+        Some(Replanned { moves, wait })
+    }
+
+    /// A copy in which every flow held was placed under another reservation, in the order of their
+    /// places in the books, and who is somewhere else now.
+    pub(crate) fn placed_anew(&self, reservation: Reservation) -> Option<(Self, Vec<Move>)> {
+        if self.flows.values().any(|(_, stage)| *stage != Stage::Held) {
+            return None;
+        }
+        let mut copy = Self { books: self.books.emptied(), reservation, ..self.clone() };
+        lay_out(&mut copy.books, &reservation);
+        copy.books.keep();
+        let mut moves = Vec::new();
+        for (_, held) in self.books.slots() {
+            let id = held.request.id;
+            let slot = copy.place(&held.request).ok()?;
+            copy.books.keep();
+            copy.flows.insert(id, (slot, Stage::Held));
+            let visits: Vec<Visit> = copy.books.visits(slot).collect();
+            if !held.hops.iter().map(|hop| hop.visit).eq(visits.iter().copied()) {
+                moves.push(Move { id, visits });
+            }
+        }
+        Some((copy, moves))
+    }
+
+    /// Looks for a reservation that would serve requests like those seen so far better, by trial on
+    /// copies, and takes the best that can be taken. Meant to run between decisions, beside them.
+    pub fn adapt(&mut self, seed: u64) -> Option<Replanned> {
+        let ranked = rehearsal::rehearse(self, &self.history, seed);
+        ranked.into_iter().find_map(|candidate| self.replan(candidate.reservation))
+    }
+
+    /// Every flow held with the delay proved for it, ns, by number; as tight as the books allow.
+    pub fn bounds(&self) -> Vec<(u64, u64)> {
+        let mut books = self.books.clone();
+        transition::tighten(&mut books);
+        let bound = |slot: Slot| books.held(slot).map_or(0, |held| books.promised_ns(held));
+        let flows = self.flows.iter();
+        flows
+            .map(|(id, (slot, _))| (*id, u64::try_from(bound(*slot)).unwrap_or(u64::MAX)))
+            .collect()
+    }
+
+    /// Every flow that counts, with the ports and queues it visits.
+    pub fn held(&self) -> impl Iterator<Item = (&Request, Vec<Visit>)> {
+        let visits = |held: &Held| held.hops.iter().map(|hop| hop.visit).collect();
+        self.books.slots().map(move |(_, held)| (&held.request, visits(held)))
+    }
+
+    /// The sums and reserved delays of the books as text, for comparison in tests.
+    #[cfg(test)]
+    pub(crate) fn fingerprint(&self) -> String {
+        self.books.fingerprint()
+    }
+
+    /// A copy whose books were entered anew, flow by flow, over the same reserved delays.
+    #[cfg(test)]
+    pub(crate) fn counted_anew(&self) -> Self {
+        let mut copy = self.clone();
+        copy.books = self.books.emptied();
+        for port in (0_u32..).map(PortId).take(self.books.network.ports().len()) {
+            for queue in 0..crate::QUEUES_MAX {
+                copy.books.reserve(port, queue, self.books.delay_ns(port, queue), |_, _| {});
+            }
+        }
+        for (slot, held) in self.books.slots() {
+            let visits: Vec<Visit> = self.books.visits(slot).collect();
+            copy.books.enter(held.request.clone(), &visits);
+        }
+        copy
+    }
+
+    /// Flows that count.
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// Decides without remembering who asked.
+    pub(crate) fn decide(&mut self, request: &Request) -> Decision {
+        if let Some(known) = self.known(request) {
+            return known;
+        }
+        match self.place(request) {
+            Ok(slot) => {
+                self.books.keep();
+                self.flows.insert(request.id, (slot, Stage::Held));
+                Decision::Accepted(self.grant(slot))
+            }
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    fn remember(&mut self, request: &Request) {
+        if self.method == Method::Exact {
+            return;
+        }
+        if self.history.len() == HISTORY_MAX {
+            self.history.remove(0);
+        }
+        self.history.push(request.clone());
+    }
+
+    /// What is to be said of a number that is known.
+    fn known(&self, request: &Request) -> Option<Decision> {
+        let (slot, stage) = self.flows.get(&request.id)?;
+        let held = self.books.held(*slot)?;
+        let is_same = *stage == Stage::Held && held.request == *request;
+        Some(match is_same {
+            true => Decision::Accepted(self.grant(*slot)),
+            false => Decision::Refused(Refusal::IdInUse),
+        })
+    }
+
+    fn grant(&self, slot: Slot) -> Grant {
+        let held = self.books.held(slot).expect("only flows that are held are granted");
+        let bound_ns = u64::try_from(self.books.promised_ns(held)).unwrap_or(u64::MAX);
+        Grant { bound_ns, visits: held.hops.iter().map(|hop| hop.visit).collect() }
+    }
+
+    /// Until the last frame of a flow has left, and with it each busy period that it was part of.
+    fn drain_ns(&self, held: &Held) -> i64 {
+        let busy = held.hops.iter().map(|hop| self.books.curves(hop.visit.port).busy_ns());
+        self.books.promised_ns(held).saturating_add(busy.max().unwrap_or(0))
+    }
+
+    /// Enters the flow where it fits; on refusal the books are as before.
+    fn place(&mut self, request: &Request) -> Result<Slot, Refusal> {
+        request.check(&self.books.network).map_err(Refusal::OutOfRange)?;
+        self.work.checks = 0;
+        let mut last = Refusal::Unreachable;
+        for way in 0..self.routes.count(&self.books.network, request) {
+            match self.place_on(request, way) {
+                Ok(slot) => return Ok(slot),
+                Err(scarce) => last = Refusal::Scarce(scarce),
+            }
+        }
+        Err(last)
+    }
+
+    fn place_on(&mut self, request: &Request, way: usize) -> Result<Slot, Scarce> {
+        let way = self.routes.way(request, way);
+        let limits = self.method.limits();
+        let deadline_ns = signed(request.deadline_ns);
+        let mut last = None;
+        self.search.begin(way);
+        for _ in 0..ROUNDS_MAX {
+            if !self.search.cheapest(&self.books, &self.reservation, way, deadline_ns) {
+                break;
+            }
+            let visits = self.search.visits();
+            let mark = self.books.mark();
+            let slot = self.books.enter(request.clone(), visits);
+            self.work.begin(visits.iter().map(|visit| (visit.port, usize::from(visit.queue))));
+            let Err(scarce) = self.work.settle(&mut self.books, &self.reservation, limits) else {
+                return Ok(slot);
+            };
+            self.books.take_back(mark);
+            last = Some(scarce);
+            let step = visits.iter().position(|visit| visit.port == scarce.port).unwrap_or(0);
+            if self.work.checks > limits.checks_max || !self.search.close(&self.books, step) {
+                break;
+            }
+        }
+        Err(last.unwrap_or_else(|| too_late(&self.books, &self.search, way, deadline_ns)))
+    }
+}
+
+/// No open queues meet the deadline: the least that the reserved delays come to.
+fn too_late(books: &Books, search: &Search, way: &[Step], deadline_ns: i64) -> Scarce {
+    let fastest = search.fastest(books, way);
+    Scarce {
+        port: fastest.port,
+        queue: fastest.queue,
+        resource: Resource::Deadline,
+        needed: fastest.delay_ns,
+        available: deadline_ns,
+        flows: 0,
+    }
+}
+
+/// Every queue starts at its share.
+fn lay_out(books: &mut Books, reservation: &Reservation) {
+    for port in (0_u32..).map(PortId).take(books.network.ports().len()) {
+        let place = Place::of(&books.network, port);
+        for queue in 0..usize::from(books.network.port(port).queues) {
+            books.reserve(port, queue, reservation.share(place, queue).delay_ns, |_, _| {});
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Admission: decides flow by flow what a network can still promise.
+//!
+//! One interface, [`Engine`], and three ways to decide ([`Method`]). Everything is a pure function
+//! of what was asked so far: no clock, no I/O, integers only. What is promised is a flow's deadline
+//! and room for every frame of it, whatever comes later; the soundness argument is in
+//! `docs/theory/admission.md`. [`audit`] recomputes a set of flows from nothing and shares no code
+//! with the engine's inequalities.
+//!
+//! The forwarding model is store-and-forward: strict priority at the line rate, one frame of lower
+//! priority in the way, and each incoming line brings at most one frame and what fits on it.
+
+pub mod audit;
+mod books;
+mod curves;
+mod engine;
+mod fit;
+mod network;
+mod pacing;
+mod refusal;
+mod rehearsal;
+mod request;
+mod reservation;
+mod routes;
+mod search;
+mod transition;
+
+pub use curves::QUEUES_MAX;
+pub use engine::{Decision, Engine, Grant, Method, Move, RemovalError, Replanned};
+pub use network::{Network, NetworkError, Node, NodeId, Port, PortId};
+pub use pacing::{Paced, paced};
+pub use refusal::{Refusal, Resource, Scarce};
+pub use request::{Request, Visit};
+pub use reservation::{Place, Reservation, Share};
+
+#[cfg(test)]
+mod tests;

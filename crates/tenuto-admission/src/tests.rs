@@ -1,0 +1,7 @@
+//! What has to hold whatever is asked, in whatever order.
+
+mod decisions;
+mod leaving;
+mod networks;
+mod sequences;
+mod twins;

@@ -1,0 +1,152 @@
+//! Networks and lists of requests as the reference implementations read them.
+
+use super::Operation;
+use crate::failure::Failure;
+use crate::load;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tenuto_admission::{Network, Node, NodeId, Port, Request};
+
+/// Largest frame of any traffic, bytes on the wire, as the reference implementations count it.
+pub(super) const FRAME_BYTES_MAX: u32 = 1_530;
+const SWITCH_QUEUES: u8 = 4;
+const NS_PER_S: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
+
+/// A network and who asks, in order.
+#[derive(Clone, Debug)]
+pub(crate) struct List {
+    pub(crate) name: String,
+    pub(crate) network: Network,
+    pub(crate) operations: Vec<Operation>,
+}
+
+#[derive(Deserialize)]
+struct NetworkFile {
+    nodes: Vec<NodeEntry>,
+    links: Vec<LinkEntry>,
+}
+
+#[derive(Deserialize)]
+struct NodeEntry {
+    id: String,
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct LinkEntry {
+    src: String,
+    dst: String,
+    rate_bps: f64,
+    #[serde(default)]
+    prop_s: f64,
+}
+
+#[derive(Deserialize)]
+struct RequestsFile {
+    #[serde(default)]
+    scenario: String,
+    queue_bytes: u32,
+    host_queue_bytes: u32,
+    requests: Vec<RequestEntry>,
+}
+
+#[derive(Deserialize)]
+struct RequestEntry {
+    id: u64,
+    src: String,
+    dst: String,
+    rate_bps: f64,
+    burst_bytes: u64,
+    deadline_ms: f64,
+}
+
+/// Reads the two files of a list.
+pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure> {
+    let shown = network.display().to_string();
+    let nodes_file: NetworkFile = parse(network, "a network has `nodes` and `links`")?;
+    let asked: RequestsFile =
+        parse(requests, "a list has `queue_bytes`, `host_queue_bytes` and `requests`")?;
+    let mut nodes = Vec::new();
+    let mut names = BTreeMap::new();
+    for (at, node) in (0_u32..).zip(&nodes_file.nodes) {
+        let is_switch = match node.kind.as_str() {
+            "switch" => true,
+            "host" => false,
+            other => {
+                let message = format!("nodes[{at}].kind: {other:?} is neither host nor switch");
+                return Err(Failure::input(message, Some(&shown), None));
+            }
+        };
+        nodes.push(Node { name: node.id.clone(), is_switch });
+        names.insert(node.id.as_str(), NodeId(at));
+    }
+    let port = |(at, link): (usize, &LinkEntry)| -> Result<Port, Failure> {
+        let field = |name: &str| format!("links[{at}].{name}");
+        let from = find(&names, &link.src, &field("src"), &shown)?;
+        let is_switch = nodes[from.0 as usize].is_switch;
+        Ok(Port {
+            from,
+            to: find(&names, &link.dst, &field("dst"), &shown)?,
+            rate_bps: whole(link.rate_bps, &field("rate_bps"), &shown)?,
+            propagation_ns: whole((link.prop_s * NS_PER_S).ceil(), &field("prop_s"), &shown)?,
+            queues: if is_switch { SWITCH_QUEUES } else { 1 },
+            queue_bytes: if is_switch { asked.queue_bytes } else { asked.host_queue_bytes },
+            blocking_bytes: FRAME_BYTES_MAX,
+        })
+    };
+    let ports = nodes_file.links.iter().enumerate().map(port).collect::<Result<Vec<_>, _>>()?;
+    let asked_in = requests.display().to_string();
+    let request = |(at, entry): (usize, &RequestEntry)| -> Result<Operation, Failure> {
+        let field = |name: &str| format!("requests[{at}].{name}");
+        let deadline = (entry.deadline_ms * NS_PER_MS).floor();
+        Ok(Operation::Add(Request {
+            id: entry.id,
+            source: find(&names, &entry.src, &field("src"), &asked_in)?,
+            targets: vec![find(&names, &entry.dst, &field("dst"), &asked_in)?],
+            rate_bps: whole(entry.rate_bps.ceil(), &field("rate_bps"), &asked_in)?,
+            burst_bits: entry.burst_bytes.saturating_mul(8),
+            frame_bits: entry.burst_bytes.min(FRAME_BYTES_MAX.into()) * 8,
+            deadline_ns: whole(deadline, &field("deadline_ms"), &asked_in)?,
+        }))
+    };
+    let operations =
+        asked.requests.iter().enumerate().map(request).collect::<Result<Vec<_>, _>>()?;
+    let network = Network::new(nodes, ports)
+        .map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
+    Ok(List { name: asked.scenario, network, operations })
+}
+
+/// A JSON document of a known form.
+pub(super) fn parse<T: for<'a> Deserialize<'a>>(path: &Path, hint: &str) -> Result<T, Failure> {
+    serde_json::from_str(&load::text(path)?).map_err(|error| {
+        Failure::input(error.to_string(), Some(&path.display().to_string()), Some(hint))
+    })
+}
+
+fn find(
+    names: &BTreeMap<&str, NodeId>,
+    name: &str,
+    field: &str,
+    file: &str,
+) -> Result<NodeId, Failure> {
+    names.get(name).copied().ok_or_else(|| {
+        let known: Vec<&str> = names.keys().copied().take(8).collect();
+        let hint = format!("nodes are {}, ...", known.join(", "));
+        Failure::input(format!("{field}: there is no node {name:?}"), Some(file), Some(&hint))
+    })
+}
+
+/// A number that is whole and not negative, as an integer.
+pub(super) fn whole(value: f64, field: &str, file: &str) -> Result<u64, Failure> {
+    // Above 2^53 a float no longer tells whole numbers apart.
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    if !(0.0..=MOST).contains(&value) || value.fract() != 0.0 {
+        let message = format!("{field}: {value} is no whole number from 0 to 2^53");
+        return Err(Failure::input(message, Some(file), None));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    let whole = value as u64;
+    Ok(whole)
+}

@@ -1,0 +1,242 @@
+//! Lets an engine decide a list, takes the time of each decision, and audits what is held.
+
+use super::{List, Operation};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use tenuto_admission::audit::{Claim, audit};
+use tenuto_admission::{
+    Decision, Engine, Method, Network, Place, PortId, Refusal, Request, Reservation, Resource,
+    Visit, paced,
+};
+
+/// How a list is decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) method: Method,
+    /// Hosts pace their flows.
+    pub(crate) pacing: bool,
+    /// Decisions after which the engine adapts.
+    pub(crate) adapt_after: Vec<usize>,
+    /// Runs; of each decision the shortest time counts.
+    pub(crate) repeat: u32,
+}
+
+/// Times of some decisions, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Times {
+    pub(crate) count: usize,
+    pub(crate) median_ns: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) max_ns: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) requests: usize,
+    pub(crate) flows: usize,
+    pub(crate) rate_mbps: f64,
+    pub(crate) trunk_load_percent: f64,
+    pub(crate) decisions: Times,
+    pub(crate) accepted: Times,
+    pub(crate) refused: Times,
+    pub(crate) removed: Times,
+    /// Adaptations that changed something, flows moved in them, and their time.
+    pub(crate) adaptations: usize,
+    pub(crate) moved: usize,
+    pub(crate) adaptation: Times,
+    /// Refusals by what was scarce.
+    pub(crate) scarce: BTreeMap<&'static str, usize>,
+    pub(crate) granted_over_recomputed_median: f64,
+    pub(crate) granted_over_recomputed_max: f64,
+    pub(crate) bound_max_ms: f64,
+    /// What the independent recomputation found broken.
+    pub(crate) late: usize,
+    pub(crate) full: usize,
+    pub(crate) is_certified: bool,
+}
+
+impl Report {
+    /// Whether the audit found every promise kept.
+    pub(crate) const fn is_kept(&self) -> bool {
+        self.is_certified && self.late == 0 && self.full == 0
+    }
+}
+
+/// What one run took, per operation.
+#[derive(Default)]
+struct Run {
+    times: Vec<(Kind, u64)>,
+    adaptations: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Accepted,
+    Refused,
+    Removed,
+}
+
+/// Decides the list, several times, and audits the outcome.
+pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
+    let mut report = Report::default();
+    let mut shaper_ns = BTreeMap::new();
+    let operations: Vec<Operation> = list
+        .operations
+        .iter()
+        .map(|operation| match operation {
+            Operation::Add(request) if setting.pacing => {
+                let paced = paced(request);
+                shaper_ns.insert(request.id, paced.shaper_ns);
+                Operation::Add(paced.request)
+            }
+            other => other.clone(),
+        })
+        .collect();
+    let (engine, mut best) = decide(list, &operations, setting, Some(&mut report));
+    for _ in 1..setting.repeat.max(1) {
+        let (_, again) = decide(list, &operations, setting, None);
+        for (best, again) in best.times.iter_mut().zip(again.times) {
+            best.1 = best.1.min(again.1);
+        }
+        for (best, again) in best.adaptations.iter_mut().zip(again.adaptations) {
+            *best = (*best).min(again);
+        }
+    }
+    let of = |kinds: &[Kind]| {
+        let chosen = best.times.iter().filter(|(kind, _)| kinds.contains(kind));
+        times(chosen.map(|(_, ns)| *ns).collect())
+    };
+    report.decisions = of(&[Kind::Accepted, Kind::Refused]);
+    report.accepted = of(&[Kind::Accepted]);
+    report.refused = of(&[Kind::Refused]);
+    report.removed = of(&[Kind::Removed]);
+    report.adaptation = times(best.adaptations);
+    report.requests = report.decisions.count;
+    judge(&engine, &shaper_ns, &mut report);
+    report
+}
+
+fn decide(
+    list: &List,
+    operations: &[Operation],
+    setting: &Setting,
+    mut report: Option<&mut Report>,
+) -> (Engine, Run) {
+    let mut engine =
+        Engine::new(list.network.clone(), setting.method, Reservation::starting_on(&list.network));
+    let mut run = Run::default();
+    let mut now = tenuto_units::Instant::ZERO;
+    for (at, operation) in operations.iter().enumerate() {
+        if setting.adapt_after.contains(&at) {
+            let start = Instant::now();
+            let replanned = engine.adapt(1);
+            run.adaptations.push(elapsed_ns(start));
+            if let (Some(report), Some(replanned)) = (report.as_deref_mut(), replanned) {
+                report.adaptations += 1;
+                report.moved += replanned.moves.len();
+            }
+        }
+        let start = Instant::now();
+        match operation {
+            Operation::Add(request) => {
+                let decision = engine.add(request);
+                let ns = elapsed_ns(start);
+                let is_accepted = matches!(decision, Decision::Accepted(_));
+                run.times.push((if is_accepted { Kind::Accepted } else { Kind::Refused }, ns));
+                if let (Some(report), Decision::Refused(refusal)) =
+                    (report.as_deref_mut(), &decision)
+                {
+                    *report.scarce.entry(word(refusal)).or_default() += 1;
+                }
+            }
+            Operation::Remove(id) => {
+                // Deleted at once and drained before the next operation: the list has no times.
+                if engine.remove(*id).is_ok() {
+                    now = engine.confirm_removed(*id, now).unwrap_or(now);
+                    engine.advance(now);
+                }
+                run.times.push((Kind::Removed, elapsed_ns(start)));
+            }
+        }
+    }
+    (engine, run)
+}
+
+fn elapsed_ns(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+const fn word(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Scarce(scarce) => match scarce.resource {
+            Resource::Delay => "delay",
+            Resource::Buffer => "buffer",
+            Resource::Rate => "rate",
+            Resource::Deadline => "deadline",
+            Resource::Effort => "effort",
+        },
+        Refusal::Unreachable => "unreachable",
+        Refusal::IdInUse => "id in use",
+        Refusal::OutOfRange(_) => "out of range",
+    }
+}
+
+fn times(mut ns: Vec<u64>) -> Times {
+    ns.sort_unstable();
+    let Some(max_ns) = ns.last().copied() else { return Times::default() };
+    let at = |percent: usize| ns[(ns.len() * percent / 100).min(ns.len() - 1)];
+    Times { count: ns.len(), median_ns: at(50), p99_ns: at(99), max_ns }
+}
+
+/// Loads, and the independent recomputation.
+fn judge(engine: &Engine, shaper_ns: &BTreeMap<u64, u64>, report: &mut Report) {
+    let network = engine.network();
+    let held: Vec<(Request, Vec<Visit>)> =
+        engine.held().map(|(request, visits)| (request.clone(), visits)).collect();
+    report.flows = held.len();
+    report.rate_mbps = held.iter().map(|(request, _)| mega(request.rate_bps)).sum();
+    report.trunk_load_percent = trunk_load_percent(network, &held);
+    let claims: Vec<Claim<'_>> =
+        held.iter().map(|(request, visits)| Claim { request, visits }).collect();
+    let found = audit(network, &claims);
+    (report.late, report.full) = (found.late.len(), found.full.len());
+    report.is_certified = found.is_certified;
+    let granted: BTreeMap<u64, u64> = engine.bounds().into_iter().collect();
+    let mut ratios = Vec::new();
+    for ((request, _), recomputed) in held.iter().zip(&found.bounds_ns) {
+        let (Some(granted), Some(recomputed)) = (granted.get(&request.id), recomputed) else {
+            continue;
+        };
+        let shaper = shaper_ns.get(&request.id).copied().unwrap_or(0);
+        ratios.push(float(granted + shaper) / float(recomputed + shaper));
+        report.bound_max_ms = report.bound_max_ms.max(float(granted + shaper) / 1e6);
+    }
+    ratios.sort_by(f64::total_cmp);
+    report.granted_over_recomputed_median = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    report.granted_over_recomputed_max = ratios.last().copied().unwrap_or(1.0);
+}
+
+fn trunk_load_percent(network: &Network, held: &[(Request, Vec<Visit>)]) -> f64 {
+    let is_trunk = |port: PortId| Place::of(network, port) == Place::Trunk;
+    let ports = (0_u32..).map(PortId).take(network.ports().len()).filter(|port| is_trunk(*port));
+    let room: f64 = ports.map(|port| mega(network.port(port).rate_bps)).sum();
+    let used: f64 = held
+        .iter()
+        .map(|(request, visits)| {
+            let trunks = visits.iter().filter(|visit| is_trunk(visit.port)).count();
+            mega(request.rate_bps) * float(trunks as u64)
+        })
+        .sum();
+    if room == 0.0 { 0.0 } else { used / room * 100.0 }
+}
+
+fn mega(bps: u64) -> f64 {
+    float(bps) / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people; no bound is decided by them")]
+const fn float(value: u64) -> f64 {
+    value as f64
+}

@@ -1,0 +1,75 @@
+//! The outcome of a list for people.
+
+use super::measure::Times;
+use super::{Report, Setting};
+use tenuto_admission::Method;
+
+/// What `tenuto bench admission` prints.
+pub(crate) fn text(name: &str, setting: &Setting, report: &Report) -> String {
+    let engine = match setting.method {
+        Method::Budget => "budget",
+        Method::Exact => "exact",
+        Method::Reserve => "reserve",
+    };
+    let pacing = if setting.pacing { ", hosts pace their flows" } else { "" };
+    let mut out = format!(
+        "{name}   engine {engine}{pacing}\n\
+         model      store-and-forward, strict priority at line rate, one frame of 1530 B in the way,\n\
+         \u{20}          each incoming line brings at most one frame and what it carries\n\
+         held       {} of {} flows, {:.0} Mbit/s, mean trunk load {:.1} %\n",
+        report.flows, report.requests, report.rate_mbps, report.trunk_load_percent,
+    );
+    out.push_str(&line("accepted", report.accepted));
+    out.push_str(&line("refused", report.refused));
+    if report.removed.count > 0 {
+        out.push_str(&line("removed", report.removed));
+    }
+    if report.adaptation.count > 0 {
+        out.push_str(&format!(
+            "adapted    {} of {} times, {} flows moved, at most {:.0} ms each, beside the decisions\n",
+            report.adaptations,
+            report.adaptation.count,
+            report.moved,
+            ms(report.adaptation.max_ns),
+        ));
+    }
+    let scarce: Vec<String> =
+        report.scarce.iter().map(|(word, count)| format!("{word} {count}")).collect();
+    if !scarce.is_empty() {
+        out.push_str(&format!("scarce     {}\n", scarce.join(", ")));
+    }
+    out.push_str(&format!(
+        "granted    over recomputed bound: median {:.3}, largest {:.3}; largest bound {:.3} ms\n",
+        report.granted_over_recomputed_median,
+        report.granted_over_recomputed_max,
+        report.bound_max_ms,
+    ));
+    let verdict = if report.is_kept() { "KEPT" } else { "VIOLATED" };
+    out.push_str(&format!(
+        "{verdict}: recomputed from nothing, {} late, {} queues above their room, x >= F(x) {}\n",
+        report.late,
+        report.full,
+        if report.is_certified { "certified" } else { "not certified" },
+    ));
+    out
+}
+
+fn line(word: &str, times: Times) -> String {
+    format!(
+        "{word:<10} {} decisions, median {:.1} us, p99 {:.1} us, largest {:.1} us\n",
+        times.count,
+        us(times.median_ns),
+        us(times.p99_ns),
+        us(times.max_ns),
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+const fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+const fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
