@@ -36,7 +36,8 @@ pub(crate) fn settings<'a>(
     let dates_max = options.dates_max.min(rows_max / 4);
     let trees = sizes(trunk.len(), options.tree_servers_max).into_iter();
     let surveyed = trees.filter_map(move |servers_max| {
-        let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max)?;
+        let is_burst = matches!(objective, Objective::Burst { .. });
+        let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max, is_burst)?;
         survey(known, &mut tree)?;
         let alone = match objective {
             Objective::Delay { .. } => None,

@@ -121,15 +121,14 @@ pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     Some(())
 }
 
-/// The part of the service that a packet may hold back at a node: nothing at the root.
+/// The part of the service that a packet may hold back at a node: nothing at a root where data
+/// counts bit by bit.
 pub(crate) fn held_back(known: &Known<'_>, tree: &Tree, node: usize) -> Option<i128> {
-    match tree.nodes[node].next {
-        None => Some(0),
-        Some(_) => {
-            let packet = known.graph.servers[tree.nodes[node].server].packet_ubit;
-            packet.checked_mul(crate::curve::FINE)
-        }
+    if tree.nodes[node].next.is_none() && !tree.is_root_packetized {
+        return Some(0);
     }
+    let packet = known.graph.servers[tree.nodes[node].server].packet_ubit;
+    packet.checked_mul(crate::curve::FINE)
 }
 
 /// How much a flow brings within `span` at most, 10⁻¹⁸ bit.

@@ -12,6 +12,8 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     /// Per node: the child for each server it comes from.
     pub(crate) children: Vec<BTreeMap<usize, usize>>,
+    /// Whether what leaves the root counts in whole packets: where its burst is bounded.
+    pub(crate) is_root_packetized: bool,
     /// Per node and pair of dates (early, late): whether they are in that order in every
     /// trajectory. A date is not before itself here.
     before: Vec<Vec<Vec<bool>>>,
@@ -74,8 +76,14 @@ impl Tree {
         topology: &Topology,
         trunk: &[usize],
         servers_max: usize,
+        is_root_packetized: bool,
     ) -> Option<Self> {
-        let mut tree = Self { nodes: Vec::new(), children: Vec::new(), before: Vec::new() };
+        let mut tree = Self {
+            nodes: Vec::new(),
+            children: Vec::new(),
+            is_root_packetized,
+            before: Vec::new(),
+        };
         let mut last = None;
         for &server in trunk.iter().rev() {
             last = Some(tree.push(graph, topology, server, last)?);

@@ -51,7 +51,8 @@ pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
     if proof.time_parts == 0 || proof.data_parts == 0 {
         return Err("multipliers in zeroth parts".into());
     }
-    let tree = Tree::new(net, &proof.nodes)?;
+    let is_burst = matches!(objective, Objective::Burst { .. });
+    let tree = Tree::new(net, &proof.nodes, is_burst)?;
     let mut under = BigInt::from(proof.time_parts) * proof.data_parts;
     if matches!(objective, Objective::Delay { .. }) {
         under *= FINE;

@@ -17,6 +17,8 @@ pub(super) type Flaw = String;
 pub(super) struct Tree<'a> {
     pub(super) net: &'a Net<'a>,
     pub(super) nodes: &'a [Node],
+    /// Whether what leaves the root counts in whole packets.
+    is_root_packetized: bool,
     /// Per node and server before it: the child.
     children: BTreeMap<(usize, usize), usize>,
 }
@@ -25,11 +27,15 @@ pub(super) struct Tree<'a> {
 pub(super) type Place = (usize, usize);
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(net: &'a Net<'a>, nodes: &'a [Node]) -> Result<Self, Flaw> {
+    pub(super) fn new(
+        net: &'a Net<'a>,
+        nodes: &'a [Node],
+        is_root_packetized: bool,
+    ) -> Result<Self, Flaw> {
         if nodes.is_empty() || nodes.len() > NODES_MAX {
             return Err(format!("{} nodes; 1 to {NODES_MAX}", nodes.len()));
         }
-        let mut tree = Self { net, nodes, children: BTreeMap::new() };
+        let mut tree = Self { net, nodes, is_root_packetized, children: BTreeMap::new() };
         for (index, node) in nodes.iter().enumerate() {
             tree.shape(index, node).map_err(|flaw| format!("node {index}: {flaw}"))?;
         }
@@ -104,15 +110,14 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The part of the service that a packet may hold back: none at the root.
+    /// The part of the service that a packet may hold back: none at a root where data counts bit
+    /// by bit.
     pub(super) fn held(&self, node: usize) -> BigInt {
-        match self.nodes[node].next {
-            None => BigInt::ZERO,
-            Some(_) => {
-                let server = &self.net.graph.servers[self.nodes[node].server];
-                BigInt::from(server.packet_ubit) * FINE
-            }
+        let node = &self.nodes[node];
+        if node.next.is_none() && !self.is_root_packetized {
+            return BigInt::ZERO;
         }
+        BigInt::from(self.net.graph.servers[node.server].packet_ubit) * FINE
     }
 
     /// The child that a flow comes from, and its visit there; `None` where it enters the tree.
