@@ -6,7 +6,7 @@ use crate::{Decision, Engine, Method, Network, Refusal, Reservation, Resource};
 const M100: u64 = 100_000_000;
 
 fn engine(network: &Network, method: Method) -> Engine {
-    Engine::new(network.clone(), method, Reservation::starting_on(&network))
+    Engine::new(network.clone(), method, Reservation::starting_on(network))
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! Lists of requests that reference implementations decided, and a car's log: more is held, every
+//! promise is kept by the audit. The data lie outside of the repository.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The data folder; `None`, said once, where it is not.
+fn data(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TENUTO_DATA").map_or(beside, PathBuf::from).join(name);
+    if !folder.exists() {
+        eprintln!("skipped: {name} is not in TENUTO_DATA");
+        return None;
+    }
+    Some(folder)
+}
+
+fn bench(args: &[&str]) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_tenuto"))
+        .args(["bench", "admission", "--json", "--repeat", "1"])
+        .args(args)
+        .output()
+        .expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_str(&text).expect("one document")
+}
+
+/// Flows, Mbit/s and trunk load of the best column of the reference implementations.
+fn holds_more_than(list: &str, flows: u64, rate_mbps: f64, load_percent: f64) {
+    let Some(folder) = data("admission-lists") else { return };
+    let network = folder.join(list).join("network.json").display().to_string();
+    let requests = folder.join(list).join("requests.json").display().to_string();
+    let report =
+        bench(&["--network", &network, "--requests", &requests, "--adapt-after", "1000000"]);
+    assert_eq!(report["verdict"], "kept");
+    assert!(report["flows"].as_u64() > Some(flows), "{report}");
+    assert!(report["rate_mbps"].as_f64() > Some(rate_mbps), "{report}");
+    assert!(report["trunk_load_percent"].as_f64() > Some(load_percent), "{report}");
+    assert!(report["granted_over_recomputed_median"].as_f64() <= Some(1.05), "{report}");
+}
+
+#[test]
+fn the_ring_holds_more_than_any_reference_implementation() {
+    holds_more_than("ring31-100M-1000", 486, 414.0, 41.5);
+}
+
+#[test]
+fn the_line_holds_more_than_any_reference_implementation() {
+    holds_more_than("line4-1G", 503, 589.0, 10.4);
+}
+
+#[test]
+fn every_reservation_of_a_car_is_accepted() {
+    let Some(folder) = data("car-sdn4core") else { return };
+    let log = folder.join("admission_1G.json").display().to_string();
+    for engine in ["budget", "exact", "reserve"] {
+        let report = bench(&["--operations", &log, "--engine", engine, "--adapt-after", "1000000"]);
+        assert_eq!((report["flows"].as_u64(), report["requests"].as_u64()), (Some(447), Some(447)));
+        assert!(report["bound_max_ms"].as_f64() <= Some(5.304), "{report}");
+    }
+}
+
+#[test]
+fn a_list_that_is_not_known_is_told_with_those_that_are() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tenuto"))
+        .args(["bench", "admission", "--generated", "rign"])
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("rign") && said.contains("ring31-100M"), "{said}");
+}
