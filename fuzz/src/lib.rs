@@ -8,8 +8,13 @@ mod wire_bodies;
 mod switch;
 mod texts;
 
-pub use switch::{switch_control, switch_receive};
-pub use texts::{certify_plan, network_yaml, plan_json, scenario_yaml, wopanets_xml};
+pub use switch::{switch_control, switch_general, switch_receive};
+pub use texts::{
+    afdx_designer_xml, applications_xml, can_csv, certify_bounds, certify_plan, gml, graphml,
+    lias_json, netcalbounds_txt, network_yaml, plan_json, ros2_topics, rtns_json, saihu_json,
+    scenario_yaml, servers_yaml, tas_benchmark_json, tsnsched_json, vl_table_csv, wopanets_xml,
+    xtfa_xml,
+};
 
 use tenuto_openflow::{DecodeError, Framer, Message};
 
@@ -17,16 +22,33 @@ use tenuto_openflow::{DecodeError, Framer, Message};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 26] = [
     ("openflow_decode", openflow_decode),
     ("wire_frames", wire_frames),
     ("switch_control", switch_control),
     ("switch_receive", switch_receive),
+    ("switch_general", switch_general),
     ("network_yaml", network_yaml),
     ("scenario_yaml", scenario_yaml),
+    ("servers_yaml", servers_yaml),
     ("wopanets_xml", wopanets_xml),
+    ("xtfa_xml", xtfa_xml),
+    ("saihu_json", saihu_json),
+    ("rtns_json", rtns_json),
+    ("netcalbounds_txt", netcalbounds_txt),
+    ("graphml", graphml),
+    ("gml", gml),
+    ("applications_xml", applications_xml),
+    ("vl_table_csv", vl_table_csv),
+    ("afdx_designer_xml", afdx_designer_xml),
+    ("lias_json", lias_json),
+    ("tsnsched_json", tsnsched_json),
+    ("tas_benchmark_json", tas_benchmark_json),
+    ("can_csv", can_csv),
+    ("ros2_topics", ros2_topics),
     ("plan_json", plan_json),
     ("certify_plan", certify_plan),
+    ("certify_bounds", certify_bounds),
 ];
 
 /// Any bytes as an OpenFlow stream: what was understood is stable.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    ClassifierKind, ConnectionId, FailMode, GeneralConfig, PortConfig, PortRole, Switch,
+    SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FRAME_CAPACITY, FramePool, Frames};
 use tenuto_openflow::Framer;
@@ -23,8 +24,26 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(3, None)
+    }
+
+    /// The whole of OpenFlow 1.3, and two controllers.
+    fn general() -> Self {
+        let config = GeneralConfig {
+            buffers_max: 4,
+            fail_mode: FailMode::Standalone,
+            learned_max: 8,
+            ..GeneralConfig::default()
+        };
+        let mut bench = Self::with(64, Some(config));
+        let second = bench.switch.connected_to(ConnectionId(1), None, &mut bench.fx);
+        second.expect("there is room for two");
+        bench
+    }
+
+    fn with(tables: u8, general: Option<GeneralConfig>) -> Self {
         let rate = Rate::from_bps(100_000_000).expect("not zero");
-        let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17 };
+        let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17, unpromised_from: None };
         let port = |port, role| PortConfig { port, role, egress };
         let config = SwitchConfig {
             datapath_id: 2,
@@ -33,7 +52,7 @@ impl Bench {
                 port(2, PortRole::Host),
                 port(3, PortRole::Trunk(LinkKey::new([3; 16]))),
             ],
-            tables: 3,
+            tables,
             entries_max: 64,
             meters_max: 16,
             groups_max: 4,
@@ -41,6 +60,7 @@ impl Bench {
             classifier: ClassifierKind::ByMask,
             boot_seed: 1,
             mode_retry: Span::from_ms(10),
+            general,
         };
         let mut bench = Self {
             switch: Switch::new(Arc::new(config)),
@@ -135,6 +155,50 @@ pub fn switch_receive(bytes: &[u8]) {
         bench.receive(u32::from(port % 5), frame);
         bench.run(Span::from_us(u64::from(*port) * 100));
         rest = next;
+    }
+    bench.finish();
+}
+
+/// Any bytes as the life of a general switch: a length, what happens, and the bytes of it. Bytes
+/// from one of two controllers, a frame, a link that goes up or down, a controller that goes and
+/// comes, time.
+pub fn switch_general(bytes: &[u8]) {
+    let mut bench = Bench::general();
+    let mut rest = bytes;
+    while let [high, low, kind, after @ ..] = rest {
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        let (content, next) = after.split_at(len.min(after.len()));
+        rest = next;
+        let (id, number) = (ConnectionId(u16::from(kind >> 7)), u32::from(kind >> 4 & 3));
+        match kind & 7 {
+            0..=2 => {
+                let (now, frames, fx) = (bench.now, &mut bench.frames, &mut bench.fx);
+                if !bench.switch.control_from(id, now, content, frames, fx) {
+                    bench.switch.disconnected_from(id);
+                    let _is_there = bench.switch.connected_to(id, None, &mut bench.fx);
+                }
+            }
+            3 | 4 => bench.receive(number, content),
+            5 => bench.switch.set_link(number, kind & 8 == 0, &mut bench.fx),
+            6 => {
+                bench.switch.disconnected_from(id);
+                if kind & 8 != 0 {
+                    let _is_there = bench.switch.connected_to(id, None, &mut bench.fx);
+                }
+            }
+            _ => bench.run(Span::from_ms(u64::from(*kind) * 10)),
+        }
+        bench.run(Span::from_us(100));
+        bench.fx.drops.clear();
+    }
+    for stream in [&bench.fx.control].into_iter().chain(bench.fx.channels.iter().map(|(_, b)| b)) {
+        let mut framer = Framer::new();
+        for segment in stream.chunks(Framer::PUSH_BYTES_MAX) {
+            framer.push(segment).expect("everything was taken out");
+            while let Some(message) = framer.next() {
+                message.expect("a switch sends well-formed messages");
+            }
+        }
     }
     bench.finish();
 }

@@ -136,6 +136,108 @@ fn signal(kind: SignalKind, epoch: u64, level: u8, sequence: u64) -> Vec<u8> {
     bytes
 }
 
+/// Every family of messages, field and action that only a general switch takes.
+fn everything() -> Vec<Body> {
+    let output = |port| Action::Output { port, max_len: 64 };
+    let apply = |actions| vec![Instruction::ApplyActions(actions)];
+    let entry = |oxms: Vec<Oxm>, actions| {
+        Body::FlowMod(FlowMod {
+            match_: Match::from(oxms),
+            instructions: apply(actions),
+            idle_timeout: 2,
+            flags: 1,
+            ..FlowMod::new(FlowModCommand::Add, 0)
+        })
+    };
+    let group = |type_, group_id, buckets| {
+        Body::GroupMod(GroupMod { command: GroupModCommand::Add, type_, group_id, buckets })
+    };
+    let watching = Bucket { watch_port: 2, ..Bucket::new(vec![output(2)]) };
+    let weighted =
+        |to| Bucket { weight: 1, ..Bucket::new(vec![Action::PushVlan(0x8100), output(to)]) };
+    let v6 = |last| [0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+    let request = |body| Body::MultipartRequest(MultipartRequest { flags: 0, body });
+    vec![
+        Body::Hello(Hello::default()),
+        Body::MeterMod(MeterMod {
+            command: MeterModCommand::Add,
+            flags: meter_flag::PKTPS,
+            meter_id: 1,
+            bands: vec![
+                MeterBand::DscpRemark { rate: 1, burst_size: 0, prec_level: 1 },
+                MeterBand::Drop { rate: 9, burst_size: 0 },
+            ],
+        }),
+        group(GroupType::FastFailover, 1, vec![watching]),
+        group(GroupType::Select, 2, vec![weighted(1), weighted(3)]),
+        group(GroupType::Indirect, 3, vec![Bucket::new(vec![Action::Group(2)])]),
+        entry(
+            vec![Oxm::EthType(0x8847), Oxm::MplsLabel(7)],
+            vec![
+                Action::CopyTtlIn,
+                Action::DecMplsTtl,
+                Action::SetField(Oxm::MplsTc(3)),
+                Action::PopMpls(0x0800),
+                output(3),
+            ],
+        ),
+        entry(
+            vec![Oxm::EthType(0x88e7), Oxm::PbbIsid { value: [0, 0, 9], mask: None }],
+            vec![Action::PopPbb, output(0xffff_fffb)],
+        ),
+        entry(
+            vec![Oxm::EthType(0x0800), Oxm::IpProto(17)],
+            vec![
+                Action::DecNwTtl,
+                Action::SetField(Oxm::UdpDst(9)),
+                Action::PushMpls(0x8847),
+                Action::CopyTtlOut,
+                Action::PushPbb(0x88e7),
+                Action::Group(3),
+                output(0xffff_fffd),
+            ],
+        ),
+        entry(
+            vec![
+                Oxm::EthType(0x86dd),
+                Oxm::IpProto(58),
+                Oxm::Ipv6Src { value: v6(1), mask: None },
+                Oxm::Ipv6Exthdr { value: 0, mask: Some(0x40) },
+                Oxm::Icmpv6Type(135),
+                Oxm::Ipv6NdTarget(v6(2)),
+            ],
+            vec![Action::SetField(Oxm::Ipv6NdSll([2, 0, 0, 0, 0, 7])), Action::Group(1)],
+        ),
+        entry(vec![Oxm::EthType(0x0806), Oxm::ArpOp(1)], vec![output(0xffff_fffa)]),
+        Body::PacketOut(tenuto_openflow::PacketOut {
+            buffer_id: 0xffff_ffff,
+            in_port: 1,
+            actions: vec![Action::SetQueue(1), output(0xffff_fff9)],
+            data: frame(1, 1, 60),
+        }),
+        Body::RoleRequest(tenuto_openflow::Role {
+            role: tenuto_openflow::ControllerRole::Master,
+            generation_id: 1,
+        }),
+        Body::SetAsync(tenuto_openflow::AsyncConfig::default()),
+        Body::GetAsyncRequest,
+        Body::QueueGetConfigRequest { port: 0xffff_ffff },
+        Body::TableMod(tenuto_openflow::TableMod { table_id: 0, config: 3 }),
+        request(RequestBody::TableFeatures(vec![])),
+        request(RequestBody::GroupFeatures),
+        request(RequestBody::MeterFeatures),
+        request(RequestBody::Aggregate(FlowStatsRequest::ALL)),
+        request(RequestBody::Queue { port_no: 1, queue_id: 0 }),
+        request(RequestBody::Group { group_id: 3 }),
+        Body::BarrierRequest,
+    ]
+}
+
+/// Length, kind, content: the life of a general switch.
+fn life(events: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    arrivals(events)
+}
+
 /// Length, port, frame.
 fn arrivals(frames: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -157,6 +259,24 @@ fn write_the_seeds() {
     seed("switch_control", "modes", &tables);
     seed("switch_control", "modes_and_questions", &all);
     seed("switch_control", "questions", &questions);
+
+    let everything = stream(&everything());
+    seed("openflow_decode", "everything", &everything);
+    let mut label = frame(1, 7, 60);
+    label.splice(12..14, [0x88, 0x47, 0, 0, 0x71, 64]);
+    let events = [
+        (0, everything.clone()),
+        (0x13, frame(1, 7, 60)),
+        (0x23, label),
+        (0x25, Vec::new()),
+        (0x80, questions.clone()),
+        (0x13, frame(2, 7, 60)),
+        (0xff, Vec::new()),
+        (0x06, Vec::new()),
+        (0x86, Vec::new()),
+        (0x13, frame(1, 8, 60)),
+    ];
+    seed("switch_general", "everything", &life(&events));
 
     seed("wire_frames", "message", &frame(1, 7, 60));
     seed("wire_frames", "raise", &signal(SignalKind::Raise, 2, 1, 1));

@@ -11,6 +11,23 @@ pub use tenuto_calculus::{
     Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
 };
 
+mod analyse;
+mod curve;
+mod cyclic;
+mod document;
+mod grouping;
 mod outcome;
+mod program;
+mod proof;
+mod prove;
+mod search;
+mod solver;
+mod surroundings;
+mod tfa;
+mod topology;
+mod tree;
 
-pub use outcome::{Method, TargetBound};
+pub use analyse::{analyse, tighten};
+pub use document::{Document, DocumentBound, SCHEMA};
+pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
+pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};

@@ -1,10 +1,13 @@
-//! What an analysis of a server graph says of one flow and target.
+//! What an analysis of a server graph is asked, and what it says of each flow and target.
 
+use crate::proof::Proofs;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use tenuto_units::Picos;
 
 /// A way to bound an end-to-end delay. Names are those of the literature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Method {
     /// Total flow analysis: a sum of delays per server, shaped by lines where they are known.
     Tfa,
@@ -18,6 +21,9 @@ pub enum Method {
     Ludb,
     /// Polynomial linear program of FIFO networks.
     Plp,
+    /// The same with further dates: between polynomial and exponential.
+    #[serde(rename = "plp+")]
+    PlpMore,
     /// Exponential linear program of FIFO networks: exact on small ones.
     Elp,
 }
@@ -31,9 +37,66 @@ impl fmt::Display for Method {
             Self::Tma => "tma",
             Self::Ludb => "ludb",
             Self::Plp => "plp",
+            Self::PlpMore => "plp+",
             Self::Elp => "elp",
         })
     }
+}
+
+/// How far the search for tighter bounds goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// Total flow analysis only: milliseconds.
+    Tfa,
+    /// Linear programs of polynomial size too.
+    Plp,
+    /// Also programs with more dates, up to the limits of [`Options`].
+    #[default]
+    Tight,
+}
+
+/// What an analysis is asked. The same graph and options give the same answer: budgets are
+/// counted in sizes and iterations, never in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether lines bound what leaves a server together; `false` treats them as unknown.
+    pub line_shaping: bool,
+    /// How far the search goes.
+    pub effort: Effort,
+    /// Servers that a tree of a linear program may have, copies counted; branches beyond enter
+    /// with the bursts that total flow analysis gives.
+    pub tree_servers_max: usize,
+    /// Dates that a linear program may have over all servers of its tree.
+    pub dates_max: usize,
+    /// Inequalities that one linear program may have.
+    pub rows_max: usize,
+    /// Inequalities that all linear programs together may have; where many targets share them,
+    /// each gets less than `rows_max`.
+    pub rows_total_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            line_shaping: true,
+            effort: Effort::default(),
+            tree_servers_max: 64,
+            dates_max: 1_000,
+            rows_max: 30_000,
+            rows_total_max: 1_000_000,
+        }
+    }
+}
+
+/// How far an analysis has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is at work.
+    pub method: Method,
+    /// Programs or targets done.
+    pub done: usize,
+    /// Of how many.
+    pub total: usize,
 }
 
 /// The bound of one flow and target.
@@ -47,4 +110,17 @@ pub struct TargetBound {
     pub delay: Option<Picos>,
     /// The method that gave the least.
     pub method: Method,
+    /// What total flow analysis alone gives.
+    pub tfa: Option<Picos>,
+}
+
+/// The answer: a bound for every flow and target, and the proofs of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysis {
+    /// What is wrong with the graph, in words; nothing has a bound then.
+    pub faults: Vec<String>,
+    /// By flow, then target.
+    pub bounds: Vec<TargetBound>,
+    /// What the checker needs to believe them.
+    pub proofs: Proofs,
 }

@@ -1,5 +1,6 @@
 //! Token buckets: the arrival curves of contracts, meters and lines.
 
+use serde::{Deserialize, Serialize};
 use tenuto_units::Picos;
 
 /// How many units of a burst make a bit.
@@ -8,7 +9,8 @@ pub const UBIT_PER_BIT: i128 = 1_000_000;
 pub(crate) const FINE: i128 = 1_000_000_000_000;
 
 /// An arrival curve b + r·t.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Burst b, 10⁻⁶ bit.
     pub burst_ubit: i128,

@@ -79,9 +79,9 @@ pub fn holds(server: Server, groups: &[GroupCurves], d: Picos) -> bool {
 }
 
 /// The longest busy period of classes ≤ k, rounded **up**: the least w with
-/// S + Σ min{K + H, Λ}(w) ≤ C·w. Nothing ends. `None` if the load leaves no time to catch up.
+/// S + Σ min{K + H, Λ}(w) ≤ C·w. `None` if the load leaves no time to catch up.
 pub fn busy_period(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
-    let all = total(groups, |g| g.class.all().plus(g.higher.all()));
+    let all = total(groups, |g| ended(server, g.class).plus(ended(server, g.higher)));
     let spare = server.capacity_ubps - all.rate_ubps;
     if spare <= 0 || !server.is_exact(all.plus(total(groups, GroupCurves::line_or_zero))) {
         return None;
@@ -126,20 +126,24 @@ fn total(groups: &[GroupCurves], of: impl Fn(&GroupCurves) -> Bucket) -> Bucket 
 
 /// The delay that holds without any line: (S + ΣK(0) + ΣH(0)) / (C − rates above), rounded up.
 fn delay_unshaped(server: Server, groups: &[GroupCurves]) -> Option<i128> {
-    let ended = |flows: Flows| match server.cut() {
-        Some(after) => flows
-            .steady
-            .plus(Bucket { burst_ubit: flows.ending.grown(Picos(after)).burst_ubit, rate_ubps: 0 }),
-        None => flows.all(),
-    };
-    let class = total(groups, |g| ended(g.class));
-    let higher = total(groups, |g| ended(g.higher));
+    let class = total(groups, |g| ended(server, g.class));
+    let higher = total(groups, |g| ended(server, g.higher));
     let spare = server.capacity_ubps - higher.rate_ubps;
     if !server.is_exact(class.plus(higher)) || spare <= 0 || class.rate_ubps > spare {
         return None;
     }
     let queued = server.blocking_ubit + class.burst_ubit + higher.burst_ubit;
     Some(div_up(queued * FINE, spare))
+}
+
+/// A bucket that never lies below the flows: all that ending flows ever bring counts as burst.
+fn ended(server: Server, flows: Flows) -> Bucket {
+    match server.cut() {
+        Some(after) => flows
+            .steady
+            .plus(Bucket { burst_ubit: flows.ending.grown(Picos(after)).burst_ubit, rate_ubps: 0 }),
+        None => flows.all(),
+    }
 }
 
 /// S + Σ min{…} − C·(t+d) where it is largest over t.
@@ -158,7 +162,7 @@ fn excess(server: Server, groups: &[GroupCurves], d: i128) -> Option<crate::peak
 fn catching_up(server: Server, groups: &[GroupCurves], w: i128) -> (i128, i128) {
     let start = (server.blocking_ubit * FINE - server.capacity_ubps * w, server.capacity_ubps);
     groups.iter().fold(start, |(value, fall), group| {
-        let lines = arrivals(group, None);
+        let lines = arrivals(group, server.cut());
         let at = |line: &Line| (line.at_zero + line.slope * w, line.slope);
         let (least, slope) = lines.as_slice().iter().map(at).min().unwrap_or_default();
         (value + least, fall - slope)

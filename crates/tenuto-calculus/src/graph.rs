@@ -5,19 +5,23 @@
 //! the safe direction by who made the graph.
 
 use crate::Bucket;
+use serde::{Deserialize, Serialize};
 use tenuto_units::Picos;
 
 /// A service curve R·[t − T]⁺.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RateLatency {
     /// R, 10⁻⁶ bit/s.
     pub rate_ubps: i128,
     /// T.
+    #[serde(rename = "latency_ps")]
     pub latency: Picos,
 }
 
 /// How flows share a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Multiplexing {
     /// First in, first out over all flows.
     #[default]
@@ -27,7 +31,8 @@ pub enum Multiplexing {
 }
 
 /// One server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GraphServer {
     /// Its name in the file.
     pub name: String,
@@ -44,7 +49,8 @@ pub struct GraphServer {
 }
 
 /// One server on a flow's tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GraphVisit {
     /// Index of the server.
     pub server: usize,
@@ -53,20 +59,24 @@ pub struct GraphVisit {
 }
 
 /// Where a path of a flow ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GraphTarget {
     /// Its name in the file.
     pub name: String,
     /// The last visit.
     pub visit: usize,
     /// What the bound must not exceed.
+    #[serde(rename = "deadline_ps")]
     pub deadline: Option<Picos>,
     /// Delay that every packet has besides that of the servers.
+    #[serde(rename = "constant_ps")]
     pub constant: Picos,
 }
 
 /// A flow and its tree of servers; a server on several of its paths is visited once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GraphFlow {
     /// Its name in the file.
     pub name: String,
@@ -79,7 +89,8 @@ pub struct GraphFlow {
 }
 
 /// Servers and flows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServerGraph {
     /// Its name in the file.
     pub name: String,

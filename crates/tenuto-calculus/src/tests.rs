@@ -162,8 +162,10 @@ proptest! {
     fn busy_period_and_backlog_bound_every_sample(
         groups in proptest::collection::vec(any_group(), 1..4),
         blocking in 0_u64..13_000,
+        cut_us in proptest::option::of(1_i128..3_000),
     ) {
-        let server = Server::new(100 * MBIT, ubits(blocking));
+        let ending_after = cut_us.map(|us| Picos(us * 1_000_000));
+        let server = Server { ending_after, ..Server::new(100 * MBIT, ubits(blocking)) };
         if let Some(w) = busy_period(server, &groups) {
             prop_assert!(unserved_at(server, &groups, w.0) <= 0);
             prop_assert!(w.0 == 0 || unserved_at(server, &groups, w.0 - 1) > 0);

@@ -211,10 +211,10 @@ impl<'a> Context<'a> {
         (0..count).map(Mode::Steady)
     }
 
-    /// All raises, by level before, then after.
+    /// All raises, by level after, then before: one that can come before another is before it.
     pub(crate) fn raises(&self) -> impl Iterator<Item = Mode> + use<> {
         let count = u8::try_from(self.net.raw.modes.len()).unwrap_or(u8::MAX);
-        (0..count).flat_map(move |from| (from + 1..count).map(move |to| Mode::Raise { from, to }))
+        (0..count).flat_map(move |to| (0..to).map(move |from| Mode::Raise { from, to }))
     }
 
     /// Repeats of a mode signal: as deployed, but never fewer than the fault model asks for.
@@ -229,7 +229,8 @@ impl<'a> Context<'a> {
             return None;
         }
         let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
-        let bits = self.signal_copies() * (4 + 2 * switches) * SIGNAL_BITS;
+        let levels = u64::try_from(self.net.raw.modes.len()).unwrap_or(u64::MAX);
+        let bits = self.signal_copies() * (levels.max(4) + 2 * switches) * SIGNAL_BITS;
         Some(Line::new(self.scale.bits(bits, 1, 1), self.scale.rate(bits, DWELL_NS, 1, 1)))
     }
 
@@ -279,7 +280,11 @@ impl<'a> Context<'a> {
         let below = self.net.below_scheduler_bits(self.net.ports[port].node);
         let mut blocking = self.scale.bits(below, 1, 1);
         if let read::OtherTraffic::Carry { frame_bytes_max, .. } = self.net.raw.other_traffic {
-            let frame = crate::packets::wire_bits(frame_bytes_max);
+            // No switch enforces the size: a babbling host sends what the line carries.
+            let frame = match self.net.is_babbling() {
+                true => crate::packets::WIRE_BITS_MAX,
+                false => crate::packets::wire_bits(frame_bytes_max),
+            };
             blocking = blocking.max(self.scale.bits(frame, 1, 1));
         }
         let lower = load.into_iter().flat_map(|load| load.frames.iter());

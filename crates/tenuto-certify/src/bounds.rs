@@ -5,6 +5,7 @@ use crate::envelopes::{is_guaranteed, levels};
 use crate::finding::{Findings, picos, rule};
 use crate::read::{self, CopyBound, FlowBound, Mode};
 use crate::routes::Stream;
+use crate::whole_path::{self, Proved};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The delay of a stream to one of its targets: Σ (λmax + D + π); `None` if unbounded.
@@ -29,18 +30,29 @@ fn processing(context: &Context<'_>, stream: &Stream, place: usize, mode: Mode) 
     line.map_or(Some(0), |line| context.processing_ps(mode, line))
 }
 
-/// The bound of a stream in a row's mode; after a return both modes count.
-fn row_delay(context: &Context<'_>, stream: &Stream, target: usize, mode: Mode) -> Option<u128> {
+/// The bound of a stream (by its index) in a row's mode; after a return both modes count.
+fn row_delay(
+    context: &Context<'_>,
+    proved: &Proved,
+    index: usize,
+    target: usize,
+    mode: Mode,
+) -> Option<u128> {
+    let stream = &context.streams[index];
     let level = context.net.flows[stream.flow].level;
+    let least = |mode: Mode| {
+        let whole = proved.get(&(mode, index, target)).copied();
+        delay(context, stream, target, mode).into_iter().chain(whole).min()
+    };
     match mode {
         Mode::Return { from, to } => {
-            let below = delay(context, stream, target, Mode::Steady(to))?;
+            let below = least(Mode::Steady(to))?;
             if usize::from(from) > level {
                 return Some(below);
             }
-            Some(below.max(delay(context, stream, target, Mode::Steady(from))?))
+            Some(below.max(least(Mode::Steady(from))?))
         }
-        _ => delay(context, stream, target, mode),
+        _ => least(mode),
     }
 }
 
@@ -89,6 +101,7 @@ pub(crate) fn check(
     findings: &mut Findings,
 ) -> usize {
     let net = context.net;
+    let proved = whole_path::proved(context, analyses, findings);
     let mut by_flow: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, stream) in context.streams.iter().enumerate() {
         by_flow.entry(stream.flow).or_default().push(index);
@@ -116,7 +129,7 @@ pub(crate) fn check(
         let streams = by_flow.get(&flow).map_or(&[][..], Vec::as_slice);
         let copies = net.flows[flow].raw.copies.len().max(1);
         if streams.len() == copies {
-            let row = Row { context, analyses, row, target, place: &place };
+            let row = Row { context, proved: &proved, analyses, row, target, place: &place };
             row.check(flow, streams, findings);
         } else if row.delay_bound_ps.is_some() {
             findings.add(rule::FLOW_BOUND, &place, "a bound", "not every copy has a valid route");
@@ -210,6 +223,7 @@ fn check_class(
 /// One row with what it is checked against.
 struct Row<'a> {
     context: &'a Context<'a>,
+    proved: &'a Proved,
     analyses: &'a BTreeMap<Mode, &'a Analysis>,
     row: &'a FlowBound,
     target: usize,
@@ -227,7 +241,7 @@ impl Row<'_> {
         }
         for index in streams {
             let stream = &self.context.streams[*index];
-            let bound = row_delay(self.context, stream, self.target, self.row.mode);
+            let bound = row_delay(self.context, self.proved, *index, self.target, self.row.mode);
             largest = largest.zip(bound).map(|(a, b)| a.max(b));
             spans.push((bound, least_delay(self.context, stream, self.target)));
             let name = all.get(stream.copy);

@@ -2,6 +2,7 @@
 
 use crate::analysis::{self, Analysis, Context};
 use crate::digest::Compact;
+use crate::drain::drain;
 use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
@@ -139,23 +140,34 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         inequalities += processor::check(&context, analysis.mode, findings);
         backlogs.insert(analysis.mode, backlogs_of(&context, analysis, &no_ends));
     }
-    let by_level: Vec<_> = steady.iter().map(|a| backlogs[&a.mode].clone()).collect();
-    let terms = mode_change::terms(&context, &by_level);
-    let mut raises = Vec::new();
+    let common = mode_change::common_terms(&context);
+    let (mut terms, mut drains) = (BTreeMap::new(), BTreeMap::new());
+    let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
     for mode in context.raises() {
+        let Mode::Raise { from, to } = mode else { continue };
         let analysis = context.analyse(mode);
-        let change = terms.get(&mode).and_then(|terms| terms.sum());
-        let ends = raise::ends(&context, &analysis, &steady, change);
+        // A raise may come in steps: the slowest of them counts.
+        let steps = (from..to).map(|start| common.purging(&context, start, &backlogs).sum());
+        let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        let before: Vec<(&Analysis, &raise::Ends)> = steady
+            .iter()
+            .map(|analysis| (analysis, &no_ends))
+            .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
+            .collect();
+        let ends = raise::ends(&context, &analysis, &before, slowest);
         inequalities += inequality::check(&context, &analysis, &ends, findings);
+        drains.insert(mode, drain(&context, &analysis, &ends, slowest));
+        terms.insert(mode, common.purging(&context, from, &backlogs));
         backlogs.insert(mode, backlogs_of(&context, &analysis, &ends));
-        raises.push(analysis);
+        raises.push((analysis, ends));
     }
+    let raised = raises.iter().map(|(analysis, _)| analysis);
     let analyses: BTreeMap<Mode, &Analysis> =
-        steady.iter().chain(&raises).map(|analysis| (analysis.mode, analysis)).collect();
+        steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
     let flows_checked = bounds::check(&context, &analyses, findings);
     port_rows::check(&context, &analyses, &backlogs, findings);
     processor_rows::check(&context, findings);
-    mode_change::check(&context, &terms, &analyses, findings);
+    mode_change::check(&context, &terms, &drains, &analyses, findings);
     if !plan.switches.is_empty() {
         policing::check(&context, findings);
         walk::check(&context, findings);

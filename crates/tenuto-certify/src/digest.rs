@@ -13,7 +13,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Compact {
     text: Vec<u8>,
-    network: Vec<Range<usize>>,
+    description: Vec<Range<usize>>,
     plan_hash: Vec<Range<usize>>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Compact {
 #[derive(Clone, Copy, PartialEq)]
 enum Member {
     Key,
-    Network,
+    Description,
     PlanHash,
     Other,
 }
@@ -30,9 +30,14 @@ impl Compact {
     /// Walks over `json` once. Expects text that a JSON parser accepted: anything else gives some
     /// digest, never a panic.
     pub(crate) fn new(json: &str) -> Self {
+        Self::of_member(json, "network")
+    }
+
+    /// As [`Self::new`], for a document whose description is another member.
+    pub(crate) fn of_member(json: &str, description: &str) -> Self {
         let bytes = json.as_bytes();
         let mut this =
-            Self { text: Vec::with_capacity(bytes.len()), network: vec![], plan_hash: vec![] };
+            Self { text: Vec::with_capacity(bytes.len()), description: vec![], plan_hash: vec![] };
         let (mut depth, mut member, mut start) = (0_usize, Member::Other, 0);
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -44,8 +49,10 @@ impl Compact {
                     this.text.extend_from_slice(&bytes[at..end]);
                     if depth == 1 && member == Member::Key {
                         member = match &bytes[at..end] {
-                            b"\"network\"" => Member::Network,
                             b"\"plan_hash\"" => Member::PlanHash,
+                            [b'"', key @ .., b'"'] if key == description.as_bytes() => {
+                                Member::Description
+                            }
                             _ => Member::Other,
                         };
                         // The value starts behind the colon.
@@ -57,7 +64,7 @@ impl Compact {
                     if depth == 1 && matches!(byte, b',' | b'}') {
                         let span = start..token_start;
                         match member {
-                            Member::Network => this.network.push(span),
+                            Member::Description => this.description.push(span),
                             Member::PlanHash => this.plan_hash.push(span),
                             Member::Key | Member::Other => {}
                         }
@@ -81,7 +88,7 @@ impl Compact {
 
     /// SHA-256 of the compact `network` member, in hex; `None` unless there is exactly one.
     pub(crate) fn description(&self) -> Option<String> {
-        let [span] = self.network.as_slice() else { return None };
+        let [span] = self.description.as_slice() else { return None };
         Some(hex(&Sha256::digest(self.text.get(span.clone())?)))
     }
 

@@ -77,6 +77,16 @@ impl Scale {
         size / (&self.factor * PS_PER_S)
     }
 
+    /// The size in 10⁻⁶ bit; up.
+    pub(crate) fn to_ubits_up(&self, size: &BigInt) -> BigInt {
+        ceil_div(size * 1_000_000, &self.factor * PS_PER_S)
+    }
+
+    /// The rate in 10⁻⁶ bit/s; up.
+    pub(crate) fn to_ubps_up(&self, rate: &BigInt) -> BigInt {
+        ceil_div(rate * 1_000_000, self.factor.clone())
+    }
+
     /// The rate in whole bit/s; up.
     pub(crate) fn to_bps_up(&self, rate: &BigInt) -> BigInt {
         ceil_div(rate.clone(), self.factor.clone())

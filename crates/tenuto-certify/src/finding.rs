@@ -100,5 +100,6 @@ pub(crate) mod rule {
     pub(crate) const DEPLOYMENT: &str = "deployment";
     pub(crate) const WALK: &str = "walk through the tables";
     pub(crate) const END_SYSTEM: &str = "end system";
+    pub(crate) const LINEAR: &str = "linear proof";
     pub(crate) const FEASIBLE: &str = "feasible";
 }

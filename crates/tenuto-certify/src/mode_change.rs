@@ -6,6 +6,7 @@ use crate::envelopes::{contract_envelope, enforced_envelope, levels};
 use crate::exact::ceil_div;
 use crate::finding::{Findings, picos, rule};
 use crate::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
+use crate::port_rows::Backlogs;
 use crate::read::{Mode, ModeChange, OtherTraffic};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -34,21 +35,28 @@ impl Terms {
     }
 }
 
-/// The terms of every raise, from the steady backlogs (whole bits up, by level and port).
-pub(crate) fn terms(
-    context: &Context<'_>,
-    backlogs: &[BTreeMap<usize, Option<BigInt>>],
-) -> BTreeMap<Mode, Terms> {
+/// The terms that all raises have in common, nothing purged.
+pub(crate) fn common_terms(context: &Context<'_>) -> Terms {
     let profiles = || context.net.profiles();
     let update_ps = profiles().map(|p| u128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0);
     let arrange_ps = if context.net.has_modes() { arrange(context) } else { 0 };
-    let mut terms = BTreeMap::new();
-    for raise in context.raises() {
-        let Mode::Raise { from, .. } = raise else { continue };
-        let queues_ps = purge(context, &backlogs[usize::from(from)]);
-        terms.insert(raise, Terms { arrange_ps, update_ps, queues_ps });
+    Terms { arrange_ps, update_ps, queues_ps: Some(0) }
+}
+
+impl Terms {
+    /// With what a switch has to purge: what the mode before left in its queues, or an earlier
+    /// raise into that mode (whole bits up).
+    pub(crate) fn purging(self, context: &Context<'_>, from: u8, backlogs: &Backlogs) -> Self {
+        let leads_there = |mode: &Mode| match *mode {
+            Mode::Steady(level) => level == from,
+            Mode::Raise { to, .. } => to == from,
+            Mode::Return { .. } => false,
+        };
+        let before = backlogs.iter().filter(|(mode, _)| leads_there(mode));
+        let purges = before.map(|(_, backlogs)| purge(context, backlogs));
+        let queues_ps = purges.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        Self { queues_ps, ..self }
     }
-    terms
 }
 
 /// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
@@ -147,6 +155,7 @@ fn farthest(hops: &BTreeMap<usize, Vec<(usize, u128)>>, starter: usize) -> u128 
 pub(crate) fn check(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
+    drains: &BTreeMap<Mode, Option<BigInt>>,
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -157,6 +166,7 @@ pub(crate) fn check(
         if !seen.insert(row.change) {
             findings.add(rule::MODE_CHANGE, &place, "a second row", "one row per change");
         }
+        check_drain(row, drains, &place, findings);
         let sum: u128 = row.terms.iter().map(|term| u128::from(term.bound_ps)).sum();
         match row.change {
             Mode::Raise { .. } if terms.contains_key(&row.change) => {
@@ -185,7 +195,22 @@ pub(crate) fn check(
         }
     }
     check_signals(context, findings);
-    check_quiet(context, terms, analyses, findings);
+    check_quiet(context, terms, drains, analyses, findings);
+}
+
+/// A drain may be later than needed, or never; not sooner.
+fn check_drain(
+    row: &ModeChange,
+    drains: &BTreeMap<Mode, Option<BigInt>>,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let Some(claimed) = row.drain_ps else { return };
+    let needed = drains.get(&row.change).and_then(Option::as_ref);
+    if needed.is_none_or(|needed| BigInt::from(claimed) < *needed) {
+        let found = needed.map_or_else(|| "no bound".to_owned(), |ps| format!("at least {ps} ps"));
+        findings.add(rule::MODE_CHANGE, place, format!("drained after {claimed} ps"), found);
+    }
 }
 
 fn check_raise(row: &ModeChange, terms: Terms, sum: u128, place: &str, findings: &mut Findings) {
@@ -246,11 +271,12 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, and
-/// ≥ the dwell time of signals.
+/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
+/// dwell time of signals, and ≥ every drain.
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
+    drains: &BTreeMap<Mode, Option<BigInt>>,
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -263,6 +289,10 @@ fn check_quiet(
     for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
+    }
+    for drain in drains.values().flatten() {
+        let drain = u128::try_from(drain).ok();
+        needed = needed.zip(drain).map(|(needed, drain)| needed.max(drain));
     }
     match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
         None if plan.feasible => {

@@ -1,7 +1,7 @@
 //! The instants until which flows that a raise ends are served.
 //!
-//! Θ = W + D_mc: at the raise the busy period consists of steady traffic of the old modes only, so
-//! it is at most W old, and the last switch swaps D_mc later.
+//! Θ = W + D_mc: at the last trigger the busy period is at most W old, W of the modes that the raise
+//! passes and of earlier raises from its start to them; the last switch swaps D_mc later.
 
 use crate::analysis::{Analysis, Context};
 use crate::exact;
@@ -23,18 +23,23 @@ impl Ends {
     }
 }
 
-/// Θ of every port and class of the raise, from the steady analyses below it.
+/// Θ of every port and class of the raise, from the modes and raises that can come before it.
 pub(crate) fn ends(
     context: &Context<'_>,
     raise: &Analysis,
-    steady: &[Analysis],
+    before: &[(&Analysis, &Ends)],
     mode_change_ps: Option<u128>,
 ) -> Ends {
     let mut ends = Ends::default();
     let (Mode::Raise { from, to }, Some(change)) = (raise.mode, mode_change_ps) else {
         return ends;
     };
-    let before = &steady[usize::from(from)..usize::from(to)];
+    let is_before = |mode: Mode| match mode {
+        Mode::Steady(level) => (from..to).contains(&level),
+        Mode::Raise { from: start, to: end } => start == from && end < to,
+        Mode::Return { .. } => false,
+    };
+    let before: Vec<_> = before.iter().filter(|(analysis, _)| is_before(analysis.mode)).collect();
     let claimed = context.claims.get(&raise.mode).into_iter().flat_map(BTreeMap::keys).copied();
     let used = raise
         .loads
@@ -44,7 +49,8 @@ pub(crate) fn ends(
         if ends.by_class.contains_key(&(port, class)) {
             continue;
         }
-        let periods = before.iter().map(|analysis| busy_period(context, analysis, port, class));
+        let periods =
+            before.iter().map(|(analysis, ends)| busy_period(context, analysis, ends, port, class));
         let longest = periods.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
         if let Some(longest) = longest {
             ends.by_class.insert((port, class), longest + change);
@@ -53,10 +59,11 @@ pub(crate) fn ends(
     ends
 }
 
-/// W: the longest busy period of classes up to `class` in one steady mode, picoseconds up.
-fn busy_period(
+/// W: the longest busy period of classes up to `class` in one mode or raise, picoseconds up.
+pub(crate) fn busy_period(
     context: &Context<'_>,
     analysis: &Analysis,
+    ends: &Ends,
     port: usize,
     class: u8,
 ) -> Option<BigInt> {
@@ -65,7 +72,7 @@ fn busy_period(
     let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
     let curves = load.map_or_else(
         || context.signals(port).map(|signals| vec![signals]).into_iter().collect(),
-        |load| together(context, load, port, class, None),
+        |load| together(context, load, port, class, ends.get(port, class)),
     );
     exact::busy_period(&blocking, &curves, &capacity)
 }

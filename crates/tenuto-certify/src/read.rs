@@ -308,6 +308,14 @@ pub(crate) struct CopyBound {
     pub(crate) delay_bound_ps: Option<u64>,
     pub(crate) delay_min_ps: u64,
     pub(crate) hops: Vec<Hop>,
+    #[serde(default)]
+    pub(crate) proof: Option<WholePathProof>,
+}
+
+/// Why a path as a whole is faster than its hops one by one.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WholePathProof {
+    pub(crate) linear: crate::server_graph::Proof,
 }
 
 #[derive(Debug, Deserialize)]
@@ -324,6 +332,8 @@ pub(crate) struct ModeChange {
     pub(crate) change: Mode,
     pub(crate) bound_ps: u64,
     pub(crate) terms: Vec<Term>,
+    #[serde(default)]
+    pub(crate) drain_ps: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

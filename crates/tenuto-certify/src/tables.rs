@@ -114,6 +114,18 @@ impl<'a> Tables<'a> {
         Ok(outcomes)
     }
 
+    /// Whether an outcome of a wider walk is one of its own headers too: a wide walk does not
+    /// remember which frames an earlier table has already taken out.
+    pub(crate) fn can_happen(
+        &self,
+        outcome: &Outcome,
+        levels: InForce,
+        steps: &mut u64,
+    ) -> Result<bool, TooLong> {
+        let again = self.walk(outcome.headers, levels, steps)?;
+        Ok(again.iter().any(|it| it.checks == outcome.checks && it.outputs == outcome.outputs))
+    }
+
     /// The entries that some frame of `headers` hits, each with its share.
     fn hits(
         &self,

@@ -129,6 +129,9 @@ impl Walk<'_> {
                 let any = Match { in_port: Some(in_port), ..Match::default() };
                 let mut wrong = Vec::new();
                 for outcome in site.tables.walk(any, levels, &mut self.steps)? {
+                    if !site.tables.can_happen(&outcome, levels, &mut self.steps)? {
+                        continue;
+                    }
                     wrong.extend(foreign(self.context, &self.entering, site, in_port, &outcome));
                 }
                 if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {

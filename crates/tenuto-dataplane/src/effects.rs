@@ -16,6 +16,8 @@ pub enum TimerId {
     Release(u16),
     /// The end system gives up waiting for the rest of something.
     Reassembly,
+    /// A flow entry may have reached its idle or hard time-out.
+    FlowExpiry,
 }
 
 /// A frame handed over at the end of its slot: its last bit is on the wire.
@@ -80,6 +82,8 @@ pub struct Effects<E> {
     pub drops: Vec<Dropped>,
     /// Bytes for the control channel, in order.
     pub control: Vec<u8>,
+    /// Bytes for further control channels, by the number of the connection, in order.
+    pub channels: Vec<(u16, Vec<u8>)>,
     /// What an observer may want to know, in order.
     pub events: Vec<E>,
 }
@@ -93,7 +97,13 @@ impl<E> Default for Effects<E> {
 impl<E> Effects<E> {
     /// Nothing yet.
     pub const fn new() -> Self {
-        Self { transmits: Vec::new(), drops: Vec::new(), control: Vec::new(), events: Vec::new() }
+        Self {
+            transmits: Vec::new(),
+            drops: Vec::new(),
+            control: Vec::new(),
+            channels: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     /// Whether nothing happened.
@@ -101,6 +111,7 @@ impl<E> Effects<E> {
         self.transmits.is_empty()
             && self.drops.is_empty()
             && self.control.is_empty()
+            && self.channels.is_empty()
             && self.events.is_empty()
     }
 
@@ -109,6 +120,7 @@ impl<E> Effects<E> {
         self.transmits.clear();
         self.drops.clear();
         self.control.clear();
+        self.channels.clear();
         self.events.clear();
     }
 }

@@ -6,7 +6,8 @@
 //! them. A purge can take back what is queued, never what is committed.
 //!
 //! Queue [`SIGNAL_QUEUE`] is above every class and holds mode signals only; it has its own small
-//! limit, so that signals neither starve for buffer nor take that of flows.
+//! limit, so that signals neither starve for buffer nor take that of flows. So have the queues for
+//! which nothing is promised, if the port has any.
 
 use crate::{FrameId, Transmit};
 use std::collections::VecDeque;
@@ -16,6 +17,8 @@ use tenuto_units::{Instant, Rate};
 pub const SIGNAL_QUEUE: u8 = u8::MAX;
 /// Signals that may wait at one port; more are refused (counted by the caller).
 const SIGNALS_MAX: usize = 256;
+/// What may wait in queues for which nothing is promised: 64 full frames, bits on the wire.
+const UNPROMISED_BITS_MAX: u64 = 64 * 1538 * 8;
 
 /// What an egress port is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,9 @@ pub struct EgressConfig {
     pub queues: u8,
     /// Buffer over all queues, bits on the wire; the committed frame counts until handed over.
     pub buffer_bits: u64,
+    /// The first queue for which nothing is promised: from here on frames take nothing of that
+    /// buffer but have a small one of their own. `None`: flows may use every queue.
+    pub unpromised_from: Option<u8>,
 }
 
 /// A frame in a queue.
@@ -56,14 +62,34 @@ pub struct EgressStats {
     pub refused: u64,
     /// Frames taken back by purges.
     pub purged: u64,
-    /// Largest backlog seen, bits on the wire, the committed frame included, signals excluded.
+    /// Largest backlog seen of flows, bits on the wire, the committed frame included.
     pub backlog_bits_max: u64,
+}
+
+/// What one queue counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames handed over.
+    pub frames: u64,
+    /// Their bytes, FCS included.
+    pub bytes: u64,
+    /// Frames refused for want of buffer.
+    pub refused: u64,
+}
+
+/// Whose buffer a frame is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Share {
+    Signals,
+    Flows,
+    Unpromised,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Committed {
     queued: Queued,
-    signal: bool,
+    /// Its queue; `None` for a signal.
+    queue: Option<u8>,
     departure: Instant,
 }
 
@@ -77,7 +103,18 @@ pub struct Egress {
     free_at: Instant,
     remainder: u64,
     backlog_bits: u64,
+    unpromised_bits: u64,
     stats: EgressStats,
+    queue_stats: Vec<QueueCounters>,
+}
+
+impl EgressConfig {
+    fn share(&self, queue: u8) -> Share {
+        match self.unpromised_from {
+            Some(first) if queue >= first => Share::Unpromised,
+            _ => Share::Flows,
+        }
+    }
 }
 
 impl Egress {
@@ -91,7 +128,9 @@ impl Egress {
             free_at: Instant::ZERO,
             remainder: 0,
             backlog_bits: 0,
+            unpromised_bits: 0,
             stats: EgressStats::default(),
+            queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
         }
     }
 
@@ -107,20 +146,57 @@ impl Egress {
             }
             self.signals.push_back(frame);
         } else {
-            let backlog = self.backlog_bits + u64::from(frame.wire_bits);
-            if backlog > self.config.buffer_bits {
-                self.stats.refused += 1;
-                return Err(QueueFull);
-            }
-            self.backlog_bits = backlog;
-            self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(backlog);
-            let last = self.queues.len() - 1;
-            self.queues[usize::from(queue).min(last)].push_back(frame);
+            // The share is that of the queue it stands in: from there its room is given back.
+            let queue = self.existing(queue);
+            let room = self.take_room(self.config.share(queue), frame.wire_bits);
+            self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
+            room?;
+            self.queues[usize::from(queue)].push_back(frame);
         }
         if self.committed.is_none() {
             self.commit(now);
         }
         Ok(())
+    }
+
+    /// A queue number beyond the last means the last.
+    fn existing(&self, queue: u8) -> u8 {
+        queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
+    }
+
+    fn take_room(&mut self, share: Share, wire_bits: u32) -> Result<(), QueueFull> {
+        let (backlog, limit) = match share {
+            Share::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
+            _ => (&mut self.backlog_bits, self.config.buffer_bits),
+        };
+        let more = *backlog + u64::from(wire_bits);
+        if more > limit {
+            self.stats.refused += 1;
+            return Err(QueueFull);
+        }
+        *backlog = more;
+        self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits);
+        Ok(())
+    }
+
+    /// Moves what a frame occupies: it was let in already, so nothing is refused.
+    fn hand_on(&mut self, from: Share, to: Share, frame: &Queued) {
+        if from == to {
+            return;
+        }
+        self.give_room(from, frame.wire_bits);
+        match to {
+            Share::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
+            _ => self.backlog_bits += u64::from(frame.wire_bits),
+        }
+    }
+
+    const fn give_room(&mut self, share: Share, wire_bits: u32) {
+        match share {
+            Share::Signals => {}
+            Share::Flows => self.backlog_bits -= wire_bits as u64,
+            Share::Unpromised => self.unpromised_bits -= wire_bits as u64,
+        }
     }
 
     /// When the committed frame is to be handed over.
@@ -131,20 +207,26 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
-        if !done.signal {
-            self.backlog_bits -= u64::from(done.queued.wire_bits);
+        let share = done.queue.map_or(Share::Signals, |queue| self.config.share(queue));
+        self.give_room(share, done.queued.wire_bits);
+        let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        if let Some(queue) = done.queue {
+            let counters = &mut self.queue_stats[usize::from(queue)];
+            counters.frames += 1;
+            counters.bytes += bytes;
         }
         self.stats.frames += 1;
-        self.stats.bytes += u64::from(done.queued.wire_bits / 8).saturating_sub(20);
+        self.stats.bytes += bytes;
         self.commit(now);
         Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
     }
 
     fn commit(&mut self, _now: Instant) {
-        let (queued, signal) = match self.signals.pop_front() {
-            Some(frame) => (frame, true),
-            None => match self.queues.iter_mut().find_map(VecDeque::pop_front) {
-                Some(frame) => (frame, false),
+        let mut queues = (0_u8..).zip(&mut self.queues);
+        let (queued, queue) = match self.signals.pop_front() {
+            Some(frame) => (frame, None),
+            None => match queues.find_map(|(place, queue)| Some((queue.pop_front()?, place))) {
+                Some((frame, queue)) => (frame, Some(queue)),
                 None => return,
             },
         };
@@ -160,7 +242,7 @@ impl Egress {
         // Rounded up, so that no frame is handed over before its last bit.
         let departure =
             if rest == 0 { self.free_at } else { self.free_at + tenuto_units::Span::from_ns(1) };
-        self.committed = Some(Committed { queued, signal, departure });
+        self.committed = Some(Committed { queued, queue, departure });
     }
 
     /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
@@ -171,14 +253,17 @@ impl Egress {
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) {
-        let last = self.queues.len() - 1;
         for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
                 match place(frame.cookie, number) {
-                    Some(queue) => self.queues[usize::from(queue).min(last)].push_back(frame),
+                    Some(queue) => {
+                        let queue = self.existing(queue);
+                        self.hand_on(self.config.share(number), self.config.share(queue), &frame);
+                        self.queues[usize::from(queue)].push_back(frame);
+                    }
                     None => {
-                        self.backlog_bits -= u64::from(frame.wire_bits);
+                        self.give_room(self.config.share(number), frame.wire_bits);
                         self.stats.purged += 1;
                         purged(frame);
                     }
@@ -209,7 +294,7 @@ impl Egress {
         if self.committed.is_some() { self.remainder } else { 0 }
     }
 
-    /// Backlog now, bits on the wire, signals excluded.
+    /// Backlog of flows now, bits on the wire.
     pub const fn backlog_bits(&self) -> u64 {
         self.backlog_bits
     }
@@ -217,6 +302,11 @@ impl Egress {
     /// Counters.
     pub const fn stats(&self) -> EgressStats {
         self.stats
+    }
+
+    /// Counters of each queue, signals excluded.
+    pub fn queue_stats(&self) -> &[QueueCounters] {
+        &self.queue_stats
     }
 
     /// What the port is made of.
@@ -236,6 +326,7 @@ mod tests {
             rate: Rate::from_bps(100_000_000).expect("not zero"),
             queues: 3,
             buffer_bits: buffer_frames * u64::from(FRAME_BITS),
+            unpromised_from: Some(2),
         })
     }
 
@@ -285,10 +376,23 @@ mod tests {
     }
 
     #[test]
+    fn what_nothing_is_promised_for_takes_no_buffer_of_flows() {
+        let mut port = port(1);
+        for id in 0..64 {
+            port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
+        }
+        assert_eq!(port.enqueue(Instant::ZERO, 2, frame(64, 0)), Err(QueueFull));
+        port.enqueue(Instant::ZERO, 0, frame(65, 0)).expect("flows have their own");
+        assert_eq!(port.stats().backlog_bits_max, u64::from(FRAME_BITS));
+        assert_eq!(drain(&mut port).len(), 65);
+        assert_eq!((port.backlog_bits, port.unpromised_bits), (0, 0));
+    }
+
+    #[test]
     fn a_purge_takes_back_queued_frames_but_not_the_committed_one() {
         let mut port = port(10);
         for id in 0..4 {
-            port.enqueue(Instant::ZERO, 2, frame(id, 0)).expect("there is room");
+            port.enqueue(Instant::ZERO, 1, frame(id, 0)).expect("there is room");
         }
         let mut purged = Vec::new();
         port.rearrange(|cookie, _| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));

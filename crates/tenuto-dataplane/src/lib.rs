@@ -22,5 +22,7 @@ mod frames;
 pub mod switch;
 
 pub use effects::{DropReason, Dropped, Effects, TimerId, Transmit, Work};
-pub use egress::{Egress, EgressConfig, EgressStats, QueueFull, Queued, SIGNAL_QUEUE};
+pub use egress::{
+    Egress, EgressConfig, EgressStats, QueueCounters, QueueFull, Queued, SIGNAL_QUEUE,
+};
 pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames};

@@ -27,7 +27,7 @@ fn header(flow: u16) -> FlowHeader {
 
 fn end_system(sends: bool) -> EndSystem {
     let rate = Rate::from_bps(100_000_000).expect("not zero");
-    let egress = EgressConfig { rate, queues: 2, buffer_bits: 1 << 22 };
+    let egress = EgressConfig { rate, queues: 2, buffer_bits: 1 << 22, unpromised_from: None };
     let sender = |(flow, form, bytes): (u16, Form, u32)| SenderConfig {
         flow,
         header: header(flow),

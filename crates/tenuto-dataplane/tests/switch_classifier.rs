@@ -48,6 +48,8 @@ fn table(kind: ClassifierKind, matches: &[(Vec<Oxm>, u16)]) -> Table {
             precedence: *precedence,
             cookie: entries.len() as u64,
             flags: 0,
+            idle_timeout: 0,
+            hard_timeout: 0,
             behaviour: Behaviour::default(),
             matching,
             instructions: Vec::new(),

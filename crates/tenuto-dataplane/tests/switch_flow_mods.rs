@@ -174,7 +174,12 @@ fn bad_matches_are_refused_by_their_code() {
         (vec![vid(0x1001), Oxm::VlanPcp(8)], BadMatch::BadValue),
         (vec![Oxm::EthType(0x0800), Oxm::IpDscp(64)], BadMatch::BadValue),
         (
-            vec![Oxm::Unknown { class: 0x8000, field: 39, has_mask: false, payload: vec![0; 4] }],
+            vec![Oxm::Unknown { class: 0x8000, field: 40, has_mask: false, payload: vec![0; 4] }],
+            BadMatch::BadField,
+        ),
+        (
+            // Known, but none that a planned switch looks at.
+            vec![Oxm::EthType(0x86dd), Oxm::Ipv6Exthdr { value: 1, mask: None }],
             BadMatch::BadField,
         ),
         (
@@ -280,7 +285,8 @@ fn unknown_messages_are_refused_by_their_code() {
     };
     bench.refused(unknown(EXPERIMENTER_ID), BadRequest::BadExpType);
     bench.refused(unknown(1), BadRequest::BadExperimenter);
-    bench.refused(Body::Unknown { type_: 26, body: vec![] }, BadRequest::BadType);
+    bench.refused(Body::GetAsyncRequest, BadRequest::BadType);
+    bench.refused(Body::Unknown { type_: 30, body: vec![] }, BadRequest::BadType);
     let request = FlowStatsRequest { table_id: 9, ..FlowStatsRequest::ALL };
     let body = RequestBody::Flow(request);
     let request = Body::MultipartRequest(MultipartRequest { flags: 0, body });

@@ -58,6 +58,17 @@ impl<'a> Addressing<'a> {
         }
     }
 
+    /// The MAC address of a host on one of the redundant networks, or the only one: the last byte
+    /// tells B from A (and only).
+    pub fn host_mac(&self, index: usize, network: Option<&str>) -> [u8; 6] {
+        let mut mac = self.host(index).mac;
+        let second = self.network.networks.get(1);
+        if network.is_some() && network == second.map(String::as_str) {
+            mac[5] = 0x40;
+        }
+        mac
+    }
+
     /// Header fields of the flow with that index.
     pub fn flow(&self, index: usize) -> FlowAddress {
         let flow = &self.network.flows[index];

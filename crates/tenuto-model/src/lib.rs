@@ -13,17 +13,20 @@ mod check;
 mod deployment;
 mod diagnostic;
 mod flow;
+mod import;
 mod network;
 mod plan;
 mod plan_file;
 mod profile;
 pub mod quantity;
 mod read;
+mod saihu_export;
 mod scenario;
+mod servers;
 mod source;
 mod suggest;
+pub use suggest::meant;
 mod summary;
-mod wopanets;
 mod write;
 mod yaml;
 
@@ -38,6 +41,7 @@ pub use flow::{
     Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
     Target, UDP_FRAME_OVERHEAD_BYTES,
 };
+pub use import::{Content, ImportFormat, ImportOptions, Imported, import};
 pub use network::{
     Channel, Controller, Host, Link, LinkEnd, ModeReturn, Network, NodeRef, OtherTraffic, Port,
     Switch, Tolerates, WhenLost,
@@ -45,7 +49,7 @@ pub use network::{
 pub use plan::{
     Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
     PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route, RoutedCopy, Transition,
-    Verdict,
+    Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{
@@ -54,8 +58,9 @@ pub use profile::{
     ReceiveBuffer, Use,
 };
 pub use read::{read_network, read_scenario};
+pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
+pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};
 pub use summary::summary;
-pub use wopanets::{Imported, import_wopanets};
 pub use write::write_network;

@@ -204,6 +204,19 @@ pub struct CopyBound {
     pub delay_min_ps: u64,
     /// Hop by hop.
     pub hops: Vec<Hop>,
+    /// Why the delay is less than the sum over the hops: a linear proof over the whole path, for
+    /// the checker. `None`: it is that sum.
+    pub proof: Option<WholePathProof>,
+}
+
+/// A proof that a path as a whole is faster than its hops one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WholePathProof {
+    /// The method that found it.
+    pub method: String,
+    /// Its inequalities, named as the theory's chapter on whole paths does; servers are egress
+    /// ports in the order of the links, two per link, flows are routes, visits are servers.
+    pub linear: serde_json::Value,
 }
 
 /// One hop of a bound.
@@ -230,6 +243,9 @@ pub struct ModeChangeBound {
     pub bound_ps: u64,
     /// The terms that add up to it.
     pub terms: Vec<ModeChangeTerm>,
+    /// Of a raise: time from the trigger after which the new mode's own bounds hold, picoseconds.
+    /// `None`: the raise's bounds hold until the return.
+    pub drain_ps: Option<u64>,
 }
 
 /// One term of a mode change's bound.

@@ -166,6 +166,68 @@ const BURST: Dimension = Dimension {
     max_text: "1000000 Mbit",
 };
 
+/// Ten thousand gigabit, in millionths of a bit: sums of many stay far from the end of 128 bits.
+const FINE_MAX: u64 = 10_000_000_000_000_000_000;
+
+const FINE_RATE: Dimension = Dimension {
+    noun: "rate",
+    whole: "ubit/s",
+    usual: "Mbit/s",
+    units: &[
+        ("bit/s", 1_000_000),
+        ("kbit/s", 1_000_000_000),
+        ("Mbit/s", 1_000_000_000_000),
+        ("Gbit/s", 1_000_000_000_000_000),
+        ("ubit/s", 1),
+    ],
+    slips: RATE.slips,
+    max: FINE_MAX,
+    max_text: "10000 Gbit/s",
+};
+
+const FINE_DATA: Dimension = Dimension {
+    noun: "amount of data",
+    whole: "ubit",
+    usual: "B",
+    units: &[
+        ("bit", 1_000_000),
+        ("kbit", 1_000_000_000),
+        ("Mbit", 1_000_000_000_000),
+        ("B", 8_000_000),
+        ("kB", 8_000_000_000),
+        ("MB", 8_000_000_000_000),
+        ("ubit", 1),
+    ],
+    slips: &[
+        ("b", "bit"),
+        ("kb", "kbit"),
+        ("Mb", "Mbit"),
+        ("bits", "bit"),
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("KB", "kB"),
+        ("KiB", "kB"),
+    ],
+    max: FINE_MAX,
+    max_text: "10000000 Mbit",
+};
+
+const FINE_TIME: Dimension = Dimension {
+    noun: "time",
+    whole: "ps",
+    usual: "us",
+    units: &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+    ],
+    slips: TIME.slips,
+    max: 864_000_000_000_000_000,
+    max_text: "10 days",
+};
+
 /// A time in nanoseconds: `25 ms`, `0.5ms`, `40us`.
 ///
 /// # Errors
@@ -242,6 +304,30 @@ pub fn parse_ppm(text: &str) -> Result<u64, QuantityError> {
 /// As [`parse_time_ns`].
 pub fn parse_burst_kbit(text: &str) -> Result<u64, QuantityError> {
     BURST.parse(text)
+}
+
+/// A rate in 10⁻⁶ bit/s, for curves: `4 Mbit/s`, `0.25 bit/s`.
+///
+/// # Errors
+/// As [`parse_time_ns`].
+pub fn parse_rate_ubps(text: &str) -> Result<u64, QuantityError> {
+    FINE_RATE.parse(text)
+}
+
+/// An amount of data in 10⁻⁶ bit, for curves: `80 bit`, `1.5 kB`.
+///
+/// # Errors
+/// As [`parse_time_ns`].
+pub fn parse_data_ubit(text: &str) -> Result<u64, QuantityError> {
+    FINE_DATA.parse(text)
+}
+
+/// A time in picoseconds, for curves: `10 us`, `0.5 ns`.
+///
+/// # Errors
+/// As [`parse_time_ns`].
+pub fn parse_time_ps(text: &str) -> Result<u64, QuantityError> {
+    FINE_TIME.parse(text)
 }
 
 /// Propagation delay of a cable in nanoseconds, rounded up: 5.3 ns/m ([MC-SDN] section VI-B:
@@ -375,6 +461,31 @@ pub fn format_size(bytes: u64) -> String {
     largest(bytes, SIZE.units, "B")
 }
 
+/// A rate as [`parse_rate_ubps`] reads it back exactly.
+pub fn format_rate_ubps(ubps: u64) -> String {
+    largest_or_decimal(ubps, &FINE_RATE)
+}
+
+/// An amount of data as [`parse_data_ubit`] reads it back exactly.
+pub fn format_data_ubit(ubit: u64) -> String {
+    largest_or_decimal(ubit, &FINE_DATA)
+}
+
+/// A time as [`parse_time_ps`] reads it back exactly.
+pub fn format_time_ps(ps: u64) -> String {
+    largest(ps, FINE_TIME.units, "ps")
+}
+
+/// The largest unit in which the value is whole, or the first unit with six decimals.
+fn largest_or_decimal(millionths: u64, dimension: &Dimension) -> String {
+    let (name, factor) = dimension.units[0];
+    if millionths.is_multiple_of(factor) {
+        return largest(millionths, &dimension.units[..dimension.units.len() - 1], name);
+    }
+    let fraction = format!("{:06}", millionths % factor);
+    format!("{}.{} {name}", millionths / factor, fraction.trim_end_matches('0'))
+}
+
 /// The roundest length whose [`propagation_ns`] is exactly `ns`.
 pub fn format_length(ns: u64) -> String {
     let longest_mm = ns.saturating_mul(10_000) / 53;
@@ -439,6 +550,22 @@ mod tests {
         }
         assert_eq!(format_length(27), "5 m");
         assert_eq!(format_size(154_000), "154 kB");
+    }
+
+    #[test]
+    fn curves_are_read_to_a_millionth_and_written_back() {
+        assert_eq!(parse_rate_ubps("4710605.379978 bit/s"), Ok(4_710_605_379_978));
+        assert_eq!(parse_data_ubit("1.5 kB"), Ok(12_000_000_000));
+        assert_eq!(parse_time_ps("0.5 ns"), Ok(500));
+        assert!(parse_rate_ubps("0.0000001 bit/s").is_err());
+        assert!(parse_data_ubit("2 b").expect_err("B or bit").hint.contains("2 bit"));
+        for value in [0, 1, 999_999, 8_000_000, 12_000_000_000, 4_710_605_379_978, FINE_MAX] {
+            assert_eq!(parse_rate_ubps(&format_rate_ubps(value)), Ok(value));
+            assert_eq!(parse_data_ubit(&format_data_ubit(value)), Ok(value));
+        }
+        assert_eq!(format_rate_ubps(4_000_000_000_000), "4 Mbit/s");
+        assert_eq!(format_data_ubit(80_000_000), "10 B");
+        assert_eq!(format_time_ps(10_000_000), "10 us");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// "did you mean x?" or else the list of what there is, shortened.
-pub(crate) fn meant<'a>(
+pub fn meant<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<String> {

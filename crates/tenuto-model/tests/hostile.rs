@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tenuto_model::{
-    Expect, ForwardingModel, MemorySources, Network, Plan, import_wopanets, read_network,
-    read_scenario, write_network,
+    Expect, ForwardingModel, ImportFormat, ImportOptions, MemorySources, Network, Plan, import,
+    read_network, read_scenario, write_network,
 };
 
 fn car_text() -> &'static str {
@@ -30,7 +30,10 @@ fn read_all(text: &str, car: &Network) {
     let shown = read_network(&sources, "n.yaml").map_or_else(|e| e.to_string(), |_| String::new());
     assert!(shown.len() < 1_000_000);
     drop(read_scenario(text, "s.yaml", car).map_err(|e| e.to_string()));
-    drop(import_wopanets(text, "i.xml").map_err(|e| e.to_string()));
+    let options = ImportOptions { rate_bps: Some(100_000_000), ..ImportOptions::default() };
+    for format in ImportFormat::ALL {
+        drop(import(Some(format), text, "i", &options).map_err(|e| e.to_string()));
+    }
     drop(Plan::from_json(text));
 }
 

@@ -13,13 +13,21 @@ const ACTION_ALIGNMENT: usize = 8;
 /// Numbers of actions (`enum ofp_action_type`).
 mod action_type {
     pub(super) const OUTPUT: u16 = 0;
+    pub(super) const COPY_TTL_OUT: u16 = 11;
+    pub(super) const COPY_TTL_IN: u16 = 12;
+    pub(super) const SET_MPLS_TTL: u16 = 15;
+    pub(super) const DEC_MPLS_TTL: u16 = 16;
     pub(super) const PUSH_VLAN: u16 = 17;
     pub(super) const POP_VLAN: u16 = 18;
+    pub(super) const PUSH_MPLS: u16 = 19;
+    pub(super) const POP_MPLS: u16 = 20;
     pub(super) const SET_QUEUE: u16 = 21;
     pub(super) const GROUP: u16 = 22;
     pub(super) const SET_NW_TTL: u16 = 23;
     pub(super) const DEC_NW_TTL: u16 = 24;
     pub(super) const SET_FIELD: u16 = 25;
+    pub(super) const PUSH_PBB: u16 = 26;
+    pub(super) const POP_PBB: u16 = 27;
     pub(super) const EXPERIMENTER: u16 = 0xffff;
     /// The subtype of our experimenter action [`Action::Monitor`](super::Action::Monitor).
     pub(super) const SUBTYPE_MONITOR: u16 = 1;
@@ -55,10 +63,26 @@ pub enum Action {
     Group(u32),
     /// Set a header field; a mask is not allowed, which is not judged here.
     SetField(Oxm),
+    /// Copy the time to live from the next-to-outermost header to the outermost.
+    CopyTtlOut,
+    /// Copy the time to live from the outermost header to the next.
+    CopyTtlIn,
+    /// Set the time to live of the outermost MPLS label.
+    SetMplsTtl(u8),
+    /// Decrement the time to live of the outermost MPLS label.
+    DecMplsTtl,
     /// Push a VLAN tag of this EtherType.
     PushVlan(u16),
     /// Pop the outer VLAN tag.
     PopVlan,
+    /// Push an MPLS label of this EtherType.
+    PushMpls(u16),
+    /// Pop the outermost MPLS label; what is behind it is of this EtherType.
+    PopMpls(u16),
+    /// Push a provider backbone bridging service tag of this EtherType.
+    PushPbb(u16),
+    /// Pop the outermost service tag of provider backbone bridging.
+    PopPbb,
     /// Set the IPv4 time to live or IPv6 hop limit.
     SetNwTtl(u8),
     /// Decrement the IPv4 time to live or IPv6 hop limit.
@@ -102,17 +126,17 @@ impl Action {
             }
             action_type::SET_QUEUE => body.u32().map(Self::SetQueue),
             action_type::GROUP => body.u32().map(Self::Group),
-            action_type::PUSH_VLAN => {
-                let ether_type = body.u16()?;
-                body.skip(2)?;
-                Ok(Self::PushVlan(ether_type))
-            }
-            action_type::SET_NW_TTL => {
-                let ttl = body.u8()?;
-                body.skip(3)?;
-                Ok(Self::SetNwTtl(ttl))
-            }
+            action_type::PUSH_VLAN => read_padded_u16(body).map(Self::PushVlan),
+            action_type::PUSH_MPLS => read_padded_u16(body).map(Self::PushMpls),
+            action_type::POP_MPLS => read_padded_u16(body).map(Self::PopMpls),
+            action_type::PUSH_PBB => read_padded_u16(body).map(Self::PushPbb),
+            action_type::SET_NW_TTL => read_padded_u8(body).map(Self::SetNwTtl),
+            action_type::SET_MPLS_TTL => read_padded_u8(body).map(Self::SetMplsTtl),
+            action_type::COPY_TTL_OUT => body.skip(4).map(|()| Self::CopyTtlOut),
+            action_type::COPY_TTL_IN => body.skip(4).map(|()| Self::CopyTtlIn),
+            action_type::DEC_MPLS_TTL => body.skip(4).map(|()| Self::DecMplsTtl),
             action_type::POP_VLAN => body.skip(4).map(|()| Self::PopVlan),
+            action_type::POP_PBB => body.skip(4).map(|()| Self::PopPbb),
             action_type::DEC_NW_TTL => body.skip(4).map(|()| Self::DecNwTtl),
             action_type::SET_FIELD => Self::read_set_field(body),
             action_type::EXPERIMENTER => Self::read_experimenter(body),
@@ -147,9 +171,18 @@ impl Action {
         });
     }
 
-    const fn type_(&self) -> u16 {
+    /// The number of the action's type (`OFPAT_*`).
+    pub const fn type_(&self) -> u16 {
         match self {
             Self::Output { .. } => action_type::OUTPUT,
+            Self::CopyTtlOut => action_type::COPY_TTL_OUT,
+            Self::CopyTtlIn => action_type::COPY_TTL_IN,
+            Self::SetMplsTtl(_) => action_type::SET_MPLS_TTL,
+            Self::DecMplsTtl => action_type::DEC_MPLS_TTL,
+            Self::PushMpls(_) => action_type::PUSH_MPLS,
+            Self::PopMpls(_) => action_type::POP_MPLS,
+            Self::PushPbb(_) => action_type::PUSH_PBB,
+            Self::PopPbb => action_type::POP_PBB,
             Self::SetQueue(_) => action_type::SET_QUEUE,
             Self::Group(_) => action_type::GROUP,
             Self::SetField(_) => action_type::SET_FIELD,
@@ -171,9 +204,17 @@ impl Action {
             }
             Self::SetQueue(value) | Self::Group(value) => w.u32(*value),
             Self::SetField(oxm) => oxm.write(w),
-            Self::PushVlan(ether_type) => w.u16(*ether_type),
-            Self::SetNwTtl(ttl) => w.u8(*ttl),
-            Self::PopVlan | Self::DecNwTtl => w.zeros(4),
+            Self::PushVlan(ether_type)
+            | Self::PushMpls(ether_type)
+            | Self::PopMpls(ether_type)
+            | Self::PushPbb(ether_type) => w.u16(*ether_type),
+            Self::SetNwTtl(ttl) | Self::SetMplsTtl(ttl) => w.u8(*ttl),
+            Self::CopyTtlOut
+            | Self::CopyTtlIn
+            | Self::DecMplsTtl
+            | Self::PopVlan
+            | Self::PopPbb
+            | Self::DecNwTtl => w.zeros(4),
             Self::Monitor(monitor_id) => {
                 w.u32(EXPERIMENTER_ID);
                 w.u16(action_type::SUBTYPE_MONITOR);
@@ -191,6 +232,20 @@ impl Action {
     pub(crate) fn write_all(actions: &[Self], w: &mut Writer<'_>) {
         actions.iter().for_each(|action| action.write(w));
     }
+}
+
+/// A number of two bytes and as much padding.
+fn read_padded_u16(body: &mut Reader<'_>) -> Result<u16, ErrorCode> {
+    let value = body.u16()?;
+    body.skip(2)?;
+    Ok(value)
+}
+
+/// A byte and three bytes of padding.
+fn read_padded_u8(body: &mut Reader<'_>) -> Result<u8, ErrorCode> {
+    let value = body.u8()?;
+    body.skip(3)?;
+    Ok(value)
 }
 
 /// Reads a type and a length that counts both, and returns a reader over what follows.
@@ -299,7 +354,8 @@ impl Instruction {
         });
     }
 
-    const fn type_(&self) -> u16 {
+    /// The number of the instruction's type (`OFPIT_*`).
+    pub const fn type_(&self) -> u16 {
         match self {
             Self::GotoTable(_) => instruction_type::GOTO_TABLE,
             Self::WriteMetadata { .. } => instruction_type::WRITE_METADATA,

@@ -316,4 +316,73 @@ numbers! {
         /// Checks chains for loops and deletion (`OFPGFC_CHAINING_CHECKS`).
         CHAINING_CHECKS = 1 << 3;
     }
+    /// Which IPv6 extension headers a packet has (`enum ofp_ipv6exthdr_flags`, section 7.2.3.8).
+    ipv6_exthdr: u16 {
+        /// No next header (`OFPIEH_NONEXT`).
+        NONEXT = 1 << 0;
+        /// Encrypted security payload (`OFPIEH_ESP`).
+        ESP = 1 << 1;
+        /// Authentication (`OFPIEH_AUTH`).
+        AUTH = 1 << 2;
+        /// One or two destination options (`OFPIEH_DEST`).
+        DEST = 1 << 3;
+        /// Fragment (`OFPIEH_FRAG`).
+        FRAG = 1 << 4;
+        /// Routing (`OFPIEH_ROUTER`).
+        ROUTER = 1 << 5;
+        /// Hop-by-hop options (`OFPIEH_HOP`).
+        HOP = 1 << 6;
+        /// An extension header came more often than it should (`OFPIEH_UNREP`).
+        UNREP = 1 << 7;
+        /// The headers are not in the order of RFC 2460 (`OFPIEH_UNSEQ`).
+        UNSEQ = 1 << 8;
+    }
+    /// EtherTypes that prerequisites and tags name.
+    ethertype: u16 {
+        /// IPv4
+        IPV4 = 0x0800;
+        /// Address resolution
+        ARP = 0x0806;
+        /// IPv6
+        IPV6 = 0x86dd;
+        /// 802.1Q tag
+        VLAN = 0x8100;
+        /// 802.1ad tag
+        SERVICE_VLAN = 0x88a8;
+        /// MPLS label
+        MPLS = 0x8847;
+        /// MPLS label, upstream-assigned
+        MPLS_MULTICAST = 0x8848;
+        /// Provider backbone bridging, the service tag
+        PBB = 0x88e7;
+    }
+    /// IP protocols that prerequisites name.
+    ip_proto: u8 {
+        /// ICMP
+        ICMP = 1;
+        /// TCP
+        TCP = 6;
+        /// UDP
+        UDP = 17;
+        /// ICMPv6
+        ICMPV6 = 58;
+        /// SCTP
+        SCTP = 132;
+    }
+    /// Properties of queues (`enum ofp_queue_properties`, section 7.2.2).
+    queue_property: u16 {
+        /// Guaranteed rate (`OFPQT_MIN_RATE`).
+        MIN_RATE = 1;
+        /// Largest rate (`OFPQT_MAX_RATE`).
+        MAX_RATE = 2;
+        /// Experimenter property (`OFPQT_EXPERIMENTER`).
+        EXPERIMENTER = 0xffff;
+    }
+    /// Rates of queues, in tenths of a percent of the port's (section 7.2.2).
+    queue_rate: u16 {
+        /// Larger values mean that the property is switched off.
+        MAX = 1000;
+        /// No rate is configured (`OFPQ_MIN_RATE_UNCFG`, `OFPQ_MAX_RATE_UNCFG`).
+        UNCONFIGURED = 0xffff;
+    }
 }

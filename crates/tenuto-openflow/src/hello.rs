@@ -51,6 +51,24 @@ impl Hello {
         }
     }
 
+    /// The wire version to speak after this hello of ours and that of the peer: the highest in both
+    /// bitmaps, or where one side sent none the lower of the two headers' (section 6.3.1). `None`
+    /// if we do not speak it; the answer is then `OFPHFC_INCOMPATIBLE`.
+    pub fn negotiate(&self, peer: &Self) -> Option<u8> {
+        if self.has_bitmap() && peer.has_bitmap() {
+            return (0..=u8::MAX)
+                .rev()
+                .find(|&version| self.offers(version) && peer.offers(version));
+        }
+        let version = self.version.min(peer.version);
+        self.offers(version).then_some(version)
+    }
+
+    fn has_bitmap(&self) -> bool {
+        self.version_bitmap.is_some()
+            || self.elements.iter().any(|element| element.type_ == VERSION_BITMAP)
+    }
+
     pub(crate) fn read(version: u8, r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
         let mut elements = r.list(HelloElement::read)?;
         let version_bitmap = elements.first().and_then(HelloElement::as_version_bitmap);
@@ -108,6 +126,19 @@ mod tests {
         assert!(newer.offers(6) && newer.offers(1) && !newer.offers(4) && !newer.offers(40));
         let bare = Hello { version: 6, version_bitmap: None, elements: vec![] };
         assert!(bare.offers(4) && !bare.offers(7));
+    }
+
+    #[test]
+    fn bitmaps_decide_over_headers_and_headers_without_them() {
+        let ours = Hello::default();
+        let of = |version, version_bitmap| Hello { version, version_bitmap, elements: vec![] };
+        assert_eq!(ours.negotiate(&of(6, Some(1 << 6 | 1 << 4 | 1 << 1))), Some(4));
+        assert_eq!(ours.negotiate(&of(6, Some(1 << 6 | 1 << 1))), None);
+        assert_eq!(ours.negotiate(&of(6, None)), Some(4));
+        assert_eq!(ours.negotiate(&of(1, None)), None);
+        let several = of(6, Some(1 << 6 | 1 << 4 | 1 << 1));
+        assert_eq!(several.negotiate(&of(5, Some(1 << 5 | 1 << 4 | 1 << 1))), Some(4));
+        assert_eq!(several.negotiate(&of(5, None)), None, "it speaks no version 5");
     }
 
     #[test]

@@ -16,10 +16,12 @@
 //!   panics, and allocates in proportion to the bytes at hand, never to a length they claim.
 //!
 //! One file per message family; field order in the code is that of OpenFlow 1.3.5, whose sections
-//! are cited. Known message types without a variant yet (table-mod, queue-get-config, get-async,
-//! set-async) come as [`Body::Unknown`].
+//! are cited. Every message, multipart type, match field, action, instruction, group type and
+//! meter band of 1.3 has a variant. What a well-formed match may not say is judged apart, by
+//! [`Match::check`].
 
 mod action;
+mod async_config;
 pub mod constants;
 mod display;
 mod error;
@@ -32,13 +34,16 @@ mod message;
 mod meters;
 mod multipart;
 mod oxm;
+mod oxm_check;
 mod packet;
 mod ports;
+mod queues;
 mod session;
 mod text;
 mod wire;
 
 pub use action::{Action, Instruction};
+pub use async_config::AsyncConfig;
 pub use error::{
     BadAction, BadInstruction, BadMatch, BadRequest, DecodeError, ErrorCode, FlowModFailed,
     GroupModFailed, HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,
@@ -55,12 +60,14 @@ pub use hello::{Hello, HelloElement};
 pub use message::{Body, Message};
 pub use meters::{MeterBand, MeterMod, MeterModCommand};
 pub use multipart::{
-    AggregateStats, BandStats, BucketStats, Description, FlowStats, FlowStatsRequest,
+    AggregateStats, BandStats, BucketStats, Description, FeatureId, FlowStats, FlowStatsRequest,
     GroupDescription, GroupFeatures, GroupStats, MeterConfig, MeterFeatures, MeterStats,
-    MultipartReply, MultipartRequest, PortStats, QueueStats, ReplyBody, RequestBody, TableStats,
+    MultipartReply, MultipartRequest, OxmId, PortStats, QueueStats, ReplyBody, RequestBody,
+    TableFeatures, TableProperty, TableStats,
 };
 pub use oxm::{Match, Oxm};
 pub use packet::{PacketIn, PacketInReason, PacketOut};
 pub use ports::{Port, PortMod, PortReason, PortStatus};
-pub use session::{ControllerRole, ErrorMessage, Features, Role, SwitchConfigMsg};
+pub use queues::{PacketQueue, QueueConfig, QueueProperty};
+pub use session::{ControllerRole, ErrorMessage, Features, Role, SwitchConfigMsg, TableMod};
 pub use text::FixedText;

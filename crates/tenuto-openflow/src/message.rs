@@ -1,5 +1,6 @@
 //! A message as a whole: header and body (OpenFlow 1.3.5, section 7.1).
 
+use crate::async_config::AsyncConfig;
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX, OFP_VERSION, message_type};
 use crate::error::{BadRequest, DecodeError, ErrorCode, TooLong};
 use crate::experimenter::Experimenter;
@@ -10,7 +11,8 @@ use crate::meters::MeterMod;
 use crate::multipart::{MultipartReply, MultipartRequest};
 use crate::packet::{PacketIn, PacketOut};
 use crate::ports::{PortMod, PortStatus};
-use crate::session::{ErrorMessage, Features, Role, SwitchConfigMsg};
+use crate::queues::QueueConfig;
+use crate::session::{ErrorMessage, Features, Role, SwitchConfigMsg, TableMod};
 use crate::wire::{Reader, Writer};
 
 /// One OpenFlow message.
@@ -73,6 +75,21 @@ pub enum Body {
     RoleRequest(Role),
     /// Confirms a role.
     RoleReply(Role),
+    /// Changes a table.
+    TableMod(TableMod),
+    /// Asks for the queues of a port.
+    QueueGetConfigRequest {
+        /// The port, or [`port::ANY`](crate::constants::port::ANY) for all.
+        port: u32,
+    },
+    /// The queues of a port.
+    QueueGetConfigReply(QueueConfig),
+    /// Asks which asynchronous messages come here.
+    GetAsyncRequest,
+    /// Which asynchronous messages come here.
+    GetAsyncReply(AsyncConfig),
+    /// Sets which asynchronous messages come here.
+    SetAsync(AsyncConfig),
     /// A message of another type.
     Unknown {
         /// Its type (`OFPT_*`).
@@ -185,6 +202,12 @@ impl Body {
             Self::BarrierReply => message_type::BARRIER_REPLY,
             Self::RoleRequest(_) => message_type::ROLE_REQUEST,
             Self::RoleReply(_) => message_type::ROLE_REPLY,
+            Self::TableMod(_) => message_type::TABLE_MOD,
+            Self::QueueGetConfigRequest { .. } => message_type::QUEUE_GET_CONFIG_REQUEST,
+            Self::QueueGetConfigReply(_) => message_type::QUEUE_GET_CONFIG_REPLY,
+            Self::GetAsyncRequest => message_type::GET_ASYNC_REQUEST,
+            Self::GetAsyncReply(_) => message_type::GET_ASYNC_REPLY,
+            Self::SetAsync(_) => message_type::SET_ASYNC,
             Self::Unknown { type_, .. } => *type_,
         }
     }
@@ -216,6 +239,18 @@ impl Body {
             message_type::BARRIER_REPLY => Ok(Self::BarrierReply),
             message_type::ROLE_REQUEST => Role::read(r).map(Self::RoleRequest),
             message_type::ROLE_REPLY => Role::read(r).map(Self::RoleReply),
+            message_type::TABLE_MOD => TableMod::read(r).map(Self::TableMod),
+            message_type::QUEUE_GET_CONFIG_REQUEST => {
+                let port = r.u32()?;
+                r.skip(4)?;
+                Ok(Self::QueueGetConfigRequest { port })
+            }
+            message_type::QUEUE_GET_CONFIG_REPLY => {
+                QueueConfig::read(r).map(Self::QueueGetConfigReply)
+            }
+            message_type::GET_ASYNC_REQUEST => Ok(Self::GetAsyncRequest),
+            message_type::GET_ASYNC_REPLY => AsyncConfig::read(r).map(Self::GetAsyncReply),
+            message_type::SET_ASYNC => AsyncConfig::read(r).map(Self::SetAsync),
             _ => Ok(Self::Unknown { type_, body: r.rest().to_vec() }),
         }
     }
@@ -227,7 +262,7 @@ impl Body {
             Self::EchoRequest(data) | Self::EchoReply(data) => w.bytes(data),
             Self::Experimenter(experimenter) => experimenter.write(w),
             Self::FeaturesRequest | Self::GetConfigRequest => {}
-            Self::BarrierRequest | Self::BarrierReply => {}
+            Self::BarrierRequest | Self::BarrierReply | Self::GetAsyncRequest => {}
             Self::FeaturesReply(features) => features.write(w),
             Self::GetConfigReply(config) | Self::SetConfig(config) => config.write(w),
             Self::PacketIn(packet_in) => packet_in.write(w),
@@ -241,6 +276,13 @@ impl Body {
             Self::MultipartRequest(request) => request.write(w),
             Self::MultipartReply(reply) => reply.write(w),
             Self::RoleRequest(role) | Self::RoleReply(role) => role.write(w),
+            Self::TableMod(table_mod) => table_mod.write(w),
+            Self::QueueGetConfigRequest { port } => {
+                w.u32(*port);
+                w.zeros(4);
+            }
+            Self::QueueGetConfigReply(config) => config.write(w),
+            Self::GetAsyncReply(config) | Self::SetAsync(config) => config.write(w),
             Self::Unknown { body, .. } => w.bytes(body),
         }
     }

@@ -95,6 +95,30 @@ impl SwitchConfigMsg {
     }
 }
 
+/// A change of a table (`ofp_table_mod`, section 7.3.3). OpenFlow 1.3 keeps it for its deprecated
+/// bits only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TableMod {
+    /// The table, or [`table::ALL`](crate::constants::table::ALL).
+    pub table_id: u8,
+    /// Its configuration (`OFPTC_*`); no bit is defined but those of OpenFlow 1.2.
+    pub config: u32,
+}
+
+impl TableMod {
+    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
+        let table_id = r.u8()?;
+        r.skip(3)?;
+        Ok(Self { table_id, config: r.u32()? })
+    }
+
+    pub(crate) fn write(&self, w: &mut Writer<'_>) {
+        w.u8(self.table_id);
+        w.zeros(3);
+        w.u32(self.config);
+    }
+}
+
 closed_enum! {
     /// What a controller may do on its connection (`enum ofp_controller_role`).
     ControllerRole: u32 {

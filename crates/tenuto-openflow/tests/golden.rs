@@ -167,7 +167,7 @@ fn fields_of_every_kind() {
             Oxm::Ipv4Src { value: [10, 0, 0, 1], mask: None },
             Oxm::UdpSrc(1),
             Oxm::UdpDst(2),
-            Oxm::Unknown { class: 0x8000, field: 26, has_mask: false, payload: vec![0; 2] },
+            Oxm::Unknown { class: 0x8000, field: 42, has_mask: false, payload: vec![0; 2] },
         ]),
         instructions: vec![
             Instruction::WriteMetadata { metadata: 2, mask: 3 },
@@ -179,7 +179,7 @@ fn fields_of_every_kind() {
                 Action::DecNwTtl,
                 Action::Group(4),
                 to_controller,
-                Action::Unknown { type_: 27, data: vec![0; 4] },
+                Action::Unknown { type_: 28, data: vec![0; 4] },
             ]),
         ],
         ..FlowMod::new(FlowModCommand::ModifyStrict, 2)
@@ -192,20 +192,20 @@ fn fields_of_every_kind() {
            8000 05 10 0000000000000001 00000000000000ff
            8000 09 0c 010000000000 010000000000
            8000 0c 02 1005  8000 10 01 2e  8000 12 01 01  8000 14 01 11
-           8000 16 04 0a000001  8000 1e 02 0001  8000 20 02 0002  8000 34 02 0000
+           8000 16 04 0a000001  8000 1e 02 0001  8000 20 02 0002  8000 54 02 0000
            00
          0002 0018 00000000 0000000000000002 0000000000000003
          0005 0008 00000000
          0003 0048 00000000
            0012 0008 00000000  0011 0008 8100 0000  0017 0008 40 000000  0018 0008 00000000
-           0016 0008 00000004  0000 0010 fffffffd ffff 000000000000  001b 0008 00000000",
+           0016 0008 00000004  0000 0010 fffffffd ffff 000000000000  001c 0008 00000000",
         Body::FlowMod(flow_mod),
         "OFPT_FLOW_MOD (OF1.3) (xid=0x17): MOD_STRICT table:2 \
          priority=32768,metadata=0x1/0xff,dl_src=01:00:00:00:00:00/01:00:00:00:00:00,dl_vlan=5,\
          ip_dscp=46,nw_ecn=1,nw_proto=17,nw_src=10.0.0.1,udp_src=1,udp_dst=2,\
-         oxm=[class=0x8000,field=26,0000] \
+         oxm=[class=0x8000,field=42,0000] \
          actions=write_metadata:0x2/0x3,clear_actions,write_actions(pop_vlan,push_vlan:0x8100,\
-         mod_nw_ttl:64,dec_ttl,group:4,CONTROLLER:65535,action[type=27,00000000])",
+         mod_nw_ttl:64,dec_ttl,group:4,CONTROLLER:65535,action[type=28,00000000])",
     );
 }
 
@@ -473,9 +473,9 @@ fn multipart_reply_with_meters_groups_and_queues() {
 #[test]
 fn what_is_not_known_is_kept() {
     check(
-        "04 11 0010 00000017  01 000000 00000003",
-        Body::Unknown { type_: 17, body: vec![1, 0, 0, 0, 0, 0, 0, 3] },
-        "OFPT_UNKNOWN (OF1.3) (xid=0x17): type=17 8 bytes",
+        "04 1e 0010 00000017  01 000000 00000003",
+        Body::Unknown { type_: 30, body: vec![1, 0, 0, 0, 0, 0, 0, 3] },
+        "OFPT_UNKNOWN (OF1.3) (xid=0x17): type=30 8 bytes",
     );
     check(
         "04 04 0012 00000017  00002320 0000000a  0102",

@@ -109,6 +109,67 @@ fn multipart() {
     refuse("04 13 0012 00000017 0001 0000 00000000 0000", BadRequest::BadLen); // entry of length 0
 }
 
+/// A table-features request for table 0, with `properties`.
+fn table_features(properties: &str) -> String {
+    let properties: String = properties.split_whitespace().collect();
+    let len = 64 + properties.len() / 2;
+    format!("04 12 {:04x} 00000017 000c 0000 00000000 {len:04x}{:0>124}{properties}", 16 + len, 0)
+}
+
+#[test]
+fn tables_and_queues() {
+    use TableFeaturesFailed as T;
+    refuse("04 12 0012 00000017 000c 0000 00000000 0040", T::BadLen); // cut off
+    refuse("04 12 0012 00000017 000c 0000 00000000 0000", T::BadLen); // no length at all
+    refuse(&table_features("0000 0003 00000000"), T::BadLen); // below its header
+    refuse(&table_features("0000 0010 00000000"), T::BadLen); // beyond the table
+    refuse(&table_features("0000 0006 00010000"), T::BadLen); // half of an instruction's header
+    refuse(&table_features("0000 0008 00010003"), T::BadLen); // an instruction below its header
+    refuse(&table_features("0004 0008 00000005"), T::BadLen); // an action beyond the property
+    refuse(&table_features("0008 0006 80000000"), T::BadLen); // half of a field's header
+    refuse(&table_features("0008 0008 ffff0204"), T::BadLen); // without the experimenter's id
+    refuse(&table_features("fffe 0008 00000001"), T::BadLen); // without its type
+    refuse(&table_features("0000 0008 0001"), T::BadLen); // cut off
+    refuse("04 11 000c 00000017 00000000", BadRequest::BadLen); // half a table-mod
+    refuse("04 16 000c 00000017 00000001", BadRequest::BadLen); // padding missing
+    refuse("04 1a 0009 00000017 00", BadRequest::BadLen); // get-async with a body
+    refuse("04 1c 001c 00000017 0000000000000000 0000000000000000 00000000", BadRequest::BadLen);
+    let queues = |rest: &str| {
+        let rest: String = rest.split_whitespace().collect();
+        format!("04 17 {:04x} 00000017 00000001 00000000 {rest}", 16 + rest.len() / 2)
+    };
+    let bad_len = BadRequest::BadLen;
+    refuse(&queues("00000001 00000001 000f 000000000000"), bad_len); // below its header
+    refuse(&queues("00000001 00000001 0018 000000000000"), bad_len); // beyond the message
+    let property = |rest: &str| {
+        let rest: String = rest.split_whitespace().collect();
+        queues(&format!("00000001 00000001 {:04x} 000000000000 {rest}", 16 + rest.len() / 2))
+    };
+    refuse(&property("0001 0007 00000000"), bad_len); // below its header
+    refuse(&property("0001 0008 00000000"), bad_len); // without a rate
+    refuse(&property("0001 0010 00000000"), bad_len); // beyond the queue
+    refuse(&property("0001 0018 00000000 0001 000000000000 0000000000000000"), bad_len);
+}
+
+#[test]
+fn actions_of_the_other_encapsulations() {
+    let apply = |action: &str| {
+        let action: String = action.split_whitespace().collect();
+        let len = 8 + action.len() / 2;
+        flow_mod(&format!("{ANY} 0004 {len:04x} 00000000 {action}"))
+    };
+    for type_ in [11, 12, 15, 16, 19, 20, 26, 27] {
+        refuse(&apply(&format!("{type_:04x} 0010 00000000 0000000000000000")), BadAction::BadLen);
+    }
+    // Fields of every width, one byte short.
+    for (field, len) in [(1, 3), (21, 1), (26, 15), (28, 3), (31, 15), (34, 3), (37, 2), (38, 7)] {
+        let match_len: usize = 8 + len;
+        let zeros = match_len.next_multiple_of(8) - match_len + len;
+        let oxm = format!("8000 {:02x} {len:02x} {:0>width$}", field << 1, 0, width = 2 * zeros);
+        refuse(&flow_mod(&format!("0001 {match_len:04x} {oxm}")), BadMatch::BadLen);
+    }
+}
+
 #[test]
 fn modes() {
     let modes = |exp_type: u8, data: &str| {
@@ -129,8 +190,8 @@ fn a_mask_where_none_is_allowed_is_kept_for_the_switch_to_refuse() {
     assert_eq!(message.to_bytes(), bytes);
     let Body::FlowMod(flow_mod) = &message.body else { panic!("a flow-mod") };
     assert_eq!(flow_mod.match_.oxms[0].refusal(), Some(BadMatch::BadMask.into()));
-    let ipv6 = Oxm::Unknown { class: 0x8000, field: 26, has_mask: false, payload: vec![0; 16] };
-    assert_eq!(ipv6.refusal(), Some(BadMatch::BadField.into()));
+    let later = Oxm::Unknown { class: 0x8000, field: 41, has_mask: false, payload: vec![0] };
+    assert_eq!(later.refusal(), Some(BadMatch::BadField.into()));
     assert_eq!(Oxm::IpDscp(1).refusal(), None);
 }
 

@@ -4,6 +4,8 @@
 //! from their delays. Steady modes follow, then the time that a raise takes, which needs the
 //! backlogs of the steady modes, then raises, which need that time.
 
+use crate::drain::drain;
+use crate::end_to_end::{WholePaths, whole_paths};
 use crate::envelope::Reading;
 use crate::fixed_point::{Solution, solve, solve_sources};
 use crate::mesh::Mesh;
@@ -32,8 +34,10 @@ pub(crate) struct Analysis<'a> {
     pub(crate) results: Vec<Outlook>,
     /// D_arrange, picoseconds.
     pub(crate) arrange: Option<i128>,
-    /// D_mc per raise.
-    pub(crate) raises: Vec<(Transition, Option<RaiseTerms>)>,
+    /// D_mc and the drain per raise.
+    pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
+    /// Bounds of whole paths that are less than the sums of their hops.
+    pub(crate) whole_paths: WholePaths,
     pub(crate) rows: Vec<FlowBound>,
     pub(crate) port_rows: Vec<PortRow>,
 }
@@ -54,18 +58,47 @@ pub(crate) fn plan_once(
     let topology = Topology::new(network);
     progress(Progress::Routing);
     let Routes { trees, refusals } = route(&topology);
-    let mesh = Mesh::new(&topology, &trees);
+    with_analysis(&topology, &trees, options, progress, |analysis, progress| {
+        progress(Progress::Deploying);
+        finish(analysis, refusals)
+    })
+}
+
+/// What `look` sees in the analysis of a network, without a plan made of it.
+pub(crate) fn analysed<T>(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    look: impl FnOnce(&Analysis<'_>) -> T,
+) -> T {
+    let topology = Topology::new(network);
+    let Routes { trees, .. } = route(&topology);
+    with_analysis(&topology, &trees, options, progress, |analysis, _| look(analysis))
+}
+
+fn with_analysis<T>(
+    topology: &Topology<'_>,
+    trees: &[Tree],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+    use_it: impl FnOnce(&Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    let network = topology.network;
+    let mesh = Mesh::new(topology, trees);
     let copies = signal_copies(network);
     let is_modal = network.modes.len() > 1;
-    let signals = if is_modal { signals(copies, network.switches.len()) } else { Bucket::ZERO };
+    let signals = if is_modal {
+        signals(copies, network.switches.len(), network.modes.len())
+    } else {
+        Bucket::ZERO
+    };
     let none = Processors::default();
-    let ports = Ports { topology: &topology, mesh: &mesh, options, signals, processors: &none };
-    let (scenes, policing, reading) = enforce(&ports, &trees);
-    let processors = Processors::new(&topology, &mesh, &trees, &policing, reading);
+    let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none };
+    let (scenes, policing, reading) = enforce(&ports, trees);
+    let processors = Processors::new(topology, &mesh, trees, &policing, reading);
     let ports = Ports { processors: &processors, ..ports };
-    let analysis = analyse(ports, &trees, scenes, policing, reading, progress);
-    progress(Progress::Deploying);
-    finish(&analysis, refusals)
+    let analysis = analyse(ports, trees, scenes, policing, reading, progress);
+    use_it(&analysis, progress)
 }
 
 /// How often every mode signal is sent.
@@ -109,12 +142,18 @@ fn analyse<'a>(
         results: Vec::new(),
         arrange,
         raises: Vec::new(),
+        whole_paths: WholePaths::new(),
         rows: Vec::new(),
         port_rows: Vec::new(),
     };
     for scene in scenes {
         progress(Progress::Analysing(scene.transition));
         analysis.add(scene);
+    }
+    if let Some(search) = analysis.ports.options.whole_paths {
+        analysis.whole_paths = whole_paths(&analysis, search, &mut |done, total| {
+            progress(Progress::WholePaths { done, total });
+        });
     }
     analysis.rows = rows::flows(&analysis);
     analysis.port_rows = rows::ports(&analysis);
@@ -145,10 +184,10 @@ fn police(ports: &Ports<'_>, trees: &[Tree], scenes: &[Scene], reading: Reading)
 impl Analysis<'_> {
     /// Solves one scene; raises come after the steady modes that they start from.
     fn add(&mut self, mut scene: Scene) {
-        if let Transition::Raise { from, .. } = scene.transition {
-            let terms = self.raise_terms(from);
-            self.raises.push((scene.transition, terms));
-            scene.endings = self.endings(&scene, terms);
+        let mut slowest = None;
+        if let Transition::Raise { from, to } = scene.transition {
+            slowest = self.slowest_raise(from, to);
+            scene.endings = self.endings(&scene, slowest);
         }
         let mut solution = solve(&self.ports, &scene);
         if self.is_beyond_modes() {
@@ -158,7 +197,12 @@ impl Analysis<'_> {
             .map(|server| self.ports.backlog_bits(server, &scene, &solution.arriving))
             .collect();
         let held = self.held(&scene, &solution);
-        self.results.push(Outlook { scene, solution, backlogs, held });
+        let outlook = Outlook { scene, solution, backlogs, held };
+        if let Transition::Raise { from, .. } = outlook.scene.transition {
+            let drain = slowest.and_then(|raise| drain(self, &outlook, raise));
+            self.raises.push((outlook.scene.transition, self.raise_terms(from), drain));
+        }
+        self.results.push(outlook);
     }
 
     /// Whether processors are shared in a network with modes: that is not analysed.
@@ -179,21 +223,38 @@ impl Analysis<'_> {
         ports.processors.all().flat_map(of).collect()
     }
 
+    /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that
+    /// one left in the queues may still be there.
     fn raise_terms(&self, from: u8) -> Option<RaiseTerms> {
-        let steady = self.result(Transition::Steady(from))?;
-        Some(RaiseTerms {
-            arrange: self.arrange?,
-            update: mode_change::update(&self.ports),
-            queue: mode_change::queue(&self.ports, &steady.backlogs)?,
-        })
+        let mut queue = 0;
+        for result in self.results.iter().filter(|r| arrives_in(r.scene.transition, from)) {
+            queue = queue.max(mode_change::queue(&self.ports, &result.backlogs)?);
+        }
+        Some(RaiseTerms { arrange: self.arrange?, update: mode_change::update(&self.ports), queue })
     }
 
-    /// Θ = W + D_mc per server and class; `None` where it has no bound: nothing ends then.
-    fn endings(&self, scene: &Scene, terms: Option<RaiseTerms>) -> Vec<Vec<(u8, Option<Picos>)>> {
+    /// The largest D_mc into mode `to` from `from` or any mode between: a raise may come in steps.
+    fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
+        let mut slowest = 0;
+        for start in from..to {
+            slowest = slowest.max(self.raise_terms(start)?.sum());
+        }
+        Some(slowest)
+    }
+
+    /// Θ = W + D_mc per server and class, W over the modes that the raise passes and over raises
+    /// from its start to them (theory, "More than two levels"); `None` where it has no bound:
+    /// nothing ends then.
+    fn endings(&self, scene: &Scene, raise: Option<i128>) -> Vec<Vec<(u8, Option<Picos>)>> {
         let (low, high) = span(scene.transition);
+        let is_before = |transition: Transition| match transition {
+            Transition::Steady(mode) => (low..high).contains(&usize::from(mode)),
+            Transition::Raise { from, to } => usize::from(from) == low && usize::from(to) < high,
+            Transition::Return { .. } => false,
+        };
         let steady = |server: usize, class: u8| {
             let mut longest = Some(Picos(0));
-            for result in &self.results[low..high] {
+            for result in self.results.iter().filter(|r| is_before(r.scene.transition)) {
                 let w =
                     self.ports.busy_period(server, &result.scene, &result.solution.arriving, class);
                 longest = longest.zip(w).map(|(a, b)| a.max(b));
@@ -201,7 +262,7 @@ impl Analysis<'_> {
             longest
         };
         let ending = |server: usize, class: u8| {
-            let after = steady(server, class).zip(terms).map(|(w, t)| Picos(w.0 + t.sum()));
+            let after = steady(server, class).zip(raise).map(|(w, raise)| Picos(w.0 + raise));
             (class, after)
         };
         let servers = 0..self.ports.topology.servers.len();
@@ -210,6 +271,15 @@ impl Analysis<'_> {
             classes.map(|class| ending(server, class)).collect()
         };
         servers.map(at).collect()
+    }
+}
+
+/// Whether the network is in `mode` after that.
+const fn arrives_in(transition: Transition, mode: u8) -> bool {
+    match transition {
+        Transition::Steady(steady) => steady == mode,
+        Transition::Raise { to, .. } => to == mode,
+        Transition::Return { .. } => false,
     }
 }
 

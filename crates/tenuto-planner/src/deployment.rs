@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::entries::{self, Crossing};
+use crate::other_traffic;
 use crate::scene::span;
 use tenuto_model::{
     HostDeployment, LevelContract, MeterSpec, MonitorKind, MonitorSpec, PortDeployment, PortRole,
@@ -15,11 +16,16 @@ pub(crate) fn deploy(analysis: &Analysis<'_>) -> (Vec<SwitchDeployment>, Vec<Hos
     let mut switches = Vec::new();
     let mut hosts = Vec::new();
     let delays = Variation::new(analysis);
+    let ways = other_traffic::Ways::new(topology);
     for (node, it) in topology.nodes.iter().enumerate() {
         if it.is_host() {
             hosts.push(host(analysis, node));
         } else {
-            switches.push(switch(analysis, &delays, node, &crossings[node]));
+            let mut deployment = switch(analysis, &delays, node, &crossings[node]);
+            other_traffic::add(topology, &ways, node, &mut deployment);
+            entries::frame(&mut deployment, entries::levels(topology.network));
+            deployment.usage = usage(&deployment);
+            switches.push(deployment);
         }
     }
     (switches, hosts)
@@ -81,8 +87,6 @@ fn switch(
             .then(|| monitor(analysis, delays, &mut deployment, crossing));
         entries::flow(topology.network, &mut deployment, crossing, meter, monitor);
     }
-    entries::frame(&mut deployment, entries::levels(topology.network));
-    deployment.usage = usage(&deployment);
     deployment
 }
 

@@ -10,9 +10,11 @@ use tenuto_model::{
 };
 
 /// Precedence of entries of a flow.
-const OF_A_FLOW: u16 = 100;
+pub(crate) const OF_A_FLOW: u16 = 100;
+/// Precedence of what trunks bring: it was policed where it came in.
+const OF_TRUNKS: u16 = OF_A_FLOW - 1;
 /// Precedence of entries that take what no flow's entry took.
-const OF_THE_REST: u16 = 1;
+pub(crate) const OF_THE_REST: u16 = 1;
 
 /// One tree at one switch.
 #[derive(Clone, Debug)]
@@ -70,7 +72,7 @@ pub(crate) fn flow(
 }
 
 /// One port, or a group that copies to several; groups with the same outputs are one.
-fn output(to: &mut SwitchDeployment, ports: &[u32], queue: u8) -> OutputSpec {
+pub(crate) fn output(to: &mut SwitchDeployment, ports: &[u32], queue: u8) -> OutputSpec {
     let outputs: Vec<GroupOutput> = ports.iter().map(|&port| GroupOutput { port, queue }).collect();
     if let [only] = outputs.as_slice() {
         return OutputSpec::Port(*only);
@@ -105,7 +107,10 @@ pub(crate) fn frame(to: &mut SwitchDeployment, levels: u8) {
     };
     to.entries.push(rest(TABLE_WATCH, None, None, TABLE_POLICE));
     for port in to.ports.iter().filter(|port| port.role == PortRole::Trunk) {
-        let entry = |level| rest(TABLE_POLICE, Some(level), Some(port.port), TABLE_FORWARD);
+        let entry = |level| EntrySpec {
+            precedence: OF_TRUNKS,
+            ..rest(TABLE_POLICE, Some(level), Some(port.port), TABLE_FORWARD)
+        };
         to.entries.extend((0..levels).map(entry));
     }
     to.entries.sort_by_key(|e| (e.table, e.level, std::cmp::Reverse(e.precedence), e.cookie));

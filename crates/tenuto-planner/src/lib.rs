@@ -11,13 +11,17 @@ mod analysis;
 mod assumptions;
 pub mod comparison;
 mod deployment;
+mod drain;
+mod end_to_end;
 mod entries;
 mod envelope;
+mod explain;
 mod fixed_point;
 pub mod loko;
 mod mesh;
 mod meters;
 mod mode_change;
+mod other_traffic;
 mod outlook;
 mod port;
 mod processor;
@@ -31,6 +35,8 @@ mod would_fit;
 #[cfg(test)]
 mod tests;
 
+pub use end_to_end::Search as WholePaths;
+pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.
@@ -43,6 +49,9 @@ pub struct Options {
     /// Let input lines shape what they carry; without, bounds are those of plain total flow
     /// analysis.
     pub line_shaping: bool,
+    /// How far to look for bounds of whole paths that are less than the sums of their hops; `None`
+    /// is total flow analysis alone.
+    pub whole_paths: Option<WholePaths>,
     /// Look for changes that would make a refused network fit; each is planned itself.
     pub would_fit: bool,
 }
@@ -53,6 +62,7 @@ impl Default for Options {
             model: ForwardingModel::StoreAndForward,
             as_stated: false,
             line_shaping: true,
+            whole_paths: None,
             would_fit: true,
         }
     }
@@ -65,6 +75,13 @@ pub enum Progress {
     Routing,
     /// Computing delays of one mode or raise.
     Analysing(tenuto_model::Transition),
+    /// Bounding whole paths, one target after the other.
+    WholePaths {
+        /// Targets done.
+        done: usize,
+        /// Of how many.
+        total: usize,
+    },
     /// Compiling what every node is told.
     Deploying,
     /// Re-planning with a change that might fit.

@@ -114,7 +114,8 @@ pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128>
 
 /// The least safe quiet window, nanoseconds: every bound of a mode that is returned from, or of
 /// a raise into it, and the spread of a signal; and the dwell time, for a mode that flaps faster
-/// would spend the signals that its next raise needs. `None` if one of them has no bound.
+/// would spend the signals that its next raise needs; and every drain, so that nothing of the
+/// higher contracts is left in any busy period. `None` if one of the bounds is missing.
 pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     let arrange = analysis.arrange?;
     let mut longest = 0_i128;
@@ -125,22 +126,27 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
             Transition::Return { .. } => false,
         };
         if is_high {
-            longest = longest.max(i128::from(row.delay_bound_ps?));
+            for copy in &row.copies {
+                longest = longest.max(i128::from(crate::rows::sum_of_hops(&copy.hops)?));
+            }
         }
     }
-    u64::try_from(div_up((longest + arrange).max(DWELL_PS), 1_000)).ok()
+    let drains = analysis.raises.iter().filter_map(|(_, _, drain)| *drain);
+    let drained = drains.max().unwrap_or(0);
+    u64::try_from(div_up((longest + arrange).max(DWELL_PS).max(drained), 1_000)).ok()
 }
 
 /// Every raise and every return that has a bound.
 pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<ModeChangeBound> {
     let mut bounds = Vec::new();
-    for (transition, terms) in &analysis.raises {
+    for (transition, terms, drain) in &analysis.raises {
         let Some(terms) = *terms else { continue };
         let raise =
             [("D_arrange", terms.arrange), ("D_update", terms.update), ("D_q", terms.queue)];
-        bounds.push(bound(*transition, &raise));
+        let drain_ps = drain.and_then(|drain| u64::try_from(drain).ok());
+        bounds.push(ModeChangeBound { drain_ps, ..bound(*transition, &raise) });
     }
-    for (transition, terms) in &analysis.raises {
+    for (transition, terms, _) in &analysis.raises {
         let (Some(terms), Some(quiet)) = (*terms, quiet_ns) else { continue };
         let Transition::Raise { from, to } = *transition else { continue };
         let back = [
@@ -162,5 +168,5 @@ fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
         .map(|(name, term)| ModeChangeTerm { name: (*name).into(), bound_ps: picos(*term) })
         .collect();
     let bound_ps = terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.bound_ps));
-    ModeChangeBound { change, bound_ps, terms }
+    ModeChangeBound { change, bound_ps, terms, drain_ps: None }
 }

@@ -9,7 +9,7 @@ use tenuto_calculus::{
     Bucket, Flows, GroupCurves, Server, backlog, busy_period, delay, div_up, ubits,
 };
 use tenuto_model::OtherTraffic;
-use tenuto_units::{Picos, wire_bits};
+use tenuto_units::{FRAME_BYTES_MAX, Picos, wire_bits};
 
 /// What every port's curves are computed from.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +32,13 @@ pub(crate) struct Arriving {
     pub(crate) varying: Vec<Option<Picos>>,
 }
 
-/// Bits of the mode signals on a trunk: copies·(4 + 2·switches) frames of 102 B, per dwell time.
-pub(crate) fn signals(copies: u8, switches: usize) -> Bucket {
+/// Bits of the mode signals on a trunk: copies·(max(4, levels) + 2·switches) frames of 102 B, per
+/// dwell time: one raise into every level, and a return.
+pub(crate) fn signals(copies: u8, switches: usize, levels: usize) -> Bucket {
     const SIGNAL_WIRE_BITS: i128 = 816;
     const DWELLS_PER_S: i128 = 10;
-    let frames = i128::from(copies) * (4 + 2 * i128::try_from(switches).unwrap_or(i128::MAX / 4));
+    let changes = levels.max(4).saturating_add(switches.saturating_mul(2));
+    let frames = i128::from(copies) * i128::try_from(changes).unwrap_or(i128::MAX / 1_024);
     let burst_ubit = frames * SIGNAL_WIRE_BITS * 1_000_000;
     Bucket { burst_ubit, rate_ubps: burst_ubit * DWELLS_PER_S }
 }
@@ -47,7 +49,7 @@ impl Ports<'_> {
         self.options.line_shaping && !self.is_fluid()
     }
 
-    fn is_fluid(&self) -> bool {
+    pub(crate) fn is_fluid(&self) -> bool {
         self.options.model == ForwardingModel::Fluid
     }
 
@@ -85,16 +87,21 @@ impl Ports<'_> {
         present.filter_map(|v| self.frame_ubit(scene, v)).max().unwrap_or(0)
     }
 
-    /// The largest frame of other traffic, 10⁻⁶ bit.
+    /// The largest frame of other traffic, 10⁻⁶ bit. No switch enforces what the description says
+    /// of it: a babbling host sends what the line carries.
     pub(crate) fn other_frame(&self) -> i128 {
-        match self.topology.network.other_traffic {
+        let network = self.topology.network;
+        match network.other_traffic {
             OtherTraffic::Drop => 0,
+            OtherTraffic::Carry { .. } if network.tolerates.babbling_hosts > 0 => {
+                ubits(wire_bits(FRAME_BYTES_MAX))
+            }
             OtherTraffic::Carry { frame_bytes_max, .. } => ubits(wire_bits(frame_bytes_max)),
         }
     }
 
     /// S: what is below the scheduler, or one frame of a lower class.
-    fn blocking(&self, server: usize, scene: &Scene, class: u8) -> i128 {
+    pub(crate) fn blocking(&self, server: usize, scene: &Scene, class: u8) -> i128 {
         if self.is_fluid() {
             return 0;
         }
@@ -168,7 +175,7 @@ impl Ports<'_> {
     }
 
     /// Λ of what came over `line`: L + B + C·(t + j + Y); `None` without a bound at the processor.
-    fn line(
+    pub(crate) fn line(
         &self,
         server: usize,
         line: usize,
@@ -222,7 +229,7 @@ impl Ports<'_> {
         delay(it, &groups).map(|d| Picos(d.0 + egress.tick_ps))
     }
 
-    /// W: the longest busy period of classes up to `class` in a steady mode.
+    /// W: the longest busy period of classes up to `class`.
     pub(crate) fn busy_period(
         &self,
         server: usize,
@@ -232,7 +239,9 @@ impl Ports<'_> {
     ) -> Option<Picos> {
         let groups = self.groups(server, scene, arriving, class)?;
         let rate = self.topology.servers[server].rate_bps;
-        busy_period(Server::new(rate, self.blocking(server, scene, class)), &groups)
+        let ending_after = self.ending(server, scene, class);
+        let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
+        busy_period(it, &groups)
     }
 
     /// The backlog bound over all classes, bits on the wire rounded up.

@@ -8,7 +8,7 @@ use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
 use tenuto_model::{
-    Contract, Flow, Hop, OtherTraffic, Profile, Refusal, Size, SwitchDeployment, Transition,
+    Contract, Flow, Hop, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment, Transition,
 };
 use tenuto_units::Picos;
 
@@ -303,12 +303,20 @@ fn devices(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusa
 fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     let network = analysis.ports.topology.network;
     let mut refusals = Vec::new();
-    if matches!(network.other_traffic, OtherTraffic::Carry { .. }) {
-        refusals.push(Refusal {
-            because: "carrying other traffic is not supported yet: use `other_traffic: drop`"
-                .into(),
-            ..at(network.name.clone(), "other_traffic")
-        });
+    if let OtherTraffic::Carry { rate_bps, .. } = network.other_traffic {
+        let step_bps = |profile: &Profile| u64::from(profile.meter_rate_step_kbps.max(1)) * 1_000;
+        let coarse = |switch: &&Switch| step_bps(network.profile_of(switch)) > rate_bps;
+        refusals.extend(network.switches.iter().filter(coarse).map(|switch| {
+            let step_kbps = step_bps(network.profile_of(switch)) / 1_000;
+            Refusal {
+                because: format!(
+                    "other traffic is policed at {rate_bps} bit/s, the meters of a {} go in steps \
+                     of {step_kbps} kbit/s",
+                    switch.profile
+                ),
+                ..at(switch.name.clone(), "other_traffic")
+            }
+        }));
     }
     if network.modes.len() < 2 {
         return refusals;

@@ -59,7 +59,8 @@ fn row(
             let is_in_both = flow.level >= usize::from(from);
             let before =
                 is_in_both.then(|| copy_bound(analysis, tree, place, Transition::Steady(from)));
-            before.into_iter().fold(after, worse)
+            // The proofs stand in the rows of the two modes.
+            CopyBound { proof: None, ..before.into_iter().fold(after, worse) }
         }
         _ => copy_bound(analysis, tree, place, mode),
     };
@@ -71,6 +72,12 @@ fn row(
     copies.sort_by_key(|c| std::cmp::Reverse(c.delay_bound_ps.map_or(u64::MAX, |d| d)));
     let after = usize::from(mode.level_after());
     let is_change = !matches!(mode, Transition::Steady(_));
+    let method = match copies.first().and_then(|copy| copy.proof.as_ref()) {
+        _ if is_change => "change",
+        Some(proof) => &proof.method,
+        None => "tfa",
+    };
+    let method = method.to_owned();
     FlowBound {
         flow: flow.name.clone(),
         target: target.host.clone(),
@@ -80,7 +87,7 @@ fn row(
         delay_bound_ps: worst.filter(|_| is_complete),
         copies,
         skew_bound_ps,
-        method: if is_change { "change" } else { "tfa" }.into(),
+        method,
     }
 }
 
@@ -104,6 +111,14 @@ fn worse(a: CopyBound, b: CopyBound) -> CopyBound {
     CopyBound { delay_min_ps, ..worst }
 }
 
+/// The bound hop by hop, picoseconds; `None` if a hop has none.
+pub(crate) fn sum_of_hops(hops: &[Hop]) -> Option<u64> {
+    hops.iter().try_fold(0_u64, |sum, hop| {
+        let own = hop.latency_ps.saturating_add(hop.propagation_ps);
+        hop.queueing_ps.map(|d| sum.saturating_add(d).saturating_add(own))
+    })
+}
+
 /// The bound of one tree to one target in a steady mode or raise.
 fn copy_bound(analysis: &Analysis<'_>, tree: usize, place: usize, mode: Transition) -> CopyBound {
     let it = &analysis.trees[tree];
@@ -111,15 +126,15 @@ fn copy_bound(analysis: &Analysis<'_>, tree: usize, place: usize, mode: Transiti
     let result = analysis.result(mode).expect("every mode and raise was analysed");
     let hops: Vec<Hop> =
         it.paths[place].iter().map(|&hop| hop_bound(analysis, result, tree, hop)).collect();
-    let delay_bound_ps = hops.iter().try_fold(0_u64, |sum, hop| {
-        let own = hop.latency_ps.saturating_add(hop.propagation_ps);
-        hop.queueing_ps.map(|d| sum.saturating_add(d).saturating_add(own))
-    });
+    let sum = sum_of_hops(&hops).filter(|_| !hops.is_empty());
+    let whole = analysis.whole_paths.get(&(mode, tree, place));
+    let whole = whole.filter(|whole| sum.is_none_or(|sum| whole.delay_ps < sum));
     CopyBound {
         network: it.copy.map(|copy| flow.copies[copy].clone()),
-        delay_bound_ps: delay_bound_ps.filter(|_| !hops.is_empty()),
+        delay_bound_ps: whole.map(|whole| whole.delay_ps).or(sum),
         delay_min_ps: least(analysis, it, place, mode),
         hops,
+        proof: whole.map(|whole| whole.proof.clone()),
     }
 }
 

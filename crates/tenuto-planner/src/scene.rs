@@ -42,12 +42,11 @@ pub(crate) struct Forwarded {
     pub(crate) is_ending: bool,
 }
 
-/// Every steady mode, then every raise.
+/// Every steady mode, then every raise; one that can come before another is before it.
 pub(crate) fn transitions(network: &Network) -> Vec<Transition> {
     let modes = u8::try_from(network.modes.len()).unwrap_or(u8::MAX).max(1);
     let steady = (0..modes).map(Transition::Steady);
-    let raises =
-        (0..modes).flat_map(|from| (from + 1..modes).map(move |to| Transition::Raise { from, to }));
+    let raises = (0..modes).flat_map(|to| (0..to).map(move |from| Transition::Raise { from, to }));
     steady.chain(raises).collect()
 }
 

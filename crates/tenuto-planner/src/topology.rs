@@ -136,6 +136,11 @@ impl<'a> Topology<'a> {
         self.by_name.get(name).copied()
     }
 
+    /// The same link in the other direction.
+    pub(crate) const fn opposite(&self, server: usize) -> usize {
+        server ^ 1
+    }
+
     /// Every egress of a node, by the name of the peer.
     pub(crate) fn leaving(&self, node: usize) -> &[usize] {
         &self.leaving[node]

@@ -1,8 +1,8 @@
 //! The independent checker accepts what the planner claims, and nothing that was tampered with.
 
 use std::path::PathBuf;
-use tenuto_model::{Network, Plan};
-use tenuto_planner::{Options, plan};
+use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan};
+use tenuto_planner::{Options, WholePaths, plan};
 
 struct Folder(PathBuf);
 
@@ -42,4 +42,68 @@ fn every_shipped_network_is_certified() {
 #[test]
 fn a_refused_network_is_certified_for_what_it_claims() {
     assert!(!certified("vehicle-as-printed.yaml").feasible);
+}
+
+/// A network that carries other traffic in its lowest class.
+fn open_network(file: &str) -> Network {
+    let other = OtherTraffic::Carry { priority: 7, rate_bps: 1_000_000, frame_bytes_max: 1_518 };
+    Network { other_traffic: other, ..network(file) }
+}
+
+#[test]
+fn other_traffic_is_carried_below_every_flow() {
+    for file in ["vehicle.yaml", "avionics-live.yaml"] {
+        let plan = plan(&open_network(file), &Options::default());
+        assert!(plan.feasible, "{file}: {:?}", plan.refusals);
+        tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
+    }
+}
+
+#[test]
+fn other_traffic_cannot_pass_for_a_flow() {
+    let tampered = |change: fn(&mut EntrySpec) -> bool| {
+        let mut plan = plan(&open_network("vehicle.yaml"), &Options::default());
+        for switch in &mut plan.switches {
+            switch.entries.retain_mut(change);
+        }
+        plan.seal();
+        tenuto_certify::certify(&plan.to_json()).expect_err("tampered")
+    };
+    // Without what drops pretenders, a frame of another host looks like a flow behind the meter.
+    tampered(|entry| entry.precedence != 50);
+    // Unmetered, or in the queue of a flow.
+    tampered(|entry| {
+        entry.meter = entry.meter.filter(|_| entry.flow.is_some());
+        true
+    });
+    tampered(|entry| {
+        if let Some(OutputSpec::Port(output)) = &mut entry.output {
+            output.queue = 0;
+        }
+        true
+    });
+}
+
+#[test]
+fn whole_paths_are_proved_and_never_believed() {
+    let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
+    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml"] {
+        let mut plan = plan(&network(file), &options);
+        let sums = tenuto_planner::plan(&network(file), &Options::default());
+        tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
+        let mut tightened = 0;
+        for (row, sum) in plan.flows.iter().zip(&sums.flows) {
+            assert!(row.delay_bound_ps <= sum.delay_bound_ps, "{file}: {row:?}");
+            tightened += usize::from(row.delay_bound_ps < sum.delay_bound_ps);
+        }
+        assert!(tightened > 0, "{file}: nothing is tighter");
+        // A little less than what was proved is not proved.
+        for copy in plan.flows.iter_mut().flat_map(|row| &mut row.copies) {
+            if copy.proof.is_some() {
+                copy.delay_bound_ps = copy.delay_bound_ps.map(|ps| ps - ps / 50);
+            }
+        }
+        plan.seal();
+        tenuto_certify::certify(&plan.to_json()).expect_err("claims less than is proved");
+    }
 }

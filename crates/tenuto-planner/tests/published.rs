@@ -1,7 +1,7 @@
 //! Published figures of the AFDX network of 265 virtual links and 1002 targets.
 
 use std::path::PathBuf;
-use tenuto_model::{ForwardingModel, Network, import_wopanets};
+use tenuto_model::{ForwardingModel, ImportFormat, ImportOptions, Network, import};
 use tenuto_planner::{Options, plan};
 
 /// A file of the data set, or nothing where it is absent: then the test says so and passes.
@@ -20,7 +20,10 @@ fn file(name: &str) -> Option<String> {
 /// A network as the published tools see it.
 fn network(name: &str) -> Option<Network> {
     let text = file(name)?;
-    let mut network = import_wopanets(&text, name).unwrap_or_else(|e| panic!("{e}")).network;
+    let mut network = import(Some(ImportFormat::Wopanets), &text, name, &ImportOptions::default())
+        .unwrap_or_else(|e| panic!("{e}"))
+        .network()
+        .expect("a network");
     // The published tools know neither clocks nor babbling sources nor latency.
     network.tolerates.babbling_hosts = 0;
     for profile in network.profiles.values_mut() {
@@ -33,7 +36,8 @@ fn network(name: &str) -> Option<Network> {
 
 /// Mean and largest bound, nanoseconds.
 fn figures(network: &Network, model: ForwardingModel, line_shaping: bool) -> (u64, u64) {
-    let options = Options { model, line_shaping, as_stated: true, would_fit: false };
+    let options =
+        Options { model, line_shaping, as_stated: true, would_fit: false, whole_paths: None };
     let plan = plan(network, &options);
     let bounds: Vec<u64> = plan.flows.iter().filter_map(|row| row.delay_bound_ps).collect();
     assert_eq!(bounds.len(), 1_002);
@@ -65,6 +69,7 @@ fn the_small_networks_agree_target_by_target() {
         line_shaping: false,
         as_stated: true,
         would_fit: false,
+        whole_paths: None,
     };
     for name in ["ESE", "ES2E_M", "ESSE", "ISAE_TEST_1", "STAR_3"] {
         let Some(network) = network(&format!("{name}.xml")) else { return };

@@ -1,5 +1,6 @@
 //! Instants and spans in nanoseconds; picoseconds for bounds.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -131,7 +132,10 @@ impl fmt::Display for Span {
 ///
 /// Signed and 128 bits wide, so that products of rates, bits and times of any network of this
 /// field stay exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Picos(pub i128);
 
 impl Picos {

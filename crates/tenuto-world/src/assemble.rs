@@ -9,8 +9,8 @@ use tenuto_dataplane::endsystem::{
 };
 use tenuto_dataplane::switch::{ClassifierKind, PortConfig, PortRole, SwitchConfig};
 use tenuto_model::{
-    Addressing, Contract, Flow, FlowAddress, HostDeployment, MeterCounts, Plan, Size, Sizes,
-    SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,
+    Addressing, Contract, Flow, FlowAddress, HostDeployment, MeterCounts, Network, OtherTraffic,
+    Plan, Size, Sizes, SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,
 };
 use tenuto_units::{Rate, Span};
 use tenuto_wire::LinkKey;
@@ -64,7 +64,10 @@ pub fn switch_config(
                 (&port.peer, port.peer_port),
             )),
         },
-        egress: egress(port.rate_bps, profile.queues_per_port, port.buffer_bytes),
+        egress: EgressConfig {
+            unpromised_from: other_class(&plan.network),
+            ..egress(port.rate_bps, profile.queues_per_port, port.buffer_bytes)
+        },
     });
     Arc::new(SwitchConfig {
         datapath_id: deployment.datapath_id,
@@ -81,6 +84,7 @@ pub fn switch_config(
         classifier: ClassifierKind::ByMask,
         boot_seed,
         mode_retry: MODE_RETRY,
+        general: None,
     })
 }
 
@@ -90,6 +94,15 @@ pub(crate) fn egress(rate_bps: u64, queues: u8, buffer_bytes: Option<u64>) -> Eg
         rate: Rate::from_bps(rate_bps).expect("validation refuses links without rate"),
         queues,
         buffer_bits: buffer_bytes.map_or(BUFFER_BITS_UNLIMITED, |bytes| bytes * 8),
+        unpromised_from: None,
+    }
+}
+
+/// The class of other traffic, if it is carried.
+const fn other_class(network: &Network) -> Option<u8> {
+    match network.other_traffic {
+        OtherTraffic::Carry { priority, .. } => Some(priority),
+        OtherTraffic::Drop => None,
     }
 }
 
@@ -105,7 +118,10 @@ pub fn host_config(plan: &Plan, host: &HostDeployment, seed: u64, sizes: Sizes) 
     let ports = host.ports.iter().map(|port| EndPort {
         port: port.port,
         egress: egress(port.rate_bps, port.queues, port.buffer_bytes),
-        mac: mac_at(plan, address.host(number).mac, &port.peer),
+        mac: {
+            let peer = network.switch(&port.peer).and_then(|s| s.network.as_deref());
+            address.host_mac(number, peer)
+        },
     });
     let senders = host.senders.iter().map(|spec| {
         let flow = &network.flows[usize::from(spec.flow_index)];
@@ -138,17 +154,6 @@ pub fn host_config(plan: &Plan, host: &HostDeployment, seed: u64, sizes: Sizes) 
         senders: senders.collect(),
         receivers: receivers.collect(),
     }
-}
-
-/// The MAC address on the network that `peer` belongs to: the last byte tells A (and only) from B.
-fn mac_at(plan: &Plan, mac: [u8; 6], peer: &str) -> [u8; 6] {
-    let network = plan.network.switch(peer).and_then(|s| s.network.as_ref());
-    let second = network.is_some_and(|name| plan.network.networks.get(1) == Some(name));
-    let mut mac = mac;
-    if second {
-        mac[5] = 0x40;
-    }
-    mac
 }
 
 fn header_of(address: &Addressing<'_>, flow: usize) -> FlowHeader {

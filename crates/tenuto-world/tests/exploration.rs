@@ -2,6 +2,7 @@
 
 use tenuto_model::{MemorySources, Plan};
 use tenuto_planner::{Options, plan};
+use tenuto_world::clockwork;
 use tenuto_world::explore::{Mutant, Outcome, Property, Settings, Trace, explore, replay};
 
 /// Three switches, a host at each; `up` and `down` are watched at opposite ends, `video` has no
@@ -98,13 +99,16 @@ fn concurrent_raises_on_a_line_end_in_one_epoch() {
     holds(&line(), &Settings { excesses, ..Settings::default() });
 }
 
-/// The mutant is caught, by the property it breaks, and the trace replays to the same finding.
+/// The mutant is caught, by the property it breaks; the trace replays to the same finding, and the
+/// driver of virtual time, given the same order of events, comes to the same modes at every step.
 fn caught(plan: &Plan, settings: &Settings, property: Property) -> Trace {
     let outcome = explored(plan, settings);
     let trace = outcome.counterexample.expect("the mutant is caught");
     assert_eq!(trace.property, property.name());
     let again = replay(plan, settings, &trace).expect("every step is possible again");
     assert_eq!(again.as_ref(), Some(&trace));
+    let followed = clockwork::follow(plan, settings, &trace).expect("virtual time can follow");
+    assert_eq!(followed, trace.steps, "the same modes after every step");
     trace
 }
 
@@ -131,7 +135,9 @@ fn a_commit_without_votes_is_caught() {
     let excesses = vec![("up".into(), 1), ("down".into(), 1)];
     let settings = Settings { excesses, mutant: Mutant::CommitWithoutVotes, ..Settings::default() };
     let outcome = explored(&line(), &settings);
-    assert!(outcome.counterexample.is_some());
+    let trace = outcome.counterexample.expect("the mutant is caught");
+    let followed = clockwork::follow(&line(), &settings, &trace).expect("virtual time can follow");
+    assert_eq!(followed, trace.steps);
 }
 
 #[test]

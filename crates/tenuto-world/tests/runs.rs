@@ -1,7 +1,7 @@
 //! Shipped networks in virtual time: everything that was promised is kept.
 
 use std::path::PathBuf;
-use tenuto_model::{Network, Plan, Scenario, Verdict};
+use tenuto_model::{Event, EventAction, Network, OtherTraffic, Plan, Scenario, Verdict};
 use tenuto_planner::{Options, plan};
 use tenuto_world::clockwork;
 
@@ -129,4 +129,19 @@ fn recorded_releases_keep_the_bounds_when_they_are_repeated() {
     assert_eq!(again.verdict, Verdict::Kept, "{:#?}", again.violations);
     assert!(again.releases == run.releases, "the same messages at the same instants");
     assert_eq!(again.mode_changes.len(), 2, "the recorded releases raise the mode by themselves");
+}
+
+#[test]
+fn flows_keep_their_promise_beside_other_traffic() {
+    let other = OtherTraffic::Carry { priority: 7, rate_bps: 1_000_000, frame_bytes_max: 1_518 };
+    let plan =
+        plan(&Network { other_traffic: other, ..network("vehicle.yaml") }, &Options::default());
+    assert!(plan.feasible, "{:?}", plan.refusals);
+    let garbage = EventAction::Garbage { host: "s2".into(), frames_per_s: 20_000, for_ns: None };
+    let event = Event { at_ns: 500_000_000, action: garbage, note: None };
+    let scenario = Scenario { events: vec![event], ..Scenario::plain(2_000_000_000, 3) };
+    let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+    assert_eq!(run.verdict, Verdict::Kept, "{:#?}", run.violations);
+    let others = run.policed.iter().filter(|row| row.flow.is_none());
+    assert!(others.map(|row| row.frames).sum::<u64>() > 1_000, "{:#?}", run.policed);
 }

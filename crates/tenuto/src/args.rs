@@ -3,7 +3,7 @@
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tenuto_model::{ForwardingModel, quantity};
+use tenuto_model::{ForwardingModel, ImportFormat, quantity};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -27,8 +27,10 @@ pub(crate) struct Args {
 pub(crate) enum Verb {
     /// Read a network and say every problem at once
     Check(Check),
-    /// Make a network file of another tool's file
+    /// Make a network or server graph of another tool's file
     Import(Import),
+    /// Make another tool's file of a network's ports and flows
+    Export(Export),
     /// Routes, bounds, buffers and tables, certified; or what is scarce and what would fit
     Plan(Plan),
     /// What every switch is told, counted against its limits
@@ -63,19 +65,74 @@ pub(crate) struct Check {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Import {
-    /// Format of the file
-    pub(crate) format: Format,
+    /// Format of the file, or `auto`; `--list` says which there are
+    #[arg(value_parser = format(), required_unless_present = "list")]
+    pub(crate) format: Option<String>,
     /// File of the other tool
-    pub(crate) file: PathBuf,
-    /// Network file to write; without it, stdout
+    #[arg(required_unless_present = "list")]
+    pub(crate) file: Option<PathBuf>,
+    /// Every format, what it becomes and what it needs
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+    /// Network or server-graph file to write; without it, stdout
     #[arg(short, long, value_name = "NET")]
     pub(crate) output: Option<PathBuf>,
+    /// Rate of links that state none, such as 100Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = rate_bps)]
+    pub(crate) rate: Option<u64>,
+    /// Flows of a topology: a flow table (.csv) or applications (.xml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flows: Option<PathBuf>,
+    /// Nodes and links for flows: GraphML, GML or a network file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) topology: Option<PathBuf>,
+    /// Name of a CAN bus, before the names of its flows
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bus: Option<String>,
+    /// Host at which a CAN bus ends
+    #[arg(long, value_name = "HOST")]
+    pub(crate) gateway: Option<String>,
+    /// Host that receives what the gateway sends
+    #[arg(long, value_name = "HOST")]
+    pub(crate) target: Option<String>,
+    /// Cycle of time-triggered applications, such as 500us
+    #[arg(long, value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) cycle: Option<u64>,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Export {
+    /// Format to write
+    pub(crate) format: ExportFormat,
+    /// Network, plan or server-graph file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    /// File to write; without it, stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Bounds as that tool writes results, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// WoPANets XML, the native dialect
-    Wopanets,
+pub(crate) enum ExportFormat {
+    /// Saihu's output-port JSON, and its result JSON
+    Saihu,
+}
+
+/// The names of formats, and `auto`.
+fn format() -> clap::builder::PossibleValuesParser {
+    let names = ImportFormat::ALL.into_iter().map(ImportFormat::name);
+    clap::builder::PossibleValuesParser::new(names.chain(["auto"]))
+}
+
+/// A rate with its unit.
+fn rate_bps(text: &str) -> Result<u64, String> {
+    match quantity::parse_rate_bps(text).map_err(|error| error.to_string())? {
+        0..1_000 => Err("a link has 1 kbit/s or more: did you mean 100Mbit/s?".into()),
+        rate => Ok(rate),
+    }
 }
 
 /// How to plan; the same for every verb that plans a network.
@@ -104,6 +161,15 @@ pub(crate) struct Plan {
     /// Every row, not only the worst 20
     #[arg(long)]
     pub(crate) all: bool,
+    /// Why this flow's bounds are what they are: hop by hop, who is in the way, what would help
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["diff", "csv", "output"])]
+    pub(crate) explain: Option<String>,
+    /// What differs from an earlier plan: bounds, and what switches are told
+    #[arg(long, value_name = "OLD", conflicts_with = "csv")]
+    pub(crate) diff: Option<PathBuf>,
+    /// How bounds are computed
+    #[arg(long, default_value = "auto")]
+    pub(crate) method: Method,
     /// Forwarding model; fluid is for comparison only, it is not valid for frames
     #[arg(long, default_value = "store-and-forward")]
     pub(crate) model: Model,
@@ -115,6 +181,31 @@ pub(crate) struct Plan {
     pub(crate) no_line_shaping: bool,
     #[command(flatten)]
     pub(crate) planning: Planning,
+}
+
+/// How bounds are computed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Method {
+    /// `best` where that takes seconds (server graphs, networks of up to 64 bounds), else `tfa`
+    Auto,
+    /// Total flow analysis: sums of delays per hop
+    Tfa,
+    /// Polynomial linear programs over whole paths too
+    Plp,
+    /// Larger linear programs too, as far as they stay small
+    Elp,
+    /// The least of all of them, per flow
+    Best,
+}
+
+impl From<Method> for tenuto_bounds::Effort {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Tfa => Self::Tfa,
+            Method::Plp => Self::Plp,
+            Method::Auto | Method::Elp | Method::Best => Self::Tight,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -298,7 +389,7 @@ impl Verb {
             Self::Explore(it) => it.json,
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
-            Self::Import(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Import(_) | Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
         }
     }
 }

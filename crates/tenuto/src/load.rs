@@ -5,6 +5,7 @@ use crate::output;
 use serde::Deserialize;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use tenuto_bounds::ServerGraph;
 use tenuto_model::{Network, Plan, Scenario, Sources};
 
 /// Largest file that is read, bytes.
@@ -14,7 +15,7 @@ const PLAIN_NS: u64 = 20_000_000_000;
 
 /// Files of this machine.
 #[derive(Clone, Copy, Debug)]
-struct Files;
+pub(crate) struct Files;
 
 impl Sources for Files {
     fn read(&self, path: &str) -> Result<String, String> {
@@ -96,6 +97,29 @@ pub(crate) fn input(path: &Path) -> Result<Input, Failure> {
     network(path).map(|network| Input::Network(Box::new(network)))
 }
 
+/// Whether the file is a server graph, which few verbs read.
+pub(crate) fn is_servers(path: &Path) -> Result<bool, Failure> {
+    let text = text(path)?;
+    let is_yaml = matches!(extension(path).as_deref(), Some("yaml" | "yml"));
+    Ok(is_yaml && text.lines().any(|line| line.starts_with("tenuto_servers:")))
+}
+
+/// A server graph; its warnings are said on stderr.
+pub(crate) fn servers(path: &Path) -> Result<ServerGraph, Failure> {
+    let (graph, warnings) = tenuto_model::read_servers(&text(path)?, &path.display().to_string())?;
+    if !warnings.is_empty() {
+        output::complain(&warnings.to_string());
+    }
+    Ok(graph)
+}
+
+/// Whether the file is a document of bounds, as `plan` writes it of a server graph.
+pub(crate) fn is_bounds(path: &Path) -> Result<bool, Failure> {
+    let text = text(path)?;
+    let head = serde_json::from_str::<Head>(&text);
+    Ok(head.is_ok_and(|head| head.schema.as_deref() == Some(tenuto_bounds::SCHEMA)))
+}
+
 /// A network; its warnings are said on stderr.
 pub(crate) fn network(path: &Path) -> Result<Network, Failure> {
     let (network, warnings) = network_quiet(path)?;
@@ -116,9 +140,16 @@ pub(crate) fn network_quiet(path: &Path) -> Result<(Network, tenuto_model::Diagn
     let fail = |hint: &str| Failure::input("this is not a network file", Some(&shown), Some(hint));
     match extension(path).as_deref() {
         Some("yaml" | "yml") => {}
-        Some("xml") => return Err(fail("import it first: `tenuto import wopanets FILE -o NET`")),
+        Some("xml") => return Err(fail("import it first: `tenuto import auto FILE -o NET`")),
         Some("csv") => return Err(fail("name it in a network file: `flow_tables: [FILE]`")),
+        Some("graphml" | "gml" | "afdxxml") => {
+            return Err(fail("import it first: `tenuto import auto FILE -o NET`"));
+        }
         _ => return Err(fail("a network file ends in .yaml and starts with `tenuto: 1`")),
+    }
+    if is_servers(path)? {
+        let hint = "check and plan read it, certify what plan wrote; it has no frames to run";
+        return Err(Failure::input("this is a server graph, no network", Some(&shown), Some(hint)));
     }
     Ok(tenuto_model::read_network(&Files, &shown)?)
 }
@@ -145,6 +176,7 @@ fn plan_of(path: &Path, text: &str) -> Result<Plan, Failure> {
             let other: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
             let hint = match other.as_str() {
                 "tenuto-plan-report/1" => "that is what `plan --json` prints; `-o` writes the plan",
+                tenuto_bounds::SCHEMA => "these are bounds of a server graph; `certify` reads them",
                 "tenuto-run/1" => "that is a run; `tenuto report` reads it",
                 _ => "make a plan with `tenuto plan NET -o PLAN`",
             };

@@ -95,6 +95,8 @@ struct ChangeRow {
     from: String,
     to: String,
     bound_ns: u64,
+    /// Of a raise: after this the new mode's own bounds hold; null: not before the return.
+    drain_ns: Option<u64>,
     terms: Vec<TermRow>,
 }
 
@@ -266,6 +268,7 @@ fn changes(plan: &Plan) -> Vec<ChangeRow> {
             from: from.into(),
             to: to.into(),
             bound_ns: ns_up(change.bound_ps),
+            drain_ns: change.drain_ps.map(ns_up),
             terms: change.terms.iter().map(term).collect(),
         }
     };

@@ -249,7 +249,12 @@ fn change_words(plan: &Plan, change: &ModeChangeBound) -> String {
         _ => "",
     };
     let terms = if terms.is_empty() { String::new() } else { format!(" = {}", terms.join(" + ")) };
-    format!("{label} <= {} ms{after}{terms}", ms_up(change.bound_ps))
+    let drained = match (change.change, change.drain_ps) {
+        (Transition::Raise { .. }, Some(ps)) => format!("; all over after {} ms", ms_up(ps)),
+        (Transition::Raise { .. }, None) => "; its bounds hold until the return".to_owned(),
+        _ => String::new(),
+    };
+    format!("{label} <= {} ms{after}{terms}{drained}", ms_up(change.bound_ps))
 }
 
 fn assumptions(plan: &Plan) -> String {

@@ -1,6 +1,6 @@
 //! From a network or a plan file to a plan that was checked.
 
-use crate::args::Planning;
+use crate::args::{Method, Planning};
 use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Input};
@@ -65,6 +65,25 @@ impl Planned {
     }
 }
 
+/// Bounds of whole paths that are looked for without being asked.
+const WHOLE_PATHS_MAX: usize = 64;
+
+/// How far to look for bounds of whole paths.
+pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_planner::WholePaths> {
+    let copies = |flow: &tenuto_model::Flow| flow.targets.len() * flow.copies.len().max(1);
+    let modes = |flow: &tenuto_model::Flow| flow.level + 1;
+    let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
+    match method {
+        Method::Tfa => None,
+        Method::Auto if bounds > WHOLE_PATHS_MAX => None,
+        Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
+        Method::Elp | Method::Best => {
+            let wide = tenuto_planner::WholePaths::default();
+            Some(tenuto_planner::WholePaths { is_thorough: true, ..wide })
+        }
+    }
+}
+
 /// Plans, seals and checks.
 pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, Failure> {
     let started = Instant::now();
@@ -85,6 +104,9 @@ fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
     match step {
         tenuto_planner::Progress::Routing => "routing".into(),
         tenuto_planner::Progress::Analysing(mode) => format!("analysing {}", mode.label(modes)),
+        tenuto_planner::Progress::WholePaths { done, total } => {
+            format!("bounding whole paths: {done} of {total}")
+        }
         tenuto_planner::Progress::Deploying => "compiling what the nodes are told".into(),
         tenuto_planner::Progress::Trying { done } => {
             format!("looking for what would fit: {done} plans tried")

@@ -2,6 +2,7 @@
 
 use super::table::ClassifierKind;
 use crate::EgressConfig;
+use std::collections::BTreeMap;
 use tenuto_units::Span;
 use tenuto_wire::{LinkKey, MacAddress};
 
@@ -30,6 +31,52 @@ pub struct SwitchConfig {
     pub boot_seed: u64,
     /// Time after which a mode leader repeats itself and a joining switch asks again.
     pub mode_retry: Span,
+    /// `None`: a switch of a planned network. It does what a deployment asks for, which is what
+    /// the analysis knows, and refuses the rest of OpenFlow. `Some`: all of OpenFlow 1.3.
+    pub general: Option<GeneralConfig>,
+}
+
+/// What a general switch is made of beyond a planned one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneralConfig {
+    /// Bands of one meter.
+    pub bands_max: u8,
+    /// Frames that wait for the controller's word.
+    pub buffers_max: u16,
+    /// Control connections at once, auxiliary ones included.
+    pub connections_max: u16,
+    /// What it does while no controller is connected.
+    pub fail_mode: FailMode,
+    /// Addresses that it remembers where it learns them (standalone, `OFPP_NORMAL`).
+    pub learned_max: usize,
+    /// What people call this data path.
+    pub description: String,
+    /// Names of ports by number; the others are called after their number.
+    pub port_names: BTreeMap<u32, String>,
+}
+
+/// What a switch does while no controller is connected (OpenFlow 1.3.5, section 6.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FailMode {
+    /// Its entries stay in force; what is for the controller is dropped.
+    #[default]
+    Secure,
+    /// It forwards as a learning bridge; its entries come back into force with a controller.
+    Standalone,
+}
+
+impl Default for GeneralConfig {
+    fn default() -> Self {
+        Self {
+            bands_max: 8,
+            buffers_max: 256,
+            connections_max: 16,
+            fail_mode: FailMode::Secure,
+            learned_max: 4_096,
+            description: String::new(),
+            port_names: BTreeMap::new(),
+        }
+    }
 }
 
 /// One port.

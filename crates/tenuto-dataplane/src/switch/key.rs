@@ -1,15 +1,19 @@
-//! What entries compare: the header fields of a frame, packed into five words.
+//! What entries compare: the header fields of a frame, packed into sixteen words.
 //!
 //! A match is a mask and a value over the same words, so that comparing, masking and hashing are
-//! word operations. Presence has bits of its own (a frame without UDP is not one with port 0).
+//! word operations; a mask leaves most words empty, and an index looks at the others only. Fields
+//! whose prerequisites exclude each other share their bits (an ARP packet has no IP address):
+//! a pattern always asks for the EtherType or protocol that tells them apart. Presence has bits of
+//! its own (a frame without UDP is not one with port 0).
 
-use tenuto_openflow::{BadMatch, ErrorCode, Match, Oxm};
+use tenuto_openflow::{ErrorCode, Match, Oxm};
 use tenuto_wire::FlowKey;
 
-const WORDS: usize = 6;
+/// Words of a key.
+pub(super) const WORDS: usize = 16;
 
 /// VLAN bits as OpenFlow counts them: 12 bits of id and 0x1000 for presence.
-const VLAN_PRESENT: u64 = 0x1000;
+pub(super) const VLAN_PRESENT: u64 = 0x1000;
 
 /// Header fields of a frame, or a mask over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,26 +21,51 @@ pub struct PacketKey([u64; WORDS]);
 
 /// Where a field sits: word, lowest bit, width.
 #[derive(Clone, Copy)]
-struct Field(usize, u32, u32);
+pub(super) struct Field(usize, u32, u32);
 
-mod field {
+pub(super) mod field {
     use super::Field;
-    pub(super) const IN_PORT: Field = Field(0, 32, 32);
-    pub(super) const ETH_TYPE: Field = Field(0, 16, 16);
-    pub(super) const VLAN_VID: Field = Field(0, 0, 13);
-    pub(super) const VLAN_PCP: Field = Field(0, 13, 3);
-    pub(super) const ETH_DST: Field = Field(1, 16, 48);
-    pub(super) const IP_PROTO: Field = Field(1, 8, 8);
-    pub(super) const IP_DSCP: Field = Field(1, 2, 6);
-    pub(super) const IP_ECN: Field = Field(1, 0, 2);
-    pub(super) const ETH_SRC: Field = Field(2, 16, 48);
-    pub(super) const HAS_IP: Field = Field(2, 0, 1);
-    pub(super) const HAS_PORTS: Field = Field(2, 1, 1);
-    pub(super) const IP_SRC: Field = Field(3, 32, 32);
-    pub(super) const IP_DST: Field = Field(3, 0, 32);
-    pub(super) const L4_SRC: Field = Field(4, 16, 16);
-    pub(super) const L4_DST: Field = Field(4, 0, 16);
-    pub(super) const METADATA: Field = Field(5, 0, 64);
+    pub(in crate::switch) const IN_PORT: Field = Field(0, 32, 32);
+    pub(in crate::switch) const ETH_TYPE: Field = Field(0, 16, 16);
+    pub(in crate::switch) const VLAN_VID: Field = Field(0, 0, 13);
+    pub(in crate::switch) const VLAN_PCP: Field = Field(0, 13, 3);
+    pub(in crate::switch) const ETH_DST: Field = Field(1, 16, 48);
+    pub(in crate::switch) const IP_PROTO: Field = Field(1, 8, 8);
+    pub(in crate::switch) const IP_DSCP: Field = Field(1, 2, 6);
+    pub(in crate::switch) const IP_ECN: Field = Field(1, 0, 2);
+    pub(in crate::switch) const ETH_SRC: Field = Field(2, 16, 48);
+    pub(in crate::switch) const HAS_IP: Field = Field(2, 0, 1);
+    pub(in crate::switch) const HAS_L4: Field = Field(2, 1, 1);
+    pub(in crate::switch) const HAS_ARP: Field = Field(2, 2, 1);
+    pub(in crate::switch) const HAS_MPLS: Field = Field(2, 3, 1);
+    pub(in crate::switch) const HAS_PBB: Field = Field(2, 4, 1);
+    pub(in crate::switch) const HAS_ND_TARGET: Field = Field(2, 5, 1);
+    pub(in crate::switch) const HAS_ND_LINK: Field = Field(2, 6, 1);
+    /// Source addresses of IPv4 and ARP.
+    pub(in crate::switch) const IP_SRC: Field = Field(3, 32, 32);
+    /// Destination addresses of IPv4 and ARP.
+    pub(in crate::switch) const IP_DST: Field = Field(3, 0, 32);
+    /// Source port, or the type of ICMP, or the operation of ARP.
+    pub(in crate::switch) const L4_SRC: Field = Field(4, 16, 16);
+    /// Destination port, or the code of ICMP.
+    pub(in crate::switch) const L4_DST: Field = Field(4, 0, 16);
+    pub(in crate::switch) const IPV6_FLABEL: Field = Field(4, 32, 20);
+    pub(in crate::switch) const MPLS_LABEL: Field = Field(4, 32, 20);
+    pub(in crate::switch) const MPLS_TC: Field = Field(4, 52, 3);
+    pub(in crate::switch) const MPLS_BOS: Field = Field(4, 55, 1);
+    pub(in crate::switch) const PBB_ISID: Field = Field(4, 32, 24);
+    pub(in crate::switch) const METADATA: Field = Field(5, 0, 64);
+    pub(in crate::switch) const IN_PHY_PORT: Field = Field(6, 32, 32);
+    pub(in crate::switch) const IPV6_EXTHDR: Field = Field(6, 0, 9);
+    pub(in crate::switch) const IPV6_SRC: [Field; 2] = [Field(7, 0, 64), Field(8, 0, 64)];
+    pub(in crate::switch) const IPV6_DST: [Field; 2] = [Field(9, 0, 64), Field(10, 0, 64)];
+    pub(in crate::switch) const ND_TARGET: [Field; 2] = [Field(11, 0, 64), Field(12, 0, 64)];
+    pub(in crate::switch) const ARP_SHA: Field = Field(13, 0, 48);
+    /// Link-layer address in neighbour discovery: of the source in a solicitation, of the target
+    /// in an advertisement.
+    pub(in crate::switch) const ND_LINK: Field = Field(13, 0, 48);
+    pub(in crate::switch) const ARP_THA: Field = Field(14, 0, 48);
+    pub(in crate::switch) const TUNNEL_ID: Field = Field(15, 0, 64);
 }
 
 /// Value and mask of a match.
@@ -48,7 +77,7 @@ pub struct Pattern {
     pub value: PacketKey,
 }
 
-fn mac(bytes: [u8; 6]) -> u64 {
+pub(super) fn mac(bytes: [u8; 6]) -> u64 {
     bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
@@ -73,7 +102,7 @@ impl PacketKey {
             key.put(field::IP_DST, u64::from(u32::from_be_bytes(ip.dst)));
         }
         if let Some(ports) = flow.l4 {
-            key.put(field::HAS_PORTS, 1);
+            key.put(field::HAS_L4, 1);
             key.put(field::L4_SRC, u64::from(ports.src));
             key.put(field::L4_DST, u64::from(ports.dst));
         }
@@ -85,12 +114,59 @@ impl PacketKey {
         self.0[field::METADATA.0] = self.0[field::METADATA.0] & !mask | value & mask;
     }
 
-    fn put(&mut self, Field(word, shift, width): Field, value: u64) {
+    /// The metadata written so far.
+    pub(super) const fn metadata(&self) -> u64 {
+        self.0[field::METADATA.0]
+    }
+
+    pub(super) const fn tunnel_id(&self) -> u64 {
+        self.0[field::TUNNEL_ID.0]
+    }
+
+    pub(super) const fn set_tunnel_id(&mut self, value: u64) {
+        self.0[field::TUNNEL_ID.0] = value;
+    }
+
+    /// What the frame carries, behind its VLAN tags.
+    pub(super) fn eth_type(&self) -> u16 {
+        u16::try_from(self.get(field::ETH_TYPE)).unwrap_or(0)
+    }
+
+    /// VLAN id, source and destination of the frame.
+    pub(super) fn addresses(&self) -> (u16, u64, u64) {
+        let vlan = u16::try_from(self.get(field::VLAN_VID)).unwrap_or(0);
+        (vlan, self.get(field::ETH_SRC), self.get(field::ETH_DST))
+    }
+
+    /// What the pipeline has written beside the headers, taken over from another key.
+    pub(super) const fn keep_written(&mut self, other: &Self) {
+        self.0[field::METADATA.0] = other.0[field::METADATA.0];
+        self.0[field::TUNNEL_ID.0] = other.0[field::TUNNEL_ID.0];
+    }
+
+    /// A hash of all headers, the same wherever the frame enters: what one flow is.
+    pub(super) fn flow_hash(&self) -> u64 {
+        let headers = self.0.iter().enumerate().map(|(place, word)| match place {
+            0 => word & 0xffff_ffff,
+            5 | 15 => 0,
+            6 => word & 0xffff_ffff,
+            _ => *word,
+        });
+        let hash = headers.fold(0, |hash: u64, word| {
+            (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        // The finaliser of splitmix64: every bit of the input counts in the upper bits.
+        let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^ hash >> 31
+    }
+
+    pub(super) fn put(&mut self, Field(word, shift, width): Field, value: u64) {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] = self.0[word] & !(ones << shift) | (value & ones) << shift;
     }
 
-    fn get(&self, Field(word, shift, width): Field) -> u64 {
+    pub(super) fn get(&self, Field(word, shift, width): Field) -> u64 {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] >> shift & ones
     }
@@ -115,6 +191,11 @@ impl Pattern {
         key.masked(&self.mask) == self.value
     }
 
+    /// Whether every frame matches.
+    pub fn matches_all(&self) -> bool {
+        self.mask == PacketKey::default()
+    }
+
     /// Whether some frame matches both.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.value.masked(&other.mask) == other.value.masked(&self.mask)
@@ -129,89 +210,142 @@ impl Pattern {
     /// Translates an OpenFlow match.
     ///
     /// # Errors
-    /// The OpenFlow error to answer with: unknown fields, fields given twice, missing
-    /// prerequisites, values outside their mask (OpenFlow 1.3.5, section 7.2.3).
+    /// The OpenFlow error to answer with ([`Match::check`]): unknown fields, fields given twice,
+    /// missing prerequisites, values outside their mask (OpenFlow 1.3.5, section 7.2.3).
     pub fn from_match(matching: &Match) -> Result<Self, ErrorCode> {
+        matching.check()?;
         let mut pattern = Self { mask: PacketKey::default(), value: PacketKey::default() };
-        // Fields given, also those whose mask lets no bit count: repeating them is no less wrong,
-        // and bounds what is kept of a match for read-back.
-        let mut given = PacketKey::default();
-        for oxm in &matching.oxms {
-            pattern.add(oxm, &mut given)?;
-        }
-        pattern.check_prerequisites(matching)?;
+        matching.oxms.iter().for_each(|oxm| pattern.add(oxm));
         Ok(pattern)
     }
 
-    fn add(&mut self, oxm: &Oxm, given: &mut PacketKey) -> Result<(), ErrorCode> {
-        let ip = |bytes: [u8; 4]| u64::from(u32::from_be_bytes(bytes));
-        let (field, value, mask) = match *oxm {
-            Oxm::InPort(port) => (field::IN_PORT, u64::from(port), None),
-            Oxm::Metadata { value, mask } => (field::METADATA, value, mask),
-            Oxm::EthDst { value, mask } => (field::ETH_DST, mac(value), mask.map(mac)),
-            Oxm::EthSrc { value, mask } => (field::ETH_SRC, mac(value), mask.map(mac)),
-            Oxm::EthType(value) => (field::ETH_TYPE, u64::from(value), None),
-            Oxm::VlanVid { value, mask } => {
-                (field::VLAN_VID, u64::from(value), mask.map(u64::from))
+    fn add(&mut self, oxm: &Oxm) {
+        use Oxm as O;
+        use field as f;
+        let v4 = |bytes: [u8; 4]| u64::from(u32::from_be_bytes(bytes));
+        let byte = |value: u8| u64::from(value);
+        let short = |value: u16| u64::from(value);
+        match *oxm {
+            O::InPort(port) => self.ask(f::IN_PORT, u64::from(port), None),
+            O::InPhyPort(port) => self.ask(f::IN_PHY_PORT, u64::from(port), None),
+            O::Metadata { value, mask } => self.ask(f::METADATA, value, mask),
+            O::TunnelId { value, mask } => self.ask(f::TUNNEL_ID, value, mask),
+            O::EthDst { value, mask } => self.ask(f::ETH_DST, mac(value), mask.map(mac)),
+            O::EthSrc { value, mask } => self.ask(f::ETH_SRC, mac(value), mask.map(mac)),
+            O::EthType(value) => self.ask(f::ETH_TYPE, short(value), None),
+            O::VlanVid { value, mask } => self.ask(f::VLAN_VID, short(value), mask.map(short)),
+            O::VlanPcp(value) => self.ask(f::VLAN_PCP, byte(value), None),
+            O::IpDscp(value) => self.of(f::HAS_IP, f::IP_DSCP, byte(value), None),
+            O::IpEcn(value) => self.of(f::HAS_IP, f::IP_ECN, byte(value), None),
+            O::IpProto(value) => self.of(f::HAS_IP, f::IP_PROTO, byte(value), None),
+            O::Ipv4Src { value, mask } => self.of(f::HAS_IP, f::IP_SRC, v4(value), mask.map(v4)),
+            O::Ipv4Dst { value, mask } => self.of(f::HAS_IP, f::IP_DST, v4(value), mask.map(v4)),
+            O::UdpSrc(port) | O::TcpSrc(port) | O::SctpSrc(port) => {
+                self.of(f::HAS_L4, f::L4_SRC, short(port), None);
             }
-            Oxm::VlanPcp(value) => (field::VLAN_PCP, u64::from(value), None),
-            Oxm::IpDscp(value) => (field::IP_DSCP, u64::from(value), None),
-            Oxm::IpEcn(value) => (field::IP_ECN, u64::from(value), None),
-            Oxm::IpProto(value) => (field::IP_PROTO, u64::from(value), None),
-            Oxm::Ipv4Src { value, mask } => (field::IP_SRC, ip(value), mask.map(ip)),
-            Oxm::Ipv4Dst { value, mask } => (field::IP_DST, ip(value), mask.map(ip)),
-            Oxm::UdpSrc(port) | Oxm::TcpSrc(port) => (field::L4_SRC, u64::from(port), None),
-            Oxm::UdpDst(port) | Oxm::TcpDst(port) => (field::L4_DST, u64::from(port), None),
-            Oxm::Unknown { .. } => {
-                return Err(oxm.refusal().unwrap_or(ErrorCode::BadMatch(BadMatch::BadField)));
+            O::UdpDst(port) | O::TcpDst(port) | O::SctpDst(port) => {
+                self.of(f::HAS_L4, f::L4_DST, short(port), None);
             }
-        };
-        let ones = if field.2 == 64 { u64::MAX } else { (1 << field.2) - 1 };
-        if value > ones {
-            return Err(ErrorCode::BadMatch(BadMatch::BadValue));
+            O::Icmpv4Type(value) | O::Icmpv6Type(value) => {
+                self.of(f::HAS_L4, f::L4_SRC, byte(value), None);
+            }
+            O::Icmpv4Code(value) | O::Icmpv6Code(value) => {
+                self.of(f::HAS_L4, f::L4_DST, byte(value), None);
+            }
+            O::ArpOp(value) => self.of(f::HAS_ARP, f::L4_SRC, short(value), None),
+            O::ArpSpa { value, mask } => self.of(f::HAS_ARP, f::IP_SRC, v4(value), mask.map(v4)),
+            O::ArpTpa { value, mask } => self.of(f::HAS_ARP, f::IP_DST, v4(value), mask.map(v4)),
+            O::ArpSha { value, mask } => self.of(f::HAS_ARP, f::ARP_SHA, mac(value), mask.map(mac)),
+            O::ArpTha { value, mask } => self.of(f::HAS_ARP, f::ARP_THA, mac(value), mask.map(mac)),
+            O::Ipv6Src { value, mask } => self.wide(f::HAS_IP, f::IPV6_SRC, value, mask),
+            O::Ipv6Dst { value, mask } => self.wide(f::HAS_IP, f::IPV6_DST, value, mask),
+            O::Ipv6Flabel { value, mask } => {
+                self.of(f::HAS_IP, f::IPV6_FLABEL, value.into(), mask.map(u64::from));
+            }
+            O::Ipv6Exthdr { value, mask } => {
+                self.of(f::HAS_IP, f::IPV6_EXTHDR, short(value), mask.map(short));
+            }
+            O::Ipv6NdTarget(value) => self.wide(f::HAS_ND_TARGET, f::ND_TARGET, value, None),
+            O::Ipv6NdSll(value) | O::Ipv6NdTll(value) => {
+                self.of(f::HAS_ND_LINK, f::ND_LINK, mac(value), None);
+            }
+            O::MplsLabel(value) => self.of(f::HAS_MPLS, f::MPLS_LABEL, value.into(), None),
+            O::MplsTc(value) => self.of(f::HAS_MPLS, f::MPLS_TC, byte(value), None),
+            O::MplsBos(value) => self.of(f::HAS_MPLS, f::MPLS_BOS, byte(value), None),
+            O::PbbIsid { value, mask } => {
+                let wide = |[a, b, c]: [u8; 3]| u64::from(u32::from_be_bytes([0, a, b, c]));
+                self.of(f::HAS_PBB, f::PBB_ISID, wide(value), mask.map(wide));
+            }
+            O::Unknown { .. } => debug_assert!(false, "refused by Match::check"),
         }
-        if given.get(field) != 0 {
-            return Err(ErrorCode::BadMatch(BadMatch::DupField));
-        }
-        given.put(field, ones);
-        let mask = mask.unwrap_or(ones);
-        if value & !mask != 0 {
-            return Err(ErrorCode::BadMatch(BadMatch::BadWildcards));
-        }
-        self.mask.put(field, mask);
+    }
+
+    /// Asks for the bits of a field.
+    fn ask(&mut self, field: Field, value: u64, mask: Option<u64>) {
+        self.mask.put(field, mask.unwrap_or(u64::MAX));
         self.value.put(field, value);
-        if matches!(field.0, 3) || matches!(field.0, 1) && field.2 < 48 {
-            self.ask(field::HAS_IP);
-        }
-        if field.0 == field::L4_SRC.0 {
-            self.ask(field::HAS_PORTS);
-        }
-        Ok(())
     }
 
-    fn ask(&mut self, presence: Field) {
-        self.mask.put(presence, 1);
-        self.value.put(presence, 1);
+    /// The same of a field of some header, and that the header is there at all.
+    fn of(&mut self, presence: Field, field: Field, value: u64, mask: Option<u64>) {
+        self.ask(field, value, mask);
+        self.ask(presence, 1, None);
     }
 
-    fn check_prerequisites(&self, matching: &Match) -> Result<(), ErrorCode> {
-        const IPV4: u64 = 0x0800;
-        const TCP: u64 = 6;
-        const UDP: u64 = 17;
-        let exact = |field: Field, value: u64| {
-            self.mask.get(field) == (1 << field.2) - 1 && self.value.get(field) == value
-        };
-        let needs = |oxm: &Oxm| match oxm {
-            Oxm::Ipv4Src { .. } | Oxm::Ipv4Dst { .. } => exact(field::ETH_TYPE, IPV4),
-            Oxm::IpProto(_) | Oxm::IpDscp(_) | Oxm::IpEcn(_) => exact(field::ETH_TYPE, IPV4),
-            Oxm::UdpSrc(_) | Oxm::UdpDst(_) => exact(field::IP_PROTO, UDP),
-            Oxm::TcpSrc(_) | Oxm::TcpDst(_) => exact(field::IP_PROTO, TCP),
-            Oxm::VlanPcp(_) => self.value.get(field::VLAN_VID) & VLAN_PRESENT != 0,
-            _ => true,
-        };
-        match matching.oxms.iter().all(needs) {
-            true => Ok(()),
-            false => Err(ErrorCode::BadMatch(BadMatch::BadPrereq)),
+    fn wide(
+        &mut self,
+        presence: Field,
+        [high, low]: [Field; 2],
+        value: [u8; 16],
+        mask: Option<[u8; 16]>,
+    ) {
+        let (value_high, value_low) = halves(value);
+        let mask = mask.map(halves);
+        self.of(presence, high, value_high, mask.map(|(high, _)| high));
+        self.of(presence, low, value_low, mask.map(|(_, low)| low));
+    }
+}
+
+/// An IPv6 address as two words.
+pub(super) fn halves(bytes: [u8; 16]) -> (u64, u64) {
+    let (high, low) = bytes.split_at(8);
+    let word = |half: &[u8]| half.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    (word(high), word(low))
+}
+
+/// The words of a mask that let any bit count, in ascending order: what an index looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UsedWords {
+    words: [u8; WORDS],
+    count: u8,
+}
+
+impl UsedWords {
+    pub(super) fn of(mask: &PacketKey) -> Self {
+        let mut used = Self { words: [0; WORDS], count: 0 };
+        for (place, word) in (0_u8..).zip(&mask.0) {
+            if *word != 0 {
+                used.words[usize::from(used.count)] = place;
+                used.count += 1;
+            }
         }
+        used
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> {
+        self.words[..usize::from(self.count)].iter().map(|&place| usize::from(place))
+    }
+
+    /// A hash of the words that count, of a key under a mask.
+    pub(super) fn hash(&self, key: &PacketKey, mask: &PacketKey) -> u64 {
+        self.places().fold(0, |hash: u64, place| {
+            (hash.rotate_left(23) ^ key.0[place] & mask.0[place])
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
+    }
+
+    /// Whether a key under a mask is this value; words that do not count are not looked at.
+    pub(super) fn equal(&self, key: &PacketKey, pattern: &Pattern) -> bool {
+        self.places().all(|place| key.0[place] & pattern.mask.0[place] == pattern.value.0[place])
     }
 }

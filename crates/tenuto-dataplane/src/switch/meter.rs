@@ -1,17 +1,28 @@
-//! Contract meters: one token bucket with a drop band, judged by arrival.
+//! Meters: a token bucket for each band, judged by arrival (OpenFlow 1.3.5, section 5.7).
+//!
+//! A band applies to what its bucket does not hold; of several, the one with the highest rate.
 
-use tenuto_units::Instant;
+use super::tables::EntryCounter;
+use tenuto_openflow::MeterBand;
+use tenuto_openflow::constants::meter_flag;
+use tenuto_units::{Instant, Span};
 
 /// Tokens are counted in bit·nanoseconds·10⁻⁹·10⁶, so that every rate in kbit/s is exact:
-/// one nanosecond at 1 kbit/s is one unit, one bit is [`UNITS_PER_BIT`] units.
+/// one nanosecond at 1 kbit/s is one unit, one bit is [`UNITS_PER_BIT`] units. For rates in
+/// packets/s one nanosecond at 1 packet/s is one unit as well.
 const UNITS_PER_BIT: u64 = 1_000_000;
+const UNITS_PER_PACKET: u64 = 1_000_000_000;
+/// Burst of a band that states none: so long at its rate, but two of the largest frames at least.
+const BURST_UNSTATED: Span = Span::from_ms(100);
+const BURST_UNSTATED_BITS_MIN: u64 = 2 * 1_542 * 8;
+const BURST_UNSTATED_PACKETS_MIN: u64 = 2;
 
-/// What a meter enforces.
+/// What a bucket enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MeterConfig {
-    /// Rate, kbit/s of what the device counts.
+    /// Rate, kbit/s of what the device counts, or packets/s.
     pub rate_kbps: u32,
-    /// Burst, kbit of what the device counts.
+    /// Burst, kbit of what the device counts, or packets; 0 if none is stated.
     pub burst_kbit: u32,
 }
 
@@ -19,6 +30,7 @@ pub struct MeterConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Meter {
     config: MeterConfig,
+    depth: u64,
     tokens: u64,
     refilled: Instant,
 }
@@ -26,11 +38,18 @@ pub struct Meter {
 impl Meter {
     /// A full bucket.
     pub const fn new(config: MeterConfig) -> Self {
-        Self { config, tokens: Self::depth(config), refilled: Instant::ZERO }
+        let depth = Self::depth(config);
+        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
     }
 
     const fn depth(config: MeterConfig) -> u64 {
         config.burst_kbit as u64 * 1_000 * UNITS_PER_BIT
+    }
+
+    /// A full bucket for a band that states no burst.
+    fn with_unstated_burst(config: MeterConfig, least: u64) -> Self {
+        let depth = (u64::from(config.rate_kbps) * BURST_UNSTATED.as_ns()).max(least);
+        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
     }
 
     /// Whether a frame of `bits` that arrived at `arrival` conforms; if so its tokens are taken.
@@ -38,11 +57,14 @@ impl Meter {
     /// Arrivals of several ports may be out of order by the processing between them; an earlier
     /// one is judged as of the latest seen, which passes no more than the bucket.
     pub fn conforms(&mut self, arrival: Instant, bits: u64) -> bool {
+        self.takes(arrival, bits.saturating_mul(UNITS_PER_BIT))
+    }
+
+    fn takes(&mut self, arrival: Instant, cost: u64) -> bool {
         let since = arrival.since(self.refilled).as_ns();
         let earned = since.saturating_mul(u64::from(self.config.rate_kbps));
-        self.tokens = self.tokens.saturating_add(earned).min(Self::depth(self.config));
+        self.tokens = self.tokens.saturating_add(earned).min(self.depth);
         self.refilled = self.refilled.max(arrival);
-        let cost = bits.saturating_mul(UNITS_PER_BIT);
         let conforms = cost <= self.tokens;
         if conforms {
             self.tokens -= cost;
@@ -57,15 +79,126 @@ impl Meter {
 
     /// Changes what it enforces, keeping the tokens it has (a fresh bucket would grant a burst).
     pub fn reconfigure(&mut self, config: MeterConfig) {
-        self.config = config;
-        self.tokens = self.tokens.min(Self::depth(config));
+        self.replace(Self::new(config));
+    }
+
+    fn replace(&mut self, new: Self) {
+        (self.config, self.depth) = (new.config, new.depth);
+        self.tokens = self.tokens.min(self.depth);
     }
 
     /// How far from full the bucket is at `now`, for state identity: zero once it is full again.
     pub fn deficit(&self, now: Instant) -> u64 {
         let earned =
             now.since(self.refilled).as_ns().saturating_mul(u64::from(self.config.rate_kbps));
-        Self::depth(self.config).saturating_sub(self.tokens.saturating_add(earned))
+        self.depth.saturating_sub(self.tokens.saturating_add(earned))
+    }
+}
+
+/// What a band does with what it applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BandEffect {
+    /// Drop.
+    Drop,
+    /// Raise the drop precedence by so many steps.
+    Remark(u8),
+}
+
+/// A band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BandState {
+    /// The bucket.
+    pub meter: Meter,
+    /// What happens to what it does not hold.
+    pub effect: BandEffect,
+    /// What it was applied to.
+    pub applied: EntryCounter,
+}
+
+/// What a meter is made of and what it has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeterState {
+    /// `OFPMF_*`, as they were sent.
+    pub flags: u16,
+    /// The bands as they were sent.
+    pub sent: Vec<MeterBand>,
+    /// The bands.
+    pub bands: Vec<BandState>,
+    /// Frames and bytes shown to it.
+    pub seen: EntryCounter,
+    /// Frames and bytes that it dropped.
+    pub dropped: EntryCounter,
+    /// When it was added.
+    pub since: Instant,
+}
+
+impl MeterState {
+    /// A meter of bands that the control channel has checked; others do nothing.
+    pub(super) fn new(flags: u16, sent: &[MeterBand], now: Instant) -> Self {
+        let band = |band: &MeterBand| {
+            let (rate, burst, effect) = match *band {
+                MeterBand::Drop { rate, burst_size } => (rate, burst_size, BandEffect::Drop),
+                MeterBand::DscpRemark { rate, burst_size, prec_level } => {
+                    (rate, burst_size, BandEffect::Remark(prec_level))
+                }
+                _ => return None,
+            };
+            let is_stated = flags & meter_flag::BURST != 0 && burst > 0;
+            let least = match flags & meter_flag::PKTPS {
+                0 => BURST_UNSTATED_BITS_MIN * UNITS_PER_BIT,
+                _ => BURST_UNSTATED_PACKETS_MIN * UNITS_PER_PACKET,
+            };
+            let config = MeterConfig { rate_kbps: rate, burst_kbit: burst };
+            let meter = match is_stated {
+                true => Meter::new(config),
+                false => Meter::with_unstated_burst(config, least),
+            };
+            Some(BandState { meter, effect, applied: EntryCounter::default() })
+        };
+        let bands = sent.iter().filter_map(band).collect();
+        let (seen, dropped) = (EntryCounter::default(), EntryCounter::default());
+        Self { flags, sent: sent.to_vec(), bands, seen, dropped, since: now }
+    }
+
+    /// Takes over the bands of another; those that were there keep their tokens.
+    pub(super) fn reconfigure(&mut self, new: Self) {
+        let mut bands = new.bands;
+        for (band, old) in bands.iter_mut().zip(&self.bands) {
+            let mut meter = old.meter;
+            meter.replace(band.meter);
+            *band = BandState { meter, applied: old.applied, ..*band };
+        }
+        (self.flags, self.sent, self.bands) = (new.flags, new.sent, bands);
+    }
+
+    /// Judges a frame: what is to be done with it, if anything.
+    pub(super) fn judge(
+        &mut self,
+        arrival: Instant,
+        bits: u64,
+        frame_bytes: u32,
+    ) -> Option<BandEffect> {
+        self.seen.add(frame_bytes);
+        let cost = match self.flags & meter_flag::PKTPS {
+            0 => bits.saturating_mul(UNITS_PER_BIT),
+            _ => UNITS_PER_PACKET,
+        };
+        let mut exceeded: Option<&mut BandState> = None;
+        for band in &mut self.bands {
+            let is_higher = exceeded
+                .as_ref()
+                .is_none_or(|e| e.meter.config.rate_kbps < band.meter.config.rate_kbps);
+            if !band.meter.takes(arrival, cost) && is_higher {
+                exceeded = Some(band);
+            }
+        }
+        let band = exceeded?;
+        band.applied.add(frame_bytes);
+        let effect = band.effect;
+        if effect == BandEffect::Drop {
+            self.dropped.add(frame_bytes);
+        }
+        Some(effect)
     }
 }
 
@@ -73,11 +206,14 @@ impl Meter {
 mod tests {
     use super::*;
 
+    fn ms(ms: u64) -> Instant {
+        Instant::from_ns(ms * 1_000_000)
+    }
+
     #[test]
     fn it_passes_its_burst_and_then_its_rate() {
         // 8 kbit/s, 1 kbit: one 125-byte frame at once, then one each 125 ms.
         let mut meter = Meter::new(MeterConfig { rate_kbps: 8, burst_kbit: 1 });
-        let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
         assert!(meter.conforms(ms(0), 1_000));
         assert!(!meter.conforms(ms(124), 1_000));
         assert!(meter.conforms(ms(125), 1_000));
@@ -91,5 +227,30 @@ mod tests {
         assert!(meter.conforms(Instant::ZERO, 10_000));
         meter.reconfigure(MeterConfig { rate_kbps: 1, burst_kbit: 20 });
         assert!(!meter.conforms(Instant::ZERO, 1));
+    }
+
+    #[test]
+    fn of_several_bands_the_highest_exceeded_one_applies() {
+        let bands = [
+            MeterBand::DscpRemark { rate: 1, burst_size: 1, prec_level: 1 },
+            MeterBand::Drop { rate: 2, burst_size: 3 },
+        ];
+        let flags = meter_flag::PKTPS | meter_flag::BURST;
+        let mut meter = MeterState::new(flags, &bands, Instant::ZERO);
+        let judged = [0; 5].map(|at| meter.judge(ms(at), 1_000_000, 100));
+        let remark = Some(BandEffect::Remark(1));
+        assert_eq!(judged, [None, remark, remark, Some(BandEffect::Drop), Some(BandEffect::Drop)]);
+        assert_eq!(meter.judge(ms(500), 0, 100), remark, "half of the lower rate is not enough");
+        assert_eq!(meter.judge(ms(1_000), 0, 100), None);
+        let applied: Vec<u64> = meter.bands.iter().map(|band| band.applied.frames).collect();
+        assert_eq!((applied, meter.seen.frames, meter.dropped.frames), (vec![3, 2], 7, 2));
+    }
+
+    #[test]
+    fn a_burst_that_is_not_stated_is_a_tenth_of_a_second() {
+        let bands = [MeterBand::Drop { rate: 1_000, burst_size: 0 }];
+        let mut meter = MeterState::new(meter_flag::KBPS, &bands, Instant::ZERO);
+        assert_eq!(meter.judge(ms(0), 100_000, 12_500), None);
+        assert_eq!(meter.judge(ms(0), 1, 64), Some(BandEffect::Drop));
     }
 }

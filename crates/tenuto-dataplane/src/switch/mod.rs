@@ -5,45 +5,46 @@
 //! [`Switch::fire`] hands frames over as their slots end. A violation changes the mode inside the
 //! very call that sees it, so the violating frame itself already goes by the new tables.
 
+mod bridge;
 mod config;
+mod connection;
 mod control;
+mod entry;
 mod events;
+mod expiry;
+mod general;
+mod group;
 mod identity;
 mod key;
 mod meter;
 mod mode;
 mod monitor;
+mod outputs;
+mod packet;
+mod packet_in;
 mod pipeline;
+mod ports;
 mod signals;
 mod table;
 mod tables;
 
-pub use config::{PortConfig, PortRole, SwitchConfig};
+pub use config::{FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
+pub use connection::{ConnectionId, ConnectionRefused};
+pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
-pub use meter::{Meter, MeterConfig};
+pub use meter::{BandEffect, BandState, Meter, MeterConfig, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
-pub use table::{ActionStep, Behaviour, ClassifierKind, Entry, Table, WordHasher};
-pub use tables::{EntryCounter, TableState, Tables, TablesFull};
+pub use packet::{Edit, FieldValue};
+pub use table::{ClassifierKind, Entries, Table, WordHasher};
+pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tenuto_openflow::Framer;
 use tenuto_units::Instant;
 use tenuto_wire::frame_bytes;
-
-/// What a meter has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MeterState {
-    /// The bucket.
-    pub meter: Meter,
-    /// Frames and bytes shown to it.
-    pub seen: EntryCounter,
-    /// Frames and bytes that it dropped.
-    pub dropped: EntryCounter,
-}
 
 /// What a monitor has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,11 +78,16 @@ pub struct PortCounters {
     pub buffer_full: u64,
     /// Mode signals that were not accepted.
     pub signals_rejected: u64,
+    /// Frames that were to leave here while the port was down or closed.
+    pub not_sent: u64,
 }
 
 #[derive(Clone, Debug)]
 struct PortState {
     number: u32,
+    /// `OFPPC_*`
+    config: u32,
+    is_up: bool,
     egress: Egress,
     counters: PortCounters,
     /// Sequence number of the last signal sent and accepted here.
@@ -96,7 +102,7 @@ struct PortState {
 pub struct Switch {
     config: Arc<SwitchConfig>,
     tables: Tables,
-    groups: Arc<BTreeMap<u32, control::GroupState>>,
+    groups: Arc<group::Groups>,
     meters: Vec<Option<MeterState>>,
     monitors: Vec<Option<MonitorState>>,
     ports: Vec<PortState>,
@@ -104,7 +110,10 @@ pub struct Switch {
     agent: Option<ModeAgent>,
     level: u8,
     admitted: u8,
-    channel: Option<Framer>,
+    connections: Vec<connection::Connection>,
+    /// The highest generation of masters seen.
+    generation: Option<u64>,
+    general: Option<Box<general::General>>,
     raises: u64,
     returns: u64,
     purged: u64,
@@ -117,6 +126,8 @@ impl Switch {
     pub fn new(config: Arc<SwitchConfig>) -> Self {
         let port = |port: &PortConfig| PortState {
             number: port.port,
+            config: 0,
+            is_up: true,
             egress: Egress::new(port.egress),
             counters: PortCounters::default(),
             signal_sent: config.boot_seed,
@@ -135,7 +146,9 @@ impl Switch {
             agent: None,
             level: 0,
             admitted: 0,
-            channel: None,
+            connections: Vec::new(),
+            generation: None,
+            general: config.general.as_ref().map(|g| Box::new(general::General::new(g))),
             raises: 0,
             returns: 0,
             purged: 0,
@@ -154,6 +167,9 @@ impl Switch {
         }
         if let Some(at) = self.agent.as_ref().and_then(ModeAgent::deadline) {
             visit(TimerId::Mode, at);
+        }
+        if let Some(at) = self.general.as_ref().and_then(|general| general.expiry.deadline()) {
+            visit(TimerId::FlowExpiry, at);
         }
     }
 
@@ -192,6 +208,7 @@ impl Switch {
                     self.carry_out(now, None, frames, fx);
                 }
             }
+            TimerId::FlowExpiry => self.expire(now, fx),
             _ => {}
         }
     }
@@ -266,8 +283,18 @@ impl Switch {
         }
     }
 
-    fn report(&mut self, drop: Dropped, place: usize, fx: &mut Effects<SwitchEvent>) {
+    /// Notes a drop; of a frame that entered at `place`, or was sent by a controller.
+    fn report(
+        &mut self,
+        drop: Dropped,
+        place: impl Into<Option<usize>>,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
         use crate::DropReason as R;
+        let Some(place) = place.into() else {
+            fx.drops.push(drop);
+            return;
+        };
         let counters = &mut self.ports[place].counters;
         match drop.reason {
             R::Policed => counters.policed += 1,

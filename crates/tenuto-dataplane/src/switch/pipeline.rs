@@ -1,10 +1,14 @@
 //! One frame through the tables.
 
+use super::entry::ActionStep;
 use super::key::PacketKey;
-use super::table::ActionStep;
+use super::meter::BandEffect;
+use super::packet::Layers;
 use super::tables::Tables;
 use super::{Switch, SwitchEvent};
-use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
+use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
+use tenuto_openflow::PacketInReason;
+use tenuto_openflow::constants::{config_flag, port_config};
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::shim::{MessagePart, payload_bytes_of_frame};
 use tenuto_wire::stamp::STAMP_BYTES;
@@ -13,36 +17,82 @@ use tenuto_wire::{EtherType, FlowKey, Stamp, frame_bytes};
 /// While a flow keeps asking for more than the start level, observers hear of it this often.
 const TELL_AGAIN: Span = Span::from_ms(1);
 
+/// Actions that a general switch carries out for one frame; a frame that asks for more goes no
+/// further, so that it cannot keep the others waiting. A planned switch knows its entries.
+const ACTIONS_MAX: u32 = 1 << 16;
+
 /// A frame on its way, and what has been decided about it.
-struct Passage {
-    now: Instant,
-    arrival: Instant,
-    place: usize,
-    frame: FrameId,
-    frame_bytes: u32,
-    cookie: u64,
-    queue: u32,
-    outputs: u32,
-    work: Work,
+pub(super) struct Passage {
+    pub(super) now: Instant,
+    pub(super) arrival: Instant,
+    /// The port that it entered by; `None` for a packet of a controller that names none.
+    pub(super) place: Option<usize>,
+    /// The number of that port, as entries see it.
+    pub(super) in_port: u32,
+    pub(super) frame: FrameId,
+    /// Bytes with FCS, as it is now.
+    pub(super) frame_bytes: u32,
+    pub(super) cookie: u64,
+    pub(super) queue: u32,
+    pub(super) outputs: u32,
+    pub(super) work: Work,
+    pub(super) key: PacketKey,
+    /// The table and cookie of the entry at hand, and whether that is a table-miss entry.
+    pub(super) table: u8,
+    pub(super) entry_cookie: u64,
+    pub(super) is_miss: bool,
+    /// Whether actions have changed the frame: it is then in the switch's own buffer.
+    pub(super) edited: bool,
+    /// The changed frame in the store, held until it changes again.
+    pub(super) copy: Option<FrameId>,
+    /// Groups around the action at hand.
+    pub(super) depth: usize,
+    /// Whether it has cost as much as a frame may: then even copies of it go no further.
+    pub(super) spent: bool,
+    /// Set when the frame is to go no further.
+    pub(super) stop: Option<DropReason>,
 }
 
-/// The action set: at most one of each kind (OpenFlow 1.3.5, section 5.10).
+impl Passage {
+    pub(super) fn new(
+        (now, arrival): (Instant, Instant),
+        (place, in_port): (Option<usize>, u32),
+        frame: FrameId,
+        len: usize,
+    ) -> Self {
+        let size = frame_bytes(len);
+        Self {
+            now,
+            arrival,
+            place,
+            in_port,
+            frame,
+            frame_bytes: size,
+            cookie: 0,
+            queue: 0,
+            outputs: 0,
+            work: Work { bytes: size, ..Work::default() },
+            key: PacketKey::default(),
+            table: 0,
+            entry_cookie: 0,
+            is_miss: false,
+            edited: false,
+            copy: None,
+            depth: 0,
+            spent: false,
+            stop: None,
+        }
+    }
+}
+
+/// The action set: at most one of each kind (OpenFlow 1.3.5, section 5.10). Changes of the frame
+/// are kept apart, as only general switches have them.
 #[derive(Clone, Copy, Default)]
 struct ActionSet {
     queue: Option<u32>,
     group: Option<u32>,
-    output: Option<u32>,
-}
-
-impl ActionSet {
-    fn write(&mut self, step: ActionStep) {
-        match step {
-            ActionStep::SetQueue(queue) => self.queue = Some(queue),
-            ActionStep::Group(group) => self.group = Some(group),
-            ActionStep::Output(port) => self.output = Some(port),
-            ActionStep::Monitor(_) => {}
-        }
-    }
+    /// An output, be it to the controllers.
+    output: Option<ActionStep>,
 }
 
 /// Flow index and message id that a frame of our end system carries, for accounting.
@@ -82,40 +132,67 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let bytes = frames.bytes(frame);
-        let size = frame_bytes(bytes.len());
+        let in_port = self.ports[place].number;
+        let mut passage = Passage::new((now, arrival), (Some(place), in_port), frame, bytes.len());
         let counters = &mut self.ports[place].counters;
         counters.received += 1;
-        counters.received_bytes += u64::from(size);
-        let mut passage = Passage {
-            now,
-            arrival,
-            place,
-            frame,
-            frame_bytes: size,
-            cookie: 0,
-            queue: 0,
-            outputs: 0,
-            work: Work { bytes: size, ..Work::default() },
-        };
-        let flow = FlowKey::extract(bytes).filter(|_| bytes.len() <= FRAME_CAPACITY);
-        let reason = match flow {
+        counters.received_bytes += u64::from(passage.frame_bytes);
+        let reason = match self.key_of(bytes, in_port) {
             None => Some(DropReason::Malformed),
-            Some(flow) if flow.eth_type == EtherType::MODE_SIGNAL => {
+            Some(key) if key.eth_type() == EtherType::MODE_SIGNAL.0 => {
                 return self.receive_signal(now, place, frame, frames, fx);
             }
-            Some(flow) => {
-                let key = PacketKey::of(&flow, self.ports[place].number);
-                self.walk(key, &mut passage, frames, fx)
+            Some(_) if self.refuses(place, bytes) => Some(DropReason::NoOutput),
+            Some(key) => {
+                passage.key = key;
+                match self.is_standalone() {
+                    true => self.bridge(&mut passage, frames, fx),
+                    false => self.walk(&mut passage, frames, fx),
+                }
             }
         };
+        self.finish(reason, passage, frames, fx)
+    }
+
+    /// The key of a frame. A planned switch looks no deeper than its deployment asks for.
+    pub(super) fn key_of(&self, bytes: &[u8], in_port: u32) -> Option<PacketKey> {
+        if bytes.len() > FRAME_CAPACITY {
+            return None;
+        }
+        match &self.general {
+            None => FlowKey::extract(bytes).map(|flow| PacketKey::of(&flow, in_port)),
+            Some(_) => Layers::locate(bytes).key(bytes, in_port),
+        }
+    }
+
+    /// Whether the configuration of the port, or of the switch, drops the frame.
+    fn refuses(&self, place: usize, bytes: &[u8]) -> bool {
+        let Some(general) = &self.general else { return false };
+        let port = &self.ports[place];
+        let is_closed = port.config & (port_config::PORT_DOWN | port_config::NO_RECV) != 0;
+        let drops_fragments = general.flags & config_flag::FRAG_DROP != 0;
+        is_closed || drops_fragments && Layers::locate(bytes).is_fragment(bytes)
+    }
+
+    /// The end of a frame's way: its drop, if it went nowhere, and the holds on it.
+    pub(super) fn finish(
+        &mut self,
+        reason: Option<DropReason>,
+        passage: Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
         if let Some(reason) = reason {
             self.drop_frame(reason, &passage, frames, fx);
         }
-        frames.release(frame);
+        if let Some(copy) = passage.copy {
+            frames.release(copy);
+        }
+        frames.release(passage.frame);
         passage.work
     }
 
-    fn drop_frame(
+    pub(super) fn drop_frame(
         &mut self,
         reason: DropReason,
         passage: &Passage,
@@ -124,7 +201,7 @@ impl Switch {
     ) {
         let dropped = Dropped {
             reason,
-            port: self.ports[passage.place].number,
+            port: passage.in_port,
             cookie: passage.cookie,
             message: message_of(frames.bytes(passage.frame), passage.cookie),
             frame_bytes: passage.frame_bytes,
@@ -133,14 +210,16 @@ impl Switch {
     }
 
     /// Walks the tables; the reason if the frame goes nowhere.
-    fn walk(
+    pub(super) fn walk(
         &mut self,
-        mut key: PacketKey,
         passage: &mut Passage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
         let mut set = ActionSet::default();
+        if let Some(general) = &mut self.general {
+            general.set.clear();
+        }
         let mut table = 0;
         let mut level;
         loop {
@@ -149,25 +228,43 @@ impl Switch {
             let Some(state) = self.tables.get_mut(level, table) else {
                 return Some(DropReason::Unknown);
             };
-            let (found, probes) = state.table().look_up(&key);
+            let (found, probes) = state.table().look_up(&passage.key);
             passage.work.lookups += 1;
             passage.work.probes += probes;
+            state.count(found, passage.now, passage.frame_bytes);
             let Some(slot) = found else { return Some(DropReason::Unknown) };
-            state.count(slot, passage.frame_bytes);
-            let slot = slot as usize;
-            let entry = &state.table().entries()[slot];
+            let entry = state.table().entry(slot);
             let behaviour = &entry.behaviour;
             if entry.cookie != 0 {
                 passage.cookie = entry.cookie;
             }
-            let (meter, steps, clear) = (behaviour.meter, behaviour.apply.len(), behaviour.clear);
+            passage.table = table;
+            passage.entry_cookie = entry.cookie;
+            passage.is_miss = entry.is_table_miss();
+            let (meter, steps) = (behaviour.meter, behaviour.apply.len());
             let (metadata, next) = (behaviour.metadata, behaviour.goto);
-            if clear {
+            if behaviour.clear {
                 set = ActionSet::default();
+                if let Some(general) = &mut self.general {
+                    general.set.clear();
+                }
             }
-            behaviour.write.iter().for_each(|&step| set.write(step));
+            let state = self.tables.get(level, table).expect("looked up above");
+            for &step in &state.table().entry(slot).behaviour.write {
+                match step {
+                    ActionStep::SetQueue(queue) => set.queue = Some(queue),
+                    ActionStep::Group(group) => set.group = Some(group),
+                    ActionStep::Output(_) | ActionStep::Controller(_) => set.output = Some(step),
+                    ActionStep::Monitor(_) => {}
+                    ActionStep::Edit(edit) => {
+                        if let Some(general) = &mut self.general {
+                            general.set.write(edit);
+                        }
+                    }
+                }
+            }
             if let Some(id) = meter
-                && !self.meter_passes(id, passage)
+                && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
             }
@@ -175,11 +272,14 @@ impl Switch {
                 // Read anew each time: a monitor may have changed the mode, not the entries.
                 let state = self.tables.get(level, table);
                 let state = state.expect("looked up above; a frame changes no tables");
-                let action = state.table().entries()[slot].behaviour.apply[step];
+                let action = state.table().entry(slot).behaviour.apply[step];
                 self.step(action, passage, frames, fx);
+                if passage.stop.is_some() {
+                    return passage.stop;
+                }
             }
             if let Some((value, mask)) = metadata {
-                key.set_metadata(value, mask);
+                passage.key.set_metadata(value, mask);
             }
             match next {
                 Some(next) => table = next,
@@ -187,28 +287,31 @@ impl Switch {
             }
         }
         self.execute(set, passage, frames, fx);
+        if passage.stop.is_some() {
+            return passage.stop;
+        }
         let outside = level > 0 && passage.cookie != 0;
         let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
         (passage.outputs == 0).then_some(reason)
     }
 
-    fn meter_passes(&mut self, id: u32, passage: &mut Passage) -> bool {
+    fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
         let in_memory = passage.frame_bytes - 4;
         let bits = u64::from(in_memory + self.config.meter_extra_bytes) * 8;
-        state.seen.frames += 1;
-        state.seen.bytes += u64::from(passage.frame_bytes);
-        let passes = state.meter.conforms(passage.arrival, bits);
-        if !passes {
-            state.dropped.frames += 1;
-            state.dropped.bytes += u64::from(passage.frame_bytes);
+        match state.judge(passage.arrival, bits, passage.frame_bytes) {
+            Some(BandEffect::Drop) => false,
+            None => true,
+            Some(BandEffect::Remark(steps)) => {
+                self.remark(steps, passage, frames);
+                true
+            }
         }
-        passes
     }
 
-    fn step(
+    pub(super) fn step(
         &mut self,
         step: ActionStep,
         passage: &mut Passage,
@@ -216,11 +319,29 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         passage.work.actions += 1;
+        if passage.work.actions > ACTIONS_MAX && self.general.is_some() {
+            passage.spent = true;
+            passage.stop = Some(DropReason::NoOutput);
+            return;
+        }
         match step {
             ActionStep::SetQueue(queue) => passage.queue = queue,
             ActionStep::Output(port) => self.output(port, passage, frames, fx),
             ActionStep::Group(id) => self.group(id, passage, frames, fx),
             ActionStep::Monitor(id) => self.observe(id, passage, frames, fx),
+            ActionStep::Controller(max_len) => {
+                // Whether somebody hears it or not: that is where the entry sends it.
+                passage.outputs += 1;
+                let reason = Self::packet_in_reason(passage);
+                self.packet_in(reason, max_len, passage, frames, fx);
+            }
+            ActionStep::Edit(edit) => {
+                if self.edit(edit, passage, frames).is_err() {
+                    let max_len = self.general.as_ref().map_or(0, |general| general.miss_send_len);
+                    self.packet_in(PacketInReason::InvalidTtl, max_len, passage, frames, fx);
+                    passage.stop = Some(DropReason::NoOutput);
+                }
+            }
         }
     }
 
@@ -231,68 +352,20 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        while let Some(edit) = self.general.as_mut().and_then(|general| general.set.take_next()) {
+            self.step(ActionStep::Edit(edit), passage, frames, fx);
+            if passage.stop.is_some() {
+                return;
+            }
+        }
         if let Some(queue) = set.queue {
             passage.queue = queue;
         }
         // A group in the set takes precedence over an output (section 5.10).
         match (set.group, set.output) {
             (Some(group), _) => self.step(ActionStep::Group(group), passage, frames, fx),
-            (None, Some(port)) => self.step(ActionStep::Output(port), passage, frames, fx),
+            (None, Some(output)) => self.step(output, passage, frames, fx),
             (None, None) => {}
-        }
-    }
-
-    fn group(
-        &mut self,
-        id: u32,
-        passage: &mut Passage,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        let groups = self.groups.clone();
-        let Some(group) = groups.get(&id) else { return };
-        for bucket in &group.buckets {
-            let queue = passage.queue;
-            for &step in bucket {
-                // Groups of groups are refused when they are added.
-                self.step(step, passage, frames, fx);
-            }
-            passage.queue = queue;
-        }
-    }
-
-    fn output(
-        &mut self,
-        port: u32,
-        passage: &mut Passage,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        let Some(&place) = self.port_index.get(&port) else { return };
-        // Never back to where it came from, not even by a group (OpenFlow 1.3.5, sections 5.6.1
-        // and 7.2.5): a frame cannot bounce between two switches.
-        if place == passage.place {
-            return;
-        }
-        passage.outputs += 1;
-        frames.retain(passage.frame);
-        let queued = Queued {
-            frame: passage.frame,
-            wire_bits: u32::try_from(wire_bits(passage.frame_bytes)).unwrap_or(u32::MAX),
-            cookie: passage.cookie,
-            since: passage.now,
-        };
-        let queue = u8::try_from(passage.queue).unwrap_or(u8::MAX - 1);
-        if self.ports[place].egress.enqueue(passage.now, queue, queued).is_err() {
-            let dropped = Dropped {
-                reason: DropReason::BufferFull,
-                port,
-                cookie: passage.cookie,
-                message: message_of(frames.bytes(passage.frame), passage.cookie),
-                frame_bytes: passage.frame_bytes,
-            };
-            self.report(dropped, passage.place, fx);
-            frames.release(passage.frame);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::mode::{ModeAction, ModeAgent};
 use super::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
-use tenuto_openflow::{Body, Experimenter, Message, ModeEvent, ModeEventKind, ModesMessage};
+use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::{SignalFrame, SignalRepr, frame_bytes};
 
@@ -34,10 +34,10 @@ impl Credit {
 }
 
 /// Signals that one link may carry per [`DWELL`]: what the analysis charges to everybody.
-pub(super) const fn signals_per_dwell(copies: u8, members: usize) -> u32 {
+pub(super) fn signals_per_dwell(copies: u8, levels: u8, members: usize) -> u32 {
     #[allow(clippy::cast_possible_truncation)] // at most 64 members
     let members = members as u32;
-    copies as u32 * (4 + 2 * members)
+    u32::from(copies) * (u32::from(levels.max(4)) + 2 * members)
 }
 
 impl Switch {
@@ -137,8 +137,8 @@ impl Switch {
         let config = self.config.clone();
         let PortRole::Trunk(key) = &config.ports[place].role else { return };
         let Some(agent) = &self.agent else { return };
-        let copies = agent.copies();
-        let limit = signals_per_dwell(agent.config().copies, agent.config().members.len());
+        let (copies, modes) = (agent.copies(), agent.config());
+        let limit = signals_per_dwell(modes.copies, modes.levels, modes.members.len());
         for _ in 0..copies {
             let port = &mut self.ports[place];
             let mut buffer = [0; tenuto_wire::signal::SIGNAL_FRAME_LEN];
@@ -250,7 +250,7 @@ impl Switch {
         purged_frames: u32,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let (Some(agent), Some(_)) = (&self.agent, &self.channel) else { return };
+        let Some(agent) = &self.agent else { return };
         let event = ModeEvent {
             kind,
             generation: agent.generation(),
@@ -262,6 +262,8 @@ impl Switch {
             purged_frames,
         };
         let body = Body::Experimenter(Experimenter::Modes(ModesMessage::ModeEvent(event)));
-        Message { xid: 0, body }.emit(&mut fx.control);
+        for connection in self.connections.iter().filter(|c| c.auxiliary.is_none()) {
+            self.emit(connection.id, 0, body.clone(), fx);
+        }
     }
 }

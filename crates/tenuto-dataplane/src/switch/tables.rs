@@ -5,11 +5,13 @@
 //! looked up, nothing else: no entry is copied.
 
 use super::config::SwitchConfig;
+use super::entry::Entry;
 use super::key::Pattern;
-use super::table::{ActionStep, Entry, Table};
+use super::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
+use tenuto_units::Instant;
 
 /// The table whose entries are the same in every level.
 pub(super) const TABLE_WATCH: u8 = 0;
@@ -25,12 +27,31 @@ pub struct EntryCounter {
     pub bytes: u64,
 }
 
-/// One table with its counters by slot.
+impl EntryCounter {
+    pub(super) fn add(&mut self, frame_bytes: u32) {
+        self.frames += 1;
+        self.bytes += u64::from(frame_bytes);
+    }
+}
+
+/// When an entry came, and when a frame last matched it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryAge {
+    /// When it was installed.
+    pub since: Instant,
+    /// When a frame last matched it; when it was installed, before the first.
+    pub used: Instant,
+}
+
+/// One table with what is counted of it, by slot.
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
     counters: Vec<EntryCounter>,
-    settled: bool,
+    ages: Vec<EntryAge>,
+    /// Frames looked up, and those among them that matched.
+    looked_up: u64,
+    matched: u64,
 }
 
 /// All tables of all levels.
@@ -39,6 +60,7 @@ pub struct Tables {
     levels: Vec<Vec<TableState>>,
     /// Per level: the queue of a flow's frames by cookie, `None` if they have no place.
     places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
+    places_stale: bool,
     entries: usize,
     config: Arc<SwitchConfig>,
 }
@@ -47,9 +69,28 @@ pub struct Tables {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TablesFull;
 
+/// An entry that is gone, and what was counted of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The slot where it was.
+    pub slot: u32,
+    /// The entry.
+    pub entry: Entry,
+    /// What it matched.
+    pub counter: EntryCounter,
+    /// When it came and was last used.
+    pub age: EntryAge,
+}
+
 impl TableState {
     fn new(config: &SwitchConfig) -> Self {
-        Self { table: Arc::new(Table::new(config.classifier)), counters: Vec::new(), settled: true }
+        Self {
+            table: Arc::new(Table::new(config.classifier)),
+            counters: Vec::new(),
+            ages: Vec::new(),
+            looked_up: 0,
+            matched: 0,
+        }
     }
 
     /// The entries and their index.
@@ -57,56 +98,64 @@ impl TableState {
         &self.table
     }
 
-    /// Counters by slot.
-    pub fn counters(&self) -> &[EntryCounter] {
-        &self.counters
+    /// What each entry counted, in the order of the entries.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
+        self.table.entries().with_slots().map(|(slot, _)| &self.counters[slot as usize])
     }
 
-    /// Notes a match.
-    pub fn count(&mut self, slot: u32, frame_bytes: u32) {
-        let counter = &mut self.counters[slot as usize];
-        counter.frames += 1;
-        counter.bytes += u64::from(frame_bytes);
+    /// What the entry of a slot counted.
+    pub fn counter(&self, slot: u32) -> EntryCounter {
+        self.counters[slot as usize]
     }
 
-    fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) -> Vec<Entry> {
-        let mut removed = Vec::new();
-        let entries = Arc::make_mut(&mut self.table).entries_mut();
-        let counters = std::mem::take(&mut self.counters);
-        let (mut kept, mut kept_counters) = (Vec::new(), Vec::new());
-        for (entry, counter) in entries.drain(..).zip(counters) {
-            if keep(&entry) {
-                kept.push(entry);
-                kept_counters.push(counter);
-            } else {
-                removed.push(entry);
-            }
+    /// When the entry of a slot came and was last used.
+    pub fn age(&self, slot: u32) -> EntryAge {
+        self.ages[slot as usize]
+    }
+
+    /// Frames looked up here, and those among them that matched.
+    pub const fn lookups(&self) -> (u64, u64) {
+        (self.looked_up, self.matched)
+    }
+
+    /// Notes a look-up and its match.
+    pub fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
+        self.looked_up += 1;
+        if let Some(slot) = slot {
+            self.matched += 1;
+            self.counters[slot as usize].add(frame_bytes);
+            self.ages[slot as usize].used = now;
         }
-        *entries = kept;
-        self.counters = kept_counters;
-        self.settled &= removed.is_empty();
-        removed
     }
 
-    fn settle(&mut self) {
-        if self.settled {
-            return;
-        }
+    fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
         let table = Arc::make_mut(&mut self.table);
-        let mut pairs: Vec<(Entry, EntryCounter)> =
-            table.entries_mut().drain(..).zip(self.counters.drain(..)).collect();
-        pairs.sort_by_key(|(entry, _)| entry.rank());
-        let (entries, counters) = pairs.into_iter().unzip();
-        table.set_entries(entries);
-        self.counters = counters;
-        self.settled = true;
+        let slot = table.insert(entry);
+        let age = EntryAge { since: now, used: now };
+        self.counters.resize(table.slots(), EntryCounter::default());
+        self.ages.resize(table.slots(), age);
+        self.counters[slot as usize] = EntryCounter::default();
+        self.ages[slot as usize] = age;
+        slot
+    }
+
+    fn remove(&mut self, slot: u32) -> Removed {
+        let (counter, age) = (self.counters[slot as usize], self.ages[slot as usize]);
+        let entry = Arc::make_mut(&mut self.table).remove(slot);
+        Removed { slot, entry, counter, age }
     }
 }
 
 impl Tables {
     /// Empty tables of one level.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
-        let mut tables = Self { levels: Vec::new(), places: Vec::new(), entries: 0, config };
+        let mut tables = Self {
+            levels: Vec::new(),
+            places: Vec::new(),
+            places_stale: false,
+            entries: 0,
+            config,
+        };
         tables.set_levels(1);
         tables
     }
@@ -119,6 +168,7 @@ impl Tables {
         all.resize_with(levels, set);
         self.levels = all;
         self.places.resize_with(levels, Arc::default);
+        self.places_stale = true;
         self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
     }
 
@@ -152,68 +202,109 @@ impl Tables {
     }
 
     /// Adds an entry, replacing one of the same pattern and precedence; its counters are copied
-    /// over unless `OFPFF_RESET_COUNTS` says otherwise (OpenFlow 1.3.5, section 6.4).
+    /// over unless `OFPFF_RESET_COUNTS` says otherwise (OpenFlow 1.3.5, section 6.4). Gives its
+    /// slot.
     ///
     /// # Errors
     /// [`TablesFull`] if there are as many entries as the switch may have.
     ///
     /// # Panics
     /// If the level or table does not exist: the control channel checks both first.
-    pub fn add(&mut self, level: u8, table: u8, entry: Entry) -> Result<(), TablesFull> {
+    pub fn add(
+        &mut self,
+        now: Instant,
+        level: u8,
+        table: u8,
+        entry: Entry,
+    ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
         let state = self.get_mut(level, table).expect("the caller checked level and table");
-        let place = state.table.find(&entry.pattern, entry.precedence);
-        let entries = Arc::make_mut(&mut state.table).entries_mut();
-        match place {
+        let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
-                    state.counters[slot] = EntryCounter::default();
+                    state.counters[slot as usize] = EntryCounter::default();
                 }
-                entries[slot] = entry;
+                state.ages[slot as usize] = EntryAge { since: now, used: now };
+                *Arc::make_mut(&mut state.table).entry_mut(slot) = entry;
+                slot
             }
             None if full => return Err(TablesFull),
             None => {
-                entries.push(entry);
-                state.counters.push(EntryCounter::default());
+                let slot = state.insert(entry, now);
                 self.entries += 1;
+                slot
             }
-        }
-        let state = self.get_mut(level, table).expect("checked above");
-        state.settled = false;
-        Ok(())
+        };
+        self.places_stale = true;
+        Ok(slot)
     }
 
-    /// Changes the behaviour of every entry that `chosen` picks, keeping its counters unless
-    /// `reset` says otherwise; returns how many.
-    pub fn modify(
-        &mut self,
+    /// Slots of the entries that `chosen` picks, in canonical order: of all, or of the one with
+    /// exactly this pattern and precedence, which costs no look at the others.
+    fn chosen(
+        &self,
         level: u8,
         table: u8,
+        exact: Option<(&Pattern, u16)>,
+        chosen: impl Fn(&Entry) -> bool,
+    ) -> Vec<u32> {
+        let Some(TableState { table, .. }) = self.get(level, table) else { return Vec::new() };
+        match exact {
+            Some((pattern, precedence)) => {
+                let found = table.find(pattern, precedence).into_iter();
+                found.filter(|&slot| chosen(table.entry(slot))).collect()
+            }
+            None => {
+                let entries = table.entries().with_slots();
+                entries.filter(|(_, entry)| chosen(entry)).map(|(slot, _)| slot).collect()
+            }
+        }
+    }
+
+    /// Changes the behaviour of every entry that `chosen` picks, or of the exact one if it does,
+    /// keeping its counters unless `reset` says otherwise; returns how many.
+    pub fn modify(
+        &mut self,
+        (level, table): (u8, u8),
+        exact: Option<(&Pattern, u16)>,
         chosen: impl Fn(&Entry) -> bool,
         change: impl Fn(&mut Entry),
         reset: bool,
     ) -> usize {
+        let slots = self.chosen(level, table, exact, chosen);
         let Some(state) = self.get_mut(level, table) else { return 0 };
-        let mut changed = 0;
-        let entries = Arc::make_mut(&mut state.table).entries_mut();
-        for (entry, counter) in entries.iter_mut().zip(&mut state.counters) {
-            if chosen(entry) {
-                change(entry);
-                changed += 1;
-                if reset {
-                    *counter = EntryCounter::default();
-                }
+        for &slot in &slots {
+            change(Arc::make_mut(&mut state.table).entry_mut(slot));
+            if reset {
+                state.counters[slot as usize] = EntryCounter::default();
             }
         }
-        state.settled &= changed == 0;
-        changed
+        self.places_stale |= !slots.is_empty();
+        slots.len()
     }
 
-    /// Removes every entry that `chosen` picks and returns them.
-    pub fn remove(&mut self, level: u8, table: u8, chosen: impl Fn(&Entry) -> bool) -> Vec<Entry> {
-        let Some(state) = self.get_mut(level, table) else { return Vec::new() };
-        let removed = state.retain(|entry| !chosen(entry));
-        self.entries -= removed.len();
+    /// Removes every entry that `chosen` picks, or the exact one if it does, and returns them in
+    /// canonical order.
+    pub fn remove(
+        &mut self,
+        level: u8,
+        table: u8,
+        exact: Option<(&Pattern, u16)>,
+        chosen: impl Fn(&Entry) -> bool,
+    ) -> Vec<Removed> {
+        let slots = self.chosen(level, table, exact, chosen);
+        slots.iter().map(|&slot| self.remove_slot(level, table, slot)).collect()
+    }
+
+    /// Removes the entry of a slot.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn remove_slot(&mut self, level: u8, table: u8, slot: u32) -> Removed {
+        let state = self.get_mut(level, table).expect("the caller found it there");
+        let removed = state.remove(slot);
+        self.entries -= 1;
+        self.places_stale = true;
         removed
     }
 
@@ -229,20 +320,21 @@ impl Tables {
         })
     }
 
-    /// Makes the next [`Tables::settle`] look at everything again: a group has changed.
-    pub fn touch(&mut self) {
-        self.levels.iter_mut().flatten().for_each(|state| state.settled = false);
+    /// Makes the next [`Tables::settle`] look at the flows' places again: a group has changed.
+    pub const fn touch(&mut self) {
+        self.places_stale = true;
     }
 
-    /// Puts all changes into effect: rebuilds the indices of changed tables and the places of
-    /// flows, with the queues of groups given by `group_queue`.
+    /// Puts changes of the places of flows into effect, with the queues of groups given by
+    /// `group_queue`. Entries themselves are in effect as soon as they are added.
     pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) {
-        if self.levels.iter().flatten().all(|state| state.settled) {
+        // Places are asked for at a change of levels only, so one level needs none.
+        if !self.places_stale || self.levels.len() < 2 {
             return;
         }
-        self.levels.iter_mut().flatten().for_each(TableState::settle);
+        self.places_stale = false;
         for (level, places) in self.levels.iter().zip(&mut self.places) {
-            let entries = level.iter().skip(2).flat_map(|state| state.table.entries());
+            let entries = level.iter().skip(2).flat_map(|state| state.table.entries().iter());
             // Cookie 0 names no flow: such frames stay where they are.
             let flows = entries.filter(|e| e.cookie != 0);
             *places = Arc::new(flows.map(|e| (e.cookie, e.queue(&group_queue))).collect());
@@ -253,28 +345,5 @@ impl Tables {
     /// the cookie is unknown.
     pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
         self.places.get(usize::from(level))?.get(&cookie).copied()
-    }
-}
-
-impl Entry {
-    /// Canonical order: best precedence first, then by pattern.
-    fn rank(&self) -> (std::cmp::Reverse<u16>, Pattern) {
-        (std::cmp::Reverse(self.precedence), self.pattern)
-    }
-
-    /// The queue through which it sends, if it sends at all.
-    fn queue(&self, group_queue: impl Fn(u32) -> Option<u8>) -> Option<u8> {
-        let steps = self.behaviour.apply.iter().chain(&self.behaviour.write);
-        let mut queue = 0;
-        let mut sends = None;
-        for step in steps {
-            match *step {
-                ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
-                ActionStep::Output(_) => sends = sends.or(Some(queue)),
-                ActionStep::Group(id) => sends = sends.or_else(|| group_queue(id)),
-                ActionStep::Monitor(_) => {}
-            }
-        }
-        sends
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod general;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
@@ -27,7 +29,7 @@ pub(crate) const GENERATION: u64 = 7;
 
 pub(crate) fn config() -> SwitchConfig {
     let rate = Rate::from_bps(100_000_000).expect("not zero");
-    let egress = EgressConfig { rate, queues: 4, buffer_bits: 8 * 1538 * 8 };
+    let egress = EgressConfig { rate, queues: 4, buffer_bits: 8 * 1538 * 8, unpromised_from: None };
     let port = |port, role| PortConfig { port, role, egress };
     SwitchConfig {
         datapath_id: 2,
@@ -45,6 +47,7 @@ pub(crate) fn config() -> SwitchConfig {
         classifier: ClassifierKind::ByMask,
         boot_seed: 1_000,
         mode_retry: Span::from_ms(10),
+        general: None,
     }
 }
 

@@ -450,7 +450,7 @@ impl<'a> FlowReader<'_, 'a> {
 
 /// Gives flows without a written priority their rate-monotonic class: the shorter the period in
 /// the flow's highest mode, the higher. More periods than classes share classes evenly.
-pub(super) fn settle_priorities(draft: &mut Draft) {
+pub(crate) fn settle_priorities(draft: &mut Draft) {
     let network = &mut draft.network;
     let queues = network.profiles.values().map(|p| p.queues_per_port).min().unwrap_or(8);
     let classes = match network.other_traffic {

@@ -8,7 +8,7 @@ mod profile;
 pub(crate) mod reader;
 mod scenario;
 mod scenario_events;
-mod tables;
+pub(crate) mod tables;
 
 pub use network::read_network;
 pub use scenario::read_scenario;

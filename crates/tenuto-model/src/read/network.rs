@@ -1,6 +1,7 @@
 //! The top of a network file.
 
-use super::flows::{FlowLayers, read_flow, settle_priorities};
+pub(crate) use super::flows::settle_priorities;
+use super::flows::{FlowLayers, read_flow};
 use super::reader::{Field, Reader, shown};
 use super::{nodes, tables};
 use crate::check::judge;
@@ -325,6 +326,21 @@ fn read_flows(
             FlowLayers { name, own: Some(field.clone()), row: None, default: default.clone() };
         read_flow(reader, &layers, draft);
     }
+}
+
+/// Reads a flow table into a draft that has nodes already, as `flow_tables` of a file would.
+pub(crate) fn read_flow_table(reader: &mut Reader, path: &str, text: &str, draft: &mut Draft) {
+    let rows = tables::read_one_table(reader, path, text);
+    if rows.len() > FLOWS_MAX {
+        let message = "there are too many flows".to_owned();
+        reader.report(crate::Severity::Error, Place::default(), "", message, None);
+        return;
+    }
+    for (name, node) in &rows {
+        let row = Some(Field { node, path: format!("flows.{name}") });
+        read_flow(reader, &FlowLayers { name, own: None, row, default: None }, draft);
+    }
+    settle_priorities(draft);
 }
 
 /// The index of a mode by name; an unknown one is reported.

@@ -53,9 +53,15 @@ pub(super) fn read_flow_tables(
             }
         }
     }
+    judge_names(reader, &rows);
+    rows
+}
+
+/// Reports flows that are in the tables twice.
+fn judge_names(reader: &mut Reader, rows: &[(String, Node)]) {
     let mut lines: BTreeMap<&str, u32> = BTreeMap::new();
     let mut twice = Vec::new();
-    for (name, node) in &rows {
+    for (name, node) in rows {
         if let Some(first) = lines.insert(name, node.place.line) {
             twice.push((name.clone(), node.place, first));
         }
@@ -66,6 +72,13 @@ pub(super) fn read_flow_tables(
         let place = Place { table_column: Some("name"), ..*place };
         reader.report(Severity::Error, place, &format!("flows.{name}"), message, Some(hint));
     }
+}
+
+/// The rows of one table.
+pub(super) fn read_one_table(reader: &mut Reader, path: &str, text: &str) -> Vec<(String, Node)> {
+    let mut rows = Vec::new();
+    read_table(reader, path, text, &mut rows);
+    judge_names(reader, &rows);
     rows
 }
 
@@ -82,6 +95,8 @@ fn read_table(reader: &mut Reader, path: &str, text: &str, rows: &mut Vec<(Strin
     loop {
         match table.read_record(&mut record) {
             Ok(false) => break,
+            // A comment that ends the file without a line end comes as a record of nothing.
+            Ok(true) if record.len() == 1 && record.iter().all(str::is_empty) => continue,
             Ok(true) => {}
             Err(error) => {
                 let line = error.position().map_or(0, |p| line_number(p.line()));
@@ -91,7 +106,7 @@ fn read_table(reader: &mut Reader, path: &str, text: &str, rows: &mut Vec<(Strin
                 break;
             }
         }
-        let line = record.position().map_or(0, |p| line_number(p.line()));
+        let line = line_of(text, record.position());
         match &columns {
             None => columns = Some(read_header(reader, file, line, &record)),
             Some(columns) if rows.len() <= FLOWS_MAX => {
@@ -109,6 +124,15 @@ fn read_table(reader: &mut Reader, path: &str, text: &str, rows: &mut Vec<(Strin
 
 fn line_number(line: u64) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
+}
+
+/// The line on which a record stands: its position is that of the comments and empty lines before.
+pub(crate) fn line_of(text: &str, position: Option<&csv::Position>) -> u32 {
+    let Some(position) = position else { return 0 };
+    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let rest = text.get(start..).unwrap_or_default();
+    let skipped = rest.lines().take_while(|line| line.starts_with('#') || line.is_empty()).count();
+    line_number(position.line()).saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX))
 }
 
 fn read_header(

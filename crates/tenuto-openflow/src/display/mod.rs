@@ -6,6 +6,7 @@
 mod experimenter;
 mod flow;
 mod multipart;
+mod queues;
 mod syntax;
 mod tables;
 
@@ -55,6 +56,12 @@ impl Body {
             Self::BarrierReply => "BARRIER_REPLY",
             Self::RoleRequest(_) => "ROLE_REQUEST",
             Self::RoleReply(_) => "ROLE_REPLY",
+            Self::TableMod(_) => "TABLE_MOD",
+            Self::QueueGetConfigRequest { .. } => "QUEUE_GET_CONFIG_REQUEST",
+            Self::QueueGetConfigReply(_) => "QUEUE_GET_CONFIG_REPLY",
+            Self::GetAsyncRequest => "GET_ASYNC_REQUEST",
+            Self::GetAsyncReply(_) => "GET_ASYNC_REPLY",
+            Self::SetAsync(_) => "SET_ASYNC",
             Self::Unknown { .. } => "UNKNOWN",
         }
     }
@@ -67,7 +74,7 @@ impl Body {
                 write!(f, "{} bytes of payload", data.len())
             }
             Self::Experimenter(message) => write!(f, "{message}"),
-            Self::FeaturesRequest | Self::GetConfigRequest => Ok(()),
+            Self::FeaturesRequest | Self::GetConfigRequest | Self::GetAsyncRequest => Ok(()),
             Self::BarrierRequest | Self::BarrierReply => Ok(()),
             Self::FeaturesReply(features) => write!(f, "{features}"),
             Self::GetConfigReply(config) | Self::SetConfig(config) => write!(f, "{config}"),
@@ -82,6 +89,10 @@ impl Body {
             Self::MultipartRequest(request) => write!(f, "{request}"),
             Self::MultipartReply(reply) => write!(f, "{reply}"),
             Self::RoleRequest(role) | Self::RoleReply(role) => write!(f, "{role}"),
+            Self::TableMod(table_mod) => write!(f, "{table_mod}"),
+            Self::QueueGetConfigRequest { port } => write!(f, "port={}", PortNo(*port)),
+            Self::QueueGetConfigReply(config) => write!(f, "{config}"),
+            Self::GetAsyncReply(config) | Self::SetAsync(config) => write!(f, "{config}"),
             Self::Unknown { type_, body } => write!(f, "type={type_} {} bytes", body.len()),
         }
     }

@@ -42,7 +42,7 @@ impl Display for RequestBody {
                 write!(f, "METER_CONFIG meter={}", All(*meter_id, meter::ALL))
             }
             Self::MeterFeatures => f.write_str("METER_FEATURES"),
-            Self::TableFeatures(data) => write!(f, "TABLE_FEATURES {} bytes", data.len()),
+            Self::TableFeatures(list) => write!(f, "TABLE_FEATURES {} tables", list.len()),
             Self::PortDescription => f.write_str("PORT_DESC"),
             Self::Experimenter { experimenter, exp_type, data } => {
                 write!(f, "EXPERIMENTER id=0x{experimenter:x} type={exp_type} {} bytes", data.len())
@@ -109,7 +109,7 @@ impl Display for ReplyBody {
                 "METER_FEATURES max_meter={} max_bands={} band_types=0x{:x} capabilities=0x{:x}",
                 features.max_meter, features.max_bands, features.band_types, features.capabilities
             ),
-            Self::TableFeatures(data) => write!(f, "TABLE_FEATURES {} bytes", data.len()),
+            Self::TableFeatures(list) => write!(f, "TABLE_FEATURES {} tables", list.len()),
             Self::PortDescription(list) => write!(f, "PORT_DESC [{}]", Join("; ", list.iter())),
             Self::Experimenter { experimenter, exp_type, data } => {
                 write!(f, "EXPERIMENTER id=0x{experimenter:x} type={exp_type} {} bytes", data.len())

@@ -7,6 +7,7 @@ use crate::constants::{port, vlan};
 use crate::oxm::{Match, Oxm};
 use crate::wire::Hex;
 use std::fmt::{self, Display, Formatter};
+use std::net::Ipv6Addr;
 
 /// A port number, reserved ones by name.
 pub(super) struct PortNo(pub(super) u32);
@@ -82,6 +83,20 @@ impl Display for Ipv4Mask {
     }
 }
 
+/// The mask of an IPv6 address: as a prefix length if it is one.
+struct Ipv6Mask([u8; 16]);
+
+impl Display for Ipv6Mask {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mask = u128::from_be_bytes(self.0);
+        if mask.leading_ones() + mask.trailing_zeros() == 128 {
+            write!(f, "{}", mask.leading_ones())
+        } else {
+            Ipv6Addr::from(self.0).fmt(f)
+        }
+    }
+}
+
 /// A value and its mask, if it has one.
 struct Masked<V, M>(V, Option<M>);
 
@@ -104,52 +119,56 @@ impl Display for HexNumber {
 }
 
 impl Oxm {
-    /// The name of the field.
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::InPort(_) => "in_port",
-            Self::Metadata { .. } => "metadata",
-            Self::EthDst { .. } => "dl_dst",
-            Self::EthSrc { .. } => "dl_src",
-            Self::EthType(_) => "dl_type",
-            Self::VlanVid { .. } => "vlan_vid",
-            Self::VlanPcp(_) => "dl_vlan_pcp",
-            Self::IpDscp(_) => "ip_dscp",
-            Self::IpEcn(_) => "nw_ecn",
-            Self::IpProto(_) => "nw_proto",
-            Self::Ipv4Src { .. } => "nw_src",
-            Self::Ipv4Dst { .. } => "nw_dst",
-            Self::TcpSrc(_) => "tcp_src",
-            Self::TcpDst(_) => "tcp_dst",
-            Self::UdpSrc(_) => "udp_src",
-            Self::UdpDst(_) => "udp_dst",
-            Self::Unknown { .. } => "oxm",
-        }
-    }
-
     fn write_value(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InPort(number) => PortNo(*number).fmt(f),
-            Self::Metadata { value, mask } => Masked(HexNumber(*value), mask.map(HexNumber)).fmt(f),
-            Self::EthDst { value, mask } | Self::EthSrc { value, mask } => {
-                Masked(Mac(*value), mask.map(Mac)).fmt(f)
+            Self::InPort(number) | Self::InPhyPort(number) => PortNo(*number).fmt(f),
+            Self::Metadata { value, mask } | Self::TunnelId { value, mask } => {
+                Masked(HexNumber(*value), mask.map(HexNumber)).fmt(f)
             }
+            Self::EthDst { value, mask }
+            | Self::EthSrc { value, mask }
+            | Self::ArpSha { value, mask }
+            | Self::ArpTha { value, mask } => Masked(Mac(*value), mask.map(Mac)).fmt(f),
+            Self::Ipv6NdSll(address) | Self::Ipv6NdTll(address) => Mac(*address).fmt(f),
             Self::EthType(ether_type) => write!(f, "0x{ether_type:04x}"),
-            Self::VlanVid { value, mask } => {
+            Self::VlanVid { value, mask } | Self::Ipv6Exthdr { value, mask } => {
                 let hex = |number: u16| HexNumber(number.into());
                 Masked(hex(*value), mask.map(hex)).fmt(f)
+            }
+            Self::Ipv6Flabel { value, mask } => {
+                let hex = |number: u32| HexNumber(number.into());
+                Masked(hex(*value), mask.map(hex)).fmt(f)
+            }
+            Self::PbbIsid { value: [a, b, c], mask } => {
+                let hex = |[a, b, c]: [u8; 3]| HexNumber(u32::from_be_bytes([0, a, b, c]).into());
+                Masked(hex([*a, *b, *c]), mask.map(hex)).fmt(f)
             }
             Self::VlanPcp(value)
             | Self::IpDscp(value)
             | Self::IpEcn(value)
-            | Self::IpProto(value) => value.fmt(f),
-            Self::Ipv4Src { value, mask } | Self::Ipv4Dst { value, mask } => {
-                Masked(Ipv4(*value), mask.map(Ipv4Mask)).fmt(f)
+            | Self::IpProto(value)
+            | Self::Icmpv4Type(value)
+            | Self::Icmpv4Code(value)
+            | Self::Icmpv6Type(value)
+            | Self::Icmpv6Code(value)
+            | Self::MplsTc(value)
+            | Self::MplsBos(value) => value.fmt(f),
+            Self::MplsLabel(value) => value.fmt(f),
+            Self::Ipv4Src { value, mask }
+            | Self::Ipv4Dst { value, mask }
+            | Self::ArpSpa { value, mask }
+            | Self::ArpTpa { value, mask } => Masked(Ipv4(*value), mask.map(Ipv4Mask)).fmt(f),
+            Self::Ipv6Src { value, mask } | Self::Ipv6Dst { value, mask } => {
+                Masked(Ipv6Addr::from(*value), mask.map(Ipv6Mask)).fmt(f)
             }
+            Self::Ipv6NdTarget(address) => Ipv6Addr::from(*address).fmt(f),
             Self::TcpSrc(number)
             | Self::TcpDst(number)
             | Self::UdpSrc(number)
-            | Self::UdpDst(number) => number.fmt(f),
+            | Self::UdpDst(number)
+            | Self::SctpSrc(number)
+            | Self::SctpDst(number)
+            | Self::ArpOp(number) => number.fmt(f),
             Self::Unknown { class, field, has_mask, payload } => {
                 let masked = if *has_mask { ",masked" } else { "" };
                 write!(f, "[class=0x{class:04x},field={field}{masked},{}]", Hex(payload))
@@ -194,6 +213,14 @@ impl Display for Action {
                 oxm.write_value(f)?;
                 write!(f, "->{}", oxm.name())
             }
+            Self::CopyTtlOut => f.write_str("copy_ttl_out"),
+            Self::CopyTtlIn => f.write_str("copy_ttl_in"),
+            Self::SetMplsTtl(ttl) => write!(f, "set_mpls_ttl:{ttl}"),
+            Self::DecMplsTtl => f.write_str("dec_mpls_ttl"),
+            Self::PushMpls(ether_type) => write!(f, "push_mpls:0x{ether_type:04x}"),
+            Self::PopMpls(ether_type) => write!(f, "pop_mpls:0x{ether_type:04x}"),
+            Self::PushPbb(ether_type) => write!(f, "push_pbb:0x{ether_type:04x}"),
+            Self::PopPbb => f.write_str("pop_pbb"),
             Self::PushVlan(ether_type) => write!(f, "push_vlan:0x{ether_type:04x}"),
             Self::PopVlan => f.write_str("pop_vlan"),
             Self::SetNwTtl(ttl) => write!(f, "mod_nw_ttl:{ttl}"),

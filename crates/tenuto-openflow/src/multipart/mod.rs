@@ -5,12 +5,14 @@ mod group;
 mod meter;
 mod port;
 mod switch;
+mod table_features;
 
 pub use flow::{AggregateStats, FlowStats, FlowStatsRequest};
 pub use group::{BucketStats, GroupDescription, GroupFeatures, GroupStats};
 pub use meter::{BandStats, MeterConfig, MeterFeatures, MeterStats};
 pub use port::{PortStats, QueueStats};
 pub use switch::{Description, TableStats};
+pub use table_features::{FeatureId, OxmId, TableFeatures, TableProperty};
 
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX, multipart_flag, multipart_type};
 use crate::error::ErrorCode;
@@ -73,8 +75,8 @@ pub enum RequestBody {
     },
     /// What meters the switch can have.
     MeterFeatures,
-    /// What the tables can do; with a body, what they shall do. Kept as bytes.
-    TableFeatures(Vec<u8>),
+    /// What the tables can do; with a body, what they shall do.
+    TableFeatures(Vec<TableFeatures>),
     /// The ports.
     PortDescription,
     /// An experimenter's request.
@@ -131,8 +133,8 @@ pub enum ReplyBody {
     MeterConfig(Vec<MeterConfig>),
     /// What meters the switch can have.
     MeterFeatures(MeterFeatures),
-    /// What the tables can do. Kept as bytes.
-    TableFeatures(Vec<u8>),
+    /// What the tables can do.
+    TableFeatures(Vec<TableFeatures>),
     /// The ports.
     PortDescription(Vec<Port>),
     /// An experimenter's reply.
@@ -215,7 +217,7 @@ impl RequestBody {
             multipart_type::METER => Self::Meter { meter_id: read_padded_id(r)? },
             multipart_type::METER_CONFIG => Self::MeterConfig { meter_id: read_padded_id(r)? },
             multipart_type::METER_FEATURES => Self::MeterFeatures,
-            multipart_type::TABLE_FEATURES => Self::TableFeatures(r.rest().to_vec()),
+            multipart_type::TABLE_FEATURES => Self::TableFeatures(r.list(TableFeatures::read)?),
             multipart_type::PORT_DESC => Self::PortDescription,
             multipart_type::EXPERIMENTER => {
                 let (experimenter, exp_type, data) = read_experimenter(r)?;
@@ -244,7 +246,8 @@ impl RequestBody {
             Self::Experimenter { experimenter, exp_type, data } => {
                 write_experimenter(*experimenter, *exp_type, data, w);
             }
-            Self::TableFeatures(data) | Self::Unknown { data, .. } => w.bytes(data),
+            Self::TableFeatures(list) => list.iter().for_each(|table| table.write(w)),
+            Self::Unknown { data, .. } => w.bytes(data),
         }
     }
 }
@@ -277,6 +280,9 @@ impl MultipartReply {
             ReplyBody::Meter(list) => split_list(list, MeterStats::write, ReplyBody::Meter),
             ReplyBody::MeterConfig(list) => {
                 split_list(list, MeterConfig::write, ReplyBody::MeterConfig)
+            }
+            ReplyBody::TableFeatures(list) => {
+                split_list(list, TableFeatures::write, ReplyBody::TableFeatures)
             }
             ReplyBody::PortDescription(list) => {
                 split_list(list, Port::write, ReplyBody::PortDescription)
@@ -373,7 +379,7 @@ impl ReplyBody {
             multipart_type::METER => Self::Meter(r.list(MeterStats::read)?),
             multipart_type::METER_CONFIG => Self::MeterConfig(r.list(MeterConfig::read)?),
             multipart_type::METER_FEATURES => Self::MeterFeatures(MeterFeatures::read(r)?),
-            multipart_type::TABLE_FEATURES => Self::TableFeatures(r.rest().to_vec()),
+            multipart_type::TABLE_FEATURES => Self::TableFeatures(r.list(TableFeatures::read)?),
             multipart_type::PORT_DESC => Self::PortDescription(r.list(Port::read)?),
             multipart_type::EXPERIMENTER => {
                 let (experimenter, exp_type, data) = read_experimenter(r)?;
@@ -401,7 +407,8 @@ impl ReplyBody {
             Self::Experimenter { experimenter, exp_type, data } => {
                 write_experimenter(*experimenter, *exp_type, data, w);
             }
-            Self::TableFeatures(data) | Self::Unknown { data, .. } => w.bytes(data),
+            Self::TableFeatures(list) => list.iter().for_each(|table| table.write(w)),
+            Self::Unknown { data, .. } => w.bytes(data),
         }
     }
 }

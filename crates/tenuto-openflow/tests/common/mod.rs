@@ -17,30 +17,40 @@ fn foreign_experimenter() -> impl Strategy<Value = u32> {
     any::<u32>().prop_filter("ours", |id| *id != EXPERIMENTER_ID)
 }
 
+/// A field of the basic class by its number: every one that OpenFlow 1.3 defines, with any value and
+/// any mask that may be.
+fn basic_oxm() -> impl Strategy<Value = Oxm> {
+    (0_u8..40, vec(any::<u8>(), 32), any::<bool>()).prop_map(|(number, payload, masked)| {
+        let id = OxmId::basic(number).expect("defined");
+        let whole = usize::from(id.payload_len);
+        let len = if id.has_mask && !masked { whole / 2 } else { whole };
+        let mask_bit = u8::from(id.has_mask && masked);
+        let mut bytes = vec![0, 1, 0, 0, 0x80, 0, number << 1 | mask_bit];
+        bytes.push(u8::try_from(len).expect("at most 32"));
+        bytes.extend(&payload[..len]);
+        // Through a flow-mod, as fields have no door of their own.
+        let match_len = u8::try_from(bytes.len()).expect("short");
+        bytes[3] = match_len;
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let mut message =
+            Message::new(0, Body::FlowMod(FlowMod::new(FlowModCommand::Add, 0))).to_bytes();
+        message.truncate(message.len() - 8);
+        message.extend(bytes);
+        message[3] = u8::try_from(message.len()).expect("short");
+        let Ok(Message { body: Body::FlowMod(read), .. }) = Message::parse(&message) else {
+            panic!("field {number} of {len} bytes")
+        };
+        read.match_.oxms.into_iter().next().expect("one field")
+    })
+}
+
 pub(crate) fn oxm() -> impl Strategy<Value = Oxm> {
     prop_oneof![
-        any::<u32>().prop_map(Oxm::InPort),
-        any::<(u64, Option<u64>)>().prop_map(|(value, mask)| Oxm::Metadata { value, mask }),
-        any::<([u8; 6], Option<[u8; 6]>)>().prop_map(|(value, mask)| Oxm::EthDst { value, mask }),
-        any::<([u8; 6], Option<[u8; 6]>)>().prop_map(|(value, mask)| Oxm::EthSrc { value, mask }),
-        any::<u16>().prop_map(Oxm::EthType),
-        any::<(u16, Option<u16>)>().prop_map(|(value, mask)| Oxm::VlanVid { value, mask }),
-        any::<u8>().prop_map(Oxm::VlanPcp),
-        any::<u8>().prop_map(Oxm::IpDscp),
-        any::<u8>().prop_map(Oxm::IpEcn),
-        any::<u8>().prop_map(Oxm::IpProto),
-        any::<([u8; 4], Option<[u8; 4]>)>().prop_map(|(value, mask)| Oxm::Ipv4Src { value, mask }),
-        any::<([u8; 4], Option<[u8; 4]>)>().prop_map(|(value, mask)| Oxm::Ipv4Dst { value, mask }),
-        prop_oneof![
-            any::<u16>().prop_map(Oxm::TcpSrc),
-            any::<u16>().prop_map(Oxm::TcpDst),
-            any::<u16>().prop_map(Oxm::UdpSrc),
-            any::<u16>().prop_map(Oxm::UdpDst),
-        ],
-        (17_u8..128, any::<bool>(), bytes(40)).prop_map(|(field, has_mask, payload)| {
+        8 => basic_oxm(),
+        1 => (40_u8..128, any::<bool>(), bytes(40)).prop_map(|(field, has_mask, payload)| {
             Oxm::Unknown { class: 0x8000, field, has_mask, payload }
         }),
-        (0_u8..128, any::<bool>(), bytes(40)).prop_map(|(field, has_mask, payload)| {
+        1 => (0_u8..128, any::<bool>(), bytes(40)).prop_map(|(field, has_mask, payload)| {
             Oxm::Unknown { class: 0xffff, field, has_mask, payload }
         }),
     ]
@@ -63,6 +73,16 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
         oxm().prop_map(Action::SetField),
         any::<u16>().prop_map(Action::PushVlan),
         Just(Action::PopVlan),
+        prop_oneof![
+            Just(Action::CopyTtlOut),
+            Just(Action::CopyTtlIn),
+            any::<u8>().prop_map(Action::SetMplsTtl),
+            Just(Action::DecMplsTtl),
+            any::<u16>().prop_map(Action::PushMpls),
+            any::<u16>().prop_map(Action::PopMpls),
+            any::<u16>().prop_map(Action::PushPbb),
+            Just(Action::PopPbb),
+        ],
         any::<u8>().prop_map(Action::SetNwTtl),
         Just(Action::DecNwTtl),
         any::<u32>().prop_map(Action::Monitor),
@@ -263,6 +283,91 @@ fn role() -> impl Strategy<Value = Role> {
     })
 }
 
+fn feature_ids() -> impl Strategy<Value = Vec<FeatureId>> {
+    let id = (any::<u16>(), bytes(12)).prop_map(|(type_, data)| FeatureId { type_, data });
+    vec(id, 0..4)
+}
+
+fn oxm_ids() -> impl Strategy<Value = Vec<OxmId>> {
+    let id = (any::<(u16, bool, u8, u32)>(), 0_u8..128).prop_map(
+        |((class, has_mask, payload_len, experimenter), field)| OxmId {
+            class,
+            field,
+            has_mask,
+            payload_len,
+            experimenter: (class == 0xffff).then_some(experimenter),
+        },
+    );
+    let experimenter = any::<u32>().prop_map(|id| OxmId {
+        class: 0xffff,
+        field: 1,
+        has_mask: false,
+        payload_len: 8,
+        experimenter: Some(id),
+    });
+    vec(prop_oneof![4 => id, 1 => experimenter], 0..4)
+}
+
+fn table_property() -> impl Strategy<Value = TableProperty> {
+    let miss = any::<bool>;
+    prop_oneof![
+        (miss(), feature_ids()).prop_map(|(miss, ids)| TableProperty::Instructions { miss, ids }),
+        (miss(), bytes(9)).prop_map(|(miss, tables)| TableProperty::NextTables { miss, tables }),
+        (miss(), feature_ids()).prop_map(|(miss, ids)| TableProperty::WriteActions { miss, ids }),
+        (miss(), feature_ids()).prop_map(|(miss, ids)| TableProperty::ApplyActions { miss, ids }),
+        oxm_ids().prop_map(TableProperty::Match),
+        oxm_ids().prop_map(TableProperty::Wildcards),
+        (miss(), oxm_ids()).prop_map(|(miss, ids)| TableProperty::WriteSetField { miss, ids }),
+        (miss(), oxm_ids()).prop_map(|(miss, ids)| TableProperty::ApplySetField { miss, ids }),
+        (miss(), any::<(u32, u32)>(), bytes(9)).prop_map(
+            |(miss, (experimenter, exp_type), data)| TableProperty::Experimenter {
+                miss,
+                experimenter,
+                exp_type,
+                data
+            }
+        ),
+        (prop_oneof![Just(9_u16), Just(11), 16_u16..0xfffe], bytes(9))
+            .prop_map(|(type_, data)| TableProperty::Unknown { type_, data }),
+    ]
+}
+
+fn table_features() -> impl Strategy<Value = TableFeatures> {
+    (any::<(u8, u64, u64, u32, u32)>(), text(), vec(table_property(), 0..5)).prop_map(
+        |(head, name, properties)| TableFeatures {
+            table_id: head.0,
+            name,
+            metadata_match: head.1,
+            metadata_write: head.2,
+            config: head.3,
+            max_entries: head.4,
+            properties,
+        },
+    )
+}
+
+fn queue_config() -> impl Strategy<Value = QueueConfig> {
+    let property = prop_oneof![
+        any::<u16>().prop_map(QueueProperty::MinRate),
+        any::<u16>().prop_map(QueueProperty::MaxRate),
+        (any::<u32>(), bytes(12))
+            .prop_map(|(experimenter, data)| QueueProperty::Experimenter { experimenter, data }),
+        (3_u16..0xffff, bytes(12))
+            .prop_map(|(property, data)| QueueProperty::Unknown { property, data }),
+    ];
+    let queue = (any::<(u32, u32)>(), vec(property, 0..3))
+        .prop_map(|((queue_id, port), properties)| PacketQueue { queue_id, port, properties });
+    (any::<u32>(), vec(queue, 0..3)).prop_map(|(port, queues)| QueueConfig { port, queues })
+}
+
+fn async_config() -> impl Strategy<Value = AsyncConfig> {
+    any::<([u32; 2], [u32; 2], [u32; 2])>().prop_map(|masks| AsyncConfig {
+        packet_in_mask: masks.0,
+        port_status_mask: masks.1,
+        flow_removed_mask: masks.2,
+    })
+}
+
 fn hello() -> impl Strategy<Value = Hello> {
     let element = (2_u16.., bytes(20)).prop_map(|(type_, data)| HelloElement { type_, data });
     (any::<u8>(), any::<Option<u32>>(), vec(element, 0..3))
@@ -296,7 +401,7 @@ fn request_body() -> impl Strategy<Value = RequestBody> {
         any::<u32>().prop_map(|group_id| RequestBody::Group { group_id }),
         any::<u32>().prop_map(|meter_id| RequestBody::Meter { meter_id }),
         any::<u32>().prop_map(|meter_id| RequestBody::MeterConfig { meter_id }),
-        bytes(40).prop_map(RequestBody::TableFeatures),
+        vec(table_features(), 0..3).prop_map(RequestBody::TableFeatures),
         (any::<(u32, u32)>(), bytes(40)).prop_map(|((experimenter, exp_type), data)| {
             RequestBody::Experimenter { experimenter, exp_type, data }
         }),
@@ -444,7 +549,7 @@ fn reply_body() -> impl Strategy<Value = ReplyBody> {
         vec(meter_stats(), 0..3).prop_map(ReplyBody::Meter),
         vec(meter_config(), 0..3).prop_map(ReplyBody::MeterConfig),
         meter_features().prop_map(ReplyBody::MeterFeatures),
-        bytes(40).prop_map(ReplyBody::TableFeatures),
+        vec(table_features(), 0..3).prop_map(ReplyBody::TableFeatures),
         vec(port(), 0..3).prop_map(ReplyBody::PortDescription),
         (any::<(u32, u32)>(), bytes(40)).prop_map(|((experimenter, exp_type), data)| {
             ReplyBody::Experimenter { experimenter, exp_type, data }
@@ -602,6 +707,13 @@ fn body() -> impl Strategy<Value = Body> {
         1 => group_mod().prop_map(Body::GroupMod),
         1 => port_mod().prop_map(Body::PortMod),
         1 => meter_mod().prop_map(Body::MeterMod),
+        1 => any::<(u8, u32)>()
+            .prop_map(|(table_id, config)| Body::TableMod(TableMod { table_id, config })),
+        1 => any::<u32>().prop_map(|port| Body::QueueGetConfigRequest { port }),
+        1 => queue_config().prop_map(Body::QueueGetConfigReply),
+        1 => Just(Body::GetAsyncRequest),
+        1 => async_config().prop_map(Body::GetAsyncReply),
+        1 => async_config().prop_map(Body::SetAsync),
         3 => experimenter().prop_map(Body::Experimenter),
         3 => (flags, request_body())
             .prop_map(|(flags, body)| Body::MultipartRequest(MultipartRequest { flags, body })),

@@ -8,7 +8,10 @@
 mod events;
 mod faults;
 mod processor;
+mod script;
 mod setup;
+
+pub use script::follow;
 
 use crate::assemble;
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument};
@@ -122,6 +125,8 @@ pub struct Clockwork<'a> {
     conn_next: u64,
     /// Releases to repeat, instead of sources that send by themselves.
     recorded: Option<&'a [Release]>,
+    /// What decides the order of events, instead of timers and links.
+    script: Option<script::Script>,
 }
 
 /// SplitMix64: the run's only source of choice.
@@ -266,7 +271,8 @@ impl<'a> Clockwork<'a> {
     }
 
     fn due(&mut self, node: usize) {
-        if self.nodes[node].due != Some(self.now) || !self.nodes[node].alive {
+        let is_stale = self.nodes[node].due != Some(self.now) || !self.nodes[node].alive;
+        if is_stale || self.script.is_some() {
             return;
         }
         self.nodes[node].due = None;
@@ -294,7 +300,7 @@ impl<'a> Clockwork<'a> {
             Core::Switch(switch) => switch.next_deadline().map(|(_, at)| at),
             Core::Host(host) => host.next_deadline().map(|(_, at)| at),
         };
-        let Some(at) = next else { return };
+        let Some(at) = next.filter(|_| self.script.is_none()) else { return };
         let at = at.max(self.now);
         if state.due.is_none_or(|due| at < due) {
             state.due = Some(at);
@@ -353,6 +359,13 @@ impl<'a> Clockwork<'a> {
             self.pool.release(frame);
             return;
         };
+        if let Some(script) = &mut self.script {
+            match self.nodes[far.node].core {
+                Core::Switch(_) => script.hold(node, port, frame),
+                Core::Host(_) => self.pool.release(frame),
+            }
+            return;
+        }
         let arrival = departure + far.propagation;
         let target = &mut self.nodes[far.node];
         if target.processor.is_some() {

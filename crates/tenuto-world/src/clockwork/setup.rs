@@ -61,6 +61,7 @@ impl<'a> Clockwork<'a> {
             failure: None,
             conn_next: 1,
             recorded: None,
+            script: None,
         })
     }
 

@@ -14,6 +14,8 @@
 mod frames;
 mod properties;
 mod search;
+pub(crate) mod source;
+mod ticked;
 mod trace;
 mod world;
 
@@ -21,6 +23,8 @@ pub use properties::Property;
 pub use search::{Outcome, explore, explore_with_progress, replay};
 pub use tenuto_dataplane::switch::Mutant;
 pub use trace::{Action, Step, Trace};
+
+pub(crate) use ticked::{mode_words, ticked_config, ticked_plan};
 
 use tenuto_units::Span;
 

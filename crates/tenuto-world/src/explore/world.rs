@@ -1,25 +1,21 @@
 //! The explored world: switches, what is on the links, and what may still happen.
 
 use super::frames::Interned;
+use super::source::Source;
+use super::ticked::{mode_words, ticked_config, ticked_plan};
 use super::trace::Action;
-use super::{PERIOD_TICKS, Settings, TICK};
+use super::{Settings, TICK};
 use crate::assemble;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;
 use tenuto_controller::compile;
-use tenuto_dataplane::switch::{Switch, SwitchConfig, SwitchEvent};
-use tenuto_dataplane::{DropReason, Effects, FrameId, Frames, TimerId};
-use tenuto_model::{Addressing, Plan, PortRole};
+use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::{DropReason, Effects, FrameId, TimerId};
+use tenuto_model::{Plan, PortRole};
 use tenuto_openflow::{Body, Experimenter, Message, ModesMessage};
-use tenuto_units::{Instant, Rate, Span};
-use tenuto_wire::{MacAddress, ShimRepr, UdpFrame, shim::SHIM_BYTES};
-
-/// At this rate the largest frame leaves within a tick.
-const RATE_BPS: u64 = 20_000_000;
-/// A leader repeats itself after so many ticks: longer than any round of signals.
-const RETRY_TICKS: u64 = 24;
+use tenuto_units::{Instant, Span};
 
 /// A link in one direction between two switches.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +24,6 @@ struct Link {
     from_port: u32,
     to: usize,
     to_port: u32,
-}
-
-/// Where a budgeted flow enters.
-#[derive(Clone, Debug)]
-struct Source {
-    flow: String,
-    switch: usize,
-    port: u32,
-    cookie: u64,
-    level: u8,
-    frames: Vec<FrameId>,
 }
 
 /// What never changes while exploring.
@@ -79,22 +64,14 @@ impl Fixed {
         settings: &Settings,
         frames: &mut Interned,
     ) -> Result<(Self, World), String> {
-        let quiet = Span::from_ns(TICK.as_ns() * u64::from(settings.quiet_ticks));
-        let mut modes = assemble::mode_settings(plan, 1);
-        modes.quiet_ns = quiet.as_ns();
-        modes.signal_copies = settings.signal_copies;
+        let plan = &ticked_plan(plan, settings);
+        let modes = assemble::mode_settings(plan, 1);
         let mut switches = Vec::new();
         for deployment in &plan.switches {
-            let mut deployment = deployment.clone();
-            for contract in deployment.monitors.iter_mut().flat_map(|m| &mut m.contracts) {
-                let ticks = if contract.level == 0 { PERIOD_TICKS } else { 0 };
-                (contract.period_ns, contract.jitter_ns) = (ticks * TICK.as_ns(), 0);
-                contract.bytes_max = u32::MAX;
-            }
-            let config = explored_config(plan, &deployment);
-            let mut switch = Switch::new(config);
+            let config = assemble::switch_config(plan, deployment, [7; 16], 1);
+            let mut switch = Switch::new(ticked_config(&config));
             switch.set_mutant(settings.mutant);
-            install(&mut switch, &compile(&deployment, &modes), frames)?;
+            install(&mut switch, &compile(deployment, &modes), frames)?;
             switches.push(switch);
         }
         if plan.network.modes.len() > 1 {
@@ -105,17 +82,11 @@ impl Fixed {
             }
         }
         let links = links(plan);
-        let source = |flow: &String, frames: &mut Interned| source(plan, flow, frames);
-        let excesses = settings
-            .excesses
-            .iter()
-            .map(|(f, _)| source(f, frames))
-            .collect::<Result<Vec<_>, _>>()?;
-        let arrivals = settings
-            .frames
-            .iter()
-            .map(|(f, _)| source(f, frames))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut sources = |flows: &[(String, u8)]| {
+            flows.iter().map(|(flow, _)| Source::new(plan, flow, frames)).collect::<Result<_, _>>()
+        };
+        let excesses: Vec<Source> = sources(&settings.excesses)?;
+        let arrivals: Vec<Source> = sources(&settings.frames)?;
         let world = World {
             tick: u64::from(settings.quiet_ticks) + 1,
             switches: switches.into_iter().map(Arc::new).collect(),
@@ -133,19 +104,10 @@ impl Fixed {
             excesses,
             arrivals,
             delay_max: u64::from(settings.delay_ticks_max.max(1)),
-            quiet,
+            quiet: Span::from_ns(plan.quiet_ns.unwrap_or(0)),
         };
         Ok((fixed, world))
     }
-}
-
-fn explored_config(plan: &Plan, deployment: &tenuto_model::SwitchDeployment) -> Arc<SwitchConfig> {
-    let mut config = (*assemble::switch_config(plan, deployment, [7; 16], 1)).clone();
-    config.mode_retry = Span::from_ns(TICK.as_ns() * RETRY_TICKS);
-    for port in &mut config.ports {
-        port.egress.rate = Rate::from_bps(RATE_BPS).expect("not zero");
-    }
-    Arc::new(config)
 }
 
 /// Sends messages to a switch as a controller does, and takes any error for a refusal.
@@ -179,49 +141,6 @@ fn links(plan: &Plan) -> Vec<Link> {
         }
     }
     links
-}
-
-/// Where a flow enters its first switch, and two frames of it that are two messages.
-fn source(plan: &Plan, name: &str, frames: &mut Interned) -> Result<Source, String> {
-    let index = plan.network.flows.iter().position(|f| f.name == name);
-    let index = index.ok_or_else(|| format!("there is no flow {name}"))?;
-    let flow = &plan.network.flows[index];
-    let (switch, port) = plan
-        .network
-        .ends_of(&flow.source)
-        .find_map(|(_, far, _)| {
-            let place = plan.switches.iter().position(|d| d.switch == far.node)?;
-            Some((place, far.port))
-        })
-        .ok_or_else(|| format!("{} is attached to no switch", flow.source))?;
-    let address = Addressing::new(&plan.network).flow(index);
-    let mut buffer = [0; 256];
-    let mut make = |message_id: u32| {
-        let frame = UdpFrame {
-            eth_dst: MacAddress(address.eth_dst),
-            eth_src: MacAddress(address.eth_src),
-            ip_src: address.ip_src,
-            ip_dst: address.ip_dst,
-            udp_src: address.udp_port,
-            udp_dst: address.udp_port,
-            dscp: 0,
-            payload_len: SHIM_BYTES + 64,
-        };
-        let written = frame.emit(&mut buffer).map_err(|error| error.to_string())?;
-        let shim = ShimRepr { message_id, message_bytes: 64, sequence: 0 };
-        shim.emit(&mut buffer[written.payload]);
-        frames.insert(&buffer[..written.len]).ok_or_else(|| "no room for a frame".to_owned())
-    };
-    let both = vec![make(1)?, make(2)?];
-    let level = u8::try_from(flow.level).map_err(|error| error.to_string())?;
-    Ok(Source {
-        flow: name.to_owned(),
-        switch,
-        port,
-        cookie: index as u64 + 1,
-        level,
-        frames: both,
-    })
 }
 
 impl World {
@@ -402,11 +321,7 @@ impl World {
 
     /// `sw1 HI/HI@2` per switch.
     pub(super) fn modes(&self, fixed: &Fixed) -> Vec<String> {
-        let name = |level: u8| fixed.modes.get(usize::from(level)).map_or("?", String::as_str);
-        let line = |(switch, label): (&Arc<Switch>, &String)| {
-            let (level, admitted, epoch) = switch.mode();
-            format!("{label} {}/{}@{epoch}", name(level), name(admitted))
-        };
+        let line = |(switch, name): (&Arc<Switch>, &String)| mode_words(switch, name, &fixed.modes);
         self.switches.iter().zip(&fixed.names).map(line).collect()
     }
 }

@@ -12,23 +12,56 @@ pub(super) struct Window {
     pub(super) change: Transition,
 }
 
+impl Window {
+    /// The level at which the stretch of changes began that this window is the last of.
+    fn from_level(&self, otherwise: u8) -> u8 {
+        match self.change {
+            Transition::Raise { from, .. } => from.min(otherwise),
+            _ => otherwise,
+        }
+    }
+}
+
+/// A return's window opens when the first switch swaps, not with the last violation.
+fn return_window(change: &Change, opened: u64) -> Window {
+    let closed = change.admissions.iter().map(|a| a.1).max().unwrap_or(opened);
+    Window { from_ns: opened, to_ns: closed.max(opened), change: change.change }
+}
+
 impl Ledger<'_> {
+    /// The windows of one timeline's changes, in order of time.
     pub(super) fn windows(&self, changes: &[Change]) -> Vec<Window> {
-        let end_of = |c: &Change| {
-            let bound = self.change_bound(c.change).unwrap_or(0);
-            let seen = c.swaps.iter().map(|s| s.1).chain(c.admissions.iter().map(|a| a.1)).max();
-            (c.at_ns + bound).max(seen.unwrap_or(c.at_ns))
-        };
-        let window = |c: &Change| match c.change {
-            // A return's window opens when the first switch swaps, not with the last violation.
-            Transition::Return { .. } => {
-                let opened = c.swaps.iter().map(|s| s.1).min().unwrap_or(c.at_ns);
-                let closed = c.admissions.iter().map(|a| a.1).max().unwrap_or(opened);
-                Window { from_ns: opened, to_ns: closed.max(opened), change: c.change }
-            }
-            _ => Window { from_ns: c.at_ns, to_ns: end_of(c), change: c.change },
-        };
-        changes.iter().map(window).collect()
+        let mut windows: Vec<Window> = Vec::with_capacity(changes.len());
+        for change in changes {
+            let window = match change.change {
+                Transition::Raise { from, to } => {
+                    let before = windows.last().filter(|before| before.to_ns > change.at_ns);
+                    self.raise_window(change, before.map_or(from, |b| b.from_level(from)), to)
+                }
+                _ => {
+                    let opened = change.swaps.iter().map(|s| s.1).min().unwrap_or(change.at_ns);
+                    // What a raise left behind is over when the network returns.
+                    if let Some(raise) = windows.last_mut() {
+                        raise.to_ns = raise.to_ns.min(opened.max(raise.from_ns));
+                    }
+                    return_window(change, opened)
+                }
+            };
+            windows.push(window);
+        }
+        windows
+    }
+
+    /// From the trigger until the new mode's own bounds hold (theory, "Drain"). A raise on the heels
+    /// of another is judged as one from where that one began.
+    fn raise_window(&self, change: &Change, from: u8, to: u8) -> Window {
+        let whole = Transition::Raise { from, to };
+        let bound = self.plan.mode_changes.iter().find(|b| b.change == whole);
+        let drain = bound.and_then(|b| b.drain_ps).map(|ps| ps.div_ceil(1_000));
+        let seen = change.swaps.iter().map(|s| s.1).max().unwrap_or(change.at_ns);
+        let over =
+            |drain: u64| (change.at_ns + drain + self.settings.change_allowance_ns).max(seen);
+        Window { from_ns: change.at_ns, to_ns: drain.map_or(u64::MAX, over), change: whole }
     }
 
     fn change_bound(&self, change: Transition) -> Option<u64> {

@@ -17,9 +17,11 @@ impl Ledger<'_> {
     /// Judges the run, which ended at `end_ns`.
     pub fn close(mut self, end_ns: u64) -> RunDocument {
         let taken = self.timelines.iter_mut().map(|t| std::mem::take(&mut t.changes));
-        let mut changes: Vec<Change> = taken.flatten().collect();
+        let mut timelines: Vec<Vec<Change>> = taken.collect();
+        timelines.iter_mut().for_each(|changes| changes.sort_by_key(|change| change.at_ns));
+        let windows: Vec<Window> = timelines.iter().flat_map(|c| self.windows(c)).collect();
+        let mut changes: Vec<Change> = timelines.into_iter().flatten().collect();
         changes.sort_by_key(|change| change.at_ns);
-        let windows = self.windows(&changes);
         let mut violations = Vec::new();
         let mut flows = Vec::new();
         let mut sums = Sums::default();

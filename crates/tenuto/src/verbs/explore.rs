@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::{load, output};
 use serde::Serialize;
 use tenuto_model::{Flow, Network, Plan};
+use tenuto_world::clockwork;
 use tenuto_world::explore::{self, Property, Settings, Trace};
 
 #[derive(Serialize)]
@@ -205,6 +206,7 @@ fn replayed(
     let again = explore::replay(plan, settings, &trace).map_err(|why| {
         Failure::input(why, Some(&shown), Some("replay with the settings that it was found with"))
     })?;
+    follow(plan, settings, &trace, &shown, args.json)?;
     let found = explore::Outcome {
         states: trace.steps.len(),
         transitions: u64::try_from(trace.steps.len()).unwrap_or(u64::MAX),
@@ -218,4 +220,28 @@ fn replayed(
         return Ok(Outcome::Good);
     }
     conclude(args, plan, settings, &found)
+}
+
+/// The trace again in virtual time: frames, queues and control channels of `sim`.
+fn follow(
+    plan: &Plan,
+    settings: &Settings,
+    trace: &Trace,
+    shown: &str,
+    is_json: bool,
+) -> Result<(), Failure> {
+    let followed = clockwork::follow(plan, settings, trace)
+        .map_err(|why| Failure::input(why, Some(shown), None))?;
+    let differs = followed.iter().zip(&trace.steps).position(|(now, then)| now != then);
+    if let Some(place) = differs {
+        let hint = "the trace is of another plan, or of another version of the switch";
+        let (now, then) = (followed[place].modes.join(", "), trace.steps[place].modes.join(", "));
+        let why = format!("step {} leads to {now}, in the trace to {then}", place + 1);
+        return Err(Failure::input(why, Some(shown), Some(hint)));
+    }
+    if !is_json {
+        let steps = counted(followed.len(), "step");
+        output::say(&format!("virtual time followed {steps}, with the same modes after each\n"))?;
+    }
+    Ok(())
 }

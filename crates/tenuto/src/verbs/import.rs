@@ -1,25 +1,65 @@
-//! `tenuto import FORMAT FILE`: another tool's network as a file of ours.
+//! `tenuto import FORMAT FILE`: another tool's file as one of ours.
 
-use crate::args::{Format, Import};
+use crate::args::Import;
 use crate::failure::Failure;
+use crate::format::Table;
 use crate::outcome::Outcome;
 use crate::{load, output};
+use std::path::Path;
+use tenuto_model::{Content, ImportFormat, ImportOptions};
 
 pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
-    let text = load::text(&args.file)?;
-    let file = args.file.display().to_string();
-    let imported = match args.format {
-        Format::Wopanets => tenuto_model::import_wopanets(&text, &file)?,
+    let (Some(format), Some(file)) = (&args.format, &args.file) else {
+        output::say(&list())?;
+        return Ok(Outcome::Good);
     };
+    let text = load::text(file)?;
+    let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(shown);
+    let (flows, topology) = (path(&args.flows), path(&args.topology));
+    let options = ImportOptions {
+        rate_bps: args.rate,
+        flows: flows.as_deref(),
+        topology: topology.as_deref(),
+        bus: args.bus.as_deref(),
+        gateway: args.gateway.as_deref(),
+        target: args.target.as_deref(),
+        cycle_ns: args.cycle,
+        sources: &load::Files,
+    };
+    let imported =
+        tenuto_model::import(ImportFormat::by_name(format), &text, &shown(file), &options)?;
+    if format == "auto" {
+        output::complain(&format!("note: the file is read as {}", imported.format));
+    }
+    for note in &imported.notes {
+        output::complain(&format!("note: {note}"));
+    }
     if !imported.warnings.is_empty() {
         output::complain(&imported.warnings.to_string());
     }
     match &args.output {
         Some(path) => {
             output::write_file(path, &imported.yaml)?;
-            output::say(&tenuto_model::summary(&imported.network))?;
+            output::say(&match &imported.content {
+                Content::Network(network) => tenuto_model::summary(network),
+                Content::Servers(graph) => tenuto_model::servers_summary(graph),
+            })?;
         }
         None => output::say(&imported.yaml)?,
     }
     Ok(Outcome::Good)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Every format and what it is.
+fn list() -> String {
+    let mut table = Table::new(&["format", "what it is, what it becomes, what it needs"]);
+    for format in ImportFormat::ALL {
+        table.push(vec![format.name().to_owned(), format.about().to_owned()]);
+    }
+    table.push(vec!["auto".to_owned(), "any of these, told by its text".to_owned()]);
+    table.text()
 }

@@ -6,6 +6,7 @@ mod check;
 mod doctor;
 mod exec;
 mod explore;
+mod export;
 mod import;
 mod plan;
 mod report;
@@ -22,6 +23,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
     let outcome = match verb {
         Verb::Check(it) => check::run(&it),
         Verb::Import(it) => import::run(&it),
+        Verb::Export(it) => export::run(&it),
         Verb::Plan(it) => plan::run(&it),
         Verb::Tables(it) => tables::run(&it),
         Verb::Certify(it) => certify::run(&it),

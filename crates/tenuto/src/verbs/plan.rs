@@ -1,27 +1,44 @@
 //! `tenuto plan NET`: what can be promised, or what is scarce.
 
-use crate::args::Plan;
+use crate::args::{Model, Plan};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
-use crate::{load, output, plan_csv, plan_json, plan_text, refusals, settings};
+use crate::{
+    explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds, settings,
+};
+use serde::Serialize;
+use std::path::Path;
+use tenuto_model::Network;
 use tenuto_planner::Options;
 
 pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
+    if load::is_servers(&args.network)? {
+        return servers(args);
+    }
     let network = load::network(&args.network)?;
     let network = settings::apply(network, &args.planning.set)?;
     let options = Options {
         model: args.model.into(),
         as_stated: args.as_stated,
         line_shaping: !args.no_line_shaping,
+        whole_paths: planning::whole_paths(args.method, &network),
         ..Options::default()
     };
+    if let Some(flow) = &args.explain {
+        return explain(args, &network, &options, flow);
+    }
+    let earlier = args.diff.as_deref().map(earlier).transpose()?;
     let planned = planning::planned(&network, &options)?;
     if let Some(path) = &args.output {
         output::write_file(path, &planned.plan.to_json())?;
     }
     if let Some(path) = args.csv.as_ref().filter(|_| planned.certification.allows_bounds()) {
         output::write_file(path, &plan_csv::text(&planned.plan))?;
+    }
+    if let Some(earlier) = &earlier {
+        return differ(args, earlier, &planned);
     }
     if args.json {
         output::say_json(&plan_json::document(&planned))?;
@@ -30,6 +47,96 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
     }
     let file = args.output.as_ref().map(|path| path.display().to_string());
     conclude(&planned, args.json, file.as_deref())
+}
+
+/// The plan to compare with: a plan file, or a network file, which is planned.
+fn earlier(path: &Path) -> Result<tenuto_model::Plan, Failure> {
+    match load::input(path)? {
+        load::Input::Plan(plan) => Ok(*plan),
+        load::Input::Network(network) => Ok(planning::planned(&network, &Options::default())?.plan),
+    }
+}
+
+fn differ(
+    args: &Plan,
+    earlier: &tenuto_model::Plan,
+    planned: &Planned,
+) -> Result<Outcome, Failure> {
+    let difference = Difference::between(earlier, &planned.plan);
+    if args.json {
+        output::say_json(&difference)?;
+    } else {
+        output::say(&difference.text())?;
+    }
+    conclude(planned, args.json, None)
+}
+
+/// What is explained was certified first: an explanation of a wrong bound explains nothing.
+fn explain(
+    args: &Plan,
+    network: &Network,
+    options: &Options,
+    flow: &str,
+) -> Result<Outcome, Failure> {
+    let planned = planning::planned(network, &Options { would_fit: false, ..*options })?;
+    let Some(explanation) = tenuto_planner::explain(network, options, flow) else {
+        let names = network.flows.iter().map(|flow| flow.name.as_str());
+        let shown = args.network.display().to_string();
+        let hint = tenuto_model::meant(flow, names);
+        return Err(Failure::input(
+            format!("there is no flow {flow}"),
+            Some(&shown),
+            hint.as_deref(),
+        ));
+    };
+    if args.json {
+        output::say_json(&Explained { schema: "tenuto-explanation/1", explanation: &explanation })?;
+    } else if planned.certification.allows_bounds() {
+        output::say(&explain_text::text(&explanation, args.all))?;
+    }
+    conclude(&planned, args.json, None)
+}
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    explanation: &'a tenuto_planner::Explanation,
+}
+
+/// Bounds of a server graph.
+fn servers(args: &Plan) -> Result<Outcome, Failure> {
+    let of_frames = matches!(args.model, Model::Fluid) || args.as_stated;
+    if of_frames || !args.planning.set.is_empty() {
+        let hint = "--model, --as-stated and --set are for networks; this is a server graph";
+        return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    let graph = load::servers(&args.network)?;
+    let effort = args.method.into();
+    let line_shaping = !args.no_line_shaping;
+    let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
+    let bounded = server_bounds::bounded(graph, &options)?;
+    if let Some(path) = &args.output {
+        output::write_file(path, &bounded.text)?;
+    }
+    if let Some(path) = &args.csv {
+        output::write_file(path, &server_bounds::text::csv(&bounded))?;
+    }
+    let refusals = server_bounds::refusals(&bounded);
+    if args.json {
+        output::say_json(&server_bounds::json::document(&bounded, &refusals))?;
+    } else {
+        output::say(&server_bounds::text::text(&bounded, args.all))?;
+    }
+    if !refusals.is_empty() {
+        output::complain(&server_bounds::text::refused(&bounded, &refusals));
+        return Ok(Outcome::Bad);
+    }
+    if !args.json {
+        let file = args.output.as_ref().map(|path| path.display().to_string());
+        output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
+    }
+    Ok(Outcome::Good)
 }
 
 fn conclude(planned: &Planned, is_json: bool, file: Option<&str>) -> Result<Outcome, Failure> {

@@ -76,11 +76,11 @@ fn an_imported_network_can_be_planned() {
     tenuto_in(&folder, &["plan", "two.yaml"]).exits(0).says(&["GUARANTEED"]);
     let said = tenuto_in(&folder, &["import", "wopanets", "two.xml"]).exits(0);
     assert!(said.stdout.contains("tenuto: 1"), "{}", said.stdout);
-    tenuto_in(&folder, &["plan", "two.xml"]).exits(2).complains_of(&["tenuto import wopanets"]);
+    tenuto_in(&folder, &["plan", "two.xml"]).exits(2).complains_of(&["tenuto import auto"]);
 }
 
 #[test]
 fn an_unknown_format_is_a_usage_error() {
-    let said = tenuto(&["import", "graphml", "line.yaml"]).exits(2);
-    said.complains_of(&["graphml", "wopanets"]);
+    let said = tenuto(&["import", "graphmml", "line.yaml"]).exits(2);
+    said.complains_of(&["graphmml", "graphml"]);
 }

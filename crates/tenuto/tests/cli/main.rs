@@ -6,4 +6,5 @@ mod benches;
 mod check_and_import;
 mod plans;
 mod runs;
+mod server_graphs;
 mod stranger;

@@ -17,7 +17,12 @@ fn end_port(port: u32) -> EndPort {
     let network = if port == 1 { 0x20 } else { 0x40 };
     EndPort {
         port,
-        egress: EgressConfig { rate, queues: 4, buffer_bits: 1_000 * 1538 * 8 },
+        egress: EgressConfig {
+            rate,
+            queues: 4,
+            buffer_bits: 1_000 * 1538 * 8,
+            unpromised_from: None,
+        },
         mac: [2, 0, 0, 0, 1, network],
     }
 }

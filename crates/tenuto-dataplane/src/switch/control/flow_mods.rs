@@ -1,38 +1,52 @@
-//! Entries: what a flow-mod adds, changes and removes, and which instructions and actions this
-//! switch takes on.
+//! Entries: what a flow-mod adds, changes and removes, and which instructions this switch takes on.
 
-use super::{ACTIONS_MAX, Done};
-use crate::switch::Switch;
+use super::Done;
+use crate::Effects;
+use crate::switch::entry::{ActionStep, Behaviour, Entry};
 use crate::switch::key::Pattern;
-use crate::switch::table::{ActionStep, Behaviour, Entry};
+use crate::switch::tables::Removed;
+use crate::switch::{Switch, SwitchEvent};
 use tenuto_openflow::constants::{flow_flag, group, port, table};
 use tenuto_openflow::{
-    Action, BadAction, BadInstruction, EXPERIMENTER_ID, ErrorCode, FlowMod, FlowModCommand,
-    FlowModFailed, Instruction, MeterModFailed,
+    BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
+    Instruction, MeterModFailed, Oxm,
 };
+use tenuto_units::Instant;
 
-/// Flags of a flow-mod that this switch acts on, or may leave aside (it counts all the same).
+/// Flags of a flow-mod that every switch acts on, or may leave aside (it counts all the same).
 const FLOW_FLAGS: u16 = flow_flag::CHECK_OVERLAP
     | flow_flag::RESET_COUNTS
     | flow_flag::NO_PKT_COUNTS
     | flow_flag::NO_BYT_COUNTS;
 
 impl Switch {
-    pub(super) fn flow_mod(&mut self, level: Option<u8>, flow_mod: &FlowMod) -> Done {
+    pub(super) fn flow_mod(
+        &mut self,
+        now: Instant,
+        level: Option<u8>,
+        flow_mod: &FlowMod,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         use FlowModCommand as C;
         let pattern = Pattern::from_match(&flow_mod.match_)?;
+        if self.general.is_none() && !flow_mod.match_.oxms.iter().all(is_planned_field) {
+            return Err(BadMatch::BadField.into());
+        }
         let level = level.unwrap_or(0);
         if matches!(flow_mod.command, C::Delete | C::DeleteStrict) {
-            return self.delete_flows(level, flow_mod, &pattern);
+            return self.delete_flows(now, level, flow_mod, &pattern, fx);
         }
         if flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
         }
-        // What this switch does not do is refused, not silently left out.
-        if flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0 {
+        // What this switch does not do is refused, not silently left out: in a planned network
+        // an entry that goes by itself would take a guarantee with it.
+        let is_planned = self.general.is_none();
+        if is_planned && (flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0) {
             return Err(FlowModFailed::BadTimeout.into());
         }
-        if flow_mod.flags & !FLOW_FLAGS != 0 {
+        let more = if is_planned { 0 } else { flow_flag::SEND_FLOW_REM };
+        if flow_mod.flags & !(FLOW_FLAGS | more) != 0 {
             return Err(FlowModFailed::BadFlags.into());
         }
         let behaviour = self.behaviour(flow_mod)?;
@@ -41,31 +55,43 @@ impl Switch {
             precedence: flow_mod.priority,
             cookie: flow_mod.cookie,
             flags: flow_mod.flags,
+            idle_timeout: flow_mod.idle_timeout,
+            hard_timeout: flow_mod.hard_timeout,
             behaviour,
             matching: flow_mod.match_.clone(),
             instructions: flow_mod.instructions.clone(),
         };
+        let table = flow_mod.table_id;
         if flow_mod.command == C::Add {
             if flow_mod.flags & flow_flag::CHECK_OVERLAP != 0
-                && self.tables.overlaps(level, flow_mod.table_id, &entry)
+                && self.tables.overlaps(level, table, &entry)
             {
                 return Err(FlowModFailed::Overlap.into());
             }
-            let added = self.tables.add(level, flow_mod.table_id, entry);
-            return added.map_err(|_| FlowModFailed::TableFull.into());
+            let added = self.tables.add(now, level, table, entry);
+            let slot = added.map_err(|_| ErrorCode::from(FlowModFailed::TableFull))?;
+            self.arm(level, table, slot);
+            return Ok(());
         }
-        let strict = flow_mod.command == C::ModifyStrict;
-        let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, strict);
+        let exact = (flow_mod.command == C::ModifyStrict).then_some((&pattern, flow_mod.priority));
+        let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, exact.is_some());
         let change = |e: &mut Entry| {
             e.behaviour.clone_from(&entry.behaviour);
             e.instructions.clone_from(&entry.instructions);
         };
         let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
-        self.tables.modify(level, flow_mod.table_id, chosen, change, reset);
+        self.tables.modify((level, table), exact, chosen, change, reset);
         Ok(())
     }
 
-    fn delete_flows(&mut self, level: u8, flow_mod: &FlowMod, pattern: &Pattern) -> Done {
+    fn delete_flows(
+        &mut self,
+        now: Instant,
+        level: u8,
+        flow_mod: &FlowMod,
+        pattern: &Pattern,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         let all = flow_mod.table_id == table::ALL;
         if !all && flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
@@ -73,13 +99,30 @@ impl Switch {
         let strict = flow_mod.command == FlowModCommand::DeleteStrict;
         for id in 0..self.config.tables {
             if all || id == flow_mod.table_id {
-                self.tables.remove(level, id, |e| {
+                let exact = strict.then_some((pattern, flow_mod.priority));
+                let removed = self.tables.remove(level, id, exact, |e| {
                     chosen(e, flow_mod, pattern, strict)
                         && sends_to(e, flow_mod.out_port, flow_mod.out_group)
                 });
+                self.forget(now, (level, id), &removed, FlowRemovedReason::Delete, fx);
             }
         }
         Ok(())
+    }
+
+    /// What follows from the removal of entries: their time-outs, and who is told.
+    pub(super) fn forget(
+        &mut self,
+        now: Instant,
+        (level, table): (u8, u8),
+        removed: &[Removed],
+        reason: FlowRemovedReason,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        for gone in removed {
+            self.disarm(level, table, gone.slot);
+            self.tell_removed(now, table, gone, reason, fx);
+        }
     }
 
     fn behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
@@ -98,8 +141,12 @@ impl Switch {
                     }
                     behaviour.meter = Some(*id);
                 }
-                Instruction::ApplyActions(actions) => behaviour.apply = self.steps(actions)?,
-                Instruction::WriteActions(actions) => behaviour.write = self.steps(actions)?,
+                Instruction::ApplyActions(actions) => {
+                    behaviour.apply = self.applied(&flow_mod.match_, actions)?
+                }
+                Instruction::WriteActions(actions) => {
+                    behaviour.write = self.applied(&flow_mod.match_, actions)?
+                }
                 Instruction::ClearActions => behaviour.clear = true,
                 Instruction::WriteMetadata { metadata, mask } => {
                     behaviour.metadata = Some((*metadata, *mask));
@@ -118,35 +165,12 @@ impl Switch {
         }
         Ok(behaviour)
     }
+}
 
-    pub(super) fn steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
-        // Which port it is for only the output says; a queue that no port has is certainly wrong.
-        let queues =
-            self.config.ports.iter().map(|p| u32::from(p.egress.queues)).max().unwrap_or(0);
-        let step = |action: &Action| match action {
-            Action::Output { port, .. } if self.port_index.contains_key(port) => {
-                Ok(ActionStep::Output(*port))
-            }
-            Action::Output { .. } => Err(BadAction::BadOutPort.into()),
-            Action::SetQueue(queue) if *queue < queues => Ok(ActionStep::SetQueue(*queue)),
-            Action::SetQueue(_) => Err(BadAction::BadQueue.into()),
-            Action::Group(id) if self.groups.contains_key(id) => Ok(ActionStep::Group(*id)),
-            Action::Group(_) => Err(BadAction::BadOutGroup.into()),
-            Action::Monitor(id) if matches!(self.monitors.get(*id as usize), Some(Some(_))) => {
-                Ok(ActionStep::Monitor(*id))
-            }
-            Action::Monitor(_) => Err(BadAction::BadArgument.into()),
-            Action::Experimenter { experimenter: EXPERIMENTER_ID, .. } => {
-                Err(BadAction::BadExpType.into())
-            }
-            Action::Experimenter { .. } => Err(BadAction::BadExperimenter.into()),
-            _ => Err(BadAction::BadType.into()),
-        };
-        if actions.len() > ACTIONS_MAX {
-            return Err(BadAction::TooMany.into());
-        }
-        actions.iter().map(step).collect()
-    }
+/// Fields that a planned switch reads from a frame: an entry for others would never match.
+const fn is_planned_field(oxm: &Oxm) -> bool {
+    // The port, metadata, Ethernet, VLAN, IPv4, TCP and UDP.
+    matches!(oxm.number(), Some(0 | 2..=16))
 }
 
 /// Whether a modify or delete touches an entry (OpenFlow 1.3.5, section 6.4).
@@ -162,10 +186,11 @@ fn chosen(entry: &Entry, flow_mod: &FlowMod, pattern: &Pattern, strict: bool) ->
 
 /// Whether an entry passes the conditions on its outputs that a delete or a request may make.
 pub(super) fn sends_to(entry: &Entry, out_port: u32, out_group: u32) -> bool {
-    let has = |wanted: ActionStep| {
-        let Behaviour { apply, write, .. } = &entry.behaviour;
-        apply.iter().chain(write).any(|step| *step == wanted)
+    let leaves_by = |step: &ActionStep| match *step {
+        ActionStep::Output(port) => port == out_port,
+        ActionStep::Controller(_) => out_port == port::CONTROLLER,
+        _ => false,
     };
-    (out_port == port::ANY || has(ActionStep::Output(out_port)))
-        && (out_group == group::ANY || has(ActionStep::Group(out_group)))
+    (out_port == port::ANY || entry.has_step(leaves_by))
+        && (out_group == group::ANY || entry.has_step(|s| *s == ActionStep::Group(out_group)))
 }

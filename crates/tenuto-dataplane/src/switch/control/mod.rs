@@ -2,21 +2,25 @@
 //!
 //! Messages are handled in order, each to its end, on the thread of the data path: a barrier reply
 //! therefore means *in effect*, not merely accepted. Whatever a message changes is put into effect
-//! (indices rebuilt) before the next frame is looked up.
+//! before the next frame is looked up.
 
+mod actions;
+mod features;
 mod flow_mods;
 mod modes;
 mod objects;
+mod packets;
+mod ports;
 mod read_back;
 
-pub(super) use objects::GroupState;
-
+use super::connection::ConnectionId;
+use super::group::GroupState;
 use super::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
-use tenuto_openflow::constants;
+use tenuto_openflow::constants::{capability, config_flag};
 use tenuto_openflow::{
     BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter, Features, Framer,
-    Hello, HelloFailed, Message,
+    Hello, HelloFailed, Message, ModesMessage, Role, SwitchConfigFailed, SwitchConfigMsg,
 };
 use tenuto_units::Instant;
 
@@ -26,18 +30,15 @@ type Done = Result<(), ErrorCode>;
 /// is accepted can be read back in one message.
 const ACTIONS_MAX: usize = 1_000;
 
+/// Where a request came from, and how it is answered.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    now: Instant,
+    connection: ConnectionId,
+    xid: u32,
+}
+
 impl Switch {
-    /// A controller has connected: says hello.
-    pub fn connected(&mut self, fx: &mut Effects<SwitchEvent>) {
-        self.channel = Some(Framer::default());
-        Message { xid: 0, body: Body::Hello(Hello::default()) }.emit(&mut fx.control);
-    }
-
-    /// The session is lost. Fail-secure: every entry stays, the unknown is dropped as before.
-    pub fn disconnected(&mut self) {
-        self.channel = None;
-    }
-
     /// Bytes from the controller. Returns false if the stream cannot be followed any more and
     /// the session must be closed; nothing of what could not be read has changed anything.
     pub fn control(
@@ -47,31 +48,46 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
-        let Some(mut framer) = self.channel.take() else { return false };
+        self.control_from(ConnectionId::FIRST, now, bytes, frames, fx)
+    }
+
+    /// The same of any of several connections.
+    pub fn control_from(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        bytes: &[u8],
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> bool {
+        let Some(connection) = self.connection(id) else { return false };
+        let mut framer = std::mem::take(&mut connection.framer);
         let mut alive = true;
         // However much was read at once: a segment always fits when all before it was taken out.
         for segment in bytes.chunks(Framer::PUSH_BYTES_MAX) {
             alive = alive && framer.push(segment).is_ok();
             while alive && let Some(next) = framer.next() {
                 match next {
-                    Ok(message) => alive = self.message(now, message, frames, fx),
+                    Ok(message) => alive = self.message(now, id, &message, frames, fx),
                     Err(error) => {
                         alive = !error.is_fatal();
-                        if let Some(answer) = error.answer() {
-                            answer.emit(&mut fx.control);
+                        if let Some(Message { xid, body }) = error.answer() {
+                            self.emit(id, xid, body, fx);
                         }
                     }
                 }
             }
         }
         self.settle();
-        if alive {
-            self.channel = Some(framer);
+        match (alive, self.connection(id)) {
+            (true, Some(connection)) => connection.framer = framer,
+            (true, None) => {}
+            (false, _) => self.connections.retain(|connection| connection.id != id),
         }
         alive
     }
 
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let groups = self.groups.clone();
         self.tables.settle(|id| groups.get(&id).and_then(GroupState::queue));
     }
@@ -80,57 +96,91 @@ impl Switch {
     fn message(
         &mut self,
         now: Instant,
-        message: Message,
+        connection: ConnectionId,
+        message: &Message,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
-        let xid = message.xid;
-        // Mode events of this very message must find the channel open.
-        self.channel = Some(Framer::default());
-        let done = self.handle(now, xid, &message.body, frames, fx);
-        self.channel = None;
+        let request = Request { now, connection, xid: message.xid };
+        let done = match self.is_denied(connection, &message.body) {
+            true => Err(BadRequest::IsSlave.into()),
+            false => self.handle(request, &message.body, frames, fx),
+        };
         if let Err(code) = done {
             let mut head = message.to_bytes();
             head.truncate(64);
-            let body = Body::Error(ErrorMessage::new(code, &head));
-            Message { xid, body }.emit(&mut fx.control);
+            self.answer(request, Body::Error(ErrorMessage::new(code, &head)), fx);
         }
         done != Err(HelloFailed::Incompatible.into())
     }
 
+    fn answer(&self, request: Request, body: Body, fx: &mut Effects<SwitchEvent>) {
+        self.emit(request.connection, request.xid, body, fx);
+    }
+
+    /// Whether this is a change of state from a slave (OpenFlow 1.3.5, section 6.3.4).
+    fn is_denied(&mut self, connection: ConnectionId, body: &Body) -> bool {
+        use tenuto_openflow::RequestBody as R;
+        let is_slave = self.connection(connection).is_some_and(|connection| connection.is_slave());
+        is_slave
+            && match body {
+                Body::PacketOut(_) | Body::FlowMod(_) | Body::GroupMod(_) | Body::PortMod(_) => {
+                    true
+                }
+                Body::TableMod(_) | Body::MeterMod(_) => true,
+                Body::MultipartRequest(request) => {
+                    matches!(&request.body, R::TableFeatures(list) if !list.is_empty())
+                }
+                Body::Experimenter(Experimenter::Modes(message)) => !matches!(
+                    message,
+                    ModesMessage::ModeStatusRequest
+                        | ModesMessage::MonitorStatsRequest
+                        | ModesMessage::ShadowStatsRequest { .. }
+                ),
+                _ => false,
+            }
+    }
+
     fn handle(
         &mut self,
-        now: Instant,
-        xid: u32,
+        request: Request,
         body: &Body,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        let mut reply = |body: Body| Message { xid, body }.emit(&mut fx.control);
+        let now = request.now;
         match body {
-            Body::Hello(hello) if !hello.offers(constants::OFP_VERSION) => {
+            Body::Hello(hello) if Hello::default().negotiate(hello).is_none() => {
                 return Err(HelloFailed::Incompatible.into());
             }
-            Body::Hello(_) | Body::Error(_) | Body::EchoReply(_) | Body::SetConfig(_) => {}
-            Body::EchoRequest(data) => reply(Body::EchoReply(data.clone())),
-            Body::FeaturesRequest => reply(Body::FeaturesReply(self.features())),
+            Body::Hello(_) | Body::Error(_) | Body::EchoReply(_) => {}
+            Body::EchoRequest(data) => self.answer(request, Body::EchoReply(data.clone()), fx),
+            Body::FeaturesRequest => {
+                let features = self.features(request.connection);
+                self.answer(request, Body::FeaturesReply(features), fx);
+            }
+            Body::SetConfig(config) => self.set_config(*config)?,
             Body::GetConfigRequest => {
-                reply(Body::GetConfigReply(tenuto_openflow::SwitchConfigMsg {
-                    flags: 0,
-                    miss_send_len: 0,
-                }));
+                self.answer(request, Body::GetConfigReply(self.get_config()), fx);
             }
             Body::BarrierRequest => {
                 self.settle();
-                reply(Body::BarrierReply);
+                self.answer(request, Body::BarrierReply, fx);
             }
-            Body::RoleRequest(role) => reply(Body::RoleReply(*role)),
-            Body::FlowMod(flow_mod) => self.flow_mod(None, flow_mod)?,
-            Body::GroupMod(group_mod) => self.group_mod(group_mod)?,
-            Body::MeterMod(meter_mod) => self.meter_mod(meter_mod)?,
-            Body::MultipartRequest(request) => self.multipart(xid, request, fx)?,
+            Body::RoleRequest(role) => {
+                let role = self.role(request.connection, role)?;
+                self.answer(request, Body::RoleReply(role), fx);
+            }
+            Body::FlowMod(flow_mod) => {
+                self.check_waiting(flow_mod)?;
+                self.flow_mod(now, None, flow_mod, fx)?;
+                self.release_waiting(now, flow_mod, frames, fx)?;
+            }
+            Body::GroupMod(group_mod) => self.group_mod(now, group_mod, fx)?,
+            Body::MeterMod(meter_mod) => self.meter_mod(now, meter_mod, fx)?,
+            Body::MultipartRequest(multipart) => self.multipart(request, multipart, fx)?,
             Body::Experimenter(Experimenter::Modes(modes)) => {
-                self.modes(now, xid, modes, frames, fx)?;
+                self.modes(request, modes, frames, fx)?;
             }
             Body::Experimenter(Experimenter::Unknown { experimenter: EXPERIMENTER_ID, .. }) => {
                 return Err(BadRequest::BadExpType.into());
@@ -138,20 +188,78 @@ impl Switch {
             Body::Experimenter(Experimenter::Unknown { .. }) => {
                 return Err(BadRequest::BadExperimenter.into());
             }
+            _ if self.general.is_some() => self.handle_general(request, body, frames, fx)?,
             _ => return Err(BadRequest::BadType.into()),
         }
         Ok(())
     }
 
-    fn features(&self) -> Features {
+    /// What only a general switch answers.
+    fn handle_general(
+        &mut self,
+        request: Request,
+        body: &Body,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        match body {
+            Body::PacketOut(packet_out) => self.packet_out(request.now, packet_out, frames, fx)?,
+            Body::PortMod(port_mod) => self.port_mod(port_mod, fx)?,
+            Body::TableMod(table_mod) => self.table_mod(*table_mod)?,
+            Body::QueueGetConfigRequest { port } => {
+                let config = self.queue_config(*port)?;
+                self.answer(request, Body::QueueGetConfigReply(config), fx);
+            }
+            Body::GetAsyncRequest => {
+                let wants = self.connection(request.connection).map(|c| c.wants);
+                self.answer(request, Body::GetAsyncReply(wants.unwrap_or_default()), fx);
+            }
+            Body::SetAsync(wants) => {
+                if let Some(connection) = self.connection(request.connection) {
+                    connection.wants = *wants;
+                }
+            }
+            _ => return Err(BadRequest::BadType.into()),
+        }
+        Ok(())
+    }
+
+    /// A planned switch has one controller, which may be whatever it says.
+    fn role(&mut self, connection: ConnectionId, role: &Role) -> Result<Role, ErrorCode> {
+        match self.general {
+            Some(_) => Ok(self.role_request(connection, role)?),
+            None => Ok(*role),
+        }
+    }
+
+    fn set_config(&mut self, config: SwitchConfigMsg) -> Done {
+        let Some(general) = &mut self.general else { return Ok(()) };
+        if config.flags & !config_flag::FRAG_DROP != 0 {
+            return Err(SwitchConfigFailed::BadFlags.into());
+        }
+        (general.flags, general.miss_send_len) = (config.flags, config.miss_send_len);
+        Ok(())
+    }
+
+    fn get_config(&self) -> SwitchConfigMsg {
+        let general = self.general.as_ref();
+        let (flags, miss_send_len) = general.map_or((0, 0), |g| (g.flags, g.miss_send_len));
+        SwitchConfigMsg { flags, miss_send_len }
+    }
+
+    fn features(&mut self, connection: ConnectionId) -> Features {
+        let auxiliary = self.connection(connection).and_then(|c| c.auxiliary);
+        let general = self.config.general.as_ref();
+        let more = general.map_or(0, |_| capability::TABLE_STATS | capability::QUEUE_STATS);
         Features {
             datapath_id: self.config.datapath_id,
-            n_buffers: 0,
+            n_buffers: general.map_or(0, |general| general.buffers_max.into()),
             n_tables: self.config.tables,
-            auxiliary_id: 0,
-            capabilities: constants::capability::FLOW_STATS
-                | constants::capability::PORT_STATS
-                | constants::capability::GROUP_STATS,
+            auxiliary_id: auxiliary.map_or(0, |(_, number)| number),
+            capabilities: capability::FLOW_STATS
+                | capability::PORT_STATS
+                | capability::GROUP_STATS
+                | more,
         }
     }
 }

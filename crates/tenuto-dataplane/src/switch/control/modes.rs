@@ -1,28 +1,27 @@
 //! Modes: the experimenter messages of shadow tables, of the mode agent and of monitors.
 
-use super::Done;
+use super::{Done, Request};
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
 use crate::switch::tables::TABLE_WATCH;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{
-    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, Message, ModeStatus,
-    ModesMessage, MonitorStats,
+    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, ModeStatus, ModesMessage,
+    MonitorStats,
 };
 use tenuto_units::{Instant, Span};
 
 impl Switch {
     pub(super) fn modes(
         &mut self,
-        now: Instant,
-        xid: u32,
+        request: Request,
         message: &ModesMessage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        let mut reply = |message: ModesMessage| {
-            let body = Body::Experimenter(Experimenter::Modes(message));
-            Message { xid, body }.emit(&mut fx.control);
+        let now = request.now;
+        let reply = |switch: &Self, message: ModesMessage, fx: &mut Effects<SwitchEvent>| {
+            switch.answer(request, Body::Experimenter(Experimenter::Modes(message)), fx);
         };
         match message {
             ModesMessage::ShadowFlowMod { level, flow_mod } => {
@@ -37,9 +36,9 @@ impl Switch {
                 if flow_mod.table_id == TABLE_WATCH {
                     return Err(FlowModFailed::BadTableId.into());
                 }
-                self.flow_mod(Some(*level), flow_mod)?;
+                self.flow_mod(now, Some(*level), flow_mod, fx)?;
             }
-            ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(monitor_mod)?,
+            ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(now, monitor_mod, fx)?,
             ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
             ModesMessage::ModeActivate { generation, epoch, level } => {
                 self.settle();
@@ -52,7 +51,7 @@ impl Switch {
                 }
             }
             ModesMessage::ModeStatusRequest => {
-                reply(ModesMessage::ModeStatusReply(self.mode_status()));
+                reply(self, ModesMessage::ModeStatusReply(self.mode_status()), fx);
             }
             ModesMessage::MonitorStatsRequest => {
                 let stats = self.monitors().map(|(monitor_id, state)| MonitorStats {
@@ -60,12 +59,15 @@ impl Switch {
                     messages: state.messages,
                     violations: state.violations,
                 });
-                reply(ModesMessage::MonitorStatsReply(stats.collect()));
+                reply(self, ModesMessage::MonitorStatsReply(stats.collect()), fx);
             }
             ModesMessage::ShadowStatsRequest { level } => {
-                let stats = if *level == 0 { Vec::new() } else { self.flow_stats(*level, None) };
+                let stats = match *level {
+                    0 => Vec::new(),
+                    level => self.flow_stats(now, level, None),
+                };
                 for message in ModesMessage::shadow_stats_replies(*level, stats) {
-                    reply(message);
+                    reply(self, message, fx);
                 }
             }
             _ => return Err(BadRequest::BadType.into()),

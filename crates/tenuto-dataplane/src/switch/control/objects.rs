@@ -1,59 +1,34 @@
 //! What entries refer to: groups, meters and monitors. Whatever goes takes its entries with it.
 
 use super::{ACTIONS_MAX, Done};
-use crate::switch::meter::{Meter, MeterConfig};
+use crate::Effects;
+use crate::switch::entry::{ActionStep, Entry};
+use crate::switch::group::{BucketState, COST_MAX, DEPTH_MAX, GroupCounters, GroupState, extents};
 use crate::switch::monitor::{LevelContract, Monitor, MonitorKind};
-use crate::switch::table::ActionStep;
 use crate::switch::tables::EntryCounter;
-use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch};
+use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
 use std::sync::Arc;
-use tenuto_openflow::constants::{group, meter, meter_flag};
+use tenuto_openflow::constants::{group, meter, meter_flag, port};
 use tenuto_openflow::{
-    BadAction, BadRequest, Bucket, ErrorCode, GroupMod, GroupModCommand, GroupModFailed, GroupType,
-    MeterBand, MeterMod, MeterModCommand, MeterModFailed, MonitorCommand, MonitorMod,
+    BadAction, BadRequest, Bucket, ErrorCode, FlowRemovedReason, GroupMod, GroupModCommand,
+    GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
+    MonitorCommand, MonitorMod,
 };
 use tenuto_units::{Instant, Span};
 
-/// A group of type *all*, as executed and as it was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::switch) struct GroupState {
-    /// Actions of each bucket.
-    pub buckets: Vec<Vec<ActionStep>>,
-    /// Buckets as they were sent.
-    pub(super) sent: Vec<Bucket>,
-    /// Type as it was sent.
-    pub(super) type_: GroupType,
-}
-
-impl GroupState {
-    /// The queue of its outputs; one for all, as the deployment gives a flow one class.
-    pub(super) fn queue(&self) -> Option<u8> {
-        let mut queue = 0;
-        let mut sends = None;
-        for step in self.buckets.iter().flatten() {
-            match *step {
-                ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
-                ActionStep::Output(_) => sends = sends.or(Some(queue)),
-                _ => {}
-            }
-        }
-        sends
-    }
-}
+/// Steps of drop precedence that a band can raise by: more have no meaning (RFC 2597).
+const PRECEDENCES: std::ops::RangeInclusive<u8> = 1..=2;
 
 impl Switch {
-    pub(super) fn group_mod(&mut self, group_mod: &GroupMod) -> Done {
+    pub(super) fn group_mod(
+        &mut self,
+        now: Instant,
+        group_mod: &GroupMod,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         let known = self.groups.contains_key(&group_mod.group_id);
         match group_mod.command {
-            GroupModCommand::Delete => {
-                let all = group_mod.group_id == group::ALL;
-                let gone = |id: u32| all || id == group_mod.group_id;
-                Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
-                self.remove_entries_using(
-                    |step| matches!(*step, ActionStep::Group(id) if gone(id)),
-                );
-                return Ok(());
-            }
+            GroupModCommand::Delete => return self.delete_groups(now, group_mod.group_id, fx),
             GroupModCommand::Add if known => return Err(GroupModFailed::GroupExists.into()),
             GroupModCommand::Modify if !known => return Err(GroupModFailed::UnknownGroup.into()),
             GroupModCommand::Add if self.groups.len() >= self.config.groups_max => {
@@ -61,10 +36,31 @@ impl Switch {
             }
             _ => {}
         }
+        let state = self.checked_group(group_mod)?;
+        let counters = GroupCounters {
+            all: EntryCounter::default(),
+            buckets: vec![EntryCounter::default(); state.buckets.len()],
+            since: now,
+        };
+        Arc::make_mut(&mut self.groups).insert(group_mod.group_id, state);
+        if let Some(general) = &mut self.general {
+            general.groups.insert(group_mod.group_id, counters);
+        }
+        self.tables.touch();
+        Ok(())
+    }
+
+    fn checked_group(&self, group_mod: &GroupMod) -> Result<GroupState, ErrorCode> {
+        let type_ = group_mod.type_;
         if group_mod.group_id > group::MAX {
             return Err(GroupModFailed::InvalidGroup.into());
         }
-        if !matches!(group_mod.type_, GroupType::All | GroupType::Indirect) {
+        let is_known = match type_ {
+            GroupType::All | GroupType::Indirect => true,
+            GroupType::Select | GroupType::FastFailover => self.general.is_some(),
+            GroupType::Unknown(_) => false,
+        };
+        if !is_known {
             return Err(GroupModFailed::BadType.into());
         }
         let actions: usize = group_mod.buckets.iter().map(|bucket| bucket.actions.len()).sum();
@@ -74,75 +70,183 @@ impl Switch {
         if actions > ACTIONS_MAX {
             return Err(BadAction::TooMany.into());
         }
-        if group_mod.type_ == GroupType::Indirect && group_mod.buckets.len() != 1 {
+        if type_ == GroupType::Indirect && group_mod.buckets.len() != 1 {
             return Err(GroupModFailed::InvalidGroup.into());
         }
         let mut buckets = Vec::with_capacity(group_mod.buckets.len());
         for bucket in &group_mod.buckets {
-            let steps = self.steps(&bucket.actions)?;
-            if steps.iter().any(|step| matches!(step, ActionStep::Group(_))) {
+            let steps = self.bucket_steps(&bucket.actions)?;
+            let is_chained = steps.iter().any(|step| matches!(step, ActionStep::Group(_)));
+            if self.general.is_none() && is_chained {
                 return Err(GroupModFailed::ChainingUnsupported.into());
             }
-            buckets.push(steps);
+            if self.general.is_some() {
+                self.check_bucket(type_, bucket)?;
+            }
+            let Bucket { weight, watch_port, watch_group, .. } = *bucket;
+            buckets.push(BucketState { steps, weight, watch_port, watch_group });
         }
-        let state = GroupState { buckets, sent: group_mod.buckets.clone(), type_: group_mod.type_ };
-        Arc::make_mut(&mut self.groups).insert(group_mod.group_id, state);
-        self.tables.touch();
+        let state = GroupState { buckets, sent: group_mod.buckets.clone(), type_ };
+        if self.general.is_some() {
+            self.check_chain(group_mod.group_id, &state)?;
+        }
+        Ok(state)
+    }
+
+    /// Watches that go with the type (OpenFlow 1.3.5, section 7.3.4.3). A weight of zero is a
+    /// bucket that gets nothing.
+    fn check_bucket(&self, type_: GroupType, bucket: &Bucket) -> Done {
+        let watches_port = bucket.watch_port != port::ANY;
+        let watches_group = bucket.watch_group != group::ANY;
+        let bad = Err(GroupModFailed::BadWatch.into());
+        match type_ {
+            GroupType::FastFailover if !watches_port && !watches_group => return bad,
+            GroupType::FastFailover | GroupType::Select => {}
+            // Other types send whether anything is live or not; what their buckets say of it has
+            // no meaning, and zero is what is often sent there.
+            _ => return Ok(()),
+        }
+        if watches_port && !self.port_index.contains_key(&bucket.watch_port) {
+            return bad;
+        }
+        if watches_group && !self.groups.contains_key(&bucket.watch_group) {
+            return bad;
+        }
         Ok(())
     }
 
-    fn remove_entries_using(&mut self, uses: impl Fn(&ActionStep) -> bool) {
-        for (level, id) in self.every_table() {
-            self.tables.remove(level, id, |e| {
-                e.behaviour.apply.iter().chain(&e.behaviour.write).any(&uses)
-            });
+    fn check_chain(&self, id: u32, state: &GroupState) -> Done {
+        let mut groups = (*self.groups).clone();
+        groups.insert(id, state.clone());
+        // A change can lengthen every chain that leads here.
+        let extents = extents(&groups).ok_or(GroupModFailed::Loop)?;
+        if extents.values().any(|extent| extent.depth > DEPTH_MAX) {
+            return Err(GroupModFailed::ChainingUnsupported.into());
+        }
+        match extents.values().any(|extent| extent.cost > COST_MAX) {
+            true => Err(GroupModFailed::OutOfBuckets.into()),
+            false => Ok(()),
         }
     }
 
-    fn every_table(&self) -> Vec<(u8, u8)> {
-        let tables = self.config.tables;
-        (0..self.tables.levels()).flat_map(|l| (0..tables).map(move |t| (l, t))).collect()
+    fn delete_groups(
+        &mut self,
+        now: Instant,
+        group_id: u32,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        let all = group_id == group::ALL;
+        let gone = |id: u32| all || id == group_id;
+        let mut others = self.groups.iter().filter(|(id, _)| !gone(**id));
+        if others.any(|(_, state)| state.uses().any(gone)) {
+            return Err(GroupModFailed::ChainedGroup.into());
+        }
+        Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
+        if let Some(general) = &mut self.general {
+            general.groups.retain(|&id, _| !gone(id));
+        }
+        let uses = |e: &Entry| e.has_step(|s| matches!(*s, ActionStep::Group(id) if gone(id)));
+        self.remove_entries(now, uses, FlowRemovedReason::GroupDelete, fx);
+        Ok(())
     }
 
-    pub(super) fn meter_mod(&mut self, meter_mod: &MeterMod) -> Done {
-        let id = meter_mod.meter_id as usize;
+    fn remove_entries(
+        &mut self,
+        now: Instant,
+        uses: impl Fn(&Entry) -> bool,
+        reason: FlowRemovedReason,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let tables = self.config.tables;
+        let every = (0..self.tables.levels()).flat_map(|l| (0..tables).map(move |t| (l, t)));
+        for (level, table) in every {
+            let removed = self.tables.remove(level, table, None, &uses);
+            self.forget(now, (level, table), &removed, reason, fx);
+        }
+    }
+
+    pub(super) fn meter_mod(
+        &mut self,
+        now: Instant,
+        meter_mod: &MeterMod,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         if meter_mod.command == MeterModCommand::Delete {
-            let all = meter_mod.meter_id == meter::ALL;
-            for (place, state) in self.meters.iter_mut().enumerate() {
-                if all || place == id {
-                    *state = None;
-                }
-            }
-            for (level, table) in self.every_table() {
-                self.tables.remove(level, table, |e| {
-                    e.behaviour.meter.is_some_and(|m| all || m == meter_mod.meter_id)
-                });
-            }
+            self.delete_meters(now, meter_mod.meter_id, fx);
             return Ok(());
         }
-        if id == 0 || id > self.config.meters_max {
+        let id = meter_mod.meter_id as usize;
+        let is_virtual = meter_mod.meter_id == meter::CONTROLLER && self.general.is_some();
+        if !is_virtual && (id == 0 || id > self.config.meters_max) {
             return Err(MeterModFailed::InvalidMeter.into());
         }
-        let config = meter_config(meter_mod)?;
-        if self.meters.len() <= id {
-            self.meters.resize(id + 1, None);
-        }
-        match (&mut self.meters[id], meter_mod.command) {
-            (Some(_), MeterModCommand::Add) => return Err(MeterModFailed::MeterExists.into()),
-            (None, MeterModCommand::Modify) => return Err(MeterModFailed::UnknownMeter.into()),
-            (Some(state), _) => state.meter.reconfigure(config),
-            (slot, _) => {
-                *slot = Some(MeterState {
-                    meter: Meter::new(config),
-                    seen: EntryCounter::default(),
-                    dropped: EntryCounter::default(),
-                });
+        self.check_meter(meter_mod)?;
+        let new = MeterState::new(meter_mod.flags, &meter_mod.bands, now);
+        let place = match &mut self.general {
+            Some(general) if is_virtual => &mut general.controller_meter,
+            _ => {
+                if self.meters.len() <= id {
+                    self.meters.resize(id + 1, None);
+                }
+                &mut self.meters[id]
+            }
+        };
+        match (place, meter_mod.command) {
+            (Some(_), MeterModCommand::Add) => Err(MeterModFailed::MeterExists.into()),
+            (None, MeterModCommand::Modify) => Err(MeterModFailed::UnknownMeter.into()),
+            (Some(state), _) => {
+                state.reconfigure(new);
+                Ok(())
+            }
+            (place, _) => {
+                *place = Some(new);
+                Ok(())
             }
         }
-        Ok(())
     }
 
-    pub(super) fn monitor_mod(&mut self, monitor_mod: &MonitorMod) -> Done {
+    fn delete_meters(&mut self, now: Instant, meter_id: u32, fx: &mut Effects<SwitchEvent>) {
+        let all = meter_id == meter::ALL;
+        for (place, state) in self.meters.iter_mut().enumerate() {
+            if all || place == meter_id as usize {
+                *state = None;
+            }
+        }
+        if let Some(general) = &mut self.general
+            && (all || meter_id == meter::CONTROLLER)
+        {
+            general.controller_meter = None;
+        }
+        let uses = |e: &Entry| e.behaviour.meter.is_some_and(|m| all || m == meter_id);
+        self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
+    }
+
+    fn check_meter(&self, meter_mod: &MeterMod) -> Done {
+        let Some(general) = &self.config.general else { return check_planned_meter(meter_mod) };
+        const KNOWN: u16 =
+            meter_flag::KBPS | meter_flag::PKTPS | meter_flag::BURST | meter_flag::STATS;
+        let units = meter_mod.flags & (meter_flag::KBPS | meter_flag::PKTPS);
+        let has_one_unit = units == meter_flag::KBPS || units == meter_flag::PKTPS;
+        if meter_mod.flags & !KNOWN != 0 || !has_one_unit {
+            return Err(MeterModFailed::BadFlags.into());
+        }
+        if meter_mod.bands.len() > usize::from(general.bands_max) {
+            return Err(MeterModFailed::OutOfBands.into());
+        }
+        meter_mod.bands.iter().try_for_each(|band| match band {
+            MeterBand::Drop { .. } => Ok(()),
+            MeterBand::DscpRemark { prec_level, .. } if PRECEDENCES.contains(prec_level) => Ok(()),
+            MeterBand::DscpRemark { .. } => Err(MeterModFailed::BadBandValue.into()),
+            _ => Err(MeterModFailed::BadBand.into()),
+        })
+    }
+
+    pub(super) fn monitor_mod(
+        &mut self,
+        now: Instant,
+        monitor_mod: &MonitorMod,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
         let id = monitor_mod.monitor_id as usize;
         if id == 0 || id > self.config.meters_max {
             return Err(BadRequest::BadLen.into());
@@ -151,8 +255,9 @@ impl Switch {
             if let Some(state) = self.monitors.get_mut(id) {
                 *state = None;
             }
-            let uses = |step: &ActionStep| *step == ActionStep::Monitor(monitor_mod.monitor_id);
-            self.remove_entries_using(uses);
+            let gone = ActionStep::Monitor(monitor_mod.monitor_id);
+            let uses = |e: &Entry| e.has_step(|step| *step == gone);
+            self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
             return Ok(());
         }
         if monitor_mod.contracts.len() > LEVELS_MAX {
@@ -180,17 +285,15 @@ impl Switch {
     }
 }
 
-/// One drop band in kbit/s with a burst; anything else this switch does not do yet.
-fn meter_config(meter_mod: &MeterMod) -> Result<MeterConfig, ErrorCode> {
+/// One drop band in kbit/s with a burst: what the analysis of a planned network knows.
+fn check_planned_meter(meter_mod: &MeterMod) -> Done {
     let kbps = meter_mod.flags & meter_flag::KBPS != 0;
     let burst = meter_mod.flags & meter_flag::BURST != 0;
     if !kbps || !burst {
         return Err(MeterModFailed::BadFlags.into());
     }
     match meter_mod.bands.as_slice() {
-        [MeterBand::Drop { rate, burst_size }] if *burst_size > 0 => {
-            Ok(MeterConfig { rate_kbps: *rate, burst_kbit: *burst_size })
-        }
+        [MeterBand::Drop { burst_size, .. }] if *burst_size > 0 => Ok(()),
         [MeterBand::Drop { .. }] => Err(MeterModFailed::BadBurst.into()),
         [_] => Err(MeterModFailed::BadBand.into()),
         _ => Err(MeterModFailed::OutOfBands.into()),

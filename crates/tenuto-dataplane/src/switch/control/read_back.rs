@@ -1,144 +1,293 @@
 //! Reading back: what is in the tables, and what was counted.
 
-use super::Done;
 use super::flow_mods::sends_to;
+use super::{Done, Request};
 use crate::Effects;
+use crate::switch::expiry::duration;
 use crate::switch::key::Pattern;
-use crate::switch::meter::MeterConfig;
-use crate::switch::table::Entry;
-use crate::switch::tables::EntryCounter;
+use crate::switch::table::Table;
+use crate::switch::tables::TableState;
 use crate::switch::{MeterState, PortState, Switch, SwitchEvent};
-use tenuto_openflow::constants::{meter, meter_flag, port, port_state, table};
+use tenuto_openflow::constants::{group, meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
-    BadRequest, Body, FixedText, FlowStats, FlowStatsRequest, GroupDescription, Message, MeterBand,
-    MultipartReply, MultipartRequest, ReplyBody, RequestBody,
+    AggregateStats, BadRequest, BandStats, Body, BucketStats, Description, ErrorCode, FixedText,
+    FlowStats, FlowStatsRequest, GroupDescription, GroupStats, MeterBand, MeterConfig, MeterStats,
+    MultipartReply, MultipartRequest, PortStats, QueueStats, ReplyBody, RequestBody, TableStats,
 };
+use tenuto_units::Instant;
 
 impl Switch {
-    pub(super) fn flow_stats(
+    /// Calls `visit` with the table, slot and state of every entry that a request asks for.
+    fn for_each_entry(
         &self,
         level: u8,
         request: Option<&FlowStatsRequest>,
-    ) -> Vec<FlowStats> {
+        mut visit: impl FnMut(u8, u32, &TableState),
+    ) {
         let pattern = request.and_then(|r| Pattern::from_match(&r.match_).ok());
-        let mut stats = Vec::new();
         for id in 0..self.config.tables {
             let wanted = request.is_none_or(|r| r.table_id == table::ALL || r.table_id == id);
             let Some(state) = self.tables.get(level, id).filter(|_| wanted) else { continue };
-            for (entry, counter) in state.table().entries().iter().zip(state.counters()) {
+            for (slot, entry) in state.table().entries().with_slots() {
                 let in_cookie = request
                     .is_none_or(|r| entry.cookie & r.cookie_mask == r.cookie & r.cookie_mask);
                 let sends = request.is_none_or(|r| sends_to(entry, r.out_port, r.out_group));
                 if in_cookie && sends && pattern.is_none_or(|p| entry.pattern.is_within(&p)) {
-                    stats.push(entry_stats(id, entry, *counter));
+                    visit(id, slot, state);
                 }
             }
         }
+    }
+
+    pub(super) fn flow_stats(
+        &self,
+        now: Instant,
+        level: u8,
+        request: Option<&FlowStatsRequest>,
+    ) -> Vec<FlowStats> {
+        // A planned switch has no clock to show: what it reads back is what it was told.
+        let is_general = self.general.is_some();
+        let mut stats = Vec::new();
+        self.for_each_entry(level, request, |table_id, slot, state| {
+            let age = is_general.then(|| duration(now, state.age(slot).since));
+            stats.push(entry_stats(table_id, state, slot, age.unwrap_or((0, 0))));
+        });
         stats
+    }
+
+    fn aggregate(&self, request: &FlowStatsRequest) -> AggregateStats {
+        let mut sum = AggregateStats { packet_count: 0, byte_count: 0, flow_count: 0 };
+        self.for_each_entry(0, Some(request), |_, slot, state| {
+            let counter = state.counter(slot);
+            sum.packet_count += counter.frames;
+            sum.byte_count += counter.bytes;
+            sum.flow_count += 1;
+        });
+        sum
+    }
+
+    fn check_flow_request(&self, request: &FlowStatsRequest) -> Done {
+        Pattern::from_match(&request.match_)?;
+        if request.table_id != table::ALL && request.table_id >= self.config.tables {
+            return Err(BadRequest::BadTableId.into());
+        }
+        Ok(())
     }
 
     pub(super) fn multipart(
         &mut self,
-        xid: u32,
-        request: &MultipartRequest,
+        request: Request,
+        multipart: &MultipartRequest,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         self.settle();
-        let body = match &request.body {
-            RequestBody::Flow(request) => {
-                Pattern::from_match(&request.match_)?;
-                if request.table_id != table::ALL && request.table_id >= self.config.tables {
-                    return Err(BadRequest::BadTableId.into());
-                }
-                ReplyBody::Flow(self.flow_stats(0, Some(request)))
+        // No request but that of table features can be longer than a message, and that is refused
+        // for any other features than there are: nothing is worth keeping parts of.
+        if multipart.has_more() {
+            return Err(BadRequest::MultipartBufferOverflow.into());
+        }
+        let now = request.now;
+        let body = match &multipart.body {
+            RequestBody::Flow(wanted) => {
+                self.check_flow_request(wanted)?;
+                ReplyBody::Flow(self.flow_stats(now, 0, Some(wanted)))
             }
-            RequestBody::GroupDesc => ReplyBody::GroupDesc(
-                self.groups
-                    .iter()
-                    .map(|(&group_id, state)| GroupDescription {
-                        type_: state.type_,
-                        group_id,
-                        buckets: state.sent.clone(),
-                    })
-                    .collect(),
-            ),
-            RequestBody::MeterConfig { meter_id } => ReplyBody::MeterConfig(
-                self.meters()
-                    .filter(|(id, _)| *meter_id == meter::ALL || id == meter_id)
-                    .map(|(meter_id, state)| described_meter(meter_id, state))
-                    .collect(),
-            ),
-            _ => return self.statistics(xid, request, fx),
-        };
-        emit_reply(xid, body, fx);
-        Ok(())
-    }
-
-    fn statistics(
-        &self,
-        xid: u32,
-        request: &MultipartRequest,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Done {
-        let body = match &request.body {
-            RequestBody::Desc => ReplyBody::Desc(Box::new(tenuto_openflow::Description {
-                mfr_desc: FixedText::new("Tenuto"),
-                hw_desc: FixedText::new("software switch"),
-                sw_desc: FixedText::new(env!("CARGO_PKG_VERSION")),
-                serial_num: FixedText::new(""),
-                dp_desc: FixedText::new(""),
-            })),
-            RequestBody::Table => ReplyBody::Table(
-                (0..self.config.tables)
-                    .filter_map(|table_id| {
-                        let state = self.tables.get(0, table_id)?;
-                        let matched_count = state.counters().iter().map(|c| c.frames).sum();
-                        Some(tenuto_openflow::TableStats {
-                            table_id,
-                            active_count: u32::try_from(state.counters().len()).unwrap_or(u32::MAX),
-                            lookup_count: matched_count,
-                            matched_count,
-                        })
-                    })
-                    .collect(),
-            ),
-            RequestBody::PortStats { port_no } => ReplyBody::PortStats(
-                self.ports
-                    .iter()
-                    .filter(|p| *port_no == port::ANY || p.number == *port_no)
-                    .map(port_stats)
-                    .collect(),
-            ),
-            RequestBody::Meter { meter_id } => ReplyBody::Meter(
-                self.meters()
-                    .filter(|(id, _)| *meter_id == meter::ALL || id == meter_id)
-                    .map(|(meter_id, state)| meter_stats(meter_id, state))
-                    .collect(),
-            ),
-            RequestBody::PortDescription => ReplyBody::PortDescription(
-                self.ports.iter().map(|p| described_port(p, self.config.mac().0)).collect(),
-            ),
+            RequestBody::GroupDesc => {
+                let described = self.groups.iter().map(|(&group_id, state)| GroupDescription {
+                    type_: state.type_,
+                    group_id,
+                    buckets: state.sent.clone(),
+                });
+                ReplyBody::GroupDesc(described.collect())
+            }
+            RequestBody::MeterConfig { meter_id } => {
+                let described = self.all_meters(*meter_id).map(|(id, m)| self.described(id, m));
+                ReplyBody::MeterConfig(described.collect())
+            }
+            RequestBody::Meter { meter_id } => {
+                let stats = self.all_meters(*meter_id).map(|(id, m)| self.meter_stats(now, id, m));
+                ReplyBody::Meter(stats.collect())
+            }
+            RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
+            RequestBody::Table => {
+                let stats = (0..self.config.tables)
+                    .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?)));
+                ReplyBody::Table(stats.collect())
+            }
+            RequestBody::PortStats { port_no } => {
+                ReplyBody::PortStats(self.chosen_ports(*port_no)?.map(port_stats).collect())
+            }
+            RequestBody::PortDescription => {
+                let ports = (0..self.ports.len()).map(|place| self.described_port(place));
+                ReplyBody::PortDescription(ports.collect())
+            }
+            other if self.general.is_some() => self.general_reply(now, other)?,
             _ => return Err(BadRequest::BadMultipart.into()),
         };
-        emit_reply(xid, body, fx);
+        for part in (MultipartReply { flags: 0, body }).split() {
+            self.answer(request, Body::MultipartReply(part), fx);
+        }
         Ok(())
     }
-}
 
-fn emit_reply(xid: u32, body: ReplyBody, fx: &mut Effects<SwitchEvent>) {
-    for part in (MultipartReply { flags: 0, body }).split() {
-        Message { xid, body: Body::MultipartReply(part) }.emit(&mut fx.control);
+    /// What only a general switch answers.
+    fn general_reply(&self, now: Instant, body: &RequestBody) -> Result<ReplyBody, ErrorCode> {
+        Ok(match body {
+            RequestBody::Aggregate(wanted) => {
+                self.check_flow_request(wanted)?;
+                ReplyBody::Aggregate(self.aggregate(wanted))
+            }
+            RequestBody::Queue { port_no, queue_id } => {
+                ReplyBody::Queue(self.queue_stats(*port_no, *queue_id)?)
+            }
+            RequestBody::Group { group_id } => ReplyBody::Group(self.group_stats(now, *group_id)),
+            RequestBody::GroupFeatures => ReplyBody::GroupFeatures(self.group_features()),
+            RequestBody::MeterFeatures => ReplyBody::MeterFeatures(self.meter_features()),
+            RequestBody::TableFeatures(wanted) => {
+                ReplyBody::TableFeatures(self.table_features(wanted)?)
+            }
+            RequestBody::Experimenter { .. } => return Err(BadRequest::BadExperimenter.into()),
+            _ => return Err(BadRequest::BadMultipart.into()),
+        })
+    }
+
+    /// Meters by id, the virtual one of the controllers last.
+    fn all_meters(&self, wanted: u32) -> impl Iterator<Item = (u32, &MeterState)> {
+        let of_controllers = self.general.as_ref().and_then(|g| g.controller_meter.as_ref());
+        let last = of_controllers.map(|meter| (meter::CONTROLLER, meter));
+        self.meters().chain(last).filter(move |(id, _)| wanted == meter::ALL || *id == wanted)
+    }
+
+    /// The ports that a request asks for. A planned switch has an empty answer for one that is not
+    /// there.
+    fn chosen_ports(&self, number: u32) -> Result<impl Iterator<Item = &PortState>, ErrorCode> {
+        let is_there = number == port::ANY || self.port_index.contains_key(&number);
+        if self.general.is_some() && !is_there {
+            return Err(BadRequest::BadPort.into());
+        }
+        Ok(self.ports.iter().filter(move |p| number == port::ANY || p.number == number))
+    }
+
+    fn queue_stats(&self, number: u32, wanted: u32) -> Result<Vec<QueueStats>, ErrorCode> {
+        let mut stats = Vec::new();
+        for port in self.chosen_ports(number)? {
+            for (queue_id, counters) in (0..).zip(port.egress.queue_stats()) {
+                if wanted == queue::ALL || wanted == queue_id {
+                    stats.push(QueueStats {
+                        port_no: port.number,
+                        queue_id,
+                        tx_bytes: counters.bytes,
+                        tx_packets: counters.frames,
+                        tx_errors: counters.refused,
+                        duration_sec: u32::MAX,
+                        duration_nsec: u32::MAX,
+                    });
+                }
+            }
+        }
+        match stats.is_empty() && wanted != queue::ALL {
+            true => Err(tenuto_openflow::QueueOpFailed::BadQueue.into()),
+            false => Ok(stats),
+        }
+    }
+
+    fn group_stats(&self, now: Instant, wanted: u32) -> Vec<GroupStats> {
+        let Some(general) = &self.general else { return Vec::new() };
+        let counted =
+            general.groups.iter().filter(|(id, _)| wanted == group::ALL || **id == wanted);
+        let bucket = |counter: &crate::switch::EntryCounter| BucketStats {
+            packet_count: counter.frames,
+            byte_count: counter.bytes,
+        };
+        let stats = counted.map(|(&group_id, counters)| {
+            let (duration_sec, duration_nsec) = duration(now, counters.since);
+            GroupStats {
+                group_id,
+                ref_count: self.references(group_id),
+                packet_count: counters.all.frames,
+                byte_count: counters.all.bytes,
+                duration_sec,
+                duration_nsec,
+                buckets: counters.buckets.iter().map(bucket).collect(),
+            }
+        });
+        stats.collect()
+    }
+
+    /// How many entries and groups hand frames to a group.
+    fn references(&self, id: u32) -> u32 {
+        let wanted = crate::switch::ActionStep::Group(id);
+        let groups = self.groups.values().filter(|state| state.uses().any(|used| used == id));
+        let entries = |table: &Table| {
+            table.entries().iter().filter(|entry| entry.has_step(|step| *step == wanted)).count()
+        };
+        let tables = (0..self.config.tables).filter_map(|id| self.tables.get(0, id));
+        let count = groups.count() + tables.map(|state| entries(state.table())).sum::<usize>();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn described(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
+        match (&self.general, state.sent.as_slice()) {
+            (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
+                flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
+                meter_id,
+                bands: vec![MeterBand::Drop { rate: *rate, burst_size: *burst_size }],
+            },
+            (_, sent) => MeterConfig { flags: state.flags, meter_id, bands: sent.to_vec() },
+        }
+    }
+
+    fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
+        let uses = |table: &Table| {
+            let entries = table.entries().iter();
+            entries.filter(|entry| entry.behaviour.meter == Some(meter_id)).count()
+        };
+        let tables = (0..self.config.tables).filter_map(|id| self.tables.get(0, id));
+        let is_general = self.general.is_some();
+        let flows = if is_general { tables.map(|t| uses(t.table())).sum() } else { 0 };
+        let age = is_general.then(|| duration(now, state.since));
+        let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
+        let bands = state.bands.iter().map(|band| BandStats {
+            packet_band_count: band.applied.frames,
+            byte_band_count: band.applied.bytes,
+        });
+        MeterStats {
+            meter_id,
+            flow_count: u32::try_from(flows).unwrap_or(u32::MAX),
+            packet_in_count: state.seen.frames,
+            byte_in_count: state.seen.bytes,
+            duration_sec,
+            duration_nsec,
+            bands: bands.collect(),
+        }
+    }
+
+    fn description(&self) -> Description {
+        let general = self.config.general.as_ref();
+        Description {
+            mfr_desc: FixedText::new("Tenuto"),
+            hw_desc: FixedText::new("software switch"),
+            sw_desc: FixedText::new(env!("CARGO_PKG_VERSION")),
+            serial_num: FixedText::new(""),
+            dp_desc: FixedText::new(general.map_or("", |general| &general.description)),
+        }
     }
 }
 
-fn entry_stats(table_id: u8, entry: &Entry, counter: EntryCounter) -> FlowStats {
+fn entry_stats(
+    table_id: u8,
+    state: &TableState,
+    slot: u32,
+    (duration_sec, duration_nsec): (u32, u32),
+) -> FlowStats {
+    let (entry, counter) = (state.table().entry(slot), state.counter(slot));
     FlowStats {
         table_id,
-        duration_sec: 0,
-        duration_nsec: 0,
+        duration_sec,
+        duration_nsec,
         priority: entry.precedence,
-        idle_timeout: 0,
-        hard_timeout: 0,
+        idle_timeout: entry.idle_timeout,
+        hard_timeout: entry.hard_timeout,
         flags: entry.flags,
         cookie: entry.cookie,
         packet_count: counter.frames,
@@ -148,66 +297,24 @@ fn entry_stats(table_id: u8, entry: &Entry, counter: EntryCounter) -> FlowStats 
     }
 }
 
-fn described_meter(meter_id: u32, state: &MeterState) -> tenuto_openflow::MeterConfig {
-    let MeterConfig { rate_kbps, burst_kbit } = state.meter.config();
-    tenuto_openflow::MeterConfig {
-        flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
-        meter_id,
-        bands: vec![MeterBand::Drop { rate: rate_kbps, burst_size: burst_kbit }],
-    }
+fn table_stats(table_id: u8, state: &TableState) -> TableStats {
+    let (lookup_count, matched_count) = state.lookups();
+    let active_count = u32::try_from(state.table().entries().len()).unwrap_or(u32::MAX);
+    TableStats { table_id, active_count, lookup_count, matched_count }
 }
 
-fn meter_stats(meter_id: u32, state: &MeterState) -> tenuto_openflow::MeterStats {
-    tenuto_openflow::MeterStats {
-        meter_id,
-        flow_count: 0,
-        packet_in_count: state.seen.frames,
-        byte_in_count: state.seen.bytes,
-        duration_sec: 0,
-        duration_nsec: 0,
-        bands: vec![tenuto_openflow::BandStats {
-            packet_band_count: state.dropped.frames,
-            byte_band_count: state.dropped.bytes,
-        }],
-    }
-}
-
-fn port_stats(port: &PortState) -> tenuto_openflow::PortStats {
+fn port_stats(port: &PortState) -> PortStats {
     let sent = port.egress.stats();
     let c = &port.counters;
-    tenuto_openflow::PortStats {
+    PortStats {
         port_no: port.number,
         rx_packets: c.received,
         tx_packets: sent.frames,
         rx_bytes: c.received_bytes,
         tx_bytes: sent.bytes,
         rx_dropped: c.policed + c.unknown + c.out_of_mode + c.buffer_full,
-        tx_dropped: sent.refused + sent.purged,
+        tx_dropped: sent.refused + sent.purged + c.not_sent,
         rx_errors: c.malformed + c.signals_rejected,
-        tx_errors: 0,
-        rx_frame_err: 0,
-        rx_over_err: 0,
-        rx_crc_err: 0,
-        collisions: 0,
-        duration_sec: 0,
-        duration_nsec: 0,
-    }
-}
-
-fn described_port(state: &PortState, mac: [u8; 6]) -> tenuto_openflow::Port {
-    let kbps = state.egress.config().rate.as_bps() / 1_000;
-    let kbps = u32::try_from(kbps).unwrap_or(u32::MAX);
-    tenuto_openflow::Port {
-        port_no: state.number,
-        hw_addr: mac,
-        name: FixedText::new(&format!("p{}", state.number)),
-        config: 0,
-        state: port_state::LIVE,
-        curr: 0,
-        advertised: 0,
-        supported: 0,
-        peer: 0,
-        curr_speed: kbps,
-        max_speed: kbps,
+        ..PortStats::default()
     }
 }

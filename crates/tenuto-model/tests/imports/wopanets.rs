@@ -1,28 +1,12 @@
-//! Import of published AFDX networks, read from where `TENUTO_DATA` says.
+//! The native dialect of WoPANets.
 
-use std::path::PathBuf;
-use tenuto_model::{MemorySources, Network, Size, import_wopanets, read_network};
+use crate::{accepted, counts, data, mistakes, network, refused};
+use tenuto_model::{Flow, ImportFormat, ImportOptions, Network, Size};
 
-/// A file of the data set, or nothing where it is absent: then the test says so and passes.
-fn data(name: &str) -> Option<String> {
-    let root = std::env::var_os("TENUTO_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(root.join("afdx-isae").join(name)).ok();
-    if text.is_none() {
-        println!("skipped: afdx-isae/{name} is not there (set TENUTO_DATA)");
-    }
-    text
-}
-
-/// Imports, and checks that the text that comes with it reads back to the same network.
 fn import(name: &str, text: &str) -> Network {
-    let imported = import_wopanets(text, name).unwrap_or_else(|e| panic!("{e}"));
-    let sources = MemorySources::new().with("i.yaml", &imported.yaml);
-    let (again, _) = read_network(&sources, "i.yaml").unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(again, imported.network, "{name}");
-    imported.network
+    let imported = accepted(text, name, &ImportOptions::default());
+    assert_eq!(imported.format, ImportFormat::Wopanets);
+    network(imported)
 }
 
 /// Counts as the data set's own description states them.
@@ -39,24 +23,19 @@ fn published_networks_come_in_whole() {
         ("ISAE_TEST_1.xml", 10, 2, 11, 5, 25),
         ("AFDX.xml", 58, 8, 68, 265, 1_002),
     ] {
-        let Some(text) = data(name) else { continue };
+        let Some(text) = data(&format!("afdx-isae/{name}")) else { continue };
         let n = import(name, &text);
-        let pairs: usize = n.flows.iter().map(|f| f.targets.len()).sum();
-        assert_eq!(
-            (n.hosts.len(), n.switches.len(), n.links.len(), n.flows.len(), pairs),
-            (stations, switches, links, flows, targets),
-            "{name}"
-        );
+        assert_eq!(counts(&n), [stations, switches, links, flows, targets], "{name}");
         assert!(n.links.iter().all(|l| l.rate_bps == 100_000_000 && l.propagation_ns == 0));
     }
 }
 
 #[test]
 fn frames_are_payload_and_overhead_less_preamble_and_gap() {
-    let Some(text) = data("AFDX.xml") else { return };
+    let Some(text) = data("afdx-isae/AFDX.xml") else { return };
     let n = import("AFDX.xml", &text);
     let count = |bytes, ms: u64| {
-        let fits = |f: &&tenuto_model::Flow| {
+        let fits = |f: &&Flow| {
             f.highest().size == Size::FrameBytes(bytes) && f.highest().period_ns == ms * 1_000_000
         };
         n.flows.iter().filter(fits).count()
@@ -96,7 +75,7 @@ fn latencies_priorities_and_units_are_kept() {
 
 #[test]
 fn mistakes_have_their_line() {
-    for (from, to, line, words) in [
+    let cases = [
         ("period=\"0.5\"", "period=\"soon\"", 8, "period: `soon` is not a time"),
         ("period=\"2\"", "", 11, "the flow has no period"),
         ("<path node=\"S\"/><path", "<path", 8, "not connected"),
@@ -104,13 +83,9 @@ fn mistakes_have_their_line() {
         ("max-payload=\"100\"", "max-payload=\"2000\"", 8, "a frame of 2047 B"),
         ("name=\"G\"", "name=\"F\"", 11, "two flows are called `F`"),
         ("period=\"2\"", "arrival-curve=\"x\" period=\"2\"", 11, "dialect of xTFA"),
+        ("STATIC_PRIORITY", "DEFICIT_ROUND_ROBIN", 3, "`DEFICIT_ROUND_ROBIN` is not known"),
         ("</flow>", "", 14, "not valid XML"),
-    ] {
-        let text = SMALL.replacen(from, to, 1);
-        let problems = import_wopanets(&text, "small.xml").expect_err(words);
-        let found = problems.iter().find(|d| d.message.contains(words));
-        assert!(found.is_some(), "{words}: {problems}");
-        assert_eq!(found.and_then(|d| d.line), Some(line), "{problems}");
-    }
-    assert!(import_wopanets("<a/>", "x.xml").is_err());
+    ];
+    mistakes(ImportFormat::Wopanets, SMALL, &ImportOptions::default(), &cases);
+    refused(ImportFormat::Wopanets, "<a/>", &ImportOptions::default());
 }

@@ -4,129 +4,68 @@
 //! ours has payload + overhead − 20 B, possibly below 64 B *as stated*. Times: `period`,
 //! `deadline` and `jitter` in ms, `tech-latency` in us. Bare rates are bit/s.
 
-use crate::check::judge;
-use crate::quantity::{QuantityError, format_time, parse_rate_bps, parse_time_ns};
+use super::xml::{self, Lines};
+use super::{Import, assembly};
+use crate::quantity::{QuantityError, parse_rate_bps, parse_time_ns};
 use crate::read::network::Draft;
-use crate::read::reader::{Reader, shown};
-use crate::write::write_network;
-use crate::yaml::{Place, TEXT_BYTES_MAX};
+use crate::read::reader::shown;
+use crate::yaml::Place;
 use crate::{
-    Contract, Diagnostics, Flow, Host, Link, LinkEnd, MatchKind, Network, OutOfMode, Profile,
-    Severity, Size, Switch, Target,
+    Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, Severity, Size, Switch,
+    Target,
 };
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 use std::collections::BTreeMap;
 use tenuto_units::WIRE_OVERHEAD_BYTES;
 
-/// Most XML nodes that are read.
-const NODES_MAX: u32 = 2_000_000;
-/// Deepest nesting that a file of this format has, doubled.
-const DEPTH_MAX: usize = 16;
 /// Bytes that AFDX adds to a payload, where the file does not say.
 const OVERHEAD_DEFAULT: u64 = 67;
 
-/// An imported network, as value and as a file of ours that reads back to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
-    /// The network.
-    pub network: Network,
-    /// The same as text, to be written beside the imported file and edited.
-    pub yaml: String,
-    /// What was left out or assumed.
-    pub warnings: Diagnostics,
-}
-
-/// Imports WoPANets XML; `file` is the name that problems are reported with.
+/// The network of the file.
 ///
-/// The network's model is that of the published figures: an ideal store-and-forward switch with
-/// the stated latency, trusted hosts, no propagation delay; flows are told apart by five-tuple,
-/// since the format knows no virtual link numbers.
-///
-/// # Errors
-/// Every problem of the file, not only the first.
-pub fn import_wopanets(text: &str, file: &str) -> Result<Imported, Diagnostics> {
-    let mut reader = Reader::default();
-    reader.add_file(file, text);
-    let network = read(&mut reader, text, file);
-    let (network, warnings) = reader.finish(network)?;
-    let yaml = format!(
-        "# Imported from {} (WoPANets XML). Frames are payload + overhead - 20 B (preamble and\n\
-         # gap), FCS included, as stated: frames below 64 B are padded on the wire.\n{}",
-        shown(file),
-        write_network(&network)
-    );
-    Ok(Imported { network, yaml, warnings })
-}
-
-fn read(reader: &mut Reader, text: &str, file: &str) -> Option<Network> {
-    let fail = |reader: &mut Reader, line: u32, message: String, hint: &str| {
-        let place = Place { line, ..Place::default() };
-        reader.report(Severity::Error, place, "", message, Some(hint.to_owned()));
-        None
-    };
-    if text.len() > TEXT_BYTES_MAX {
-        return fail(reader, 0, "the file is too large to be read".into(), "at most 32 MB");
-    }
-    if nesting(text) > DEPTH_MAX {
-        return fail(reader, 0, "the file nests too deep".into(), "is this a WoPANets file?");
-    }
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES_MAX };
-    let document = match Document::parse_with_options(text, options) {
-        Ok(document) => document,
-        Err(error) => {
-            let line = error.pos().row;
-            let message = format!("not valid XML: {}", shown(&error.to_string()));
-            return fail(reader, line, message, "is this a WoPANets file?");
-        }
-    };
+/// Its model is that of the published figures: an ideal store-and-forward switch with the stated
+/// latency, trusted hosts, no propagation delay; flows are told apart by five-tuple, since the
+/// format knows no virtual link numbers.
+pub(super) fn read(it: &mut Import<'_>) -> Option<Draft> {
+    let text = it.text;
+    let document = xml::parse(&mut it.reader, 0, text)?;
     let top = document.root_element();
-    let network = top.children().find(|n| n.has_tag_name("network"));
+    let network = xml::child(top, "network");
     let (true, Some(network)) = (top.has_tag_name("elements"), network) else {
         let hint = "it has <elements> with a <network>, <station>s, <switch>es, <link>s, <flow>s";
-        return fail(reader, 1, "this is not WoPANets XML".into(), hint);
+        let place = Place { line: 1, ..Place::default() };
+        it.error(place, "this is not WoPANets XML", hint);
+        return None;
     };
-    let stem = file.rsplit('/').next().unwrap_or(file);
-    let stem = stem.strip_suffix(".xml").unwrap_or(stem);
-    let mut import = Import {
-        reader,
-        draft: Draft::new(network.attribute("name").unwrap_or(stem)),
+    let name = network.attribute("name").map_or_else(|| it.stem(), shown);
+    let mut native = Native {
+        it,
+        draft: Draft::new(&name),
         network,
-        lines: text.match_indices('\n').map(|(at, _)| at).collect(),
+        lines: Lines::new(0, text),
         overhead: OVERHEAD_DEFAULT,
         by_priority: false,
     };
-    import.header(top);
-    import.nodes(top);
-    import.links(top);
-    import.flows(top);
-    let Import { draft, .. } = import;
-    judge(reader, &draft);
-    Some(draft.network)
+    native.header(top);
+    native.nodes(top);
+    native.links(top);
+    native.flows(top);
+    Some(native.draft)
 }
 
-/// The deepest nesting of elements, over-estimated; cheap, before anything recursive sees it.
-fn nesting(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match (byte, bytes.get(at + 1)) {
-            (b'<', Some(b'/')) | (b'/', Some(b'>')) => depth = depth.saturating_sub(1),
-            (b'<', Some(c)) if !matches!(c, b'?' | b'!') => depth += 1,
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
-struct Import<'r, 'x> {
-    reader: &'r mut Reader,
+struct Native<'r, 'a, 'x> {
+    it: &'r mut Import<'a>,
     draft: Draft,
     network: Node<'x, 'x>,
-    /// Byte offsets of line ends.
-    lines: Vec<usize>,
+    lines: Lines,
     overhead: u64,
     by_priority: bool,
+}
+
+/// The ideal switch with the latency of the file.
+fn named_profile(latency_ns: u64) -> Profile {
+    let profile = assembly::ideal(latency_ns);
+    Profile { name: profile.name.replace("ideal-", "wopanets-"), ..profile }
 }
 
 /// A number with the unit that the format leaves out.
@@ -136,15 +75,14 @@ fn with_unit(text: &str, unit: &str) -> String {
     if bare { format!("{text} {unit}") } else { text.to_owned() }
 }
 
-impl<'x> Import<'_, 'x> {
+impl<'x> Native<'_, '_, 'x> {
     fn place(&self, node: Node<'_, '_>) -> Place {
-        let line = self.lines.partition_point(|end| *end < node.range().start) + 1;
-        Place { line: u32::try_from(line).unwrap_or(u32::MAX), ..Place::default() }
+        self.lines.place(node)
     }
 
     fn report(&mut self, severity: Severity, node: Node<'_, '_>, message: String, hint: &str) {
         let place = self.place(node);
-        self.reader.report(severity, place, "", message, Some(hint.to_owned()));
+        self.it.report(severity, place, message, hint);
     }
 
     fn error(&mut self, node: Node<'_, '_>, message: String, hint: &str) {
@@ -181,7 +119,7 @@ impl<'x> Import<'_, 'x> {
     fn name(&mut self, node: Node<'x, 'x>) -> String {
         let name = node.attribute("name").unwrap_or_default();
         let place = self.place(node);
-        self.reader.check_name(name, "", place);
+        self.it.reader.check_name(name, "", place);
         name.to_owned()
     }
 
@@ -194,12 +132,26 @@ impl<'x> Import<'_, 'x> {
             self.error(self.network, "the overhead is below 20 B".into(), hint);
             self.overhead = OVERHEAD_DEFAULT;
         }
-        let dialect = top
-            .descendants()
-            .find(|n| n.has_attribute("arrival-curve") || n.has_attribute("service-latency"));
+        let dialect = top.descendants().find(|n| {
+            ["arrival-curve", "service-latency", "service-rate"].iter().any(|k| n.has_attribute(*k))
+        });
         if let Some(node) = dialect {
-            let hint = "native WoPANets files have period, max-payload and tech-latency";
-            self.error(node, "this is the dialect of xTFA, not read yet".into(), hint);
+            let hint = "import it as xtfa; native files have period and max-payload";
+            self.error(node, "this is the dialect of xTFA".into(), hint);
+        }
+        self.it.note(
+            "frames are payload + overhead - 20 B (preamble and gap), FCS included, as stated: \
+             frames below 64 B are padded on the wire",
+        );
+        self.it.note("switches store and forward, lines have no propagation delay");
+        let known = ["FIRST_IN_FIRST_OUT", "STATIC_PRIORITY"];
+        for node in top.children() {
+            if let Some(policy) = node.attribute("service-policy")
+                && !known.contains(&policy)
+            {
+                let message = format!("service policy `{}` is not known", shown(policy));
+                self.error(node, message, &format!("{} are", known.join(" and ")));
+            }
         }
         let policy = |n: Node<'_, '_>| n.attribute("service-policy") == Some("STATIC_PRIORITY");
         self.by_priority = top.children().any(policy);
@@ -215,13 +167,7 @@ impl<'x> Import<'_, 'x> {
         for node in top.children().filter(|n| n.has_tag_name("switch")) {
             let name = self.name(node);
             let latency = self.time(node, "tech-latency", "us").unwrap_or(0);
-            let ideal = Profile::built_in("ideal").expect("it is built in");
-            let profile = if latency == 0 {
-                ideal
-            } else {
-                let name = format!("wopanets-{}", format_time(latency).replace(' ', ""));
-                Profile { name, latency_ns_min: latency, latency_ns_max: latency, ..ideal }
-            };
+            let profile = named_profile(latency);
             if self.claim(node, &name) {
                 let number = self.draft.network.switches.len() + 1;
                 self.draft.network.switches.push(Switch {
@@ -240,7 +186,7 @@ impl<'x> Import<'_, 'x> {
         if free {
             let kind = if node.has_tag_name("switch") { "switches" } else { "hosts" };
             let place = self.place(node);
-            self.reader.remember(format!("{kind}.{name}"), place);
+            self.it.reader.remember(format!("{kind}.{name}"), place);
         } else {
             let message = format!("two nodes are called `{}`", shown(name));
             self.error(node, message, "each has a name of its own");
@@ -277,7 +223,7 @@ impl<'x> Import<'_, 'x> {
                 } else {
                     let message = format!("{key}: there is no node `{}`", shown(name));
                     let near =
-                        self.reader.nearest(name, self.draft.names.iter().map(String::as_str));
+                        self.it.reader.nearest(name, self.draft.names.iter().map(String::as_str));
                     let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
                     self.error(node, message, &hint);
                 }
@@ -292,7 +238,7 @@ impl<'x> Import<'_, 'x> {
                 continue;
             }
             let place = self.place(node);
-            self.reader.remember(format!("links[{}]", self.draft.network.links.len()), place);
+            self.it.reader.remember(format!("links[{}]", self.draft.network.links.len()), place);
             self.draft.network.links.push(Link { a, b, rate_bps, propagation_ns: 0 });
         }
     }
@@ -300,10 +246,10 @@ impl<'x> Import<'_, 'x> {
     fn flows(&mut self, top: Node<'x, 'x>) {
         let mut lines: BTreeMap<String, u32> = BTreeMap::new();
         for node in top.children().filter(|n| n.has_tag_name("flow")) {
-            let before = self.reader.diagnostics.errors();
+            let before = self.it.reader.diagnostics.errors();
             let name = self.name(node);
             let place = self.place(node);
-            self.reader.remember(format!("flows.{name}"), place);
+            self.it.reader.remember(format!("flows.{name}"), place);
             if let Some(first) = lines.insert(name.clone(), place.line) {
                 let message = format!("two flows are called `{}`", shown(&name));
                 self.error(node, message, &format!("the first is in line {first}"));
@@ -316,7 +262,7 @@ impl<'x> Import<'_, 'x> {
             let contract = self.contract(node);
             let deadline = self.time(node, "deadline", "ms").unwrap_or(contract.period_ns);
             let targets = self.targets(node, deadline);
-            if self.reader.diagnostics.errors() > before {
+            if self.it.reader.diagnostics.errors() > before {
                 self.draft.contract_in_doubt.insert(name.clone());
             }
             self.draft.network.flows.push(Flow {

@@ -1,0 +1,130 @@
+//! The order of methods: cheap ones first, the minimum of what is valid last.
+
+use crate::cyclic;
+use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
+use crate::proof::Proofs;
+use crate::prove::Solved;
+use crate::search;
+use crate::solver::InteriorPoint;
+use crate::surroundings::Known;
+use crate::tfa::{self, Delays};
+use crate::topology::{Stop, Topology, faults};
+use std::collections::BTreeMap;
+use tenuto_calculus::{Bucket, ServerGraph};
+use tenuto_units::Picos;
+
+/// Bounds every flow and target of a graph.
+///
+/// Each bound is the least of those that the methods within `options` give; each of them is valid
+/// by itself. Where the load of a server exceeds its service, nothing that depends on it has a
+/// bound. `progress` is called before every step that takes long.
+pub fn analyse(
+    graph: &ServerGraph,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
+    let faults = faults(graph);
+    if !faults.is_empty() {
+        return Analysis { faults, ..unbounded(graph, options) };
+    }
+    let topology = Topology::new(graph);
+    progress(Progress { method: Method::Tfa, done: 0, total: 1 });
+    let delays = tfa::delays(graph, &topology, options.line_shaping);
+    let mut analysis = with_delays(graph, options, delays.clone());
+    if options.effort > Effort::Tfa {
+        lower(graph, options, &topology, &delays, &mut analysis, progress);
+    }
+    analysis
+}
+
+/// As [`analyse`], from certified delays of all servers instead of its own: those of an analysis
+/// that knows more than the graph says.
+pub fn tighten(
+    graph: &ServerGraph,
+    delays: Vec<Option<Picos>>,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
+    let faults = faults(graph);
+    if !faults.is_empty() {
+        return Analysis { faults, ..unbounded(graph, options) };
+    }
+    let topology = Topology::new(graph);
+    let mut analysis = with_delays(graph, options, delays.clone());
+    lower(graph, options, &topology, &delays, &mut analysis, progress);
+    analysis
+}
+
+/// Lowers bounds by linear programs.
+fn lower(
+    graph: &ServerGraph,
+    options: &Options,
+    topology: &Topology,
+    delays: &Delays,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let line_shaping = options.line_shaping;
+    let mut solved = Solved::new(&InteriorPoint);
+    let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    let claims = cyclic::bursts(&known, options, &mut solved);
+    for claim in &claims {
+        let stop = Stop { flow: claim.flow, visit: claim.visit };
+        bursts.entry(stop).or_default().push(claim.bucket);
+    }
+    analysis.proofs.bursts = claims;
+    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    // The bound of a path does not depend on who takes it: flows leave in order of arrival.
+    let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (index, bound) in analysis.bounds.iter().enumerate() {
+        paths.entry(graph.path(bound.flow, bound.target)).or_default().push(index);
+    }
+    let total = paths.len();
+    let rows_max = options.rows_max.min(options.rows_total_max / total.max(1));
+    for (done, (path, bounds)) in paths.into_iter().enumerate() {
+        progress(Progress { method: Method::Plp, done, total });
+        let found = search::delay(&known, &path, options, rows_max, &mut solved);
+        let Some((method, proved)) = found else { continue };
+        for index in bounds {
+            let bound = &mut analysis.bounds[index];
+            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+            let delay = proved.bound.checked_add(constant).map(Picos);
+            if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+                (bound.delay, bound.method) = (delay, method);
+                analysis.proofs.linear[index] = Some(proved.proof.clone());
+            }
+        }
+    }
+}
+
+/// Indices of all flows and targets, in the order of [`Analysis::bounds`].
+fn targets(graph: &ServerGraph) -> impl Iterator<Item = (usize, usize)> {
+    let of = |(flow, f): (usize, &tenuto_calculus::GraphFlow)| {
+        (0..f.targets.len()).map(move |target| (flow, target))
+    };
+    graph.flows.iter().enumerate().flat_map(of)
+}
+
+fn unbounded(graph: &ServerGraph, options: &Options) -> Analysis {
+    let none =
+        |(flow, target)| TargetBound { flow, target, delay: None, method: Method::Tfa, tfa: None };
+    let bounds: Vec<TargetBound> = targets(graph).map(none).collect();
+    let proofs = Proofs {
+        line_shaping: options.line_shaping,
+        server_delays_ps: vec![None; graph.servers.len()],
+        bursts: Vec::new(),
+        linear: vec![None; bounds.len()],
+    };
+    Analysis { faults: Vec::new(), bounds, proofs }
+}
+
+fn with_delays(graph: &ServerGraph, options: &Options, delays: Delays) -> Analysis {
+    let mut analysis = unbounded(graph, options);
+    for bound in &mut analysis.bounds {
+        bound.tfa = tfa::target_delay(graph, &delays, bound.flow, bound.target);
+        bound.delay = bound.tfa;
+    }
+    analysis.proofs.server_delays_ps = delays;
+    analysis
+}

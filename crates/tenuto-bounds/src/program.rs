@@ -1,0 +1,400 @@
+//! The linear program of a tree: every sound inequality between its dates and amounts, by name.
+//!
+//! Unknowns are dates, in ps before the exit of the root, and what each flow had brought by a
+//! date, in 10⁻¹⁸ bit more than by some date of its own. What had left a node by a date is what
+//! had come by the FIFO date behind it, so these are one unknown.
+
+use crate::grouping::{Group, Grouping};
+use crate::proof::{DateKind, Term};
+use crate::surroundings::{FineBucket, Known, held_back, most};
+use crate::topology::Stop;
+use crate::tree::Tree;
+use num_bigint::BigInt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is to be bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Objective {
+    /// How long data that enters at a node is under way to the exit of the root.
+    Delay {
+        /// The node.
+        from: usize,
+    },
+    /// The burst of a flow behind the root.
+    Burst {
+        /// The flow, by its visit at the root.
+        stop: Stop,
+    },
+}
+
+/// One inequality Σ coefficient·unknown ≤ most.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Its name; the multiplier is still 0.
+    pub(crate) term: Term,
+    /// Flows that it sums besides the one that its name has: the same is said of each.
+    pub(crate) others: Vec<Stop>,
+    /// Unknown and coefficient.
+    pub(crate) coefficients: Vec<(usize, i128)>,
+    /// In ps, or 10⁻¹⁸ bit.
+    pub(crate) most: i128,
+}
+
+impl Row {
+    /// Whether it is between times only.
+    pub(crate) const fn is_time(&self) -> bool {
+        matches!(self.term, Term::Order(..) | Term::Causal(..) | Term::Delay(..))
+    }
+}
+
+/// An unknown and where it surely lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// A date, up to so many ps before the exit of the root.
+    Time {
+        /// At most this far.
+        reach_ps: i128,
+    },
+    /// An amount of a flow. Rows hold differences of such only, so that one of them may be zero.
+    Amount {
+        /// Index into [`Program::widths`].
+        flow: usize,
+        /// Whether it is the one that counts as zero.
+        is_reference: bool,
+    },
+}
+
+/// maximise Σ objective subject to the rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) unknowns: Vec<Unknown>,
+    /// Per flow in the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit.
+    pub(crate) widths: Vec<BigInt>,
+    pub(crate) rows: Vec<Row>,
+    /// Unknown and coefficient, 1 or −1.
+    pub(crate) objective: Vec<(usize, i128)>,
+}
+
+/// Which unknown, before it has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Time { node: usize, date: usize },
+    Amount { node: usize, group: usize, date: usize },
+    Last,
+}
+
+struct Builder<'a> {
+    known: &'a Known<'a>,
+    tree: &'a Tree,
+    grouping: &'a Grouping,
+    numbers: BTreeMap<Key, usize>,
+    /// Per flow in the tree: whether one of its amounts counts as zero.
+    has_reference: Vec<bool>,
+    /// Per node and date: how far it lies before the exit of the root at most.
+    reach: Vec<Vec<i128>>,
+    program: Program,
+    /// Whether delays may follow from the bursts that are searched for.
+    is_burst: bool,
+}
+
+/// The program of a tree; `None` if it would have too many rows or a number leaves the exact
+/// range.
+pub(crate) fn program(
+    known: &Known<'_>,
+    tree: &Tree,
+    grouping: &Grouping,
+    objective: Objective,
+    rows_max: usize,
+) -> Option<Program> {
+    if rows(known, tree, grouping) > rows_max {
+        return None;
+    }
+    let mut builder = Builder {
+        known,
+        tree,
+        grouping,
+        numbers: BTreeMap::new(),
+        has_reference: vec![false; grouping.widths.len()],
+        reach: reach(tree)?,
+        program: Program { widths: grouping.widths.clone(), ..Program::default() },
+        is_burst: matches!(objective, Objective::Burst { .. }),
+    };
+    for node in 0..tree.nodes.len() {
+        builder.times(node)?;
+        builder.amounts(node)?;
+        builder.service(node)?;
+    }
+    builder.objective(objective)?;
+    Some(builder.program)
+}
+
+/// About how many rows a program has.
+fn rows(known: &Known<'_>, tree: &Tree, grouping: &Grouping) -> usize {
+    let at = |node: usize| {
+        let groups = &grouping.nodes[node];
+        let entering: usize = groups.iter().filter(|g| g.enters).map(|g| g.buckets.len()).sum();
+        let from: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
+        let lines = from.into_iter().filter(|&from| known.line(from).is_some()).count();
+        let dates = tree.nodes[node].dates.len();
+        tree.pairs_len(node) * (entering + lines) + dates * (groups.len() + 3)
+    };
+    (0..tree.nodes.len()).map(at).sum()
+}
+
+fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
+    let mut reach: Vec<Vec<i128>> = Vec::new();
+    for node in &tree.nodes {
+        let mut of = Vec::new();
+        for date in &node.dates {
+            let exit = node.next.map_or(0, |next| reach[next][date.0]);
+            let more = match date.1 {
+                DateKind::Fifo => node.delay_ps,
+                DateKind::Service => node.busy_ps,
+            };
+            of.push(exit.checked_add(more)?);
+        }
+        reach.push(of);
+    }
+    Some(reach)
+}
+
+impl Builder<'_> {
+    fn push(
+        &mut self,
+        term: Term,
+        others: &[Stop],
+        coefficients: Vec<(Option<usize>, i128)>,
+        most: i128,
+    ) -> Option<()> {
+        // An unknown may stand on both sides.
+        let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
+        for (unknown, coefficient) in coefficients {
+            let Some(unknown) = unknown else { continue };
+            let sum = sums.entry(unknown).or_default();
+            *sum = sum.checked_add(coefficient)?;
+        }
+        let coefficients: Vec<(usize, i128)> = sums.into_iter().filter(|(_, c)| *c != 0).collect();
+        if !coefficients.is_empty() {
+            let others = others.to_vec();
+            self.program.rows.push(Row { term, others, coefficients, most });
+        }
+        Some(())
+    }
+
+    fn time(&mut self, node: usize, date: usize) -> usize {
+        let key = Key::Time { node, date };
+        self.number(key, Unknown::Time { reach_ps: self.reach[node][date] })
+    }
+
+    /// The date that a date is derived from; `None` for the exit of the root.
+    fn exit(&mut self, node: usize, date: usize) -> Option<usize> {
+        let next = self.tree.nodes[node].next?;
+        Some(self.time(next, self.tree.nodes[node].dates[date].0))
+    }
+
+    fn number(&mut self, key: Key, unknown: Unknown) -> usize {
+        let unknowns = &mut self.program.unknowns;
+        *self.numbers.entry(key).or_insert_with(|| {
+            unknowns.push(unknown);
+            unknowns.len() - 1
+        })
+    }
+
+    /// What a group of flows had brought to a node by a date.
+    fn amount(&mut self, node: usize, group: usize, date: usize) -> Option<usize> {
+        let flow = self.grouping.nodes[node][group].flow;
+        let (mut node, mut group, mut date) = (node, group, date);
+        while let Date { exit, kind: DateKind::Fifo } = self.date(node, date)
+            && let Some(onward) = self.grouping.nodes[node][group].onward
+        {
+            (node, group, date) = (self.tree.nodes[node].next?, onward, exit);
+        }
+        Some(self.amount_of(flow, Key::Amount { node, group, date }))
+    }
+
+    fn amount_of(&mut self, flow: usize, key: Key) -> usize {
+        let is_reference = !self.has_reference[flow];
+        self.has_reference[flow] = true;
+        self.number(key, Unknown::Amount { flow, is_reference })
+    }
+
+    fn date(&self, node: usize, date: usize) -> Date {
+        let crate::proof::Date(exit, kind) = self.tree.nodes[node].dates[date];
+        Date { exit, kind }
+    }
+
+    fn times(&mut self, node: usize) -> Option<()> {
+        for (early, late) in self.tree.neighbours(node) {
+            let (a, b) = (self.time(node, early), self.time(node, late));
+            self.push(
+                Term::Order(node, early, late, 0),
+                &[],
+                vec![(Some(a), 1), (Some(b), -1)],
+                0,
+            )?;
+        }
+        for date in 0..self.tree.nodes[node].dates.len() {
+            let (here, exit) = (self.time(node, date), self.exit(node, date));
+            // Service dates lie before FIFO dates, which say it already.
+            if self.date(node, date).kind == DateKind::Fifo {
+                self.push(Term::Causal(node, date, 0), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
+                // Where a delay itself follows from bursts that are searched for, the program
+                // would bend where its multipliers do not say so.
+                let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
+                if is_certified || !self.is_burst {
+                    let most = self.tree.nodes[node].delay_ps;
+                    let row = vec![(exit, 1), (Some(here), -1)];
+                    self.push(Term::Delay(node, date, 0), &[], row, most)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Growth, buckets where flows enter, lines.
+    fn amounts(&mut self, node: usize) -> Option<()> {
+        let grouping = self.grouping;
+        let neighbours = self.tree.neighbours(node);
+        let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
+        for (index, group) in grouping.nodes[node].iter().enumerate() {
+            let (stop, others) = group.stops.split_first()?;
+            let name = (stop.flow, stop.visit);
+            for &(early, late) in &neighbours {
+                let (a, b) = (self.amount(node, index, early)?, self.amount(node, index, late)?);
+                let row = vec![(Some(a), 1), (Some(b), -1)];
+                self.push(Term::Monotone(node, name, early, late, 0), others, row, 0)?;
+            }
+            let buckets = group.buckets.iter().enumerate().filter(|_| group.enters);
+            for (which, bucket) in buckets {
+                for &(early, late) in &pairs {
+                    let term = Term::Arrival(node, name, which, early, late, 0);
+                    self.bounded(term, others, &[index], *bucket)?;
+                }
+            }
+        }
+        self.lines(node, &pairs)
+    }
+
+    fn lines(&mut self, node: usize, pairs: &[(usize, usize)]) -> Option<()> {
+        let groups = &self.grouping.nodes[node];
+        let mut by_line: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            if let Some(from) = group.from {
+                by_line.entry(from).or_default().push(index);
+            }
+        }
+        for (from, inside) in by_line {
+            let Some(line) = self.known.line(from) else { continue };
+            let bucket = FineBucket::of(line)?;
+            for &(early, late) in pairs {
+                let term = Term::Line(node, from, early, late, 0);
+                self.bounded(term, &[], &inside, bucket)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Σ (late − early) ≤ burst + rate·(t(late) − t(early)).
+    fn bounded(
+        &mut self,
+        term: Term,
+        others: &[Stop],
+        groups: &[usize],
+        bucket: FineBucket,
+    ) -> Option<()> {
+        let (Term::Arrival(node, _, _, early, late, _) | Term::Line(node, _, early, late, _)) =
+            term
+        else {
+            return None;
+        };
+        let (a, b) = (self.time(node, early), self.time(node, late));
+        let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
+        for &group in groups {
+            let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
+            row.extend([(Some(a), -1), (Some(b), 1)]);
+        }
+        self.push(term, others, row, bucket.burst)
+    }
+
+    fn service(&mut self, node: usize) -> Option<()> {
+        let held = held_back(self.known, self.tree, node)?;
+        for date in 0..self.tree.nodes[node].dates.len() {
+            let Date { exit, kind } = self.date(node, date);
+            if kind != DateKind::Service {
+                continue;
+            }
+            let behind = self.tree.fifo_date(node, exit)?;
+            let mut amounts = Vec::new();
+            for group in 0..self.grouping.nodes[node].len() {
+                let (left, came) =
+                    (self.amount(node, group, behind)?, self.amount(node, group, date)?);
+                amounts.extend([(Some(left), -1), (Some(came), 1)]);
+            }
+            let (here, later) = (self.time(node, date), self.exit(node, date));
+            let server = &self.known.graph.servers[self.tree.nodes[node].server];
+            for (which, piece) in server.service.iter().enumerate() {
+                let rate = piece.rate_ubps;
+                let mut row = amounts.clone();
+                row.extend([(later, rate), (Some(here), -rate)]);
+                let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
+                self.push(Term::Service(node, date, which, 0), &[], row, most)?;
+            }
+        }
+        Some(())
+    }
+
+    fn objective(&mut self, objective: Objective) -> Option<()> {
+        match objective {
+            Objective::Delay { from } => {
+                let date = self.all_fifo(from)?;
+                let entered = self.time(from, date);
+                self.program.objective.push((entered, -1));
+            }
+            Objective::Burst { stop } => self.burst(stop)?,
+        }
+        Some(())
+    }
+
+    /// The date of a node that is FIFO dates all the way from the exit of the root.
+    fn all_fifo(&self, node: usize) -> Option<usize> {
+        let exit = match self.tree.nodes[node].next {
+            Some(next) => self.all_fifo(next)?,
+            None => 0,
+        };
+        self.tree.fifo_date(node, exit)
+    }
+
+    /// What a flow may have brought by the exit of the root and had not left by then.
+    fn burst(&mut self, stop: Stop) -> Option<()> {
+        let grouping = self.grouping;
+        let is_it = |group: &Group| group.stops == [stop];
+        let root = grouping.nodes[0].iter().position(is_it)?;
+        let flow = grouping.nodes[0][root].flow;
+        let enters = |group: &Group| group.flow == flow && group.enters;
+        let mut found = grouping
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
+        let (entry, group) = found.next()?;
+        // The bucket that counts in the long run; of several, the one with the least burst.
+        let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
+        let (which, bucket) = buckets.min_by_key(|(_, b)| (b.rate, b.burst))?;
+        self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
+        let last = self.amount_of(flow, Key::Last);
+        for date in 0..self.tree.nodes[entry].dates.len() {
+            let (here, came) = (self.time(entry, date), self.amount(entry, group, date)?);
+            let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
+            self.push(Term::Last(which, date, 0), &[], row, bucket.burst)?;
+        }
+        let left = self.amount(0, root, self.tree.fifo_date(0, 0)?)?;
+        self.program.objective.extend([(last, 1), (left, -1)]);
+        Some(())
+    }
+}
+
+/// A date of the tree, its parts by name.
+struct Date {
+    exit: usize,
+    kind: DateKind,
+}

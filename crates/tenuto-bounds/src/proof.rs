@@ -1,0 +1,137 @@
+//! Proofs: plain integers that say which sound inequalities, added up, give a bound.
+//!
+//! Nothing in a proof is believed. The checker rebuilds every inequality that a term names from
+//! the description, multiplies, adds, and pays what is left over with boxes that it proves itself
+//! (docs/theory/end-to-end.md).
+
+use serde::{Deserialize, Serialize};
+use tenuto_calculus::Bucket;
+use tenuto_units::Picos;
+
+/// Whether a date looks back by the order of service or by the amount of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DateKind {
+    /// The last instant by which no more had arrived than has left by the later date.
+    Fifo,
+    /// An instant from which the service curve counts up to the later date.
+    Service,
+}
+
+/// A date at the entrance of a node, derived from a date at its exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Date(
+    /// The later date: an index into the dates of the next node; 0 at the root, whose exit has
+    /// one date only.
+    pub usize,
+    /// How it is derived.
+    pub DateKind,
+);
+
+/// A server of the tree that a linear program looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Index of the server.
+    pub server: usize,
+    /// The node towards the root, of a lower index; `None` at the root, which is node 0.
+    pub next: Option<usize>,
+    /// How long data is under way in the server at most: its certified delay, or else one that
+    /// follows from the curves at the node.
+    pub delay_ps: i128,
+    /// How far a service date lies before its later date at most.
+    pub busy_ps: i128,
+    /// Dates at its entrance.
+    pub dates: Vec<Date>,
+}
+
+/// One inequality and its multiplier, in units of 1/`parts` of the proof. Nodes, dates, flows and
+/// servers are indices. Pairs of dates are (earlier, later) and are in that order in every
+/// trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Term {
+    /// t(early) ≤ t(late): node, early, late, multiplier.
+    Order(usize, usize, usize, u64),
+    /// A date is not after the one it is derived from: node, date, multiplier.
+    Causal(usize, usize, u64),
+    /// What a flow brought does not shrink: node, flow's visit (flow, visit), early, late,
+    /// multiplier.
+    Monotone(usize, (usize, usize), usize, usize, u64),
+    /// A bucket bounds what a flow brings: node, (flow, visit), which bucket, early, late,
+    /// multiplier. Buckets are those of the source, grown by the certified delays before the
+    /// visit, then the certified bursts of this visit.
+    Arrival(usize, (usize, usize), usize, usize, usize, u64),
+    /// A line bounds what comes from one server: node, server that it comes from, early, late,
+    /// multiplier.
+    Line(usize, usize, usize, usize, u64),
+    /// The service between a service date and the date it is derived from: node, date, which
+    /// rate-latency, multiplier.
+    Service(usize, usize, usize, u64),
+    /// The delay of the node, between a FIFO date and the date it is derived from:
+    /// node, date, multiplier.
+    Delay(usize, usize, u64),
+    /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
+    /// the flow enters the tree, multiplier. Only in proofs of bursts.
+    Last(usize, usize, u64),
+}
+
+/// A sum of inequalities.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearProof {
+    /// The tree, root first.
+    pub nodes: Vec<Node>,
+    /// Multipliers of inequalities between times count 1/`time_parts`.
+    pub time_parts: u64,
+    /// Multipliers of inequalities between amounts of data count 1/`data_parts` ps per 10⁻⁶ bit
+    /// (or, where a burst is bounded, the other way round).
+    pub data_parts: u64,
+    /// What is added up.
+    pub terms: Vec<Term>,
+}
+
+/// A bucket that bounds a flow where it arrives at a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BurstClaim {
+    /// Index of the flow.
+    pub flow: usize,
+    /// Index of the visit.
+    pub visit: usize,
+    /// The bucket.
+    pub bucket: Bucket,
+    /// Why.
+    pub proof: LinearProof,
+}
+
+/// Everything that is claimed on the way to the bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proofs {
+    /// Whether lines are taken to bound what leaves a server together.
+    pub line_shaping: bool,
+    /// Per server: its delay by total flow analysis; null where there is none.
+    pub server_delays_ps: Vec<Option<Picos>>,
+    /// Bursts inside the network that linear programs prove, each from all the others.
+    pub bursts: Vec<BurstClaim>,
+    /// Per bound: its linear proof; null where the sum of server delays is the bound.
+    pub linear: Vec<Option<LinearProof>>,
+}
+
+impl LinearProof {
+    /// The proof with other names for flows' visits.
+    #[must_use]
+    pub fn renamed(&self, name: impl Fn(usize, usize) -> (usize, usize)) -> Self {
+        let rename = |term: &Term| match *term {
+            Term::Monotone(node, (flow, visit), early, late, m) => {
+                Term::Monotone(node, name(flow, visit), early, late, m)
+            }
+            Term::Arrival(node, (flow, visit), which, early, late, m) => {
+                Term::Arrival(node, name(flow, visit), which, early, late, m)
+            }
+            other => other,
+        };
+        Self { terms: self.terms.iter().map(rename).collect(), ..self.clone() }
+    }
+}

@@ -1,0 +1,109 @@
+//! Which linear program is solved for a target: the largest that the options allow.
+
+use crate::grouping::Grouping;
+use crate::outcome::{Effort, Method, Options};
+use crate::program::{Objective, Program, program};
+use crate::prove::{Proved, Solved, prove};
+use crate::surroundings::{Known, survey};
+use crate::tree::{Dates, Tree};
+
+/// Sets of dates, richest first.
+const LADDER: [Dates; 6] = [
+    Dates::All,
+    Dates::Once { fifo: usize::MAX, service: usize::MAX },
+    Dates::Once { fifo: usize::MAX, service: 2 },
+    Dates::Once { fifo: usize::MAX, service: 1 },
+    Dates::Once { fifo: 2, service: 1 },
+    Dates::Polynomial,
+];
+
+/// A tree with its program, small enough.
+pub(crate) struct Setting {
+    pub(crate) tree: Tree,
+    pub(crate) program: Program,
+    pub(crate) method: Method,
+}
+
+/// Settings for a trunk of servers that fit within `rows_max`, richest first.
+pub(crate) fn settings<'a>(
+    known: &'a Known<'a>,
+    trunk: &'a [usize],
+    objective: Objective,
+    options: &'a Options,
+    rows_max: usize,
+) -> impl Iterator<Item = Setting> + 'a {
+    // Every date has at least four rows of its own.
+    let dates_max = options.dates_max.min(rows_max / 4);
+    let trees = sizes(trunk.len(), options.tree_servers_max).into_iter();
+    let surveyed = trees.filter_map(move |servers_max| {
+        let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max)?;
+        survey(known, &mut tree)?;
+        let alone = match objective {
+            Objective::Delay { .. } => None,
+            Objective::Burst { stop } => Some(stop.flow),
+        };
+        let grouping = Grouping::new(known, &tree, alone)?;
+        Some((tree, grouping))
+    });
+    surveyed.flat_map(move |(tree, grouping)| {
+        let rungs = LADDER
+            .into_iter()
+            .filter(move |dates| options.effort >= Effort::Tight || *dates == Dates::Polynomial);
+        rungs.filter_map(move |dates| {
+            let tree = tree.clone().with_dates(dates, dates_max)?;
+            let program = program(known, &tree, &grouping, objective, rows_max)?;
+            let method = match dates {
+                Dates::Polynomial => Method::Plp,
+                Dates::Once { .. } => Method::PlpMore,
+                Dates::All => Method::Elp,
+            };
+            Some(Setting { tree, program, method })
+        })
+    })
+}
+
+/// Sizes of trees that are tried in turn.
+fn sizes(trunk: usize, servers_max: usize) -> Vec<usize> {
+    let mut sizes = vec![servers_max.max(trunk)];
+    while let Some(&last) = sizes.last()
+        && last > trunk
+    {
+        sizes.push((last / 2).max(trunk));
+    }
+    sizes
+}
+
+/// The least bound of the delay along a trunk of servers that linear programs within the options
+/// prove, constants not included.
+pub(crate) fn delay(
+    known: &Known<'_>,
+    trunk: &[usize],
+    options: &Options,
+    rows_max: usize,
+    solved: &mut Solved<'_>,
+) -> Option<(Method, Proved)> {
+    let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
+    let mut best: Option<(Method, Proved)> = None;
+    let sizes = sizes(trunk.len(), options.tree_servers_max);
+    // A large tree with few dates, or a small one with many: neither is always the better.
+    let chosen = [0, sizes.len() / 2, sizes.len() - 1];
+    let mut sizes: Vec<usize> = chosen.into_iter().map(|index| sizes[index]).collect();
+    sizes.dedup();
+    for servers_max in sizes {
+        let options = Options { tree_servers_max: servers_max, ..*options };
+        let mut settings = settings(known, trunk, objective, &options, rows_max);
+        let found = settings.find_map(|setting| {
+            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
+            Some((setting.method, setting.tree.nodes.len(), proved))
+        });
+        let Some((method, servers, proved)) = found else { continue };
+        if best.as_ref().is_none_or(|(_, before)| proved.bound < before.bound) {
+            best = Some((method, proved));
+        }
+        // Smaller trees would be the same, and this one has every date already.
+        if servers < servers_max && method == Method::Elp {
+            break;
+        }
+    }
+    best
+}

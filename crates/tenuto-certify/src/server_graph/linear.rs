@@ -1,0 +1,341 @@
+//! A linear proof: named inequalities, rebuilt, multiplied, added; boxes pay what is left over.
+
+use super::net::Net;
+use super::pieces::{FINE, Line};
+use super::read::{Kind, Proof, Stop, Term};
+use super::tree::{Flaw, Place, Tree};
+use crate::exact::ceil_div;
+use num_bigint::BigInt;
+use num_traits::Signed;
+use std::collections::BTreeMap;
+
+/// What a proof is to bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Objective {
+    /// The way of data from the entrance of a node to the exit of the root.
+    Delay { from: usize },
+    /// The burst of a flow behind the root; its visit there.
+    Burst { stop: Stop },
+}
+
+/// An unknown. Dates count back from the exit of the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Unknown {
+    Time(Place),
+    /// What a flow had brought to a node by a date.
+    Amount(usize, Stop, usize),
+    /// What the flow whose burst is bounded had brought in the end.
+    Last,
+}
+
+/// The sum so far.
+struct Sum<'a> {
+    tree: &'a Tree<'a>,
+    left: BTreeMap<Unknown, BigInt>,
+    most: BigInt,
+    /// Weights of inequalities between times, and between amounts.
+    of_time: BigInt,
+    of_data: BigInt,
+    /// The bucket of the flow whose burst is bounded, once a term has named it.
+    which: Option<usize>,
+}
+
+/// What a proof gives: ps, or 10⁻¹⁸ bit and the rate in 10⁻⁶ bit/s.
+pub(super) struct Proved {
+    pub(super) most: BigInt,
+    pub(super) rate: BigInt,
+}
+
+/// Adds everything up.
+pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Result<Proved, Flaw> {
+    if proof.time_parts == 0 || proof.data_parts == 0 {
+        return Err("multipliers in zeroth parts".into());
+    }
+    let tree = Tree::new(net, &proof.nodes)?;
+    let mut under = BigInt::from(proof.time_parts) * proof.data_parts;
+    if matches!(objective, Objective::Delay { .. }) {
+        under *= FINE;
+    }
+    let mut sum = Sum {
+        tree: &tree,
+        left: BTreeMap::new(),
+        most: BigInt::ZERO,
+        of_time: BigInt::from(proof.data_parts) * FINE,
+        of_data: BigInt::from(proof.time_parts),
+        which: None,
+    };
+    for (index, term) in proof.terms.iter().enumerate() {
+        sum.term(*term, objective).map_err(|flaw| format!("term {index}: {flaw}"))?;
+    }
+    sum.objective(objective, &under)?;
+    sum.boxes(objective)?;
+    let rate = sum.bucket(objective)?.map(|bucket| bucket.rate).unwrap_or_default();
+    Ok(Proved { most: ceil_div(sum.most, under), rate })
+}
+
+impl Sum<'_> {
+    fn term(&mut self, term: Term, objective: Objective) -> Result<(), Flaw> {
+        match term {
+            Term::Order(node, early, late, m) => {
+                self.in_order(node, early, late)?;
+                let weight = &self.of_time * m;
+                self.time((node, early), &weight);
+                self.time((node, late), &-weight);
+            }
+            Term::Causal(node, date, m) => {
+                let exit = self.tree.exit(node, date)?;
+                let weight = &self.of_time * m;
+                self.time((node, date), &weight);
+                self.exit(exit, &-weight);
+            }
+            Term::Delay(node, date, m) => {
+                if self.tree.date(node, date)?.1 != Kind::Fifo {
+                    return Err("a delay leads to a FIFO date".into());
+                }
+                let exit = self.tree.exit(node, date)?;
+                let weight = &self.of_time * m;
+                self.most += &weight * self.tree.nodes[node].delay_ps;
+                self.exit(exit, &weight);
+                self.time((node, date), &-weight);
+            }
+            Term::Monotone(node, stop, early, late, m) => {
+                self.in_order(node, early, late)?;
+                self.at(node, stop)?;
+                let weight = &self.of_data * m;
+                self.amount(node, stop, early, &weight)?;
+                self.amount(node, stop, late, &-weight)?;
+            }
+            Term::Arrival(node, stop, which, early, late, m) => {
+                self.in_order(node, early, late)?;
+                self.at(node, stop)?;
+                let buckets = self.tree.net.buckets(stop);
+                let bucket = buckets.get(which).ok_or("no such bucket")?;
+                self.bounded(node, &[stop], bucket, (early, late), m)?;
+            }
+            Term::Line(node, from, early, late, m) => {
+                self.in_order(node, early, late)?;
+                let is_there = from < self.tree.net.graph.servers.len();
+                let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
+                let line = line.filter(|_| is_there).ok_or("no such line")?;
+                let stops = &self.tree.net.stops[self.tree.nodes[node].server];
+                let is_from =
+                    |s: &&Stop| self.tree.net.earlier(**s).is_some_and(|(_, f)| f == from);
+                let group: Vec<Stop> = stops.iter().filter(is_from).copied().collect();
+                self.bounded(node, &group, &line, (early, late), m)?;
+            }
+            Term::Service(node, date, which, m) => self.service(node, date, which, m)?,
+            Term::Last(which, date, m) => self.last(which, date, m, objective)?,
+        }
+        Ok(())
+    }
+
+    fn in_order(&self, node: usize, early: usize, late: usize) -> Result<(), Flaw> {
+        let is = self.tree.are_in_order(node, early, late)?;
+        if is { Ok(()) } else { Err(format!("dates {early}, {late} of node {node} in no order")) }
+    }
+
+    /// Whether a flow's visit is at a node.
+    fn at(&self, node: usize, stop: Stop) -> Result<(), Flaw> {
+        let stops = self.tree.nodes.get(node).map(|node| &self.tree.net.stops[node.server]);
+        match stops.is_some_and(|stops| stops.binary_search(&stop).is_ok()) {
+            true => Ok(()),
+            false => Err(format!("flow {}, visit {}: not at node {node}", stop.0, stop.1)),
+        }
+    }
+
+    fn add(&mut self, unknown: Unknown, weight: &BigInt) {
+        *self.left.entry(unknown).or_default() -= weight;
+    }
+
+    fn time(&mut self, place: Place, weight: &BigInt) {
+        self.add(Unknown::Time(place), weight);
+    }
+
+    fn exit(&mut self, exit: Option<Place>, weight: &BigInt) {
+        // The exit of the root is where time is zero.
+        if let Some(place) = exit {
+            self.time(place, weight);
+        }
+    }
+
+    /// The name of an amount: what has come by a FIFO date has left by the date behind it.
+    fn name(&self, node: usize, stop: Stop, date: usize) -> Result<Unknown, Flaw> {
+        let (mut node, mut stop, mut date) = (node, stop, date);
+        while self.tree.date(node, date)?.1 == Kind::Fifo {
+            let Some((next, onward)) = self.tree.onward(node, stop) else { break };
+            (node, stop, date) = (next, onward, self.tree.date(node, date)?.0);
+        }
+        Ok(Unknown::Amount(node, stop, date))
+    }
+
+    fn amount(
+        &mut self,
+        node: usize,
+        stop: Stop,
+        date: usize,
+        weight: &BigInt,
+    ) -> Result<(), Flaw> {
+        let name = self.name(node, stop, date)?;
+        self.add(name, weight);
+        Ok(())
+    }
+
+    /// Σ (late − early) ≤ burst + rate·(t(late) − t(early)).
+    fn bounded(
+        &mut self,
+        node: usize,
+        stops: &[Stop],
+        bucket: &Line,
+        (early, late): (usize, usize),
+        multiplier: u64,
+    ) -> Result<(), Flaw> {
+        let weight = &self.of_data * multiplier;
+        for &stop in stops {
+            self.amount(node, stop, late, &weight)?;
+            self.amount(node, stop, early, &-&weight)?;
+        }
+        let by_time = &weight * &bucket.rate;
+        self.time((node, early), &by_time);
+        self.time((node, late), &-by_time);
+        self.most += weight * &bucket.burst;
+        Ok(())
+    }
+
+    fn service(&mut self, node: usize, date: usize, which: usize, m: u64) -> Result<(), Flaw> {
+        let derived = self.tree.date(node, date)?;
+        if derived.1 != Kind::Service {
+            return Err("service counts from service dates".into());
+        }
+        let behind = self.tree.fifo(node, derived.0)?;
+        let server = self.tree.nodes[node].server;
+        let piece = self.tree.net.graph.servers[server].service.get(which);
+        let piece = *piece.ok_or("no such rate-latency")?;
+        let weight = &self.of_data * m;
+        for stop in self.tree.net.stops[server].clone() {
+            self.amount(node, stop, date, &weight)?;
+            self.amount(node, stop, behind, &-&weight)?;
+        }
+        let by_time = &weight * piece.rate_ubps;
+        self.time((node, date), &-&by_time);
+        self.exit(self.tree.exit(node, date)?, &by_time);
+        let later = BigInt::from(piece.rate_ubps) * piece.latency_ps + self.tree.held(node);
+        self.most += weight * later;
+        Ok(())
+    }
+
+    /// The bucket whose burst grows, where the flow enters the tree.
+    fn bucket(&self, objective: Objective) -> Result<Option<Line>, Flaw> {
+        let (Objective::Burst { stop }, Some(which)) = (objective, self.which) else {
+            return Ok(None);
+        };
+        let (_, first) = self.tree.entry(0, stop);
+        let bucket = self.tree.net.buckets(first).get(which).cloned();
+        bucket.ok_or_else(|| "no such bucket".to_owned()).map(Some)
+    }
+
+    /// last − brought by a date ≤ burst + rate·(time of the root's exit − t).
+    fn last(
+        &mut self,
+        which: usize,
+        date: usize,
+        m: u64,
+        objective: Objective,
+    ) -> Result<(), Flaw> {
+        let Objective::Burst { stop } = objective else {
+            return Err("a delay has no last arrivals".into());
+        };
+        if self.which.is_some_and(|before| before != which) {
+            return Err("of several buckets".into());
+        }
+        self.which = Some(which);
+        let bucket = self.bucket(objective)?.ok_or("no bucket")?;
+        let (entry, first) = self.tree.entry(0, stop);
+        self.tree.date(entry, date)?;
+        let weight = &self.of_data * m;
+        self.add(Unknown::Last, &weight);
+        self.amount(entry, first, date, &-&weight)?;
+        self.time((entry, date), &(&weight * &bucket.rate));
+        self.most += weight * bucket.burst;
+        Ok(())
+    }
+
+    fn objective(&mut self, objective: Objective, under: &BigInt) -> Result<(), Flaw> {
+        match objective {
+            Objective::Delay { from } => {
+                // FIFO dates all the way: where data entered that leaves the root at its exit.
+                let mut way = vec![from];
+                while let Some(next) = self.tree.nodes[way[way.len() - 1]].next {
+                    way.push(next);
+                }
+                let mut exit = 0;
+                for node in way.into_iter().rev() {
+                    exit = self.tree.fifo(node, exit)?;
+                }
+                self.time((from, exit), under);
+            }
+            Objective::Burst { stop } => {
+                if self.which.is_none() {
+                    return Err("nothing bounds the last arrivals".into());
+                }
+                self.add(Unknown::Last, &-under);
+                let exit = self.tree.fifo(0, 0)?;
+                self.amount(0, stop, exit, under)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is left over is at most this: dates lie within the delays and busy periods of the
+    /// nodes behind them; amounts of a flow add up to nothing, so that they are differences.
+    fn boxes(&mut self, objective: Objective) -> Result<(), Flaw> {
+        let mut balance: BTreeMap<(usize, Stop), BigInt> = BTreeMap::new();
+        let mut repaid = BigInt::ZERO;
+        let grown = self.bucket(objective)?.map(|bucket| (self.last_flow(objective), bucket));
+        for (unknown, rest) in &self.left {
+            let flow = match *unknown {
+                Unknown::Time((node, date)) => {
+                    if rest.is_negative() {
+                        repaid -= rest * self.tree.reach(node, date)?;
+                    }
+                    continue;
+                }
+                Unknown::Amount(node, stop, _) => self.ends(node, stop),
+                Unknown::Last => self.last_flow(objective).ok_or("no last arrivals")?,
+            };
+            *balance.entry(flow).or_default() += rest;
+            if rest.is_positive() {
+                let (entry, first) = self.tree.entry(flow.0, flow.1);
+                let depth = self.tree.depth(entry);
+                let lines = self.tree.net.buckets(first);
+                let width = lines.iter().map(|line| line.within(&depth)).min();
+                let mut width = width.ok_or("a flow without a bucket")?;
+                if let Some((of, bucket)) = &grown
+                    && *of == Some(flow)
+                {
+                    width += bucket.within(&depth);
+                }
+                repaid += rest * width;
+            }
+        }
+        if balance.values().any(|sum| *sum != BigInt::ZERO) {
+            return Err("amounts of a flow are left over on one side".into());
+        }
+        self.most += repaid;
+        Ok(())
+    }
+
+    /// The last node and visit of a flow in the tree.
+    fn ends(&self, mut node: usize, mut stop: Stop) -> (usize, Stop) {
+        while let Some((next, onward)) = self.tree.onward(node, stop) {
+            (node, stop) = (next, onward);
+        }
+        (node, stop)
+    }
+
+    fn last_flow(&self, objective: Objective) -> Option<(usize, Stop)> {
+        match objective {
+            Objective::Delay { .. } => None,
+            Objective::Burst { stop } => Some(self.ends(0, stop)),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Bounds on server graphs: the document is read, and every claim in it is rebuilt
+//! (docs/theory/end-to-end.md).
+
+mod linear;
+mod net;
+mod paths;
+mod pieces;
+mod read;
+mod tree;
+
+pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
+pub(crate) use read::{Document, Proof};
+
+use crate::certificate::PLAN_BYTES_MAX;
+use crate::digest::Compact;
+use crate::finding::{Finding, Findings, rule};
+use linear::{Objective, proved};
+use net::Net;
+use num_bigint::BigInt;
+use pieces::{FINE, Pieces};
+use read::{Bound, Multiplexing, Node};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt;
+
+const SCHEMA: &str = "tenuto-bounds/1";
+
+/// Bounds of a server graph whose every claim was rebuilt and holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BoundsCertificate {
+    /// SHA-256 of the description in compact JSON, hex.
+    pub description_digest: String,
+    /// Name of the graph.
+    pub network: String,
+    /// Servers whose delay x ≥ F(x) was shown.
+    pub servers_checked: usize,
+    /// Bursts inside the network that were proved.
+    pub bursts_checked: usize,
+    /// Flows and targets with a bound that holds.
+    pub bounds_checked: usize,
+    /// Those of them with a linear proof.
+    pub linear_proofs: usize,
+    /// Flows and targets for which no bound is claimed.
+    pub unbounded: usize,
+    /// Targets whose bound exceeds their deadline, or that have a deadline and no bound.
+    pub deadlines_missed: usize,
+}
+
+impl fmt::Display for BoundsCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: every bound holds", self.network)?;
+        writeln!(
+            f,
+            "{} bounds ({} with a linear proof), {} server delays, {} bursts; {} without a bound, \
+             {} past a deadline",
+            self.bounds_checked,
+            self.linear_proofs,
+            self.servers_checked,
+            self.bursts_checked,
+            self.unbounded,
+            self.deadlines_missed
+        )?;
+        write!(f, "description {}", self.description_digest)
+    }
+}
+
+/// Checks the text of bounds on a server graph.
+///
+/// # Errors
+/// Every claim that does not follow from the description; one finding if the text is no such
+/// document.
+pub fn certify_bounds(json: &str) -> Result<BoundsCertificate, Vec<Finding>> {
+    let mut findings = Findings::default();
+    let nothing = BoundsCertificate::default();
+    if json.len() > PLAN_BYTES_MAX {
+        let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
+        findings.add(rule::LIMIT, "bounds", format!("{} bytes", json.len()), found);
+        return findings.into_result(nothing);
+    }
+    let document: Document = match serde_json::from_str(json) {
+        Ok(document) => document,
+        Err(error) => {
+            findings.add(rule::FORMAT, "bounds", "bounds in JSON", error);
+            return findings.into_result(nothing);
+        }
+    };
+    if document.schema != SCHEMA {
+        findings.add(rule::FORMAT, "schema", &document.schema, SCHEMA);
+    }
+    let Some(net) = Net::new(&document, &mut findings) else {
+        return findings.into_result(nothing);
+    };
+    let mut certificate = BoundsCertificate {
+        description_digest: Compact::of_member(json, "description")
+            .description()
+            .unwrap_or_default(),
+        network: document.description.name.clone(),
+        ..nothing
+    };
+    let mut check = Check { document: &document, net: &net, findings: &mut findings };
+    certificate.servers_checked = check.servers();
+    certificate.bursts_checked = check.bursts();
+    check.bounds(&mut certificate);
+    findings.into_result(certificate)
+}
+
+struct Check<'a> {
+    document: &'a Document,
+    net: &'a Net<'a>,
+    findings: &'a mut Findings,
+}
+
+impl Check<'_> {
+    /// x ≥ F(x) at every server with a claim.
+    fn servers(&mut self) -> usize {
+        let is_cyclic = self.is_cyclic();
+        let mut checked = 0;
+        for server in 0..self.net.graph.servers.len() {
+            let Some(claim) = self.net.delay(server) else { continue };
+            checked += 1;
+            let name = &self.net.graph.servers[server].name;
+            let grown = |stop: read::Stop| {
+                let by = self.net.before(stop)?;
+                Some(Pieces::least(&self.net.source(stop.0, by)))
+            };
+            let Some(arrivals) = self.net.arrivals(server, &grown) else {
+                let found = "a flow there has no bound before";
+                self.findings.add(rule::SERVICE, name, format!("{claim} ps"), found);
+                continue;
+            };
+            let holds = |arrivals: &Pieces, delay: i128| {
+                let service = self.net.service(server, BigInt::ZERO);
+                match self.net.graph.servers[server].multiplexing {
+                    Multiplexing::Fifo => service.keeps_up(arrivals, delay),
+                    Multiplexing::Arbitrary => service.catches_up(arrivals, delay),
+                }
+            };
+            if !holds(&arrivals, claim) {
+                self.findings.add(rule::SERVICE, name, format!("{claim} ps"), "more is possible");
+            }
+            // Around a cycle the claims bound each other: they need a positive start, or slack.
+            if is_cyclic && !holds(&arrivals, claim.saturating_sub(1)) {
+                let fresh =
+                    |stop: read::Stop| Some(Pieces::least(&self.net.source(stop.0, &BigInt::ZERO)));
+                let start = self.net.arrivals(server, &fresh);
+                if start.is_none_or(|start| holds(&start, 0)) {
+                    let found = "in a cycle, without a positive least delay and without slack";
+                    self.findings.add(rule::SERVICE, name, format!("{claim} ps"), found);
+                }
+            }
+        }
+        checked
+    }
+
+    /// Whether data may return to a server with a claim.
+    fn is_cyclic(&self) -> bool {
+        let servers = self.net.graph.servers.len();
+        let mut upstream: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); servers];
+        for (server, stops) in self.net.stops.iter().enumerate() {
+            let from = stops.iter().filter_map(|stop| self.net.earlier(*stop).map(|(_, s)| s));
+            upstream[server].extend(from);
+        }
+        let mut downstream = vec![Vec::new(); servers];
+        for (server, from) in upstream.iter().enumerate() {
+            from.iter().for_each(|&from| downstream[from].push(server));
+        }
+        let mut waiting: Vec<usize> = upstream.iter().map(BTreeSet::len).collect();
+        let mut ready: Vec<usize> = (0..servers).filter(|&s| waiting[s] == 0).collect();
+        let mut done = 0;
+        while let Some(server) = ready.pop() {
+            done += 1;
+            for &next in &downstream[server] {
+                waiting[next] -= 1;
+                if waiting[next] == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+        done < servers
+    }
+
+    /// Every burst is strictly more than the others allow: so none can be exceeded first.
+    fn bursts(&mut self) -> usize {
+        for claim in &self.document.bursts {
+            let place = format!("burst of flow {}, visit {}", claim.flow, claim.visit);
+            let said = format!("{} ubit", claim.bucket.burst_ubit);
+            let Some((stop, server)) = self.net.earlier((claim.flow, claim.visit)) else {
+                self.findings.add(rule::LINEAR, place, said, "it is the flow's first visit");
+                continue;
+            };
+            if claim.proof.nodes.first().map(|root| root.server) != Some(server) {
+                self.findings.add(rule::LINEAR, place, said, "its proof has another root");
+                continue;
+            }
+            match proved(self.net, &claim.proof, Objective::Burst { stop }) {
+                Ok(proved) if proved.rate > claim.bucket.rate_ubps.into() => {
+                    self.findings.add(rule::LINEAR, place, said, "the rate is higher");
+                }
+                Ok(proved) if proved.most >= BigInt::from(claim.bucket.burst_ubit) * FINE => {
+                    let found = format!("{} times 10^-18 bit", proved.most);
+                    self.findings.add(rule::LINEAR, place, said, found);
+                }
+                Ok(_) => {}
+                Err(flaw) => self.findings.add(rule::LINEAR, place, said, flaw),
+            }
+        }
+        self.document.bursts.len()
+    }
+
+    fn bounds(&mut self, certificate: &mut BoundsCertificate) {
+        let mut seen = BTreeSet::new();
+        for bound in &self.document.bounds {
+            let flow = self.net.graph.flows.get(bound.flow);
+            let Some(target) = flow.and_then(|flow| flow.targets.get(bound.target)) else {
+                let place = format!("flow {}, target {}", bound.flow, bound.target);
+                self.findings.add(rule::FORMAT, place, "a bound", "no such flow or target");
+                continue;
+            };
+            let place = format!("{} to {}", flow.map_or("", |flow| &flow.name), target.name);
+            if !seen.insert((bound.flow, bound.target)) {
+                self.findings.add(rule::FORMAT, &place, "a bound", "it stands there twice");
+            }
+            let Some(claim) = bound.delay_bound_ps else {
+                certificate.unbounded += 1;
+                certificate.deadlines_missed += usize::from(target.deadline_ps.is_some());
+                continue;
+            };
+            let is_late = target.deadline_ps.is_some_and(|deadline| deadline < claim);
+            certificate.deadlines_missed += usize::from(is_late);
+            certificate.bounds_checked += 1;
+            certificate.linear_proofs += usize::from(bound.proof.is_some());
+            let most = match &bound.proof {
+                Some(proof) => self.linear(bound, proof),
+                None => self.sum(bound),
+            };
+            let said = format!("{claim} ps");
+            match most.map(|most| most + target.constant_ps) {
+                Ok(most) if most > claim.into() => {
+                    self.findings.add(rule::FLOW_BOUND, place, said, format!("{most} ps"));
+                }
+                Ok(_) => {}
+                Err(flaw) => self.findings.add(rule::LINEAR, place, said, flaw),
+            }
+        }
+        let targets: usize = self.net.graph.flows.iter().map(|flow| flow.targets.len()).sum();
+        if seen.len() != targets {
+            let found = format!("{targets} flows and targets");
+            self.findings.add(rule::FORMAT, "bounds", format!("{} bounds", seen.len()), found);
+        }
+    }
+
+    /// The servers on the way to a target, last first.
+    fn way(&self, bound: &Bound) -> Vec<usize> {
+        let flow = &self.net.graph.flows[bound.flow];
+        let (mut way, mut at) = (Vec::new(), Some(flow.targets[bound.target].visit));
+        while let Some(visit) = at {
+            way.push(flow.visits[visit].server);
+            at = flow.visits[visit].parent;
+        }
+        way
+    }
+
+    fn sum(&self, bound: &Bound) -> Result<BigInt, String> {
+        let delays = self.way(bound).into_iter().map(|server| self.net.delay(server));
+        let sum: Option<BigInt> = delays.map(|delay| delay.map(BigInt::from)).sum();
+        sum.ok_or_else(|| "a server on the way has no bound".to_owned())
+    }
+
+    fn linear(&self, bound: &Bound, proof: &Proof) -> Result<BigInt, String> {
+        let from = trunk(&proof.nodes, &self.way(bound))?;
+        Ok(proved(self.net, proof, Objective::Delay { from })?.most)
+    }
+}
+
+/// The node where a way (last server first) enters the tree whose root is its last server.
+fn trunk(nodes: &[Node], way: &[usize]) -> Result<usize, String> {
+    let mut at = None;
+    for &server in way {
+        let leads = |(_, node): &(usize, &Node)| node.next == at && node.server == server;
+        let found = nodes.iter().enumerate().find(leads);
+        at = Some(found.ok_or("the way is not in the tree")?.0);
+    }
+    at.ok_or_else(|| "a way without servers".to_owned())
+}

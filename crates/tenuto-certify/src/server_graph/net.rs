@@ -1,0 +1,194 @@
+//! The graph of a document: what is sound about it, who meets whom, which curves are claimed.
+
+use super::pieces::{Line, Pieces, Service};
+use super::read::{Document, Graph, Multiplexing, Stop};
+use crate::finding::{Findings, rule};
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+
+/// Lines or rate-latencies of one curve that are looked at.
+const PIECES_MAX: usize = 64;
+
+/// The graph, indexed.
+pub(super) struct Net<'a> {
+    pub(super) graph: &'a Graph,
+    document: &'a Document,
+    /// Per server: the visits there.
+    pub(super) stops: Vec<Vec<Stop>>,
+    /// Per visit and next server: the visit there.
+    onward: BTreeMap<(Stop, usize), usize>,
+    /// Bursts claimed of a visit, as they stand in the document.
+    bursts: BTreeMap<Stop, Vec<Line>>,
+    /// Per flow and visit: the sum of the claimed delays before it.
+    before: Vec<Vec<Option<BigInt>>>,
+}
+
+impl<'a> Net<'a> {
+    /// `None` if the description is none; findings say why.
+    pub(super) fn new(document: &'a Document, findings: &mut Findings) -> Option<Self> {
+        let before = findings.len();
+        let graph = &document.description;
+        servers(graph, findings);
+        flows(graph, findings);
+        claims(document, findings);
+        if findings.len() > before {
+            return None;
+        }
+        let mut net = Self {
+            graph,
+            document,
+            stops: vec![Vec::new(); graph.servers.len()],
+            onward: BTreeMap::new(),
+            bursts: BTreeMap::new(),
+            before: Vec::new(),
+        };
+        for (index, flow) in graph.flows.iter().enumerate() {
+            let mut sums: Vec<Option<BigInt>> = Vec::new();
+            for (visit, at) in flow.visits.iter().enumerate() {
+                net.stops[at.server].push((index, visit));
+                let sum = match at.parent {
+                    None => Some(BigInt::ZERO),
+                    Some(parent) => {
+                        net.onward.insert(((index, parent), at.server), visit);
+                        let delay = net.delay(flow.visits[parent].server);
+                        sums[parent].clone().zip(delay).map(|(sum, delay)| sum + delay)
+                    }
+                };
+                sums.push(sum);
+            }
+            net.before.push(sums);
+        }
+        for claim in &document.bursts {
+            let of = net.bursts.entry((claim.flow, claim.visit)).or_default();
+            of.push(Line::of(claim.bucket));
+        }
+        Some(net)
+    }
+
+    /// The claimed delay of a server.
+    pub(super) fn delay(&self, server: usize) -> Option<i128> {
+        self.document.server_delays_ps[server]
+    }
+
+    /// The visit of a flow at a server right after another visit.
+    pub(super) fn onward(&self, stop: Stop, server: usize) -> Option<Stop> {
+        self.onward.get(&(stop, server)).map(|visit| (stop.0, *visit))
+    }
+
+    /// The visit right before, and the server there.
+    pub(super) fn earlier(&self, stop: Stop) -> Option<(Stop, usize)> {
+        let visits = &self.graph.flows[stop.0].visits;
+        let parent = visits[stop.1].parent?;
+        Some(((stop.0, parent), visits[parent].server))
+    }
+
+    /// The line behind a server, if lines count.
+    pub(super) fn line(&self, server: usize) -> Option<Line> {
+        let line = self.graph.servers[server].line.filter(|_| self.document.line_shaping);
+        line.map(Line::of)
+    }
+
+    /// Source buckets grown by so much.
+    pub(super) fn source(&self, flow: usize, by: &BigInt) -> Vec<Line> {
+        let arrival = &self.graph.flows[flow].arrival;
+        arrival.iter().map(|bucket| Line::of(*bucket).later(by)).collect()
+    }
+
+    /// The sum of the claimed delays before a visit.
+    pub(super) fn before(&self, stop: Stop) -> Option<&BigInt> {
+        self.before[stop.0][stop.1].as_ref()
+    }
+
+    /// Every bucket claimed of a flow where it arrives: grown ones, then bursts.
+    pub(super) fn buckets(&self, stop: Stop) -> Vec<Line> {
+        let mut buckets = self.before(stop).map(|by| self.source(stop.0, by)).unwrap_or_default();
+        buckets.extend(self.bursts.get(&stop).into_iter().flatten().cloned());
+        buckets
+    }
+
+    /// Everything that arrives at a server, capped by lines; `None` if a curve is missing.
+    pub(super) fn arrivals(
+        &self,
+        server: usize,
+        curve: &dyn Fn(Stop) -> Option<Pieces>,
+    ) -> Option<Pieces> {
+        let mut groups: BTreeMap<Option<usize>, Pieces> = BTreeMap::new();
+        for &stop in &self.stops[server] {
+            let from = self.earlier(stop).map(|(_, from)| from);
+            let group = groups.entry(from).or_insert_with(Pieces::zero);
+            *group = group.plus(&curve(stop)?);
+        }
+        let shaped = |(from, group): (Option<usize>, Pieces)| match from.and_then(|s| self.line(s))
+        {
+            Some(line) => group.capped(&line),
+            None => group,
+        };
+        Some(groups.into_iter().map(shaped).fold(Pieces::zero(), |sum, group| sum.plus(&group)))
+    }
+
+    pub(super) fn service(&self, server: usize, held: BigInt) -> Service {
+        Service::of(&self.graph.servers[server].service, held)
+    }
+
+    pub(super) fn is_fifo(&self, server: usize) -> bool {
+        self.graph.servers[server].multiplexing == Multiplexing::Fifo
+    }
+}
+
+fn servers(graph: &Graph, findings: &mut Findings) {
+    for server in &graph.servers {
+        let is_negative = server.service.iter().any(|s| s.rate_ubps < 0 || s.latency_ps < 0)
+            || server.line.is_some_and(|l| l.burst_ubit < 0 || l.rate_ubps < 0)
+            || server.packet_ubit < 0;
+        if is_negative {
+            findings.add(rule::DESCRIPTION, &server.name, "a server", "a number below zero");
+        }
+        if server.service.is_empty() || server.service.len() > PIECES_MAX {
+            let found = format!("{} pieces; 1 to {PIECES_MAX}", server.service.len());
+            findings.add(rule::DESCRIPTION, &server.name, "a service curve", found);
+        }
+    }
+}
+
+fn flows(graph: &Graph, findings: &mut Findings) {
+    for flow in &graph.flows {
+        let name = &flow.name;
+        if flow.arrival.is_empty() || flow.arrival.len() > PIECES_MAX {
+            let found = format!("{} pieces; 1 to {PIECES_MAX}", flow.arrival.len());
+            findings.add(rule::DESCRIPTION, name, "an arrival curve", found);
+        }
+        if flow.arrival.iter().any(|b| b.burst_ubit < 0 || b.rate_ubps < 0) {
+            findings.add(rule::DESCRIPTION, name, "an arrival curve", "a number below zero");
+        }
+        for (index, visit) in flow.visits.iter().enumerate() {
+            let is_known = visit.server < graph.servers.len();
+            if !is_known || visit.parent.is_some_and(|parent| parent >= index) {
+                findings.add(rule::DESCRIPTION, name, format!("visit {index}"), "of no tree");
+            }
+        }
+        for target in &flow.targets {
+            if target.visit >= flow.visits.len() || target.constant_ps < 0 {
+                let place = format!("{name} to {}", target.name);
+                findings.add(rule::DESCRIPTION, place, "a target", "no visit, or constant below 0");
+            }
+        }
+    }
+}
+
+fn claims(document: &Document, findings: &mut Findings) {
+    let graph = &document.description;
+    if document.server_delays_ps.len() != graph.servers.len() {
+        let found = format!("{} servers", graph.servers.len());
+        findings.add(rule::FORMAT, "server_delays_ps", document.server_delays_ps.len(), found);
+    }
+    if document.server_delays_ps.iter().flatten().any(|d| *d < 0) {
+        findings.add(rule::FORMAT, "server_delays_ps", "delays", "a number below zero");
+    }
+    for claim in &document.bursts {
+        let visits = graph.flows.get(claim.flow).map_or(0, |flow| flow.visits.len());
+        if claim.visit >= visits || claim.bucket.burst_ubit < 0 || claim.bucket.rate_ubps < 0 {
+            let place = format!("burst of flow {}, visit {}", claim.flow, claim.visit);
+            findings.add(rule::FORMAT, place, "a bucket", "no such visit, or a number below zero");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Linear proofs about a graph that the checker made itself, of a plan instead of a document.
+
+use super::linear::{Objective, proved};
+use super::net::Net;
+use super::read::{self, Document, Multiplexing, Proof, Stop, Term};
+use super::trunk;
+use crate::finding::Findings;
+use num_bigint::BigInt;
+
+/// A token bucket: 10⁻⁶ bit and 10⁻⁶ bit/s.
+pub(crate) type Plain = read::Bucket;
+
+/// A server that serves one class first in, first out.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphServer {
+    pub(crate) rate_ubps: i128,
+    pub(crate) latency_ps: i128,
+    pub(crate) line: Option<Plain>,
+    pub(crate) packet_ubit: i128,
+}
+
+/// A flow: what it brings, and its visits (server, visit before), parents first.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphFlow {
+    pub(crate) arrival: Plain,
+    pub(crate) visits: Vec<(usize, Option<usize>)>,
+}
+
+/// Servers and flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub(crate) servers: Vec<GraphServer>,
+    pub(crate) flows: Vec<GraphFlow>,
+}
+
+impl Document {
+    /// A graph with the delays that are claimed of its servers.
+    pub(crate) fn of(graph: &Graph, delays: &[Option<i128>], line_shaping: bool) -> Self {
+        let server = |s: &GraphServer| read::Server {
+            name: String::new(),
+            service: vec![read::RateLatency { rate_ubps: s.rate_ubps, latency_ps: s.latency_ps }],
+            line: s.line,
+            multiplexing: Multiplexing::Fifo,
+            packet_ubit: s.packet_ubit,
+        };
+        let flow = |f: &GraphFlow| read::Flow {
+            name: String::new(),
+            arrival: vec![f.arrival],
+            visits: f
+                .visits
+                .iter()
+                .map(|&(server, parent)| read::Visit { server, parent })
+                .collect(),
+            targets: Vec::new(),
+        };
+        Self {
+            schema: String::new(),
+            description: read::Graph {
+                name: String::new(),
+                servers: graph.servers.iter().map(server).collect(),
+                flows: graph.flows.iter().map(flow).collect(),
+            },
+            line_shaping,
+            server_delays_ps: delays.to_vec(),
+            bursts: Vec::new(),
+            bounds: Vec::new(),
+        }
+    }
+}
+
+/// A graph against which proofs are checked.
+pub(crate) struct Paths<'a> {
+    net: Net<'a>,
+}
+
+impl<'a> Paths<'a> {
+    /// `None` if the graph is none; findings say why.
+    pub(crate) fn new(document: &'a Document, findings: &mut Findings) -> Option<Self> {
+        Net::new(document, findings).map(|net| Self { net })
+    }
+
+    /// What a proof gives for a way (last server first), picoseconds.
+    ///
+    /// # Errors
+    /// In words, what is wrong with the proof.
+    pub(crate) fn bound(&self, proof: &Proof, way: &[usize]) -> Result<BigInt, String> {
+        let from = trunk(&proof.nodes, way)?;
+        Ok(proved(&self.net, proof, Objective::Delay { from })?.most)
+    }
+}
+
+impl Proof {
+    /// The proof with other names for flows' visits.
+    ///
+    /// # Errors
+    /// If it names a visit that there is none of.
+    pub(crate) fn renamed(
+        &self,
+        name: impl Fn(usize, usize) -> Option<Stop>,
+    ) -> Result<Self, String> {
+        let other = |(flow, visit): Stop| {
+            name(flow, visit).ok_or_else(|| format!("flow {flow} does not visit {visit}"))
+        };
+        let mut terms = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            terms.push(match *term {
+                Term::Monotone(node, stop, early, late, m) => {
+                    Term::Monotone(node, other(stop)?, early, late, m)
+                }
+                Term::Arrival(node, stop, which, early, late, m) => {
+                    Term::Arrival(node, other(stop)?, which, early, late, m)
+                }
+                same => same,
+            });
+        }
+        Ok(Self { terms, ..self.clone() })
+    }
+}

@@ -1,0 +1,143 @@
+//! The document of bounds as it is read; nothing in it is believed.
+
+use serde::Deserialize;
+
+/// 10⁻⁶ bit and 10⁻⁶ bit/s.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bucket {
+    pub(crate) burst_ubit: i128,
+    pub(crate) rate_ubps: i128,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RateLatency {
+    pub(super) rate_ubps: i128,
+    pub(super) latency_ps: i128,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Multiplexing {
+    Fifo,
+    Arbitrary,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    pub(super) name: String,
+    pub(super) service: Vec<RateLatency>,
+    pub(super) line: Option<Bucket>,
+    pub(super) multiplexing: Multiplexing,
+    pub(super) packet_ubit: i128,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Visit {
+    pub(super) server: usize,
+    pub(super) parent: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Target {
+    pub(super) name: String,
+    pub(super) visit: usize,
+    pub(super) deadline_ps: Option<i128>,
+    pub(super) constant_ps: i128,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flow {
+    pub(super) name: String,
+    pub(super) arrival: Vec<Bucket>,
+    pub(super) visits: Vec<Visit>,
+    pub(super) targets: Vec<Target>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Graph {
+    pub(super) name: String,
+    pub(super) servers: Vec<Server>,
+    pub(super) flows: Vec<Flow>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Fifo,
+    Service,
+}
+
+/// The later date at the exit, and how the date is derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Date(pub(super) usize, pub(super) Kind);
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Node {
+    pub(super) server: usize,
+    pub(super) next: Option<usize>,
+    pub(super) delay_ps: i128,
+    pub(super) busy_ps: i128,
+    pub(super) dates: Vec<Date>,
+}
+
+/// A flow and its visit.
+pub(crate) type Stop = (usize, usize);
+
+/// The name of an inequality; the last number is its multiplier.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Term {
+    Order(usize, usize, usize, u64),
+    Causal(usize, usize, u64),
+    Monotone(usize, Stop, usize, usize, u64),
+    Arrival(usize, Stop, usize, usize, usize, u64),
+    Line(usize, usize, usize, usize, u64),
+    Service(usize, usize, usize, u64),
+    Delay(usize, usize, u64),
+    Last(usize, usize, u64),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Proof {
+    pub(super) nodes: Vec<Node>,
+    pub(super) time_parts: u64,
+    pub(super) data_parts: u64,
+    pub(super) terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Burst {
+    pub(super) flow: usize,
+    pub(super) visit: usize,
+    pub(super) bucket: Bucket,
+    pub(super) proof: Proof,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Bound {
+    pub(super) flow: usize,
+    pub(super) target: usize,
+    pub(super) delay_bound_ps: Option<i128>,
+    pub(super) proof: Option<Proof>,
+}
+
+/// Members that this checker does not know may be added to a document; not to its description.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Document {
+    pub(super) schema: String,
+    pub(super) description: Graph,
+    pub(super) line_shaping: bool,
+    pub(super) server_delays_ps: Vec<Option<i128>>,
+    pub(super) bursts: Vec<Burst>,
+    pub(super) bounds: Vec<Bound>,
+}

@@ -1,0 +1,206 @@
+//! The tree of a linear proof: whether it is one, what its nodes claim, which dates are in order.
+
+use super::net::Net;
+use super::pieces::{FINE, Line, Pieces};
+use super::read::{Date, Kind, Node, Stop};
+use num_bigint::BigInt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes of a tree, and dates of a node, that are looked at.
+const NODES_MAX: usize = 10_000;
+const DATES_MAX: usize = 100_000;
+
+/// Why a proof is none.
+pub(super) type Flaw = String;
+
+/// A tree whose claims hold.
+pub(super) struct Tree<'a> {
+    pub(super) net: &'a Net<'a>,
+    pub(super) nodes: &'a [Node],
+    /// Per node and server before it: the child.
+    children: BTreeMap<(usize, usize), usize>,
+}
+
+/// What a date at a node is derived from.
+pub(super) type Place = (usize, usize);
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(net: &'a Net<'a>, nodes: &'a [Node]) -> Result<Self, Flaw> {
+        if nodes.is_empty() || nodes.len() > NODES_MAX {
+            return Err(format!("{} nodes; 1 to {NODES_MAX}", nodes.len()));
+        }
+        let mut tree = Self { net, nodes, children: BTreeMap::new() };
+        for (index, node) in nodes.iter().enumerate() {
+            tree.shape(index, node).map_err(|flaw| format!("node {index}: {flaw}"))?;
+        }
+        tree.claims()?;
+        Ok(tree)
+    }
+
+    fn shape(&mut self, index: usize, node: &Node) -> Result<(), Flaw> {
+        let stops = self.net.stops.get(node.server).ok_or("no such server")?;
+        if !self.net.is_fifo(node.server) {
+            return Err("its server is not first in, first out".into());
+        }
+        if stops.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err("a flow visits its server twice".into());
+        }
+        match node.next {
+            None if index == 0 => {}
+            Some(next) if index > 0 && next < index => {
+                if self.children.insert((next, node.server), index).is_some() {
+                    return Err("its server leads to the next node twice".into());
+                }
+            }
+            _ => return Err("the root is node 0, others lead to nodes before them".into()),
+        }
+        let exits = node.next.map_or(1, |next| self.nodes[next].dates.len());
+        if node.dates.len() > DATES_MAX || node.dates.iter().any(|date| date.0 >= exits) {
+            return Err("a date is derived from none".into());
+        }
+        if node.dates.iter().collect::<BTreeSet<_>>().len() < node.dates.len() {
+            return Err("a date stands there twice".into());
+        }
+        Ok(())
+    }
+
+    /// Delays and busy periods of the nodes, leaves first.
+    fn claims(&self) -> Result<(), Flaw> {
+        let mut curves: Vec<BTreeMap<Stop, Vec<Line>>> = vec![BTreeMap::new(); self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let mut here = BTreeMap::new();
+            for &stop in &self.net.stops[node.server] {
+                let mut lines = self.net.buckets(stop);
+                if let Some((child, earlier)) = self.child(index, stop) {
+                    let by = BigInt::from(self.nodes[child].delay_ps);
+                    lines.extend(curves[child][&earlier].iter().map(|line| line.later(&by)));
+                }
+                if lines.is_empty() {
+                    return Err(format!("node {index}: flow {} has no bucket", stop.0));
+                }
+                here.insert(stop, lines);
+            }
+            let curve = |stop| here.get(&stop).map(|lines| Pieces::least(lines));
+            let arrivals = self.net.arrivals(node.server, &curve).ok_or("no curve")?;
+            let is_delay = match self.net.delay(node.server) {
+                Some(claim) if node.delay_ps >= claim => true,
+                _ => {
+                    node.delay_ps >= 0
+                        && self
+                            .net
+                            .service(node.server, BigInt::ZERO)
+                            .keeps_up(&arrivals, node.delay_ps)
+                }
+            };
+            if !is_delay {
+                return Err(format!("node {index}: its delay exceeds {} ps", node.delay_ps));
+            }
+            let service = self.net.service(node.server, self.held(index));
+            if node.busy_ps < 0 || !service.catches_up(&arrivals, node.busy_ps) {
+                return Err(format!("node {index}: it may be busy over {} ps", node.busy_ps));
+            }
+            curves[index] = here;
+        }
+        Ok(())
+    }
+
+    /// The part of the service that a packet may hold back: none at the root.
+    pub(super) fn held(&self, node: usize) -> BigInt {
+        match self.nodes[node].next {
+            None => BigInt::ZERO,
+            Some(_) => {
+                let server = &self.net.graph.servers[self.nodes[node].server];
+                BigInt::from(server.packet_ubit) * FINE
+            }
+        }
+    }
+
+    /// The child that a flow comes from, and its visit there; `None` where it enters the tree.
+    pub(super) fn child(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
+        let (earlier, from) = self.net.earlier(stop)?;
+        Some((*self.children.get(&(node, from))?, earlier))
+    }
+
+    /// Where a flow enters the tree.
+    pub(super) fn entry(&self, mut node: usize, mut stop: Stop) -> (usize, Stop) {
+        while let Some((child, earlier)) = self.child(node, stop) {
+            (node, stop) = (child, earlier);
+        }
+        (node, stop)
+    }
+
+    /// The next node, and the visit of a flow there if it goes on to it.
+    pub(super) fn onward(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
+        let next = self.nodes[node].next?;
+        Some((next, self.net.onward(stop, self.nodes[next].server)?))
+    }
+
+    pub(super) fn date(&self, node: usize, date: usize) -> Result<Date, Flaw> {
+        let dates = self.nodes.get(node).map(|node| &node.dates);
+        dates
+            .and_then(|dates| dates.get(date))
+            .copied()
+            .ok_or_else(|| format!("date {date} of node {node}: none"))
+    }
+
+    /// The place of the later date that a date is derived from; `None` for the root's exit.
+    pub(super) fn exit(&self, node: usize, date: usize) -> Result<Option<Place>, Flaw> {
+        let Date(exit, _) = self.date(node, date)?;
+        Ok(self.nodes[node].next.map(|next| (next, exit)))
+    }
+
+    /// The FIFO date behind an exit date.
+    pub(super) fn fifo(&self, node: usize, exit: usize) -> Result<usize, Flaw> {
+        let found = self.nodes[node].dates.iter().position(|d| *d == Date(exit, Kind::Fifo));
+        found.ok_or_else(|| format!("node {node}: no FIFO date behind {exit}"))
+    }
+
+    /// Whether two dates of a node are in that order in every trajectory: dates of one kind are
+    /// in the order of what they are derived from, and service dates before FIFO dates.
+    pub(super) fn are_in_order(
+        &self,
+        node: usize,
+        early: usize,
+        late: usize,
+    ) -> Result<bool, Flaw> {
+        let (mut node, mut early, mut late) = (node, early, late);
+        loop {
+            let (Date(a, kind_a), Date(b, kind_b)) =
+                (self.date(node, early)?, self.date(node, late)?);
+            if early == late {
+                return Ok(true);
+            }
+            if (kind_a, kind_b) == (Kind::Fifo, Kind::Service) {
+                return Ok(false);
+            }
+            match self.nodes[node].next {
+                Some(next) if a != b => (node, early, late) = (next, a, b),
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    /// How far before the exit of the root anything of a node's path may lie.
+    pub(super) fn depth(&self, node: usize) -> BigInt {
+        let (mut at, mut sum) = (Some(node), BigInt::ZERO);
+        while let Some(index) = at {
+            let node = &self.nodes[index];
+            sum += node.delay_ps.max(node.busy_ps);
+            at = node.next;
+        }
+        sum
+    }
+
+    /// How far before the exit of the root a date may lie.
+    pub(super) fn reach(&self, node: usize, date: usize) -> Result<BigInt, Flaw> {
+        let (mut at, mut sum) = (Some((node, date)), BigInt::ZERO);
+        while let Some((node, date)) = at {
+            sum += match self.date(node, date)?.1 {
+                Kind::Fifo => self.nodes[node].delay_ps,
+                Kind::Service => self.nodes[node].busy_ps,
+            };
+            at = self.exit(node, date)?;
+        }
+        Ok(sum)
+    }
+}

@@ -1,0 +1,185 @@
+//! Which actions this switch takes on, and whether they fit the match that they stand with.
+
+use super::ACTIONS_MAX;
+use crate::switch::Switch;
+use crate::switch::entry::ActionStep;
+use crate::switch::packet::{Edit, EditSet, FieldValue};
+use tenuto_openflow::constants::{ethertype, port};
+use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Match, Oxm};
+
+impl Switch {
+    /// Actions of an entry with this match.
+    pub(super) fn applied(
+        &self,
+        matching: &Match,
+        actions: &[Action],
+    ) -> Result<Vec<ActionStep>, ErrorCode> {
+        if self.general.is_some() {
+            check_consistency(matching, actions)?;
+        }
+        self.steps(actions)
+    }
+
+    pub(super) fn steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
+        if actions.len() > ACTIONS_MAX {
+            return Err(BadAction::TooMany.into());
+        }
+        actions.iter().map(|action| self.action_step(action)).collect()
+    }
+
+    /// Actions of a bucket. They are a set (OpenFlow 1.3.5, section 5.6.1): at most one of each
+    /// kind, in the order of section 5.10.
+    pub(super) fn bucket_steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
+        let steps = self.steps(actions)?;
+        if self.general.is_none() {
+            return Ok(steps);
+        }
+        let mut edits = EditSet::default();
+        let (mut queue, mut group, mut output) = (None, None, None);
+        for step in steps {
+            match step {
+                ActionStep::Edit(edit) => edits.write(edit),
+                ActionStep::SetQueue(_) => queue = Some(step),
+                ActionStep::Group(_) => group = Some(step),
+                ActionStep::Output(_) | ActionStep::Controller(_) => output = Some(step),
+                ActionStep::Monitor(_) => {}
+            }
+        }
+        let edits = std::iter::from_fn(|| edits.take_next()).map(ActionStep::Edit);
+        Ok(edits.chain(queue).chain(group.or(output)).collect())
+    }
+
+    fn action_step(&self, action: &Action) -> Result<ActionStep, ErrorCode> {
+        // Which port it is for only the output says; a queue that no port has is certainly wrong.
+        let queues =
+            self.config.ports.iter().map(|p| u32::from(p.egress.queues)).max().unwrap_or(0);
+        match action {
+            Action::Output { port, .. } if self.port_index.contains_key(port) => {
+                Ok(ActionStep::Output(*port))
+            }
+            Action::SetQueue(queue) if *queue < queues => Ok(ActionStep::SetQueue(*queue)),
+            Action::SetQueue(_) => Err(BadAction::BadQueue.into()),
+            Action::Group(id) if self.groups.contains_key(id) => Ok(ActionStep::Group(*id)),
+            Action::Group(_) => Err(BadAction::BadOutGroup.into()),
+            Action::Monitor(id) if matches!(self.monitors.get(*id as usize), Some(Some(_))) => {
+                Ok(ActionStep::Monitor(*id))
+            }
+            Action::Monitor(_) => Err(BadAction::BadArgument.into()),
+            Action::Experimenter { experimenter: EXPERIMENTER_ID, .. } => {
+                Err(BadAction::BadExpType.into())
+            }
+            Action::Experimenter { .. } => Err(BadAction::BadExperimenter.into()),
+            _ if self.general.is_some() => general_step(action),
+            Action::Output { .. } => Err(BadAction::BadOutPort.into()),
+            _ => Err(BadAction::BadType.into()),
+        }
+    }
+}
+
+/// What only a general switch does.
+fn general_step(action: &Action) -> Result<ActionStep, ErrorCode> {
+    let tag =
+        |ether_type: &u16, known: &[u16], edit: fn(u16) -> Edit| match known.contains(ether_type) {
+            true => Ok(ActionStep::Edit(edit(*ether_type))),
+            false => Err(ErrorCode::from(BadAction::BadArgument)),
+        };
+    let mpls = [ethertype::MPLS, ethertype::MPLS_MULTICAST];
+    let vlan = [ethertype::VLAN, ethertype::SERVICE_VLAN];
+    let edit = match action {
+        Action::Output { port: port::CONTROLLER, max_len } => {
+            return Ok(ActionStep::Controller(*max_len));
+        }
+        Action::Output { port: number, .. } => {
+            return match *number {
+                port::IN_PORT | port::NORMAL | port::FLOOD | port::ALL => {
+                    Ok(ActionStep::Output(*number))
+                }
+                _ => Err(BadAction::BadOutPort.into()),
+            };
+        }
+        Action::PushVlan(ether_type) => return tag(ether_type, &vlan, Edit::PushVlan),
+        Action::PushMpls(ether_type) => return tag(ether_type, &mpls, Edit::PushMpls),
+        Action::PushPbb(ether_type) => return tag(ether_type, &[ethertype::PBB], Edit::PushPbb),
+        Action::SetField(oxm) => Edit::SetField(settable(oxm)?),
+        Action::CopyTtlOut => Edit::CopyTtlOut,
+        Action::CopyTtlIn => Edit::CopyTtlIn,
+        Action::SetMplsTtl(ttl) => Edit::SetMplsTtl(*ttl),
+        Action::DecMplsTtl => Edit::DecMplsTtl,
+        Action::PopVlan => Edit::PopVlan,
+        Action::PopMpls(ether_type) => Edit::PopMpls(*ether_type),
+        Action::PopPbb => Edit::PopPbb,
+        Action::SetNwTtl(ttl) => Edit::SetNwTtl(*ttl),
+        Action::DecNwTtl => Edit::DecNwTtl,
+        _ => return Err(BadAction::BadType.into()),
+    };
+    Ok(ActionStep::Edit(edit))
+}
+
+/// A field that can be set, and its value (OpenFlow 1.3.5, section 7.2.5).
+fn settable(oxm: &Oxm) -> Result<FieldValue, ErrorCode> {
+    let is_read_only = matches!(
+        oxm,
+        Oxm::InPort(_) | Oxm::InPhyPort(_) | Oxm::Metadata { .. } | Oxm::Ipv6Exthdr { .. }
+    );
+    if is_read_only || oxm.refusal().is_some() {
+        return Err(BadAction::BadSetType.into());
+    }
+    let value = FieldValue::of(oxm).filter(|_| oxm.is_in_range());
+    value.ok_or(BadAction::BadSetArgument.into())
+}
+
+/// What is known of the headers of a frame at some action.
+#[derive(Clone, Copy)]
+struct Known {
+    eth_type: Option<u16>,
+    /// Whether the headers behind are those of the match, so that more than the EtherType is known.
+    is_original: bool,
+    has_vlan: bool,
+}
+
+/// Every set-field needs its prerequisite in the match, or from an action before it
+/// (`OFPBAC_MATCH_INCONSISTENT`). After a pop that says nothing of what is behind, all is possible.
+fn check_consistency(matching: &Match, actions: &[Action]) -> Result<(), ErrorCode> {
+    let eth_type = matching.oxms.iter().find_map(|oxm| match oxm {
+        Oxm::EthType(value) => Some(*value),
+        _ => None,
+    });
+    let has_vlan = matching.meets_prerequisite(&Oxm::VlanPcp(0));
+    let mut known = Some(Known { eth_type, is_original: true, has_vlan });
+    for action in actions {
+        let before = known;
+        let tagged = |eth_type: u16| {
+            Some(Known { eth_type: Some(eth_type), is_original: false, has_vlan: false })
+        };
+        match action {
+            Action::PushVlan(_) => {
+                known = before.map(|known| Known { has_vlan: true, ..known });
+            }
+            Action::PopVlan | Action::PopPbb => known = None,
+            Action::PushMpls(eth_type) | Action::PushPbb(eth_type) => known = tagged(*eth_type),
+            Action::PopMpls(_) => known = None,
+            Action::SetField(oxm) => {
+                let fits = before.is_none_or(|known| fits(matching, known, oxm));
+                if !fits {
+                    return Err(BadAction::MatchInconsistent.into());
+                }
+                if let Oxm::EthType(value) = oxm {
+                    known = tagged(*value);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn fits(matching: &Match, known: Known, oxm: &Oxm) -> bool {
+    match oxm {
+        Oxm::VlanPcp(_) | Oxm::VlanVid { .. } => known.has_vlan,
+        _ if known.is_original => matching.meets_prerequisite(oxm),
+        _ => {
+            let behind: Vec<Oxm> = known.eth_type.map(Oxm::EthType).into_iter().collect();
+            Match::from(behind).meets_prerequisite(oxm)
+        }
+    }
+}

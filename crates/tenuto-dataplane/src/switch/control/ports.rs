@@ -1,0 +1,64 @@
+//! Ports, queues and tables as a controller configures them.
+
+use super::Done;
+use crate::Effects;
+use crate::switch::{Switch, SwitchEvent};
+use tenuto_openflow::constants::{port, port_config, table};
+use tenuto_openflow::{
+    ErrorCode, PacketQueue, PortMod, PortModFailed, QueueConfig, QueueOpFailed, TableMod,
+    TableModFailed,
+};
+
+/// Bits of a port's configuration that can be changed.
+const PORT_BITS: u32 =
+    port_config::PORT_DOWN | port_config::NO_RECV | port_config::NO_FWD | port_config::NO_PACKET_IN;
+/// The bits of OpenFlow 1.2 that 1.3 keeps without meaning (`OFPTC_DEPRECATED_MASK`).
+const TABLE_BITS: u32 = 3;
+
+impl Switch {
+    pub(super) fn port_mod(&mut self, port_mod: &PortMod, fx: &mut Effects<SwitchEvent>) -> Done {
+        let place = self.port_index.get(&port_mod.port_no).copied();
+        let place = place.ok_or(PortModFailed::BadPort)?;
+        if port_mod.hw_addr != self.port_address(place) {
+            return Err(PortModFailed::BadHwAddr.into());
+        }
+        if port_mod.mask & !PORT_BITS != 0 {
+            return Err(PortModFailed::BadConfig.into());
+        }
+        // It advertises nothing that could be changed.
+        if port_mod.advertise != 0 {
+            return Err(PortModFailed::BadAdvertise.into());
+        }
+        let config = &mut self.ports[place].config;
+        let changed = *config & !port_mod.mask | port_mod.config & port_mod.mask;
+        if changed != *config {
+            *config = changed;
+            self.tell_port(place, fx);
+        }
+        Ok(())
+    }
+
+    pub(super) fn table_mod(&self, table_mod: TableMod) -> Done {
+        if table_mod.table_id != table::ALL && table_mod.table_id >= self.config.tables {
+            return Err(TableModFailed::BadTable.into());
+        }
+        match table_mod.config & !TABLE_BITS {
+            0 => Ok(()),
+            _ => Err(TableModFailed::BadConfig.into()),
+        }
+    }
+
+    /// Queues in strict priority: none has a rate of its own.
+    pub(super) fn queue_config(&self, number: u32) -> Result<QueueConfig, ErrorCode> {
+        if number != port::ANY && !self.port_index.contains_key(&number) {
+            return Err(QueueOpFailed::BadPort.into());
+        }
+        let wanted = self.ports.iter().filter(|p| number == port::ANY || p.number == number);
+        let queues = wanted.flat_map(|state| {
+            let port = state.number;
+            let queues = 0..u32::from(state.egress.config().queues);
+            queues.map(move |queue_id| PacketQueue { queue_id, port, properties: Vec::new() })
+        });
+        Ok(QueueConfig { port: number, queues: queues.collect() })
+    }
+}

@@ -1,0 +1,95 @@
+//! What an entry is: what it matches, and what happens to the frames that it matches.
+
+use super::key::Pattern;
+use super::packet::Edit;
+
+/// What the pipeline does with a frame that matches an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Behaviour {
+    /// Meter asked first.
+    pub meter: Option<u32>,
+    /// Actions executed at once, in order.
+    pub apply: Vec<ActionStep>,
+    /// Whether the action set is cleared.
+    pub clear: bool,
+    /// Actions put into the action set.
+    pub write: Vec<ActionStep>,
+    /// Metadata written: value and mask.
+    pub metadata: Option<(u64, u64)>,
+    /// Next table.
+    pub goto: Option<u8>,
+}
+
+/// One action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActionStep {
+    /// The queue for later outputs.
+    SetQueue(u32),
+    /// Send through a port, or one of the reserved ports that stand for several.
+    Output(u32),
+    /// Hand the frame to the controllers, so many bytes of it.
+    Controller(u16),
+    /// Let a group process it.
+    Group(u32),
+    /// Change the frame.
+    Edit(Edit),
+    /// Show the frame to a monitor.
+    Monitor(u32),
+}
+
+/// A flow entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// What it matches.
+    pub pattern: Pattern,
+    /// Higher wins.
+    pub precedence: u16,
+    /// Names the flow.
+    pub cookie: u64,
+    /// `OFPFF_*` flags.
+    pub flags: u16,
+    /// Seconds without a matching frame after which it goes; 0 for never.
+    pub idle_timeout: u16,
+    /// Seconds after which it goes in any case; 0 for never.
+    pub hard_timeout: u16,
+    /// What happens.
+    pub behaviour: Behaviour,
+    /// The match as it was sent, for read-back.
+    pub matching: tenuto_openflow::Match,
+    /// The instructions as they were sent, for read-back.
+    pub instructions: Vec<tenuto_openflow::Instruction>,
+}
+
+impl Entry {
+    /// Canonical order: best precedence first, then by pattern.
+    pub(super) const fn rank(&self) -> (std::cmp::Reverse<u16>, Pattern) {
+        (std::cmp::Reverse(self.precedence), self.pattern)
+    }
+
+    /// Whether it is the table-miss entry: it matches everything at the lowest precedence
+    /// (OpenFlow 1.3.5, section 5.4).
+    pub(super) fn is_table_miss(&self) -> bool {
+        self.precedence == 0 && self.pattern.matches_all()
+    }
+
+    /// Whether anything that it does satisfies `wanted`.
+    pub(super) fn has_step(&self, wanted: impl Fn(&ActionStep) -> bool) -> bool {
+        self.behaviour.apply.iter().chain(&self.behaviour.write).any(wanted)
+    }
+
+    /// The queue through which it sends, if it sends at all.
+    pub(super) fn queue(&self, group_queue: impl Fn(u32) -> Option<u8>) -> Option<u8> {
+        let steps = self.behaviour.apply.iter().chain(&self.behaviour.write);
+        let mut queue = 0;
+        let mut sends = None;
+        for step in steps {
+            match *step {
+                ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
+                ActionStep::Output(_) => sends = sends.or(Some(queue)),
+                ActionStep::Group(id) => sends = sends.or_else(|| group_queue(id)),
+                ActionStep::Monitor(_) | ActionStep::Controller(_) | ActionStep::Edit(_) => {}
+            }
+        }
+        sends
+    }
+}

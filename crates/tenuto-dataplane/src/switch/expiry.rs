@@ -1,0 +1,136 @@
+//! Time-outs of entries (OpenFlow 1.3.5, section 5.5).
+//!
+//! Frames write when an entry was last used and nothing else. The timer stands at the earliest
+//! instant at which some entry may have to go; an entry that was used since is put back to when it
+//! may have to go then.
+
+use super::connection::Asynchronous;
+use super::tables::{EntryAge, Removed};
+use super::{Entry, Switch, SwitchEvent};
+use crate::Effects;
+use std::collections::{BTreeMap, BTreeSet};
+use tenuto_openflow::constants::flow_flag;
+use tenuto_openflow::{Body, FlowRemoved, FlowRemovedReason};
+use tenuto_units::{Instant, Span};
+
+/// Level, table and slot of an entry.
+type Place = (u8, u8, u32);
+
+/// When entries may have to go: in order of time, and by place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Expiry {
+    due: BTreeSet<(Instant, Place)>,
+    armed: BTreeMap<Place, Instant>,
+}
+
+/// When an entry goes if no frame matches it any more, and why.
+fn end(entry: &Entry, age: EntryAge) -> Option<(Instant, FlowRemovedReason)> {
+    let after =
+        |at: Instant, seconds: u16| (seconds != 0).then(|| at + Span::from_s(u64::from(seconds)));
+    let hard = after(age.since, entry.hard_timeout).map(|at| (at, FlowRemovedReason::HardTimeout));
+    let idle = after(age.used, entry.idle_timeout).map(|at| (at, FlowRemovedReason::IdleTimeout));
+    match (hard, idle) {
+        (Some(hard), Some(idle)) => Some(if idle.0 < hard.0 { idle } else { hard }),
+        (hard, idle) => hard.or(idle),
+    }
+}
+
+impl Expiry {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn arm(&mut self, place: Place, at: Instant) {
+        self.disarm(place);
+        self.armed.insert(place, at);
+        self.due.insert((at, place));
+    }
+
+    fn disarm(&mut self, place: Place) {
+        if let Some(at) = self.armed.remove(&place) {
+            self.due.remove(&(at, place));
+        }
+    }
+
+    fn pop(&mut self, now: Instant) -> Option<Place> {
+        let (_, place) = self.due.first().filter(|(at, _)| *at <= now).copied()?;
+        self.disarm(place);
+        Some(place)
+    }
+}
+
+impl Switch {
+    /// Watches an entry that was just added, in place of what was in its slot.
+    pub(super) fn arm(&mut self, level: u8, table: u8, slot: u32) {
+        let Some(general) = &mut self.general else { return };
+        let Some(state) = self.tables.get(level, table) else { return };
+        match end(state.table().entry(slot), state.age(slot)) {
+            Some((at, _)) => general.expiry.arm((level, table, slot), at),
+            None => general.expiry.disarm((level, table, slot)),
+        }
+    }
+
+    /// Forgets an entry that is gone.
+    pub(super) fn disarm(&mut self, level: u8, table: u8, slot: u32) {
+        if let Some(general) = &mut self.general {
+            general.expiry.disarm((level, table, slot));
+        }
+    }
+
+    /// Removes the entries whose time has come.
+    pub(super) fn expire(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
+        while let Some(general) = &mut self.general
+            && let Some((level, table, slot)) = general.expiry.pop(now)
+        {
+            let Some(state) = self.tables.get(level, table) else { continue };
+            // A change of levels takes tables away with all that was in them.
+            let Some(entry) = state.table().get(slot) else { continue };
+            match end(entry, state.age(slot)) {
+                Some((at, reason)) if at <= now => {
+                    let removed = self.tables.remove_slot(level, table, slot);
+                    self.settle();
+                    self.tell_removed(now, table, &removed, reason, fx);
+                }
+                Some((at, _)) => general.expiry.arm((level, table, slot), at),
+                None => {}
+            }
+        }
+    }
+
+    /// Says that an entry is gone, if it was to be said.
+    pub(super) fn tell_removed(
+        &self,
+        now: Instant,
+        table_id: u8,
+        Removed { entry, counter, age, .. }: &Removed,
+        reason: FlowRemovedReason,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        if entry.flags & flow_flag::SEND_FLOW_REM == 0 {
+            return;
+        }
+        let (duration_sec, duration_nsec) = duration(now, age.since);
+        let body = Body::FlowRemoved(FlowRemoved {
+            cookie: entry.cookie,
+            priority: entry.precedence,
+            reason,
+            table_id,
+            duration_sec,
+            duration_nsec,
+            idle_timeout: entry.idle_timeout,
+            hard_timeout: entry.hard_timeout,
+            packet_count: counter.frames,
+            byte_count: counter.bytes,
+            match_: entry.matching.clone(),
+        });
+        self.notify(Asynchronous::FlowRemoved, reason.to_wire(), &body, fx);
+    }
+}
+
+/// Seconds, and nanoseconds beyond them.
+pub(super) fn duration(now: Instant, since: Instant) -> (u32, u32) {
+    const NS: u64 = 1_000_000_000;
+    let ns = now.since(since).as_ns();
+    let seconds = u32::try_from(ns / NS).unwrap_or(u32::MAX);
+    (seconds, u32::try_from(ns % NS).unwrap_or(0))
+}

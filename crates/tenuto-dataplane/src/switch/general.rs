@@ -1,0 +1,51 @@
+//! What a general switch keeps beyond a planned one: room to change frames, packets that wait for
+//! a controller, time-outs, configuration.
+
+use super::bridge::Bridge;
+use super::config::GeneralConfig;
+use super::expiry::Expiry;
+use super::group::{DEPTH_MAX, GroupCounters};
+use super::meter::MeterState;
+use super::packet::{Buffer, EditSet};
+use super::packet_in::PacketBuffers;
+use std::collections::BTreeMap;
+
+/// Bytes of a packet that go to the controller where no action says it
+/// (`OFP_DEFAULT_MISS_SEND_LEN`).
+const MISS_SEND_LEN: u16 = 128;
+
+/// State of a general switch.
+#[derive(Clone, Debug)]
+pub(super) struct General {
+    /// The frame being changed.
+    pub(super) buffer: Buffer,
+    /// Frames as they were before a bucket changed them, by depth of the group.
+    pub(super) saved: Vec<Buffer>,
+    /// Changes in the action set of the frame at hand.
+    pub(super) set: EditSet,
+    pub(super) waiting: PacketBuffers,
+    pub(super) expiry: Expiry,
+    pub(super) bridge: Bridge,
+    pub(super) groups: BTreeMap<u32, GroupCounters>,
+    /// The meter of what goes to the controllers (`OFPM_CONTROLLER`).
+    pub(super) controller_meter: Option<MeterState>,
+    pub(super) flags: u16,
+    pub(super) miss_send_len: u16,
+}
+
+impl General {
+    pub(super) fn new(config: &GeneralConfig) -> Self {
+        Self {
+            buffer: Buffer::default(),
+            saved: vec![Buffer::default(); DEPTH_MAX],
+            set: EditSet::default(),
+            waiting: PacketBuffers::new(config.buffers_max),
+            expiry: Expiry::default(),
+            bridge: Bridge::new(config.learned_max),
+            groups: BTreeMap::new(),
+            controller_meter: None,
+            flags: 0,
+            miss_send_len: MISS_SEND_LEN,
+        }
+    }
+}

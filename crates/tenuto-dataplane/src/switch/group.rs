@@ -1,0 +1,186 @@
+//! Groups: what they are, and which of their buckets a frame goes to (OpenFlow 1.3.5, section
+//! 5.6).
+
+use super::Switch;
+use super::entry::ActionStep;
+use super::key::PacketKey;
+use super::tables::EntryCounter;
+use std::collections::BTreeMap;
+use tenuto_openflow::constants::{group, port};
+use tenuto_openflow::{Bucket, GroupType};
+use tenuto_units::Instant;
+
+/// Groups that may follow each other; deeper ones are refused when they are added.
+pub(super) const DEPTH_MAX: usize = 8;
+/// What one frame may cost from a group on, in actions and looks at liveness: chains of groups
+/// multiply, and a frame must not keep the others waiting.
+pub(super) const COST_MAX: usize = 10_000;
+
+/// What a bucket does, and what decides whether it is live.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BucketState {
+    pub(super) steps: Vec<ActionStep>,
+    pub(super) weight: u16,
+    pub(super) watch_port: u32,
+    pub(super) watch_group: u32,
+}
+
+/// A group, as executed and as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GroupState {
+    pub(super) buckets: Vec<BucketState>,
+    /// Buckets as they were sent.
+    pub(super) sent: Vec<Bucket>,
+    pub(super) type_: GroupType,
+}
+
+/// What a group has seen; beside the group, which packets do not write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GroupCounters {
+    pub(super) all: EntryCounter,
+    pub(super) buckets: Vec<EntryCounter>,
+    pub(super) since: Instant,
+}
+
+pub(super) type Groups = BTreeMap<u32, GroupState>;
+
+impl GroupState {
+    /// The queue of its outputs; one for all, as the deployment gives a flow one class.
+    pub(super) fn queue(&self) -> Option<u8> {
+        let mut queue = 0;
+        let mut sends = None;
+        for step in self.buckets.iter().flat_map(|bucket| &bucket.steps) {
+            match *step {
+                ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
+                ActionStep::Output(_) => sends = sends.or(Some(queue)),
+                _ => {}
+            }
+        }
+        sends
+    }
+
+    /// Groups that it hands frames to, or watches.
+    pub(super) fn uses(&self) -> impl Iterator<Item = u32> {
+        self.buckets.iter().flat_map(|bucket| {
+            let forwards = bucket.steps.iter().filter_map(|step| match step {
+                ActionStep::Group(id) => Some(*id),
+                _ => None,
+            });
+            let watched = Some(bucket.watch_group).filter(|&id| id != group::ANY);
+            forwards.chain(watched)
+        })
+    }
+}
+
+/// What a frame can meet from a group on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Groups that follow each other, this one included.
+    pub(super) depth: usize,
+    /// Actions and looks at liveness, if every bucket had its turn.
+    pub(super) cost: usize,
+}
+
+/// The extent of every group; `None` if some group comes back to itself.
+pub(super) fn extents(groups: &Groups) -> Option<BTreeMap<u32, Extent>> {
+    /// Notes the extent of one group; each is walked once, however many lead to it.
+    fn walk(groups: &Groups, id: u32, known: &mut BTreeMap<u32, Option<Extent>>) -> Option<Extent> {
+        let Some(state) = groups.get(&id) else { return Some(Extent::default()) };
+        if let Some(found) = known.get(&id) {
+            // Begun and not ended: this is a loop.
+            return *found;
+        }
+        known.insert(id, None);
+        let own = state.buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
+        let mut extent = Extent { depth: 0, cost: own };
+        for next in state.uses() {
+            let below = walk(groups, next, known)?;
+            extent.depth = extent.depth.max(below.depth);
+            extent.cost = extent.cost.saturating_add(below.cost);
+        }
+        extent.depth += 1;
+        known.insert(id, Some(extent));
+        Some(extent)
+    }
+    let mut known = BTreeMap::new();
+    for &id in groups.keys() {
+        walk(groups, id, &mut known)?;
+    }
+    Some(known.into_iter().filter_map(|(id, extent)| Some((id, extent?))).collect())
+}
+
+impl Switch {
+    /// Whether a bucket can deliver: what it watches is live, or it watches nothing.
+    fn is_bucket_live(&self, groups: &Groups, bucket: &BucketState, left: usize) -> bool {
+        let port_live = bucket.watch_port == port::ANY || self.is_port_live(bucket.watch_port);
+        let group_live = bucket.watch_group == group::ANY
+            || left > 0
+                && groups.get(&bucket.watch_group).is_some_and(|state| {
+                    state.buckets.iter().any(|b| self.is_bucket_live(groups, b, left - 1))
+                });
+        port_live && group_live
+    }
+
+    /// The bucket of a group that a frame goes to: by its headers for select groups, the first
+    /// live one for fast failover. `None` if no bucket is live.
+    pub(super) fn choose_bucket(
+        &self,
+        groups: &Groups,
+        state: &GroupState,
+        key: &PacketKey,
+    ) -> Option<usize> {
+        let live = |bucket: &BucketState| self.is_bucket_live(groups, bucket, DEPTH_MAX);
+        if state.type_ != GroupType::Select {
+            return state.buckets.iter().position(live);
+        }
+        let weight = |bucket: &BucketState| u64::from(bucket.weight);
+        let total: u64 = state.buckets.iter().filter(|b| live(b)).map(weight).sum();
+        // The upper half of a product spreads a hash evenly over any number.
+        let hash = u128::from(key.flow_hash()) * u128::from(total);
+        let mut ticket = u64::try_from(hash >> 64).unwrap_or(0);
+        for (place, bucket) in state.buckets.iter().enumerate().filter(|(_, b)| live(b)) {
+            match ticket.checked_sub(weight(bucket)) {
+                Some(left) => ticket = left,
+                None => return Some(place),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups whose buckets each hand on to the groups named.
+    fn groups(named: &[(u32, &[u32])]) -> Groups {
+        let bucket = |&next: &u32| BucketState {
+            steps: vec![ActionStep::Group(next)],
+            weight: 0,
+            watch_port: port::ANY,
+            watch_group: group::ANY,
+        };
+        let state = |next: &[u32]| GroupState {
+            buckets: next.iter().map(bucket).collect(),
+            sent: Vec::new(),
+            type_: GroupType::All,
+        };
+        named.iter().map(|(id, next)| (*id, state(next))).collect()
+    }
+
+    #[test]
+    fn chains_are_measured_and_loops_found() {
+        let found = extents(&groups(&[(1, &[]), (2, &[1, 1]), (3, &[2, 1])])).expect("no loop");
+        assert_eq!(found[&3], Extent { depth: 3, cost: 4 + 4 });
+        assert_eq!(extents(&groups(&[(1, &[2]), (2, &[1])])), None);
+        assert_eq!(extents(&groups(&[(1, &[1])])), None);
+    }
+
+    #[test]
+    fn a_chain_that_multiplies_is_measured_at_once() {
+        let twice: Vec<(u32, [u32; 2])> = (1..200).map(|id| (id, [id - 1, id - 1])).collect();
+        let named: Vec<(u32, &[u32])> = twice.iter().map(|(id, next)| (*id, &next[..])).collect();
+        let found = extents(&groups(&named)).expect("no loop");
+        assert_eq!(found[&199], Extent { depth: 199, cost: usize::MAX });
+    }
+}

@@ -1,0 +1,274 @@
+//! Where a frame goes, and what it looks like then.
+
+use super::entry::ActionStep;
+use super::packet::{Edit, Layers, TtlExpired};
+use super::pipeline::{Passage, message_of};
+use super::{Switch, SwitchEvent};
+use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued};
+use tenuto_openflow::GroupType;
+use tenuto_openflow::constants::{port, port_config};
+use tenuto_units::wire_bits;
+use tenuto_wire::frame_bytes;
+
+/// The field of tunnel metadata, which is no bytes of the frame.
+const TUNNEL_ID: u8 = 38;
+
+impl Switch {
+    /// Changes the frame at hand.
+    pub(super) fn edit(
+        &mut self,
+        edit: Edit,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> Result<(), TtlExpired> {
+        if let Edit::SetField(value) = edit
+            && value.field == TUNNEL_ID
+        {
+            passage.key.set_tunnel_id(value.number());
+            return Ok(());
+        }
+        self.load(passage, frames);
+        let Some(general) = &mut self.general else { return Ok(()) };
+        let done = general.buffer.apply(edit);
+        self.refresh(passage, frames);
+        done
+    }
+
+    /// A meter's band raises the drop precedence.
+    pub(super) fn remark(&mut self, steps: u8, passage: &mut Passage, frames: &mut impl Frames) {
+        self.load(passage, frames);
+        if let Some(general) = &mut self.general {
+            general.buffer.raise_drop_precedence(steps);
+        }
+        self.refresh(passage, frames);
+    }
+
+    /// Takes the frame into the switch's own buffer, unless it is there.
+    fn load(&mut self, passage: &mut Passage, frames: &impl Frames) {
+        if let Some(general) = &mut self.general
+            && !passage.edited
+        {
+            general.buffer.load(frames.bytes(passage.frame));
+            passage.edited = true;
+        }
+    }
+
+    /// What follows from a change: key and size.
+    fn refresh(&self, passage: &mut Passage, frames: &mut impl Frames) {
+        if let Some(copy) = passage.copy.take() {
+            frames.release(copy);
+        }
+        let Some(general) = &self.general else { return };
+        let bytes = general.buffer.bytes();
+        passage.frame_bytes = frame_bytes(bytes.len());
+        if let Some(mut key) = Layers::locate(bytes).key(bytes, passage.in_port) {
+            key.keep_written(&passage.key);
+            passage.key = key;
+        }
+    }
+
+    pub(super) fn group(
+        &mut self,
+        id: u32,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let groups = self.groups.clone();
+        let Some(group) = groups.get(&id) else { return };
+        let chosen = match group.type_ {
+            GroupType::Select | GroupType::FastFailover => {
+                match self.choose_bucket(&groups, group, &passage.key) {
+                    Some(place) => place..place + 1,
+                    None => return,
+                }
+            }
+            _ => 0..group.buckets.len(),
+        };
+        if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
+            counters.all.add(passage.frame_bytes);
+        }
+        for place in chosen {
+            if passage.spent {
+                passage.stop = Some(DropReason::NoOutput);
+                return;
+            }
+            if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
+                counters.buckets[place].add(passage.frame_bytes);
+            }
+            self.bucket(&group.buckets[place].steps, passage, frames, fx);
+        }
+    }
+
+    /// Every bucket works on a frame of its own (OpenFlow 1.3.5, section 5.6.1).
+    fn bucket(
+        &mut self,
+        steps: &[ActionStep],
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let (queue, depth) = (passage.queue, passage.depth);
+        let before = (passage.key, passage.frame_bytes, passage.edited);
+        let changes = steps.iter().any(|step| matches!(step, ActionStep::Edit(_)));
+        if changes && passage.edited {
+            self.save(depth);
+        }
+        let copy = if changes { passage.copy.take() } else { None };
+        passage.depth += 1;
+        for &step in steps {
+            self.step(step, passage, frames, fx);
+            if passage.stop.is_some() {
+                // It was the bucket's own copy that ended.
+                passage.stop = passage.stop.filter(|_| passage.spent);
+                break;
+            }
+        }
+        (passage.queue, passage.depth) = (queue, depth);
+        if changes {
+            if let Some(changed) = passage.copy.take() {
+                frames.release(changed);
+            }
+            passage.copy = copy;
+            (passage.key, passage.frame_bytes, passage.edited) = before;
+            if passage.edited {
+                self.restore(depth);
+            }
+        }
+    }
+
+    fn save(&mut self, depth: usize) {
+        if let Some(general) = &mut self.general
+            && let Some(saved) = general.saved.get_mut(depth)
+        {
+            saved.load_from(&general.buffer);
+        }
+    }
+
+    fn restore(&mut self, depth: usize) {
+        if let Some(general) = &mut self.general
+            && let Some(saved) = general.saved.get(depth)
+        {
+            general.buffer.load_from(saved);
+        }
+    }
+
+    pub(super) fn output(
+        &mut self,
+        number: u32,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        match number {
+            port::IN_PORT => {
+                if let Some(place) = passage.place {
+                    self.send(place, passage, frames, fx);
+                }
+            }
+            port::ALL | port::FLOOD => self.flood(passage, frames, fx),
+            port::NORMAL => self.forward_as_bridge(passage, frames, fx),
+            _ => {
+                let Some(&place) = self.port_index.get(&number) else { return };
+                // Never back to where it came from, not even by a group (OpenFlow 1.3.5, sections
+                // 5.6.1 and 7.2.5): a frame cannot bounce between two switches.
+                if Some(place) != passage.place {
+                    self.send(place, passage, frames, fx);
+                }
+            }
+        }
+    }
+
+    fn flood(
+        &mut self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        for place in 0..self.ports.len() {
+            if Some(place) != passage.place {
+                self.send(place, passage, frames, fx);
+            }
+        }
+    }
+
+    /// A standalone switch: every frame goes where its address was learned; the reason if nowhere.
+    pub(super) fn bridge(
+        &mut self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
+        self.forward_as_bridge(passage, frames, fx);
+        (passage.outputs == 0).then_some(DropReason::NoOutput)
+    }
+
+    fn forward_as_bridge(
+        &mut self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let Some(general) = &mut self.general else { return };
+        let (vlan, source, destination) = passage.key.addresses();
+        if passage.place.is_some() {
+            general.bridge.learn(passage.now, vlan, source, passage.in_port);
+        }
+        match general.bridge.find(passage.now, vlan, destination) {
+            Some(number) => self.output(number, passage, frames, fx),
+            None => self.flood(passage, frames, fx),
+        }
+    }
+
+    /// Queues the frame at a port, as it is now.
+    fn send(
+        &mut self,
+        place: usize,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let state = &mut self.ports[place];
+        let closed = port_config::PORT_DOWN | port_config::NO_FWD;
+        if state.config & closed != 0 || !state.is_up {
+            state.counters.not_sent += 1;
+            return;
+        }
+        passage.outputs += 1;
+        let Some(frame) = self.frame_now(passage, frames) else {
+            return self.drop_frame(DropReason::Malformed, passage, frames, fx);
+        };
+        frames.retain(frame);
+        let queued = Queued {
+            frame,
+            wire_bits: u32::try_from(wire_bits(passage.frame_bytes)).unwrap_or(u32::MAX),
+            cookie: passage.cookie,
+            since: passage.now,
+        };
+        let queue = u8::try_from(passage.queue).unwrap_or(u8::MAX - 1);
+        if self.ports[place].egress.enqueue(passage.now, queue, queued).is_err() {
+            let dropped = Dropped {
+                reason: DropReason::BufferFull,
+                port: self.ports[place].number,
+                cookie: passage.cookie,
+                message: message_of(frames.bytes(frame), passage.cookie),
+                frame_bytes: passage.frame_bytes,
+            };
+            self.report(dropped, passage.place, fx);
+            frames.release(frame);
+        }
+    }
+
+    /// The frame in the store that looks as it does now; `None` if it has become too long.
+    fn frame_now(&self, passage: &mut Passage, frames: &mut impl Frames) -> Option<FrameId> {
+        match &self.general {
+            Some(general) if passage.edited => {
+                if passage.copy.is_none() {
+                    passage.copy = frames.insert(general.buffer.bytes());
+                }
+                passage.copy
+            }
+            _ => Some(passage.frame),
+        }
+    }
+}

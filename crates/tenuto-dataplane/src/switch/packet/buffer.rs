@@ -1,0 +1,72 @@
+//! The copy of a frame that actions change.
+
+use super::Layers;
+use crate::FRAME_CAPACITY;
+
+/// Room for tags that are pushed and popped again: a frame that is too long when it leaves is
+/// dropped then.
+const ROOM: usize = FRAME_CAPACITY + 64;
+
+/// A frame being changed, and where its headers are.
+#[derive(Clone, Debug)]
+pub(in crate::switch) struct Buffer {
+    bytes: Box<[u8; ROOM]>,
+    len: usize,
+    pub(super) layers: Layers,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self { bytes: Box::new([0; ROOM]), len: 0, layers: Layers::default() }
+    }
+}
+
+impl Buffer {
+    /// Takes a frame in; one that is too long is cut.
+    pub(in crate::switch) fn load(&mut self, frame: &[u8]) {
+        self.len = frame.len().min(ROOM);
+        self.bytes[..self.len].copy_from_slice(&frame[..self.len]);
+        self.relocate();
+    }
+
+    /// Takes over the content of another one.
+    pub(in crate::switch) fn load_from(&mut self, other: &Self) {
+        self.len = other.len;
+        self.bytes[..self.len].copy_from_slice(&other.bytes[..self.len]);
+        self.layers = other.layers;
+    }
+
+    /// The frame as it is now.
+    pub(in crate::switch) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+
+    /// Looks for the headers anew.
+    pub(super) fn relocate(&mut self) {
+        self.layers = Layers::locate(&self.bytes[..self.len]);
+    }
+
+    /// Makes room for `count` bytes at `at`; false if there is none.
+    pub(super) fn insert(&mut self, at: usize, count: usize) -> bool {
+        if at > self.len || self.len + count > ROOM {
+            return false;
+        }
+        self.bytes.copy_within(at..self.len, at + count);
+        self.len += count;
+        true
+    }
+
+    /// Takes `count` bytes out at `at`; false if they are not there.
+    pub(super) fn cut(&mut self, at: usize, count: usize) -> bool {
+        if at + count > self.len {
+            return false;
+        }
+        self.bytes.copy_within(at + count..self.len, at);
+        self.len -= count;
+        true
+    }
+}

@@ -1,0 +1,186 @@
+//! Packets for the controllers, and packets that wait for their word (OpenFlow 1.3.5, section
+//! 6.1.2).
+
+use super::connection::Asynchronous;
+use super::meter::BandEffect;
+use super::pipeline::Passage;
+use super::{Switch, SwitchEvent};
+use crate::{Effects, Frames};
+use std::hash::{Hash, Hasher};
+use tenuto_openflow::constants::{NO_BUFFER, controller_max_len, port_config};
+use tenuto_openflow::{BadRequest, Body, ErrorCode, Match, Oxm, PacketIn, PacketInReason};
+use tenuto_units::{Instant, Span};
+
+/// A buffered packet may be replaced by another after this time (section 6.1.2: "a reasonable
+/// amount of time").
+const KEEP: Span = Span::from_s(1);
+
+/// A packet that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Waiting {
+    id: u32,
+    pub(super) in_port: u32,
+    pub(super) bytes: Vec<u8>,
+    since: Instant,
+}
+
+/// Packets that wait, each in the place that its number tells.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PacketBuffers {
+    places: Vec<Option<Waiting>>,
+    max: usize,
+    next: u32,
+}
+
+impl PacketBuffers {
+    pub(super) fn new(max: u16) -> Self {
+        Self { places: Vec::new(), max: max.into(), next: 0 }
+    }
+
+    /// Keeps a packet; its number, or `None` if there is no room.
+    fn keep(&mut self, now: Instant, in_port: u32, bytes: &[u8]) -> Option<u32> {
+        if self.max == 0 {
+            return None;
+        }
+        let is_free = |waiting: &Option<Waiting>| {
+            waiting.as_ref().is_none_or(|waiting| now.since(waiting.since) >= KEEP)
+        };
+        let place = match self.places.iter().position(is_free) {
+            Some(place) => place,
+            None if self.places.len() < self.max => {
+                self.places.push(None);
+                self.places.len() - 1
+            }
+            None => return None,
+        };
+        // The number has the place in it, and never comes again soon.
+        let count = u32::try_from(self.max).ok()?;
+        let number = self.next.wrapping_mul(count).wrapping_add(u32::try_from(place).ok()?);
+        self.next = (self.next + 1) % (NO_BUFFER / count);
+        let bytes = bytes.to_vec();
+        self.places[place] = Some(Waiting { id: number, in_port, bytes, since: now });
+        Some(number)
+    }
+
+    /// What waits, relative to `now`, with the numbers that come next.
+    pub(super) fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
+        for waiting in &self.places {
+            let waiting = waiting.as_ref();
+            waiting.map(|w| (w.id, w.in_port, &w.bytes, now.since(w.since).min(KEEP))).hash(hasher);
+        }
+        self.next.hash(hasher);
+    }
+
+    /// Whether a packet waits under this number.
+    ///
+    /// # Errors
+    /// If it was taken or replaced before, or never was.
+    pub(super) fn check(&self, id: u32) -> Result<(), ErrorCode> {
+        let Some(waiting) = self.place(id).and_then(|place| self.places.get(place)) else {
+            return Err(BadRequest::BufferUnknown.into());
+        };
+        match waiting.as_ref().is_some_and(|waiting| waiting.id == id) {
+            true => Ok(()),
+            false => Err(BadRequest::BufferEmpty.into()),
+        }
+    }
+
+    /// Takes a packet out.
+    ///
+    /// # Errors
+    /// As [`PacketBuffers::check`].
+    pub(super) fn take(&mut self, id: u32) -> Result<Waiting, ErrorCode> {
+        self.check(id)?;
+        let place = self.place(id).ok_or(BadRequest::BufferUnknown)?;
+        self.places[place].take().ok_or(BadRequest::BufferEmpty.into())
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        usize::try_from(id).ok()?.checked_rem(self.max)
+    }
+}
+
+impl Switch {
+    /// Hands the frame at hand to the controllers, at most `max_len` bytes of it.
+    pub(super) fn packet_in(
+        &mut self,
+        reason: PacketInReason,
+        max_len: u16,
+        passage: &Passage,
+        frames: &impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        if !self.is_wanted(Asynchronous::PacketIn, reason.to_wire()) {
+            return;
+        }
+        let from = passage.place.map(|place| &self.ports[place]);
+        if from.is_some_and(|port| port.config & port_config::NO_PACKET_IN != 0) {
+            return;
+        }
+        let extra = self.config.meter_extra_bytes;
+        let Some(general) = &mut self.general else { return };
+        let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
+        if let Some(meter) = &mut general.controller_meter
+            && meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)
+        {
+            return;
+        }
+        let bytes = match passage.edited {
+            true => general.buffer.bytes(),
+            false => frames.bytes(passage.frame),
+        };
+        let wants_all = max_len == controller_max_len::NO_BUFFER;
+        let buffer_id = match wants_all || bytes.len() <= usize::from(max_len) {
+            true => None,
+            false => general.waiting.keep(passage.now, passage.in_port, bytes),
+        };
+        // What is not buffered goes to the controller whole, or it would be lost.
+        let len = buffer_id.map_or(bytes.len(), |_| usize::from(max_len));
+        let mut match_ = vec![Oxm::InPort(passage.in_port)];
+        let metadata = passage.key.metadata();
+        if metadata != 0 {
+            match_.push(Oxm::Metadata { value: metadata, mask: None });
+        }
+        let tunnel = passage.key.tunnel_id();
+        if tunnel != 0 {
+            match_.push(Oxm::TunnelId { value: tunnel, mask: None });
+        }
+        let body = Body::PacketIn(PacketIn {
+            buffer_id: buffer_id.unwrap_or(NO_BUFFER),
+            total_len: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
+            reason,
+            table_id: passage.table,
+            cookie: passage.entry_cookie,
+            match_: Match::from(match_),
+            data: bytes[..len].to_vec(),
+        });
+        self.notify(Asynchronous::PacketIn, reason.to_wire(), &body, fx);
+    }
+
+    /// The reason for handing a frame to the controllers: it fell through to the table-miss entry,
+    /// or an action said so.
+    pub(super) const fn packet_in_reason(passage: &Passage) -> PacketInReason {
+        if passage.is_miss { PacketInReason::NoMatch } else { PacketInReason::Action }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_used_once_and_replaced_when_it_is_old() {
+        let mut buffers = PacketBuffers::new(2);
+        let at = |ms| Instant::ZERO + Span::from_ms(ms);
+        let first = buffers.keep(at(0), 1, &[1]).expect("room");
+        let second = buffers.keep(at(1), 1, &[2]).expect("room");
+        assert_eq!(buffers.keep(at(2), 1, &[3]), None);
+        assert_eq!(buffers.take(second).map(|w| w.bytes), Ok(vec![2]));
+        assert_eq!(buffers.take(second), Err(BadRequest::BufferEmpty.into()));
+        let third = buffers.keep(at(1_000), 1, &[3]).expect("the first is old");
+        assert_eq!(buffers.take(first), Err(BadRequest::BufferEmpty.into()));
+        assert_eq!(buffers.take(third).map(|w| w.bytes), Ok(vec![3]));
+        assert_eq!(PacketBuffers::new(2).take(0), Err(BadRequest::BufferUnknown.into()));
+        assert_eq!(PacketBuffers::new(0).take(7), Err(BadRequest::BufferUnknown.into()));
+    }
+}

@@ -1,0 +1,73 @@
+//! Ports as OpenFlow sees them: what they are, and what changes (OpenFlow 1.3.5, sections 7.2.1 and
+//! 7.4.3).
+
+use super::connection::Asynchronous;
+use super::{PortState, Switch, SwitchEvent};
+use crate::Effects;
+use tenuto_openflow::constants::{port_config, port_state};
+use tenuto_openflow::{Body, FixedText, Port, PortReason, PortStatus};
+
+impl Switch {
+    /// The link of a port came up or went down. Frames for a port without link are dropped, and
+    /// what watches it goes elsewhere; the controllers are told.
+    pub fn set_link(&mut self, number: u32, is_up: bool, fx: &mut Effects<SwitchEvent>) {
+        let Some(&place) = self.port_index.get(&number) else { return };
+        if self.ports[place].is_up != is_up {
+            self.ports[place].is_up = is_up;
+            self.tell_port(place, fx);
+        }
+    }
+
+    /// Whether frames can leave by a port: what watches it is live.
+    pub(super) fn is_port_live(&self, number: u32) -> bool {
+        self.port_index.get(&number).is_some_and(|&place| {
+            let PortState { config, is_up, .. } = &self.ports[place];
+            *is_up && config & port_config::PORT_DOWN == 0
+        })
+    }
+
+    /// Says that some attribute of a port has changed.
+    pub(super) fn tell_port(&self, place: usize, fx: &mut Effects<SwitchEvent>) {
+        let (reason, port) = (PortReason::Modify, self.described_port(place));
+        let body = Body::PortStatus(PortStatus { reason, port });
+        self.notify(Asynchronous::PortStatus, reason.to_wire(), &body, fx);
+    }
+
+    /// The hardware address of a port: that of the switch; a general switch has the number of the
+    /// port in it, to tell them apart.
+    pub(super) fn port_address(&self, place: usize) -> [u8; 6] {
+        let mut address = self.config.mac().0;
+        if self.general.is_some() {
+            let [.., high, low] = self.ports[place].number.to_be_bytes();
+            address[4] ^= high;
+            address[5] ^= low;
+        }
+        address
+    }
+
+    pub(super) fn described_port(&self, place: usize) -> Port {
+        let state = &self.ports[place];
+        let kbps = state.egress.config().rate.as_bps() / 1_000;
+        let kbps = u32::try_from(kbps).unwrap_or(u32::MAX);
+        let names = self.config.general.as_ref().map(|general| &general.port_names);
+        let name = names.and_then(|names| names.get(&state.number));
+        let live = if self.is_port_live(state.number) { port_state::LIVE } else { 0 };
+        let down = if state.is_up { 0 } else { port_state::LINK_DOWN };
+        Port {
+            port_no: state.number,
+            hw_addr: self.port_address(place),
+            name: match name {
+                Some(name) => FixedText::new(name),
+                None => FixedText::new(&format!("p{}", state.number)),
+            },
+            config: state.config,
+            state: live | down,
+            curr: 0,
+            advertised: 0,
+            supported: 0,
+            peer: 0,
+            curr_speed: kbps,
+            max_speed: kbps,
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Frames through a general switch: packet-in and -out, buffers, groups, time-outs, TTLs, counters.
+
+use support::general::{any, bench, entry, group_of, to_controller};
+use support::{Bench, add, apply, frame, output};
+use tenuto_dataplane::TimerId;
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group as group_id, port};
+use tenuto_openflow::*;
+use tenuto_units::Span;
+
+mod support;
+
+fn packet_in(bench: &mut Bench) -> PacketIn {
+    match bench.heard(0).as_slice() {
+        [Body::PacketIn(packet_in)] => packet_in.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn packet_out(buffer_id: u32, in_port: u32, actions: Vec<Action>, data: Vec<u8>) -> Body {
+    Body::PacketOut(PacketOut { buffer_id, in_port, actions, data })
+}
+
+#[test]
+fn a_buffered_packet_goes_on_once_by_packet_out_or_flow_mod() {
+    let mut bench = bench();
+    bench.install([Body::FlowMod(FlowMod { cookie: 7, ..any(0, vec![to_controller(20)]) })]);
+    bench.receive(1, &frame(1, 100));
+    let first = packet_in(&mut bench);
+    assert_eq!((first.reason, first.table_id, first.cookie), (PacketInReason::NoMatch, 0, 7));
+    assert_eq!((first.total_len, first.data.as_slice()), (100, &frame(1, 100)[..20]));
+    assert_eq!(first.match_, Match::from(vec![Oxm::InPort(1)]));
+    assert_ne!(first.buffer_id, NO_BUFFER);
+    bench.receive(2, &frame(2, 100));
+    let second = packet_in(&mut bench);
+    bench.receive(2, &frame(3, 100));
+    let third = packet_in(&mut bench);
+    assert_eq!((third.buffer_id, third.data.len()), (NO_BUFFER, 100), "two at most; then whole");
+    bench.install([packet_out(first.buffer_id, 1, vec![output(4)], vec![])]);
+    assert_eq!(bench.drain_flows(), [(4, 1)]);
+    bench.refused(packet_out(first.buffer_id, 1, vec![output(4)], vec![]), BadRequest::BufferEmpty);
+    let entry = FlowMod { buffer_id: second.buffer_id, ..any(1, vec![output(3)]) };
+    bench.install([Body::FlowMod(entry)]);
+    assert_eq!(bench.drain_flows(), [(3, 2)]);
+    assert!(bench.is_idle());
+}
+
+#[test]
+fn a_packet_out_goes_through_actions_or_tables() {
+    let mut bench = bench();
+    bench.install([Body::FlowMod(any(1, vec![output(3)]))]);
+    let out = |bench: &mut Bench, in_port, actions| {
+        bench.install([packet_out(NO_BUFFER, in_port, actions, frame(1, 60))]);
+        let mut ports: Vec<u32> = bench.drain().into_iter().map(|(port, _)| port).collect();
+        ports.sort_unstable();
+        ports
+    };
+    assert_eq!(out(&mut bench, port::CONTROLLER, vec![output(1), output(2)]), [1, 2]);
+    assert_eq!(out(&mut bench, port::CONTROLLER, vec![output(port::TABLE)]), [3]);
+    assert_eq!(out(&mut bench, port::CONTROLLER, vec![output(4), output(port::TABLE)]), [3, 4]);
+    assert_eq!(
+        out(&mut bench, 3, vec![output(port::TABLE)]),
+        [0; 0],
+        "not back to where it entered"
+    );
+    assert_eq!(out(&mut bench, 3, vec![output(port::IN_PORT)]), [3]);
+    assert_eq!(out(&mut bench, 2, vec![output(port::FLOOD)]), [1, 3, 4]);
+    assert_eq!(out(&mut bench, 2, vec![]), [0; 0]);
+    assert_eq!(out(&mut bench, 2, vec![output(port::NORMAL)]), [1, 3, 4], "nothing is learned yet");
+}
+
+#[test]
+fn a_packet_in_has_what_the_pipeline_wrote() {
+    let mut bench = bench();
+    let tunnel = Oxm::TunnelId { value: 9, mask: None };
+    bench.install([
+        Body::FlowMod(FlowMod {
+            instructions: vec![
+                Instruction::WriteMetadata { metadata: 5, mask: 0xf },
+                apply(vec![Action::SetField(tunnel.clone()), Action::PushVlan(0x8100)]),
+                Instruction::GotoTable(63),
+            ],
+            ..any(1, vec![])
+        }),
+        Body::FlowMod(FlowMod { table_id: 63, cookie: 3, ..any(1, vec![to_controller(0xffff)]) }),
+    ]);
+    bench.receive(2, &frame(1, 60));
+    let heard = packet_in(&mut bench);
+    assert_eq!((heard.table_id, heard.cookie, heard.reason), (63, 3, PacketInReason::Action));
+    let metadata = Oxm::Metadata { value: 5, mask: None };
+    assert_eq!(heard.match_, Match::from(vec![Oxm::InPort(2), metadata, tunnel]));
+    assert_eq!((heard.data.len(), &heard.data[12..14]), (76, &[0x81, 0x00][..]));
+}
+
+#[test]
+fn a_time_to_live_that_ends_is_told_if_asked_and_goes_no_further() {
+    let mut bench = bench();
+    let actions = vec![Action::DecNwTtl, output(3)];
+    bench.install([entry(vec![Oxm::EthType(0x0800)], actions)]);
+    let mut dying = frame(1, 100);
+    dying[22] = 1;
+    assert_eq!(bench.ports_of(1, &dying), [0; 0]);
+    assert_eq!(bench.heard(0), []);
+    let wants = AsyncConfig { packet_in_mask: [0b111, 0], ..AsyncConfig::default() };
+    bench.install([Body::SetAsync(wants)]);
+    assert_eq!(bench.ports_of(1, &dying), [0; 0]);
+    let told = packet_in(&mut bench);
+    assert_eq!((told.reason, told.data[22]), (PacketInReason::InvalidTtl, 1));
+    dying[22] = 2;
+    bench.receive(1, &dying);
+    assert_eq!(bench.drain()[0].1[22], 1);
+}
+
+#[test]
+fn entries_go_by_their_time_outs_and_say_so() {
+    let mut bench = bench();
+    let flags = flow_flag::SEND_FLOW_REM;
+    let with = |cookie, idle_timeout, hard_timeout| {
+        let flow_mod = support::flow_mod(0, u8::try_from(cookie).expect("small"), vec![]);
+        Body::FlowMod(FlowMod { cookie, idle_timeout, hard_timeout, flags, ..flow_mod })
+    };
+    bench.install([with(1, 2, 0), with(2, 0, 3), with(3, 2, 5), with(4, 9, 0)]);
+    bench.install([Body::FlowMod(FlowMod { flags: 0, hard_timeout: 1, ..any(0, vec![]) })]);
+    assert_eq!(bench.switch.next_deadline().map(|(timer, _)| timer), Some(TimerId::FlowExpiry));
+    let start = bench.now;
+    let mut gone = Vec::new();
+    for half_seconds in 0..20 {
+        let now = start + Span::from_ms(500 * half_seconds);
+        bench.run_to(now);
+        for heard in bench.heard(0) {
+            let Body::FlowRemoved(removed) = heard else { panic!("{heard:?}") };
+            let at = f64::from(removed.duration_sec) + f64::from(removed.duration_nsec) / 1e9;
+            gone.push((removed.cookie, removed.reason, at, removed.packet_count));
+        }
+        // Entry 3 is in use all the time, entry 1 for half a second.
+        bench.receive(1, &frame(3, 60));
+        if half_seconds < 2 {
+            bench.receive(1, &frame(1, 60));
+        }
+    }
+    use FlowRemovedReason::{HardTimeout, IdleTimeout};
+    let expected = [
+        (1, IdleTimeout, 2.5, 2),
+        (2, HardTimeout, 3.0, 0),
+        (3, HardTimeout, 5.0, 10),
+        (4, IdleTimeout, 9.0, 0),
+    ];
+    assert_eq!(gone, expected);
+    assert_eq!((bench.switch.tables().entries(), bench.switch.next_deadline()), (0, None));
+    // A replaced entry lives by its new time-out, a deleted one by none.
+    bench.install([with(1, 0, 1), with(1, 0, 5), with(2, 0, 1)]);
+    let delete = FlowMod { command: FlowModCommand::Delete, ..support::flow_mod(0, 2, vec![]) };
+    assert_eq!(bench.ask_on(0, Body::FlowMod(delete)).len(), 1, "its deletion is told");
+    let now = bench.now;
+    bench.run_to(now + Span::from_ms(4_900));
+    assert_eq!(bench.switch.tables().entries(), 1);
+    bench.run_to(now + Span::from_s(5));
+    assert_eq!(bench.switch.tables().entries(), 0);
+}
+
+#[test]
+fn a_level_that_goes_takes_its_time_outs_along() {
+    let mut bench = bench();
+    let flow_mod = FlowMod { hard_timeout: 1, ..support::flow_mod(1, 1, vec![]) };
+    let shadow = support::modes(ModesMessage::ShadowFlowMod { level: 1, flow_mod });
+    bench.install([support::mode_config(2, &[2]), shadow]);
+    bench.install([support::mode_config(1, &[2]), support::mode_config(2, &[2])]);
+    bench.wait(Span::from_s(2));
+    let now = bench.now;
+    bench.switch.fire(TimerId::FlowExpiry, now, &mut bench.frames, &mut bench.fx);
+    assert_eq!(bench.switch.tables().entries(), 0);
+}
+
+#[test]
+fn fast_failover_follows_links_and_groups() {
+    let mut bench = bench();
+    let bucket = |watch_port, watch_group, to| Bucket {
+        weight: 0,
+        watch_port,
+        watch_group,
+        actions: vec![output(to)],
+    };
+    let failover = GroupType::FastFailover;
+    bench.install([
+        group_of(GroupModCommand::Add, failover, 1, vec![bucket(2, group_id::ANY, 2)]),
+        group_of(
+            GroupModCommand::Add,
+            failover,
+            2,
+            vec![bucket(port::ANY, 1, 2), bucket(3, group_id::ANY, 3), bucket(4, group_id::ANY, 4)],
+        ),
+        Body::FlowMod(any(1, vec![Action::Group(2)])),
+    ]);
+    assert_eq!(bench.ports_of(1, &frame(1, 60)), [2]);
+    for (number, is_up, expected) in [
+        (2, false, vec![3]),
+        (3, false, vec![4]),
+        (4, false, vec![]),
+        (3, true, vec![3]),
+        (2, true, vec![2]),
+    ] {
+        bench.switch.set_link(number, is_up, &mut bench.fx);
+        assert_eq!(bench.ports_of(1, &frame(1, 60)), expected, "link {number} {is_up}");
+    }
+    let ReplyBody::Group(groups) = bench.reply_of_groups() else { panic!("another reply") };
+    let counted: Vec<u64> = groups[1].buckets.iter().map(|b| b.packet_count).collect();
+    assert_eq!((groups[1].packet_count, counted, groups[1].ref_count), (5, vec![2, 2, 1], 1));
+}
+
+impl Bench {
+    fn reply_of_groups(&mut self) -> ReplyBody {
+        self.heard(0);
+        self.reply(RequestBody::Group { group_id: group_id::ALL })
+    }
+}
+
+#[test]
+fn select_keeps_a_flow_on_its_bucket_and_shares_by_weight() {
+    let mut bench = bench();
+    let bucket = |weight, to| Bucket { weight, ..Bucket::new(vec![output(to)]) };
+    bench.install([
+        group_of(GroupModCommand::Add, GroupType::Select, 1, vec![bucket(1, 2), bucket(3, 3)]),
+        Body::FlowMod(any(1, vec![Action::Group(1)])),
+    ]);
+    let mut shares = [0_u32; 5];
+    for flow in 0..=255_u8 {
+        for address in 0..8 {
+            let mut bytes = frame(flow, 60);
+            bytes[11] = address;
+            let ports = bench.ports_of(1, &bytes);
+            assert_eq!(bench.ports_of(4, &bytes), ports, "wherever it enters");
+            shares[ports[0] as usize] += 1;
+        }
+    }
+    // 2048 flows by 1 to 3: 512 expected, standard deviation 20.
+    assert!((412..612).contains(&shares[2]), "{shares:?}");
+    assert_eq!(shares[2] + shares[3], 2_048);
+}
+
+#[test]
+fn buckets_change_frames_of_their_own() {
+    let mut bench = bench();
+    let vlan = |vid: u16| Action::SetField(Oxm::VlanVid { value: 0x1000 | vid, mask: None });
+    let tagged = |vid, to| vec![output(to), vlan(vid), Action::PushVlan(0x8100)];
+    bench.install([
+        group_of(
+            GroupModCommand::Add,
+            GroupType::All,
+            1,
+            vec![
+                Bucket::new(tagged(7, 2)),
+                Bucket::new(vec![output(3)]),
+                Bucket::new(tagged(9, 4)),
+            ],
+        ),
+        entry(vec![Oxm::EthType(0x0800)], vec![Action::DecNwTtl, Action::Group(1), output(2)]),
+    ]);
+    let sent = frame(1, 100);
+    bench.receive(1, &sent);
+    let mut left = bench.drain();
+    left.sort_by_key(|(port, bytes)| (*port, bytes.len()));
+    let vid = |bytes: &[u8]| match &bytes[12..14] {
+        [0x81, 0x00] => Some(u16::from_be_bytes([bytes[14], bytes[15]])),
+        _ => None,
+    };
+    let seen: Vec<_> = left.iter().map(|(port, b)| (*port, b.len(), vid(b))).collect();
+    // Actions of a bucket are a set: the tag is pushed before its id is set and before the output.
+    assert_eq!(seen, [(2, 100, None), (2, 104, Some(7)), (3, 100, None), (4, 104, Some(9))]);
+    assert!(left.iter().all(|(_, b)| b[b.len() - 78] == sent[22] - 1), "decremented in all");
+    assert!(bench.is_idle());
+}
+
+#[test]
+fn the_action_set_changes_the_frame_in_the_order_of_the_specification() {
+    let mut bench = bench();
+    let write = Instruction::WriteActions;
+    let label = Action::SetField(Oxm::MplsLabel(77));
+    bench.install([
+        Body::FlowMod(FlowMod {
+            match_: Match::from(vec![Oxm::EthType(0x0800)]),
+            instructions: vec![
+                write(vec![output(2), Action::PushMpls(0x8847), Action::DecNwTtl]),
+                Instruction::GotoTable(1),
+            ],
+            ..any(1, vec![])
+        }),
+        Body::FlowMod(FlowMod {
+            table_id: 1,
+            instructions: vec![
+                write(vec![output(3), Action::PushVlan(0x8100)]),
+                Instruction::GotoTable(2),
+            ],
+            ..any(1, vec![])
+        }),
+        Body::FlowMod(FlowMod {
+            table_id: 2,
+            match_: Match::from(vec![Oxm::EthType(0x8847)]),
+            instructions: vec![write(vec![label])],
+            ..any(2, vec![])
+        }),
+        Body::FlowMod(FlowMod { table_id: 2, instructions: vec![], ..any(1, vec![]) }),
+    ]);
+    bench.receive(1, &frame(1, 100));
+    let left = bench.drain();
+    let [(3, bytes)] = left.as_slice() else { panic!("{left:?}") };
+    // The label before the tag, as labels are pushed first: the tag is the outermost. The TTL is
+    // decremented after the pushes, when the IP header is behind a label: it stays.
+    assert_eq!(
+        (bytes.len(), &bytes[12..14], &bytes[16..18]),
+        (108, &[0x81, 0][..], &[0x88, 0x47][..])
+    );
+    assert_eq!(bytes[30], frame(1, 100)[22]);
+}
+
+#[test]
+fn a_frame_that_grows_too_long_is_dropped() {
+    let mut bench = bench();
+    let pushes = |n| vec![Action::PushVlan(0x88a8); n];
+    bench.install([
+        add(0, 1, vec![apply([pushes(1), vec![output(3)]].concat())]),
+        add(0, 2, vec![apply([pushes(2), vec![output(3)]].concat())]),
+        add(0, 3, vec![apply([pushes(40), vec![Action::PopVlan; 39], vec![output(3)]].concat())]),
+    ]);
+    assert_eq!(bench.ports_of(1, &frame(1, 1_514)), [3]);
+    bench.receive(1, &frame(2, 1_514));
+    assert_eq!(bench.drops(), [tenuto_dataplane::DropReason::Malformed]);
+    bench.receive(1, &frame(3, 1_000));
+    let left = bench.drain();
+    assert!(left.len() == 1 && left[0].1.len() > 1_000, "what does not fit is not pushed");
+    assert!(bench.is_idle());
+}
+
+#[test]
+fn counters_add_up() {
+    let mut bench = bench();
+    bench.install([
+        support::meter(MeterModCommand::Add, 1, 8, 8),
+        add(0, 1, vec![Instruction::Meter(1), Instruction::GotoTable(5)]),
+        Body::FlowMod(FlowMod { table_id: 5, cookie: 9, ..any(1, vec![output(2), output(3)]) }),
+    ]);
+    for _ in 0..12 {
+        bench.receive(1, &frame(1, 300));
+    }
+    bench.receive(1, &frame(2, 300));
+    let left = bench.drain().len();
+    let tables = bench.switch.tables();
+    let [first, fifth] = [0, 5].map(|id| tables.get(0, id).expect("there").lookups());
+    let (_, meter) = bench.switch.meters().next().expect("there is one");
+    assert_eq!((first, meter.seen.frames), ((13, 12), 12));
+    assert_eq!(fifth, (12 - meter.dropped.frames, 12 - meter.dropped.frames));
+    assert_eq!(left as u64, 2 * fifth.0);
+    assert!(meter.dropped.frames > 0);
+    let ReplyBody::Aggregate(sum) = bench.reply(RequestBody::Aggregate(FlowStatsRequest::ALL))
+    else {
+        panic!("another reply")
+    };
+    assert_eq!((sum.flow_count, sum.packet_count), (2, 12 + fifth.0));
+    let ReplyBody::PortStats(ports) = bench.reply(RequestBody::PortStats { port_no: port::ANY })
+    else {
+        panic!("another reply")
+    };
+    let sent: u64 = ports.iter().map(|p| p.tx_packets).sum();
+    assert_eq!((ports[0].rx_packets, sent), (13, left as u64));
+    assert_eq!(ports[0].rx_dropped, 1 + meter_dropped(&bench));
+}
+
+fn meter_dropped(bench: &Bench) -> u64 {
+    bench.switch.meters().map(|(_, meter)| meter.dropped.frames).sum()
+}

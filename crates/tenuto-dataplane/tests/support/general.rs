@@ -1,0 +1,120 @@
+//! A general switch on the bench: what its tests need beyond those of a planned one.
+
+use super::Bench;
+use std::collections::BTreeMap;
+use tenuto_dataplane::switch::{ConnectionId, FailMode, GeneralConfig, SwitchConfig};
+use tenuto_openflow::constants::port;
+use tenuto_openflow::{
+    Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, Framer, GroupMod, GroupModCommand,
+    GroupType, Instruction, Match, Message, MultipartRequest, Oxm, ReplyBody, RequestBody,
+};
+
+pub(crate) fn config() -> SwitchConfig {
+    let general = GeneralConfig {
+        bands_max: 3,
+        buffers_max: 2,
+        connections_max: 4,
+        fail_mode: FailMode::Secure,
+        learned_max: 16,
+        description: "on the bench".into(),
+        port_names: BTreeMap::from([(1, "left".into())]),
+    };
+    SwitchConfig { general: Some(general), tables: 64, ..super::config() }
+}
+
+pub(crate) fn bench() -> Bench {
+    Bench::with(config())
+}
+
+/// An entry of table 0 for every frame, at this precedence.
+pub(crate) fn any(priority: u16, actions: Vec<Action>) -> FlowMod {
+    let instructions = vec![Instruction::ApplyActions(actions)];
+    FlowMod { priority, instructions, ..FlowMod::new(FlowModCommand::Add, 0) }
+}
+
+pub(crate) fn entry(oxms: Vec<Oxm>, actions: Vec<Action>) -> Body {
+    Body::FlowMod(FlowMod { match_: Match::from(oxms), ..any(100, actions) })
+}
+
+pub(crate) const fn to_controller(max_len: u16) -> Action {
+    Action::Output { port: port::CONTROLLER, max_len }
+}
+
+pub(crate) fn group_of(
+    command: GroupModCommand,
+    type_: GroupType,
+    id: u32,
+    buckets: Vec<Bucket>,
+) -> Body {
+    Body::GroupMod(GroupMod { command, type_, group_id: id, buckets })
+}
+
+impl Bench {
+    /// Sends a message over a connection and gives what comes back over it.
+    pub(crate) fn ask_on(&mut self, id: u16, body: Body) -> Vec<Body> {
+        let bytes = Message::new(77, body).to_bytes();
+        let (now, frames, fx) = (self.now, &mut self.frames, &mut self.fx);
+        assert!(self.switch.control_from(ConnectionId(id), now, &bytes, frames, fx));
+        self.heard(id)
+    }
+
+    /// What came over a connection since it was last asked.
+    pub(crate) fn heard(&mut self, id: u16) -> Vec<Body> {
+        let bytes = match id {
+            0 => std::mem::take(&mut self.fx.control),
+            _ => {
+                let mut found = Vec::new();
+                self.fx.channels.retain_mut(|(number, bytes)| {
+                    let ours = *number == id;
+                    if ours {
+                        found.append(bytes);
+                    }
+                    !ours
+                });
+                found
+            }
+        };
+        let (mut framer, mut bodies) = (Framer::new(), Vec::new());
+        for part in bytes.chunks(Framer::PUSH_BYTES_MAX) {
+            framer.push(part).expect("everything was taken out");
+            while let Some(message) = framer.next() {
+                bodies.push(message.expect("well-formed").body);
+            }
+        }
+        bodies
+    }
+
+    pub(crate) fn connect(&mut self, id: u16) {
+        self.switch.connected_to(ConnectionId(id), None, &mut self.fx).expect("there is room");
+        assert!(matches!(self.heard(id)[..], [Body::Hello(_)]));
+    }
+
+    #[track_caller]
+    pub(crate) fn refused_on(&mut self, id: u16, body: Body, code: impl Into<ErrorCode>) {
+        let answers = self.ask_on(id, body);
+        let [Body::Error(error)] = answers.as_slice() else { panic!("{answers:?}") };
+        assert_eq!(error.error().map(ErrorCode::name), Some(code.into().name()));
+    }
+
+    pub(crate) fn reply(&mut self, body: RequestBody) -> ReplyBody {
+        let request = Body::MultipartRequest(MultipartRequest::new(body));
+        match self.ask_on(0, request).remove(0) {
+            Body::MultipartReply(reply) => reply.body,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Ports that a frame leaves by.
+    pub(crate) fn ports_of(&mut self, from: u32, bytes: &[u8]) -> Vec<u32> {
+        self.receive(from, bytes);
+        let mut ports: Vec<u32> = self.drain().into_iter().map(|(port, _)| port).collect();
+        ports.sort_unstable();
+        self.drops();
+        ports
+    }
+
+    /// Frames held by nobody but the bench.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.frames.in_use() == 0
+    }
+}

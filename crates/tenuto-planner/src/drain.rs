@@ -1,0 +1,43 @@
+//! When a raise is over for good (theory, "Drain"): from then on the new mode's own bounds hold.
+
+use crate::analysis::Analysis;
+use crate::outlook::Outlook;
+use tenuto_units::Picos;
+
+/// The least time after a raise's trigger from which no busy period has seen the old mode.
+///
+/// `None` where a busy period has no bound, or where ports depend on one another in a circle: what
+/// the old mode left behind may then be handed on and on.
+pub(crate) fn drain(analysis: &Analysis<'_>, result: &Outlook, raise: i128) -> Option<i128> {
+    let ports = &analysis.ports;
+    if !ports.mesh.is_acyclic || ports.processors.all().next().is_some() {
+        return None;
+    }
+    let mut drained = vec![0_i128; ports.topology.servers.len()];
+    for &server in &ports.mesh.order {
+        let node = &ports.topology.nodes[ports.topology.servers[server].node];
+        // Hosts do not know the mode: their ports' bounds hold in all of them.
+        if node.is_host() {
+            continue;
+        }
+        let mut clean = raise;
+        for group in &ports.mesh.groups[server] {
+            let Some(line) = group.line else { continue };
+            let upstream = &ports.topology.servers[line];
+            for class in ports.classes(line, &result.scene) {
+                let Picos(delay) = result.solution.delay(line, class)?;
+                let handed_on = delay + upstream.propagation_ps + node.latency_max_ps();
+                clean = clean.max(drained[line] + handed_on);
+            }
+        }
+        drained[server] = clean + longest_busy_period(analysis, result, server)?.0;
+    }
+    drained.into_iter().max()
+}
+
+/// W over every class of a server.
+fn longest_busy_period(analysis: &Analysis<'_>, result: &Outlook, server: usize) -> Option<Picos> {
+    let ports = &analysis.ports;
+    let Some(&last) = ports.classes(server, &result.scene).last() else { return Some(Picos(0)) };
+    ports.busy_period(server, &result.scene, &result.solution.arriving, last)
+}

@@ -1,0 +1,111 @@
+//! `plan --explain FLOW` for people: one table per bound, one block per hop.
+
+use crate::format::{Table, counted, kilobytes_up, megabits_up, ms_down, ms_up};
+use std::fmt::Write;
+use tenuto_planner::{ExplainedHop, ExplainedRow, Explanation, Interferer};
+
+/// Interferers that are listed per hop; the rest is summed up.
+const LISTED_MAX: usize = 6;
+
+/// The text; only the row with the least slack unless `all`.
+pub(crate) fn text(explanation: &Explanation, all: bool) -> String {
+    let mut out = String::new();
+    let shown = if all { explanation.rows.len() } else { 1 };
+    for row in explanation.rows.iter().take(shown) {
+        row_text(&mut out, &explanation.flow, row);
+    }
+    let hidden = explanation.rows.len().saturating_sub(shown);
+    if hidden > 0 {
+        let _ = writeln!(out, "{} with more slack (--all)", counted(hidden, "other bound"));
+    }
+    if let Some(row) = explanation.rows.first() {
+        tighter(&mut out, explanation, row);
+    }
+    out
+}
+
+fn row_text(out: &mut String, flow: &str, row: &ExplainedRow) {
+    let network = row.network.as_ref().map_or(String::new(), |name| format!(" over {name}"));
+    let bound =
+        row.delay_bound_ps.map_or_else(|| "none".to_owned(), |ps| format!("{} ms", ms_up(ps)));
+    let _ = write!(out, "{flow} to {}{network} in {}: bound {bound}", row.target, row.mode);
+    let deadline_ps = i128::from(row.deadline_ns) * 1_000;
+    let _ = write!(out, ", deadline {} ms", ms_down(deadline_ps));
+    if let Some(ps) = row.delay_bound_ps {
+        let _ = write!(out, ", slack {} ms", ms_down(deadline_ps - i128::from(ps)));
+    }
+    out.push('\n');
+    for (number, hop) in (1..).zip(&row.hops) {
+        hop_text(out, number, hop);
+    }
+}
+
+fn hop_text(out: &mut String, number: usize, hop: &ExplainedHop) {
+    let queueing =
+        hop.queueing_ps.map_or_else(|| "no bound".to_owned(), |ps| format!("{} ms", ms_up(ps)));
+    let _ = writeln!(
+        out,
+        "\n  {number}  {}   {} Mbit/s, class {}: waits and is sent in {queueing}, processing {} ms, \
+         cable {} ms",
+        hop.place,
+        megabits_up(hop.rate_bps),
+        hop.class,
+        ms_up(hop.latency_ps),
+        ms_up(hop.propagation_ps),
+    );
+    let mut table =
+        Table::new(&["     what", ">class", ">at once", ">Mbit/s", ">costs ms", "over"]);
+    let none = || "-".to_owned();
+    let burst = |bits: Option<u64>| bits.map_or_else(none, kilobytes_up);
+    let own = vec!["     itself".into(), hop.class.to_string(), burst(hop.burst_bits)];
+    table.push(own.into_iter().chain([none(), none(), none()]).collect());
+    for other in hop.others.iter().take(LISTED_MAX) {
+        table.push(other_row(other));
+    }
+    for (what, bits) in
+        [("     a frame in the way", hop.in_the_way_bits), ("     mode signals", hop.signals_bits)]
+    {
+        if bits > 0 {
+            let row = vec![what.to_owned(), none(), kilobytes_up(bits), none()];
+            let costs = u128::from(bits) * 1_000_000_000_000 / u128::from(hop.rate_bps.max(1));
+            let costs = u64::try_from(costs).unwrap_or(u64::MAX);
+            table.push(row.into_iter().chain([ms_up(costs), none()]).collect());
+        }
+    }
+    out.push_str(&table.text());
+    let rest = hop.others.get(LISTED_MAX..).unwrap_or_default();
+    if !rest.is_empty() {
+        let costs = rest.iter().filter_map(|other| other.costs_ps).max().unwrap_or(0);
+        let flows = counted(rest.len(), "more flow");
+        let _ =
+            writeln!(out, "     and {flows}, none of which costs more than {} ms", ms_up(costs));
+    }
+}
+
+fn other_row(other: &Interferer) -> Vec<String> {
+    let none = || "-".to_owned();
+    let ends = if other.is_ending { " (until the swap)" } else { "" };
+    vec![
+        format!("     {}{ends}", other.flow),
+        other.class.to_string(),
+        other.burst_bits.map_or_else(none, kilobytes_up),
+        megabits_up(other.rate_bps),
+        other.costs_ps.map_or_else(none, ms_up),
+        other.over.clone().unwrap_or_else(|| "its own source".into()),
+    ]
+}
+
+fn tighter(out: &mut String, explanation: &Explanation, row: &ExplainedRow) {
+    if explanation.tightens.is_empty() {
+        let _ = writeln!(out, "\nno change that was tried makes this bound smaller");
+        return;
+    }
+    let _ = writeln!(out, "\nwould be smaller (each planned):");
+    for it in &explanation.tightens {
+        let rest = if it.feasible { "every promise holds" } else { "something else is refused" };
+        let less = row.delay_bound_ps.map_or_else(String::new, |now| {
+            format!(" ({} ms less)", ms_down(i128::from(now) - i128::from(it.delay_bound_ps)))
+        });
+        let _ = writeln!(out, "  {}: {} ms{less}, {rest}", it.change, ms_up(it.delay_bound_ps));
+    }
+}

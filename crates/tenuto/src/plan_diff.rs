@@ -1,0 +1,263 @@
+//! What differs between two plans: bounds, ports, and what every switch is told.
+
+use crate::format::{Table, counted, ms_down, ms_up};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use tenuto_model::{FlowBound, Plan, SwitchDeployment};
+
+/// The difference between two plans.
+#[derive(Debug, Serialize)]
+pub(crate) struct Difference {
+    schema: &'static str,
+    version: &'static str,
+    before_hash: String,
+    after_hash: String,
+    feasible_before: bool,
+    feasible_after: bool,
+    /// Bounds that are new, gone, or different.
+    flows: Vec<FlowChange>,
+    /// Bounds that are the same.
+    unchanged: usize,
+    /// What switches are told otherwise.
+    switches: Vec<SwitchChange>,
+}
+
+#[derive(Debug, Serialize)]
+struct FlowChange {
+    flow: String,
+    target: String,
+    mode: String,
+    before_ns: Option<u64>,
+    after_ns: Option<u64>,
+    deadline_before_ns: Option<u64>,
+    deadline_after_ns: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct SwitchChange {
+    switch: String,
+    entries_added: usize,
+    entries_removed: usize,
+    meters_changed: usize,
+    monitors_changed: usize,
+    groups_changed: usize,
+    flows: Vec<String>,
+}
+
+impl Difference {
+    pub(crate) fn between(before: &Plan, after: &Plan) -> Self {
+        let (old, new) = (rows(before), rows(after));
+        let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+        let mut flows = Vec::new();
+        let mut unchanged = 0;
+        for key in keys {
+            let (a, b) = (old.get(key), new.get(key));
+            if a.map(|row| facts(row)) == b.map(|row| facts(row)) {
+                unchanged += 1;
+                continue;
+            }
+            let ns = |row: Option<&&FlowBound>| row?.delay_bound_ps.map(|ps| ps.div_ceil(1_000));
+            let (flow, target, mode) = key.clone();
+            flows.push(FlowChange {
+                flow,
+                target,
+                mode,
+                before_ns: ns(a),
+                after_ns: ns(b),
+                deadline_before_ns: a.map(|row| row.deadline_ns),
+                deadline_after_ns: b.map(|row| row.deadline_ns),
+            });
+        }
+        Self {
+            schema: "tenuto-plan-difference/1",
+            version: env!("CARGO_PKG_VERSION"),
+            before_hash: before.plan_hash.clone(),
+            after_hash: after.plan_hash.clone(),
+            feasible_before: before.feasible,
+            feasible_after: after.feasible,
+            flows,
+            unchanged,
+            switches: switches(before, after),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::new();
+        let mut table = Table::new(&[
+            "flow",
+            "target",
+            "mode",
+            ">before ms",
+            ">after ms",
+            ">change ms",
+            "deadline",
+        ]);
+        for change in &self.flows {
+            table.push(change.row());
+        }
+        if self.flows.is_empty() {
+            out.push_str("every bound is the same\n");
+        } else {
+            out.push_str(&table.text());
+            out.push_str(&format!("{} the same\n", counted(self.unchanged, "bound")));
+        }
+        for switch in &self.switches {
+            out.push_str(&switch.line());
+        }
+        if self.switches.is_empty() {
+            out.push_str("every switch is told the same\n");
+        }
+        if self.feasible_before != self.feasible_after {
+            let word = |feasible| if feasible { "guaranteed" } else { "refused" };
+            let (before, after) = (word(self.feasible_before), word(self.feasible_after));
+            out.push_str(&format!("it was {before}, it is {after}\n"));
+        }
+        out
+    }
+}
+
+impl FlowChange {
+    fn row(&self) -> Vec<String> {
+        let ms = |ns: Option<u64>, known: bool| match ns {
+            Some(ns) => ms_up(ns.saturating_mul(1_000)),
+            None => if known { "no bound" } else { "-" }.to_owned(),
+        };
+        let change = match (self.before_ns, self.after_ns) {
+            (Some(before), Some(after)) => {
+                let more = (i128::from(after) - i128::from(before)) * 1_000;
+                format!("{}{}", if more > 0 { "+" } else { "" }, ms_down(more))
+            }
+            _ => "-".into(),
+        };
+        let deadline = match (self.deadline_before_ns, self.deadline_after_ns) {
+            (None, _) => "new".to_owned(),
+            (_, None) => "gone".to_owned(),
+            (Some(before), Some(after)) if before != after => {
+                format!("{} > {} ms", ms_up(before * 1_000), ms_up(after * 1_000))
+            }
+            _ => "same".to_owned(),
+        };
+        vec![
+            self.flow.clone(),
+            self.target.clone(),
+            self.mode.clone(),
+            ms(self.before_ns, self.deadline_before_ns.is_some()),
+            ms(self.after_ns, self.deadline_after_ns.is_some()),
+            change,
+            deadline,
+        ]
+    }
+}
+
+impl SwitchChange {
+    fn is_nothing(&self) -> bool {
+        self.entries_added
+            + self.entries_removed
+            + self.meters_changed
+            + self.monitors_changed
+            + self.groups_changed
+            == 0
+    }
+
+    fn line(&self) -> String {
+        let mut parts = vec![format!("entries +{} -{}", self.entries_added, self.entries_removed)];
+        for (count, what) in [
+            (self.meters_changed, "meter"),
+            (self.monitors_changed, "monitor"),
+            (self.groups_changed, "group"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{} changed", counted(count, what)));
+            }
+        }
+        let flows = match self.flows.as_slice() {
+            [] => String::new(),
+            few if few.len() <= 6 => format!("  ({})", few.join(", ")),
+            many => format!("  ({} and {} more)", many[..5].join(", "), many.len() - 5),
+        };
+        format!("{}  {}{flows}\n", self.switch, parts.join(", "))
+    }
+}
+
+type RowKey = (String, String, String);
+
+fn rows(plan: &Plan) -> BTreeMap<RowKey, &FlowBound> {
+    let key = |row: &FlowBound| {
+        (row.flow.clone(), row.target.clone(), row.mode.label(&plan.network.modes))
+    };
+    plan.flows.iter().map(|row| (key(row), row)).collect()
+}
+
+fn facts(row: &FlowBound) -> (Option<u64>, u64, u8) {
+    (row.delay_bound_ps, row.deadline_ns, row.priority)
+}
+
+fn switches(before: &Plan, after: &Plan) -> Vec<SwitchChange> {
+    let names: BTreeSet<&str> =
+        before.switches.iter().chain(&after.switches).map(|s| s.switch.as_str()).collect();
+    let empty = SwitchDeployment::default();
+    let find =
+        |plan: &'_ Plan, name: &str| plan.switches.iter().find(|s| s.switch == name).cloned();
+    let change = |name: &str| {
+        let old = find(before, name).unwrap_or_else(|| empty.clone());
+        let new = find(after, name).unwrap_or_else(|| empty.clone());
+        switch_change(name, &old, &new)
+    };
+    names.into_iter().map(change).filter(|change| !change.is_nothing()).collect()
+}
+
+/// Ids of meters, monitors and groups shift when a flow comes or goes: contents are compared.
+fn switch_change(name: &str, old: &SwitchDeployment, new: &SwitchDeployment) -> SwitchChange {
+    let (had, has) = (told(old), told(new));
+    let mut flows = BTreeSet::new();
+    let mut count = |from: &BTreeSet<Told>, other: &BTreeSet<Told>, kind: &str| {
+        let changed = from.difference(other).filter(|told| told.kind == kind);
+        changed.inspect(|told| flows.extend(told.flow.clone())).count()
+    };
+    let both = |a: usize, b: usize| a.max(b);
+    SwitchChange {
+        switch: name.to_owned(),
+        entries_added: count(&has, &had, "entry"),
+        entries_removed: count(&had, &has, "entry"),
+        meters_changed: both(count(&has, &had, "meter"), count(&had, &has, "meter")),
+        monitors_changed: both(count(&has, &had, "monitor"), count(&had, &has, "monitor")),
+        groups_changed: both(count(&has, &had, "group"), count(&had, &has, "group")),
+        flows: flows.into_iter().collect(),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Told {
+    kind: &'static str,
+    flow: Option<String>,
+    text: String,
+}
+
+/// Everything that a switch is told, without ids.
+fn told(switch: &SwitchDeployment) -> BTreeSet<Told> {
+    let mut all = BTreeSet::new();
+    let groups: BTreeMap<u32, String> =
+        switch.groups.iter().map(|group| (group.id, format!("{:?}", group.outputs))).collect();
+    for entry in &switch.entries {
+        let output = match &entry.output {
+            Some(tenuto_model::OutputSpec::Group(id)) => groups.get(id).cloned(),
+            other => other.as_ref().map(|output| format!("{output:?}")),
+        };
+        let about = (entry.table, entry.level, entry.precedence, &entry.matching, entry.goto);
+        let checks = (entry.meter.is_some(), entry.monitor.is_some());
+        let text = format!("{about:?} {checks:?} {output:?}");
+        all.insert(Told { kind: "entry", flow: entry.flow.clone(), text });
+    }
+    for meter in &switch.meters {
+        let text = format!("{} {}", meter.rate_kbps, meter.burst_kbit);
+        all.insert(Told { kind: "meter", flow: meter.flow.clone(), text });
+    }
+    for monitor in &switch.monitors {
+        let text = format!("{:?} {:?}", monitor.kind, monitor.contracts);
+        all.insert(Told { kind: "monitor", flow: Some(monitor.flow.clone()), text });
+    }
+    for outputs in groups.into_values() {
+        all.insert(Told { kind: "group", flow: None, text: outputs });
+    }
+    all
+}
