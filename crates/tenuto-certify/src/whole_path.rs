@@ -5,7 +5,7 @@
 //! behind it in its service; what is constant is added at the end. Behind a meter or monitor a flow
 //! starts anew with what is enforced.
 
-use crate::analysis::{Analysis, Context, GroupKey, Load};
+use crate::analysis::{Analysis, Context, GroupKey};
 use crate::envelopes::{Bucket, contract_envelope, enforced_envelope, levels};
 use crate::exact::ceil_div;
 use crate::finding::{Findings, rule};
@@ -35,8 +35,7 @@ pub(crate) fn proved(
     let mut proved = Proved::new();
     for ((mode, class), claims) in claims(context, findings) {
         let Some(analysis) = analyses.get(&mode) else { continue };
-        let is_shared = |load: &Load| load.groups.contains_key(&GroupKey::Processor);
-        if analysis.loads.values().any(is_shared) {
+        if (0..context.net.nodes.len()).any(|node| context.net.device(node).is_some()) {
             let found = "what ports share in front of their queues is no server of one path";
             findings.add(rule::LINEAR, mode.label(&context.net.raw.modes), "linear proofs", found);
             continue;
