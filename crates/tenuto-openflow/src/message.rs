@@ -2,7 +2,7 @@
 
 use crate::async_config::AsyncConfig;
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX, OFP_VERSION, message_type};
-use crate::error::{BadRequest, DecodeError, ErrorCode, TooLong};
+use crate::error::{BadRequest, DecodeError, ErrorCode, SwitchConfigFailed, TooLong};
 use crate::experimenter::Experimenter;
 use crate::flow::{FlowMod, FlowRemoved};
 use crate::groups::GroupMod;
@@ -222,7 +222,11 @@ impl Body {
             message_type::FEATURES_REPLY => Features::read(r).map(Self::FeaturesReply),
             message_type::GET_CONFIG_REQUEST => Ok(Self::GetConfigRequest),
             message_type::GET_CONFIG_REPLY => SwitchConfigMsg::read(r).map(Self::GetConfigReply),
-            message_type::SET_CONFIG => SwitchConfigMsg::read(r).map(Self::SetConfig),
+            message_type::SET_CONFIG => {
+                // The one message whose wrong length has a code of its own (section 7.4.4).
+                *r = Reader::new(r.rest(), SwitchConfigFailed::BadLen.into());
+                SwitchConfigMsg::read(r).map(Self::SetConfig)
+            }
             message_type::PACKET_IN => PacketIn::read(r).map(Self::PacketIn),
             message_type::FLOW_REMOVED => FlowRemoved::read(r).map(Self::FlowRemoved),
             message_type::PORT_STATUS => PortStatus::read(r).map(Self::PortStatus),

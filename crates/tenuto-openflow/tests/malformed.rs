@@ -130,6 +130,8 @@ fn tables_and_queues() {
     refuse(&table_features("0008 0008 ffff0204"), T::BadLen); // without the experimenter's id
     refuse(&table_features("fffe 0008 00000001"), T::BadLen); // without its type
     refuse(&table_features("0000 0008 0001"), T::BadLen); // cut off
+    refuse("04 09 000a 00000017 0000", SwitchConfigFailed::BadLen); // half a set-config
+    refuse("04 09 000d 00000017 00000080 00", SwitchConfigFailed::BadLen); // and more than one
     refuse("04 11 000c 00000017 00000000", BadRequest::BadLen); // half a table-mod
     refuse("04 16 000c 00000017 00000001", BadRequest::BadLen); // padding missing
     refuse("04 1a 0009 00000017 00", BadRequest::BadLen); // get-async with a body

@@ -3,7 +3,7 @@
 use super::Done;
 use crate::Effects;
 use crate::switch::{Switch, SwitchEvent};
-use tenuto_openflow::constants::{port, port_config, table};
+use tenuto_openflow::constants::{OFP_MESSAGE_LEN_MAX, port, port_config, table};
 use tenuto_openflow::{
     ErrorCode, PacketQueue, PortMod, PortModFailed, QueueConfig, QueueOpFailed, TableMod,
     TableModFailed,
@@ -14,6 +14,9 @@ const PORT_BITS: u32 =
     port_config::PORT_DOWN | port_config::NO_RECV | port_config::NO_FWD | port_config::NO_PACKET_IN;
 /// The bits of OpenFlow 1.2 that 1.3 keeps without meaning (`OFPTC_DEPRECATED_MASK`).
 const TABLE_BITS: u32 = 3;
+
+/// Queues of 16 bytes each that fit a message.
+const QUEUES_PER_REPLY: usize = (OFP_MESSAGE_LEN_MAX - 16) / 16;
 
 impl Switch {
     pub(super) fn port_mod(&mut self, port_mod: &PortMod, fx: &mut Effects<SwitchEvent>) -> Done {
@@ -54,11 +57,17 @@ impl Switch {
             return Err(QueueOpFailed::BadPort.into());
         }
         let wanted = self.ports.iter().filter(|p| number == port::ANY || p.number == number);
-        let queues = wanted.flat_map(|state| {
-            let port = state.number;
-            let queues = 0..u32::from(state.egress.config().queues);
-            queues.map(move |queue_id| PacketQueue { queue_id, port, properties: Vec::new() })
-        });
-        Ok(QueueConfig { port: number, queues: queues.collect() })
+        let queues: Vec<_> = wanted
+            .flat_map(|state| {
+                let port = state.number;
+                let queues = 0..u32::from(state.egress.config().queues);
+                queues.map(move |queue_id| PacketQueue { queue_id, port, properties: Vec::new() })
+            })
+            .collect();
+        // This reply cannot be split: who has more asks port by port.
+        match queues.len() > QUEUES_PER_REPLY {
+            true => Err(QueueOpFailed::Eperm.into()),
+            false => Ok(QueueConfig { port: number, queues }),
+        }
     }
 }
