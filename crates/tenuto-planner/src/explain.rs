@@ -183,7 +183,7 @@ fn interferers(
             if it.tree == tree || !takes_part {
                 continue;
             }
-            let burst = std::mem::replace(&mut arriving.bursts[visit], Some(Bucket::ZERO));
+            let burst = arriving.bursts[visit].replace(Bucket::ZERO);
             let without = ports.delay(server, &result.scene, &arriving, class);
             arriving.bursts[visit] = burst;
             others.push(Interferer {
@@ -267,17 +267,16 @@ fn changes(network: &Network, flow: usize, row: &ExplainedRow) -> Vec<(String, N
             change(format!("{} at {rate}", hop.place), &mut |n| n.links[link].rate_bps *= 10);
         }
     }
-    if let Some(worst) = dearest(row) {
-        if let Some(other) = network.flows.iter().position(|f| f.name == worst) {
-            let below = network.flows[flow].highest().priority.max(class) + 1;
-            let queues = network.profiles.values().map(|p| p.queues_per_port).min();
-            if queues.is_some_and(|queues| below < queues)
-                && !is_below(&network.flows[other], class)
-            {
-                change(format!("{worst} in class {below}, below {name}"), &mut |n| {
-                    n.flows[other].contracts.iter_mut().for_each(|c| c.priority = below);
-                });
-            }
+    let dearest = dearest(row);
+    let other = dearest.and_then(|name| network.flows.iter().position(|f| f.name == name));
+    if let Some(other) = other.filter(|&other| !is_below(&network.flows[other], class)) {
+        let below = network.flows[flow].highest().priority + 1;
+        let queues = network.profiles.values().map(|p| p.queues_per_port).min();
+        if queues.is_some_and(|queues| below < queues) {
+            let words = format!("{} in class {below}, below {name}", network.flows[other].name);
+            change(words, &mut |n| {
+                n.flows[other].contracts.iter_mut().for_each(|c| c.priority = below);
+            });
         }
     }
     changes

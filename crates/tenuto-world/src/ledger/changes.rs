@@ -14,7 +14,7 @@ pub(super) struct Window {
 
 impl Window {
     /// The level at which the stretch of changes began that this window is the last of.
-    fn from_level(&self, otherwise: u8) -> u8 {
+    fn start_level(&self, otherwise: u8) -> u8 {
         match self.change {
             Transition::Raise { from, .. } => from.min(otherwise),
             _ => otherwise,
@@ -36,7 +36,7 @@ impl Ledger<'_> {
             let window = match change.change {
                 Transition::Raise { from, to } => {
                     let before = windows.last().filter(|before| before.to_ns > change.at_ns);
-                    self.raise_window(change, before.map_or(from, |b| b.from_level(from)), to)
+                    self.raise_window(change, before.map_or(from, |b| b.start_level(from)), to)
                 }
                 _ => {
                     let opened = change.swaps.iter().map(|s| s.1).min().unwrap_or(change.at_ns);
