@@ -60,14 +60,15 @@ fn modes_need_switches_that_know_them() {
 }
 
 #[test]
-fn other_traffic_is_not_carried_yet() {
-    let mut it = line("ideal");
-    it.other_traffic = tenuto_model::OtherTraffic::Carry {
-        priority: 7,
-        rate_bps: 1_000_000,
-        frame_bytes_max: 1518,
+fn other_traffic_slower_than_a_meter_can_count_is_refused() {
+    let with = |rate_bps: u64| {
+        let mut it = line("ideal");
+        it.other_traffic =
+            tenuto_model::OtherTraffic::Carry { priority: 7, rate_bps, frame_bytes_max: 1518 };
+        it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(64), MS, 0)));
+        plan(&it, &Options::default())
     };
-    it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(64), MS, 0)));
-    let refused = plan(&it, &Options::default());
-    assert!(refused.refusals.iter().any(|r| r.resource == "other_traffic"));
+    assert!(with(1_000_000).feasible);
+    let refused = with(999);
+    assert!(refused.refusals.iter().any(|r| r.resource == "other_traffic"), "{refused:?}");
 }
