@@ -246,9 +246,9 @@ fn server(ports: &Ports<'_>, result: &Outlook, server: usize, class: u8) -> Grap
                 Some(bucket) => above = above.plus(bucket),
                 None => is_bounded = false,
             }
-        } else if share.classes == [class] && !ports.is_fluid() {
-            let frame = share.frame_ubit(ports.mesh.visits[visit].depth).unwrap_or(0);
-            packet_ubit = packet_ubit.max(frame);
+        } else if share.classes == [class] {
+            let frame = share.frame_ubit(ports.mesh.visits[visit].depth);
+            packet_ubit = packet_ubit.max(frame.filter(|_| !ports.is_fluid()).unwrap_or(0));
         } else if share.class_first() <= class {
             // A flow that changes its class in this mode: there is none in a steady one.
             is_bounded = false;
