@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use tenuto_planner::comparison::attendre::{Way, link_ps};
 
 const PS_PER_US: u64 = 1_000_000;
-/// [Attendre] section VIII.C.
+/// Attendre, section VIII.C.
 const SWITCHES: usize = 6;
 const QUEUEING_PS: u64 = 3_400_000;
 const PROPAGATION_PS: u64 = 167_000;
