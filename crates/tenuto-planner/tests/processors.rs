@@ -11,7 +11,7 @@ profiles:
     meters: 64
 ";
 
-/// A line of two switches with two hosts each; every host sends to its opposite ([Loko] section 6).
+/// A line of two switches with two hosts each; every host sends to its opposite (\[Loko\] section 6).
 fn opposite(profile: &str, period: &str, more: &str) -> Network {
     let mut text = String::from(
         "tenuto: 1\nhosts: [h1, h2, h3, h4]\nswitches: {s1: {profile: cell}, s2: {profile: cell}}\n\

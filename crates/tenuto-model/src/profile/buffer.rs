@@ -48,7 +48,7 @@ impl BufferUnit {
 }
 
 impl ReceiveBuffer {
-    /// Whole frames of one size that fit, the one in service included ([Loko] section 3.5, with
+    /// Whole frames of one size that fit, the one in service included (\[Loko\] section 3.5, with
     /// the division rounded down: a frame that does not fit whole does not fit).
     pub fn frames(&self, frame_bytes: u32) -> u64 {
         let waiting = self.count / self.unit.of_frame(frame_bytes).max(1);

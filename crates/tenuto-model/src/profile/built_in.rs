@@ -124,7 +124,7 @@ fn hp_e3800_software() -> Profile {
     }
 }
 
-/// [Loko] section 3, fitted to its printed points within 1 to 6 %. Kinds of match that it prints no
+/// \[Loko\] section 3, fitted to its printed points within 1 to 6 %. Kinds of match that it prints no
 /// figure for are charged as a five-tuple, which compares more; actions that it calls slower than
 /// output as set-nw-src (+58 us), those that keep line rate at 1516 B (Fig. 10c) as what that leaves
 /// them (45 us). Meters are limited by the vendor's open firmware, groups likewise. The switch chip
@@ -184,7 +184,7 @@ fn zodiac_fx() -> Profile {
     }
 }
 
-/// [Loko] section 2.3: 645 Mbit/s in frames of 1470 B through an operating system (section 7: not
+/// \[Loko\] section 2.3: 645 Mbit/s in frames of 1470 B through an operating system (section 7: not
 /// deterministic); buffers as appendix A takes them, three frames of 306 B for each of its ports.
 fn banana_pi_r1() -> Profile {
     Profile {

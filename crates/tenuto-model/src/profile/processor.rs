@@ -12,7 +12,7 @@ const PREAMBLE_BYTES: u64 = 8;
 const GAP_BYTES: u64 = 12;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// One processor in front of all egress ports of a switch ([Loko] section 4).
+/// One processor in front of all egress ports of a switch (\[Loko\] section 4).
 ///
 /// A frame is received, waits for its turn by [`Receive`], is processed, and only then reaches its
 /// egress queue. What is dropped was looked up before, and costs the same as what is forwarded
@@ -44,7 +44,7 @@ pub struct Processor {
     pub is_typical: bool,
 }
 
-/// Cost of one comparison by what an entry matches on ([Loko] Table 1), picoseconds.
+/// Cost of one comparison by what an entry matches on (\[Loko\] Table 1), picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchCosts {
     /// Port of entry.
@@ -114,7 +114,7 @@ impl MatchType {
         [Self::Port, Self::TpDst, Self::DlDst, Self::MaskedNwDst, Self::FiveTuple, Self::All];
 }
 
-/// What is done to a frame before its output ([Loko] Table 1).
+/// What is done to a frame before its output (\[Loko\] Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -246,7 +246,7 @@ impl ControlShare {
     pub const NONE: Self = Self { time_ps: 0, period_ps: 1_000_000_000_000 };
 }
 
-/// A use of a switch, in the dimensions of [Loko] Table 1.
+/// A use of a switch, in the dimensions of \[Loko\] Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// What the entries match on.
@@ -293,7 +293,7 @@ impl Use {
         Self { matching, action, entries, position, order, frame_bytes }
     }
 
-    /// Entries that are compared in full ([Loko] Fig. 10a: only decreasing priorities with the
+    /// Entries that are compared in full (\[Loko\] Fig. 10a: only decreasing priorities with the
     /// first entry hit spare the rest).
     pub const fn compared(&self) -> u32 {
         match (self.order, self.position) {
@@ -303,7 +303,7 @@ impl Use {
     }
 }
 
-/// A rate-latency service curve for frames of one size ([Loko] section 4).
+/// A rate-latency service curve for frames of one size (\[Loko\] section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameService {
     /// R: what the switch can forward, bit/s down; frames with FCS, without preamble and gap.

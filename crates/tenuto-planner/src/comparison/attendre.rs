@@ -1,4 +1,4 @@
-//! Forwarding delay of the first packet of a flow through reactive OpenFlow ([Attendre] section VIII).
+//! Forwarding delay of the first packet of a flow through reactive OpenFlow (\[Attendre\] section VIII).
 //!
 //! Picoseconds everywhere; switches 1..=N of the paper are 0..N here.
 

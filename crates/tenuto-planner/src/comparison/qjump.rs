@@ -1,4 +1,4 @@
-//! QJump: one frame per host and network epoch ([Loko] section 2.3).
+//! QJump: one frame per host and network epoch (\[Loko\] section 2.3).
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 

@@ -1,4 +1,4 @@
-//! Silo: a flow's latency is the sum of the queue capacities on its path ([Loko] appendix A).
+//! Silo: a flow's latency is the sum of the queue capacities on its path (\[Loko\] appendix A).
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 

@@ -47,7 +47,7 @@ impl SwitchModel {
         Self { buffer_bytes: self.buffer_bytes.saturating_mul(times), ..self }
     }
 
-    /// Rate R/k and the largest burst for which b + r·T fits the buffer ([Loko] section 5).
+    /// Rate R/k and the largest burst for which b + r·T fits the buffer (\[Loko\] section 5).
     ///
     /// `None` where not even one frame is left as a burst: the white cells of Fig. 14.
     pub fn share(&self, k: u64) -> Option<Allocation> {

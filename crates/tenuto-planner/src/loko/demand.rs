@@ -31,7 +31,7 @@ pub struct Admission {
 pub type Allocations = [Option<Allocation>];
 
 /// Admits flows in order: a flow is accepted where rate and burst of every switch on its path stay
-/// within the allocation ([Loko] section 5). At every hop its burst has grown by its rate over the
+/// within the allocation (\[Loko\] section 5). At every hop its burst has grown by its rate over the
 /// delays before, which are fixed, so nothing accepted earlier is ever looked at again.
 pub fn admit(allocations: &Allocations, demands: &[Demand]) -> Admission {
     let mut admission = Admission {
@@ -94,7 +94,7 @@ impl Draws {
     }
 }
 
-/// Rates that [Loko] section 6.2 saw in a wind park, bit/s.
+/// Rates that \[Loko\] section 6.2 saw in a wind park, bit/s.
 const RATES_BPS: (u64, u64) = (750_000, 1_000_000);
 
 fn wind_park_rate(draws: &mut Draws) -> u64 {
@@ -102,7 +102,7 @@ fn wind_park_rate(draws: &mut Draws) -> u64 {
 }
 
 /// `count` flows around a ring of `switches`, each from a random switch to the one `hops` further
-/// on; a burst is one frame ([Loko] section 6.2).
+/// on; a burst is one frame (\[Loko\] section 6.2).
 pub fn ring(
     switches: usize,
     hops: usize,
