@@ -3,8 +3,8 @@
 # this machine stalls is not a failure of the program: exit 3 (undecided) is reported, not hidden.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-binary=$PWD/target/debug/tenuto
-[ -x "$binary" ] || cargo build --quiet --bin tenuto
+cargo build --quiet --bin tenuto
+binary=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/tenuto
 
 run() { # title, command...
   local title=$1 code=0; shift
