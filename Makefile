@@ -1,6 +1,5 @@
 # Few verbs: `make up` runs the main job, `make test` passes the tests.
 SHELL := /bin/bash
-TENUTO := target/release/tenuto
 
 .PHONY: up test build lint fmt wasm clean
 

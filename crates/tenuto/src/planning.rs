@@ -84,6 +84,11 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     }
 }
 
+/// What a network is planned with where nothing else is asked: every verb promises the same.
+pub(crate) fn usual_options(network: &Network) -> Options {
+    Options { whole_paths: whole_paths(Method::Auto, network), ..Options::default() }
+}
+
 /// Plans, seals and checks.
 pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, Failure> {
     let started = Instant::now();
@@ -134,7 +139,7 @@ pub(crate) fn of_input_slowed(
                     Failure::input(format!("--slow {slow}: {error}"), None, Some(hint))
                 })?;
             }
-            planned(&network, &Options::default())?
+            planned(&network, &usual_options(&network))?
         }
         Input::Plan(plan) => {
             if slow > 1 || !planning.set.is_empty() {

@@ -53,7 +53,9 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
 fn earlier(path: &Path) -> Result<tenuto_model::Plan, Failure> {
     match load::input(path)? {
         load::Input::Plan(plan) => Ok(*plan),
-        load::Input::Network(network) => Ok(planning::planned(&network, &Options::default())?.plan),
+        load::Input::Network(network) => {
+            Ok(planning::planned(&network, &planning::usual_options(&network))?.plan)
+        }
     }
 }
 

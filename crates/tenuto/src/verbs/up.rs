@@ -94,8 +94,10 @@ fn lab(
     folder: &Path,
 ) -> Result<UpOutcome, Failure> {
     let plan = &planned.plan;
-    let options = Options { would_fit: false, ..Options::default() };
-    let planner = |network: &Network| tenuto_planner::plan(network, &options);
+    let planner = |network: &Network| {
+        let options = Options { would_fit: false, ..planning::usual_options(network) };
+        tenuto_planner::plan(network, &options)
+    };
     let options = UpOptions {
         duration_ns: args.run.duration_ns,
         slow,
