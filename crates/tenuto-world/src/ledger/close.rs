@@ -199,7 +199,8 @@ impl Ledger<'_> {
             }),
         };
         let fault_kind = fault.as_ref().map(|f| f.kind);
-        let is_excused = fault.is_some() && self.misbehaves(promise.flow, record.release_ns);
+        let is_excused =
+            fault.is_some() && self.misbehaves(promise.flow, record.release_ns, promise.delay_ns);
         // A stall before the release may still be caught up with at the message's cost.
         let to_ns = found.delivered_ns.unwrap_or_else(|| end_ns.min(record.release_ns + limit));
         // A meter remembers the message before, which may have come late and close to this one.
@@ -315,14 +316,16 @@ impl Ledger<'_> {
         }
     }
 
-    fn misbehaves(&self, flow: &Flow, at_ns: u64) -> bool {
+    fn misbehaves(&self, flow: &Flow, at_ns: u64, bound_ns: Option<u64>) -> bool {
         let at = self.since_start(at_ns);
         let index = self.plan.network.flows.iter().position(|f| f.name == flow.name);
         let by_flow = index.and_then(|i| self.misbehaving.get(&u16::try_from(i).ok()?));
         let by_host = self.misbehaving_hosts.get(&flow.source);
-        // A message on its way when its own host begins to babble is already at its mercy.
+        // A message that may still be on its way when its own host begins to babble is already at
+        // its mercy; one that ought to have arrived before is not.
+        let under_way = flow.highest().period_ns.max(bound_ns.unwrap_or(0));
         let since = by_flow.into_iter().chain(by_host).min();
-        since.is_some_and(|&since| since <= at + flow.highest().period_ns)
+        since.is_some_and(|&since| since <= at.saturating_add(under_way))
     }
 
     /// The longest recorded stall of such a node that touches this time.
