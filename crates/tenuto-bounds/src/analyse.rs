@@ -23,36 +23,44 @@ pub fn analyse(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis {
-    let faults = faults(graph);
-    if !faults.is_empty() {
-        return Analysis { faults, ..unbounded(graph, options) };
-    }
-    let topology = Topology::new(graph);
-    progress(Progress { method: Method::Tfa, done: 0, total: 1 });
-    let delays = tfa::delays(graph, &topology, options.line_shaping);
-    let mut analysis = with_delays(graph, options, delays.clone());
-    if options.effort > Effort::Tfa {
-        lower(graph, options, &topology, &delays, &mut analysis, progress);
-    }
-    analysis
+    sound(graph, options, |topology| {
+        progress(Progress { method: Method::Tfa, done: 0, total: 1 });
+        let delays = tfa::delays(graph, topology, options.line_shaping);
+        let mut analysis = with_delays(graph, options, delays.clone());
+        if options.effort > Effort::Tfa {
+            lower(graph, options, topology, &delays, true, &mut analysis, progress);
+        }
+        analysis
+    })
 }
 
 /// As [`analyse`], from certified delays of all servers instead of its own: those of an analysis
-/// that knows more than the graph says.
+/// that knows more than the graph says. Every linear proof rests on these delays alone: no burst
+/// inside the graph is claimed, in cycles either.
 pub fn tighten(
     graph: &ServerGraph,
     delays: Vec<Option<Picos>>,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis {
+    sound(graph, options, |topology| {
+        let mut analysis = with_delays(graph, options, delays.clone());
+        lower(graph, options, topology, &delays, false, &mut analysis, progress);
+        analysis
+    })
+}
+
+/// An analysis of a graph that is one; without any bound if it is none.
+fn sound(
+    graph: &ServerGraph,
+    options: &Options,
+    analysis: impl FnOnce(&Topology) -> Analysis,
+) -> Analysis {
     let faults = faults(graph);
-    if !faults.is_empty() {
-        return Analysis { faults, ..unbounded(graph, options) };
+    match faults.is_empty() {
+        true => analysis(&Topology::new(graph)),
+        false => Analysis { faults, ..unbounded(graph, options) },
     }
-    let topology = Topology::new(graph);
-    let mut analysis = with_delays(graph, options, delays.clone());
-    lower(graph, options, &topology, &delays, &mut analysis, progress);
-    analysis
 }
 
 /// Lowers bounds by linear programs.
@@ -61,6 +69,7 @@ fn lower(
     options: &Options,
     topology: &Topology,
     delays: &Delays,
+    claims_bursts: bool,
     analysis: &mut Analysis,
     progress: &mut dyn FnMut(Progress),
 ) {
@@ -68,7 +77,10 @@ fn lower(
     let mut solved = Solved::new(&InteriorPoint);
     let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
-    let claims = cyclic::bursts(&known, options, &mut solved);
+    let claims = match claims_bursts {
+        true => cyclic::bursts(&known, options, &mut solved),
+        false => Vec::new(),
+    };
     for claim in &claims {
         let stop = Stop { flow: claim.flow, visit: claim.visit };
         bursts.entry(stop).or_default().push(claim.bucket);
