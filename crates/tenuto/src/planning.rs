@@ -5,7 +5,7 @@ use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Input};
 use crate::progress::Progress;
-use crate::settings;
+use crate::{output, settings};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tenuto_model::{ForwardingModel, Network, Plan};
@@ -89,8 +89,23 @@ pub(crate) fn usual_options(network: &Network) -> Options {
     Options { whole_paths: whole_paths(Method::Auto, network), ..Options::default() }
 }
 
-/// Plans, seals and checks.
+/// Plans, seals and checks. Should the checker not accept what was found of whole paths, sums of
+/// hops are claimed instead, and that is said.
 pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, Failure> {
+    let planned = planned_once(network, options);
+    match &planned.certification {
+        Certification::Rejected(findings) if options.whole_paths.is_some() => {
+            let first = findings.first().map_or("", String::as_str);
+            output::complain(&format!(
+                "warning: bounds of whole paths were not accepted, sums of hops are used ({first})"
+            ));
+            planned_once(network, &Options { whole_paths: None, ..*options }).relied_on()
+        }
+        _ => planned.relied_on(),
+    }
+}
+
+fn planned_once(network: &Network, options: &Options) -> Planned {
     let started = Instant::now();
     let mut progress = Progress::new();
     let modes = &network.modes;
@@ -102,7 +117,7 @@ pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, F
     progress.say(|| "checking the plan".into());
     let certification = Certification::of(&plan);
     drop(progress);
-    Planned { plan, certification, took: Some(took) }.relied_on()
+    Planned { plan, certification, took: Some(took) }
 }
 
 fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
