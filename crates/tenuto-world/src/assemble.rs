@@ -13,7 +13,7 @@ use tenuto_model::{
     Plan, Size, Sizes, SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,
 };
 use tenuto_units::{Rate, Span};
-use tenuto_wire::LinkKey;
+use tenuto_wire::{LinkKey, MacAddress, UdpFrame};
 
 /// Tables that a deployment uses: watch, police, forward.
 const TABLES: u8 = 3;
@@ -153,6 +153,20 @@ pub fn host_config(plan: &Plan, host: &HostDeployment, seed: u64, sizes: Sizes) 
         ports: ports.collect(),
         senders: senders.collect(),
         receivers: receivers.collect(),
+    }
+}
+
+/// A datagram with a flow's header.
+pub(crate) const fn udp_frame(address: &FlowAddress, payload_len: usize) -> UdpFrame {
+    UdpFrame {
+        eth_dst: MacAddress(address.eth_dst),
+        eth_src: MacAddress(address.eth_src),
+        ip_src: address.ip_src,
+        ip_dst: address.ip_dst,
+        udp_src: address.udp_port,
+        udp_dst: address.udp_port,
+        dscp: 0,
+        payload_len,
     }
 }
 

@@ -7,7 +7,7 @@ use tenuto_dataplane::endsystem::{Behaviour, Conduct};
 use tenuto_dataplane::{Frames, SIGNAL_QUEUE};
 use tenuto_model::{Addressing, EventAction, Network};
 use tenuto_units::wire_bits;
-use tenuto_wire::{MacAddress, SignalKind, SignalRepr, UdpFrame, ethernet};
+use tenuto_wire::{MacAddress, SignalKind, SignalRepr, ethernet};
 
 /// A host that sends what it should not.
 pub(super) struct Babbler {
@@ -253,16 +253,7 @@ impl Clockwork<'_> {
 fn frame_of(network: &Network, flow: u16, frame_bytes: u32, buffer: &mut [u8]) -> usize {
     let address = Addressing::new(network).flow(usize::from(flow));
     let payload_len = usize::try_from(frame_bytes.saturating_sub(46)).unwrap_or(0);
-    let frame = UdpFrame {
-        eth_dst: MacAddress(address.eth_dst),
-        eth_src: MacAddress(address.eth_src),
-        ip_src: address.ip_src,
-        ip_dst: address.ip_dst,
-        udp_src: address.udp_port,
-        udp_dst: address.udp_port,
-        dscp: 0,
-        payload_len,
-    };
+    let frame = assemble::udp_frame(&address, payload_len);
     frame.emit(buffer).map_or(0, |written| written.len)
 }
 

@@ -1,8 +1,9 @@
 //! Flows that an explored world lets in: where they enter, and frames of them.
 
+use crate::assemble;
 use tenuto_dataplane::{FrameId, Frames};
 use tenuto_model::{Addressing, Plan};
-use tenuto_wire::{MacAddress, ShimRepr, UdpFrame, shim::SHIM_BYTES};
+use tenuto_wire::{ShimRepr, shim::SHIM_BYTES};
 
 /// Where a budgeted flow enters.
 #[derive(Clone, Debug)]
@@ -52,16 +53,7 @@ fn message(
 ) -> Result<FrameId, String> {
     let address = Addressing::new(&plan.network).flow(flow);
     let mut buffer = [0; 256];
-    let frame = UdpFrame {
-        eth_dst: MacAddress(address.eth_dst),
-        eth_src: MacAddress(address.eth_src),
-        ip_src: address.ip_src,
-        ip_dst: address.ip_dst,
-        udp_src: address.udp_port,
-        udp_dst: address.udp_port,
-        dscp: 0,
-        payload_len: SHIM_BYTES + 64,
-    };
+    let frame = assemble::udp_frame(&address, SHIM_BYTES + 64);
     let written = frame.emit(&mut buffer).map_err(|error| error.to_string())?;
     let shim = ShimRepr { message_id, message_bytes: 64, sequence: 0 };
     shim.emit(&mut buffer[written.payload]);
