@@ -1,16 +1,16 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
-use crate::cyclic;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
-use crate::prove::Solved;
+use crate::prove::{Proved, Solved};
 use crate::search;
 use crate::solver::InteriorPoint;
 use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
 use crate::topology::{Stop, Topology, faults};
+use crate::{blind, cyclic};
 use std::collections::BTreeMap;
-use tenuto_calculus::{Bucket, ServerGraph};
+use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
@@ -99,14 +99,51 @@ fn lower(
         let found = search::delay(&known, &path, options, rows_max, &mut solved);
         let Some((method, proved)) = found else { continue };
         for index in bounds {
-            let bound = &mut analysis.bounds[index];
-            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
-            let delay = proved.bound.checked_add(constant).map(Picos);
-            if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
-                (bound.delay, bound.method) = (delay, method);
-                analysis.proofs.linear[index] = Some(proved.proof.clone());
-            }
+            take(graph, analysis, index, method, &proved);
         }
+    }
+    whatever_order(&known, options, &mut solved, analysis, progress);
+}
+
+/// Lowers bounds on ways over servers that serve in any order.
+fn whatever_order(
+    known: &Known<'_>,
+    options: &Options,
+    solved: &mut Solved<'_>,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let graph = known.graph;
+    let total = analysis.bounds.len();
+    for index in 0..total {
+        let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
+        let path = graph.path(flow, target);
+        let is_any = |s: &usize| graph.servers[*s].multiplexing == Multiplexing::Arbitrary;
+        if !path.iter().any(is_any) {
+            continue;
+        }
+        progress(Progress { method: Method::Blind, done: index, total });
+        let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
+        if let Some(proved) = blind::delay(known, &path, stop, options, solved) {
+            take(graph, analysis, index, Method::Blind, &proved);
+        }
+    }
+}
+
+/// Keeps what was proved, if it is less than what is there.
+fn take(
+    graph: &ServerGraph,
+    analysis: &mut Analysis,
+    index: usize,
+    method: Method,
+    proved: &Proved,
+) {
+    let bound = &mut analysis.bounds[index];
+    let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+    let delay = proved.bound.checked_add(constant).map(Picos);
+    if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+        (bound.delay, bound.method) = (delay, method);
+        analysis.proofs.linear[index] = Some(proved.proof.clone());
     }
 }
 

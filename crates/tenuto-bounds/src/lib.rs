@@ -12,6 +12,8 @@ pub use tenuto_calculus::{
 };
 
 mod analyse;
+mod any_order;
+mod blind;
 mod curve;
 mod cyclic;
 mod document;

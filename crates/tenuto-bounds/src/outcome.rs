@@ -17,6 +17,8 @@ pub enum Method {
     Pmoo,
     /// Tandem matching analysis: the best cuts of a path, servers that serve in any order.
     Tma,
+    /// Linear program of servers that serve in any order: exact on tandems.
+    Blind,
     /// Least upper delay bound of FIFO tandems by nested residual services.
     Ludb,
     /// Polynomial linear program of FIFO networks.
@@ -35,6 +37,7 @@ impl fmt::Display for Method {
             Self::Sfa => "sfa",
             Self::Pmoo => "pmoo",
             Self::Tma => "tma",
+            Self::Blind => "blind",
             Self::Ludb => "ludb",
             Self::Plp => "plp",
             Self::PlpMore => "plp+",

@@ -165,6 +165,8 @@ const fn of(term: Term, stop: Stop) -> Term {
     match term {
         Term::Monotone(a, _, c, d, m) => Term::Monotone(a, name, c, d, m),
         Term::Arrival(a, _, c, d, e, m) => Term::Arrival(a, name, c, d, e, m),
+        Term::Left(a, _, c, m) => Term::Left(a, name, c, m),
+        Term::Through(a, _, c, d, e, m) => Term::Through(a, name, c, d, e, m),
         other => other,
     }
 }
@@ -179,6 +181,12 @@ const fn with_multiplier(term: Term, m: u64) -> Term {
         Term::Service(a, b, c, _) => Term::Service(a, b, c, m),
         Term::Delay(a, b, _) => Term::Delay(a, b, m),
         Term::Last(a, b, _) => Term::Last(a, b, m),
+        Term::Left(a, b, c, _) => Term::Left(a, b, c, m),
+        Term::Through(a, b, c, d, e, _) => Term::Through(a, b, c, d, e, m),
+        Term::Into(a, b, c, d, _) => Term::Into(a, b, c, d, m),
+        Term::Outof(a, b, c, _) => Term::Outof(a, b, c, m),
+        Term::Entered(a, _) => Term::Entered(a, m),
+        Term::Since(_) => Term::Since(m),
     }
 }
 
