@@ -1,5 +1,7 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
+use crate::blind::{self, Blind};
+use crate::cyclic;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
 use crate::prove::{Proved, Solved};
@@ -8,7 +10,6 @@ use crate::solver::InteriorPoint;
 use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
 use crate::topology::{Stop, Topology, faults};
-use crate::{blind, cyclic};
 use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 use tenuto_units::Picos;
@@ -78,6 +79,7 @@ fn lower(
     let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
     let claims = match claims_bursts {
+        true if topology.is_acyclic => blind::bursts(known, options, &mut solved),
         true => cyclic::bursts(&known, options, &mut solved),
         false => Vec::new(),
     };
@@ -102,12 +104,12 @@ fn lower(
             take(graph, analysis, index, method, &proved);
         }
     }
-    whatever_order(&known, options, &mut solved, analysis, progress);
+    whatever_order(known, options, &mut solved, analysis, progress);
 }
 
 /// Lowers bounds on ways over servers that serve in any order.
 fn whatever_order(
-    known: &Known<'_>,
+    known: Known<'_>,
     options: &Options,
     solved: &mut Solved<'_>,
     analysis: &mut Analysis,
@@ -115,6 +117,7 @@ fn whatever_order(
 ) {
     let graph = known.graph;
     let total = analysis.bounds.len();
+    let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
     for index in 0..total {
         let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
         let path = graph.path(flow, target);
@@ -124,7 +127,7 @@ fn whatever_order(
         }
         progress(Progress { method: Method::Blind, done: index, total });
         let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
-        if let Some(proved) = blind::delay(known, &path, stop, options, solved) {
+        if let Some(proved) = blind.delay(&path, stop) {
             take(graph, analysis, index, Method::Blind, &proved);
         }
     }

@@ -23,7 +23,7 @@ pub(crate) enum Of {
 }
 
 impl Of {
-    const fn stop(self) -> Stop {
+    pub(crate) const fn stop(self) -> Stop {
         match self {
             Self::Delay(stop) | Self::Burst(stop) => stop,
         }

@@ -19,6 +19,7 @@ mod cyclic;
 mod document;
 mod grouping;
 mod outcome;
+mod passing;
 mod program;
 mod proof;
 mod prove;

@@ -118,15 +118,42 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
+    let multipliers = solved.multipliers(&Units::of(program).floats(program))?;
+    rounded(program, tree, objective, &multipliers)
+}
+
+/// As [`prove`], with multipliers that are known: one per row, in ps and 10⁻¹⁸ bit.
+pub(crate) fn prove_with(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    multipliers: &[f64],
+) -> Option<Proved> {
     let units = Units::of(program);
-    let multipliers = solved.multipliers(&units.floats(program))?;
+    let is_delay = matches!(objective, Objective::Delay { .. });
+    let scaled = |(row, z): (&Row, &f64)| match (row.is_time(), is_delay) {
+        (true, true) | (false, false) => *z,
+        (false, true) => z * units.data / units.time,
+        (true, false) => z * units.time / units.data,
+    };
+    let multipliers: Vec<f64> = program.rows.iter().zip(multipliers).map(scaled).collect();
+    rounded(program, tree, objective, &multipliers)
+}
+
+fn rounded(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    multipliers: &[f64],
+) -> Option<Proved> {
+    let units = Units::of(program);
     let is_delay = matches!(objective, Objective::Delay { .. });
     // A multiplier times its row has the unit of the objective; data in 10⁻⁶ bit.
     let ubit = units.data / 1e12;
     let (time_unit, data_unit) =
         if is_delay { (1.0, units.time / ubit) } else { (ubit / units.time, 1.0) };
     let largest = |is_time: bool, unit: f64| {
-        let own = program.rows.iter().zip(&multipliers).filter(|(r, _)| r.is_time() == is_time);
+        let own = program.rows.iter().zip(multipliers).filter(|(r, _)| r.is_time() == is_time);
         own.map(|(_, z)| z * unit).fold(0.0, f64::max)
     };
     let time_parts = parts(largest(true, time_unit));
@@ -134,7 +161,7 @@ pub(crate) fn prove(
     let top = multipliers.iter().copied().fold(0.0, f64::max);
     let mut terms = Vec::new();
     let mut used = Vec::new();
-    for (row, &z) in program.rows.iter().zip(&multipliers) {
+    for (row, &z) in program.rows.iter().zip(multipliers) {
         let (unit, parts) =
             if row.is_time() { (time_unit, time_parts) } else { (data_unit, data_parts) };
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);

@@ -28,7 +28,7 @@ impl FineBucket {
         Some(Self { burst, ..self })
     }
 
-    fn line(self) -> Line<BigRational> {
+    pub(crate) fn line(self) -> Line<BigRational> {
         Line { burst: BigRational::of(self.burst), rate: BigRational::of(self.rate) }
     }
 }

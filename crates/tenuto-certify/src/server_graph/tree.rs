@@ -71,8 +71,15 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Delays and busy periods of the nodes, leaves first.
+    /// Delays and busy periods of the nodes: those of their servers, or else leaves first.
     fn claims(&self) -> Result<(), Flaw> {
+        let is_of_server = |(index, node): (usize, &Node)| {
+            self.net.delay(node.server).is_some_and(|claim| node.delay_ps >= claim)
+                && self.net.rests(node.server, &self.held(index), node.busy_ps)
+        };
+        if self.nodes.iter().enumerate().all(is_of_server) {
+            return Ok(());
+        }
         let mut curves: Vec<BTreeMap<Stop, Vec<Line>>> = vec![BTreeMap::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut here = BTreeMap::new();
