@@ -80,8 +80,8 @@ fn lower(
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
     let claims = match claims_bursts {
         true if topology.is_acyclic => blind::bursts(known, options, &mut solved),
-        true => cyclic::bursts(&known, options, &mut solved),
-        false => Vec::new(),
+        true if options.effort >= Effort::Plp => cyclic::bursts(&known, options, &mut solved),
+        _ => Vec::new(),
     };
     for claim in &claims {
         let stop = Stop { flow: claim.flow, visit: claim.visit };
@@ -89,6 +89,21 @@ fn lower(
     }
     analysis.proofs.bursts = claims;
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    if options.effort >= Effort::Plp {
+        in_order(known, options, &mut solved, analysis, progress);
+    }
+    whatever_order(known, options, &mut solved, analysis, progress);
+}
+
+/// Lowers bounds on ways over FIFO servers.
+fn in_order(
+    known: Known<'_>,
+    options: &Options,
+    solved: &mut Solved<'_>,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let graph = known.graph;
     // The bound of a path does not depend on who takes it: flows leave in order of arrival.
     let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, bound) in analysis.bounds.iter().enumerate() {
@@ -98,16 +113,15 @@ fn lower(
     let rows_max = options.rows_max.min(options.rows_total_max / total.max(1));
     for (done, (path, bounds)) in paths.into_iter().enumerate() {
         progress(Progress { method: Method::Plp, done, total });
-        let found = search::delay(&known, &path, options, rows_max, &mut solved);
+        let found = search::delay(&known, &path, options, rows_max, solved);
         let Some((method, proved)) = found else { continue };
         for index in bounds {
             take(graph, analysis, index, method, &proved);
         }
     }
-    whatever_order(known, options, &mut solved, analysis, progress);
 }
 
-/// Lowers bounds on ways over servers that serve in any order.
+/// Lowers bounds on ways over servers that serve in any order; on all ways, if no more is asked.
 fn whatever_order(
     known: Known<'_>,
     options: &Options,
@@ -122,13 +136,15 @@ fn whatever_order(
         let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
         let path = graph.path(flow, target);
         let is_any = |s: &usize| graph.servers[*s].multiplexing == Multiplexing::Arbitrary;
-        if !path.iter().any(is_any) {
+        // FIFO programs hold these inequalities too.
+        if options.effort > Effort::Blind && !path.iter().any(is_any) {
             continue;
         }
-        progress(Progress { method: Method::Blind, done: index, total });
+        let method = blind.method();
+        progress(Progress { method, done: index, total });
         let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
         if let Some(proved) = blind.delay(&path, stop) {
-            take(graph, analysis, index, Method::Blind, &proved);
+            take(graph, analysis, index, method, &proved);
         }
     }
 }

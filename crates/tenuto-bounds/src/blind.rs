@@ -3,7 +3,7 @@
 use crate::any_order::{Of, program};
 use crate::curve::{Concave, Convex, Line, Number, busy_period, picos_up};
 use crate::grouping::Grouping;
-use crate::outcome::{Effort, Options};
+use crate::outcome::{Effort, Method, Options};
 use crate::passing;
 use crate::program::{Objective, Program};
 use crate::proof::BurstClaim;
@@ -17,6 +17,8 @@ use tenuto_calculus::{Bucket, Multiplexing};
 
 /// Trees may be so many times larger than those with several dates per server.
 const TREE_TIMES: usize = 16;
+/// What a visit costs in time and in the length of a proof, in inequalities of other programs.
+const ROWS_PER_VISIT: usize = 4;
 /// Rows up to which a solver is asked where one pass is not the optimum.
 const SOLVED_ROWS_MAX: usize = 6_000;
 
@@ -27,8 +29,15 @@ pub(crate) struct Blind<'a, 'b, 's> {
     solved: &'b mut Solved<'s>,
     /// Visits that a tree may have, all nodes together.
     visits_max: usize,
+    /// Inequalities of a program that a solver is given.
+    solved_rows_max: usize,
     /// Per server and whether packets hold back: how long it is busy at most.
     busy: BTreeMap<(usize, bool), Option<i128>>,
+}
+
+/// Visits that the tree of one program of so many may have.
+fn visits_max(options: &Options, programs: usize) -> usize {
+    (options.rows_total_max / ROWS_PER_VISIT / programs.max(1)).min(options.rows_max)
 }
 
 impl<'a, 'b, 's> Blind<'a, 'b, 's> {
@@ -39,9 +48,9 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
         solved: &'b mut Solved<'s>,
         programs: usize,
     ) -> Self {
-        let share = options.rows_total_max / programs.max(1);
-        let visits_max = share.min(options.rows_max);
-        Self { known, options, solved, visits_max, busy: BTreeMap::new() }
+        let visits_max = visits_max(options, programs);
+        let solved_rows_max = (options.rows_total_max / programs.max(1)).min(SOLVED_ROWS_MAX);
+        Self { known, options, solved, visits_max, solved_rows_max, busy: BTreeMap::new() }
     }
 
     /// The least bound of the delay of a flow to its visit at the last server of `trunk`,
@@ -56,20 +65,29 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
         self.bound(&[server], Of::Burst(stop), Objective::Burst { stop })
     }
 
+    /// What it is called.
+    pub(crate) const fn method(&self) -> Method {
+        match self.options.effort {
+            Effort::Pmoo => Method::Pmoo,
+            _ => Method::Blind,
+        }
+    }
+
     fn bound(&mut self, trunk: &[usize], of: Of, objective: Objective) -> Option<Proved> {
-        let times = if self.options.effort >= Effort::Tight { TREE_TIMES } else { 1 };
-        let large = self.tree(trunk, of, self.options.tree_servers_max.saturating_mul(times))?;
+        let servers_max = self.options.tree_servers_max.saturating_mul(TREE_TIMES);
+        let large = self.tree(trunk, of, servers_max)?;
         let by_pass = self.by_pass(&large, of, objective);
-        if self.is_plain(&large) {
+        if self.method() == Method::Pmoo || self.is_plain(&large) {
             return by_pass;
         }
-        let by_solver = match large.program.rows.len() <= SOLVED_ROWS_MAX {
-            true => self.by_solver(&large, objective),
-            false => {
-                let small = self.tree(trunk, of, trunk.len())?;
-                self.by_solver(&small, objective)
-            }
-        };
+        let mut setting = large;
+        while setting.program.rows.len() > self.solved_rows_max
+            && setting.tree.nodes.len() > trunk.len()
+        {
+            let smaller = setting.tree.nodes.len() / 2;
+            setting = self.tree(trunk, of, smaller.max(trunk.len()))?;
+        }
+        let by_solver = prove(self.solved, &setting.program, &setting.tree, objective);
         [by_pass, by_solver].into_iter().flatten().min_by_key(|proved| proved.bound)
     }
 
@@ -80,12 +98,9 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
             service.iter().map(|piece| piece.rate_ubps).collect()
         };
         let services: Vec<Vec<i128>> = tree.nodes.iter().map(rates).collect();
-        let multipliers = passing::multipliers(tree, grouping, &services, program, of)?;
+        let multipliers =
+            passing::multipliers(tree, grouping, &services, program, of, self.method())?;
         prove_with(program, tree, objective, &multipliers)
-    }
-
-    fn by_solver(&mut self, setting: &Setting, objective: Objective) -> Option<Proved> {
-        prove(self.solved, &setting.program, &setting.tree, objective)
     }
 
     /// Whether one pass finds the optimum: one piece per curve, no lines.
@@ -206,8 +221,9 @@ pub(crate) fn bursts(
     let is_any = graph.servers.iter().any(|s| s.multiplexing == Multiplexing::Arbitrary);
     let targets: usize = graph.flows.iter().map(|flow| flow.targets.len()).sum();
     let visits: usize = known.topology.stops.iter().map(Vec::len).sum();
-    let whole = (options.rows_total_max / targets.max(1)).min(options.rows_max);
-    if !known.topology.is_acyclic || !is_any || all_fit(&known, options, whole) {
+    let is_asked = is_any || options.effort <= Effort::Blind;
+    let whole = visits_max(options, targets);
+    if !known.topology.is_acyclic || !is_asked || all_fit(&known, options, whole) {
         return Vec::new();
     }
     let mut claims = Vec::new();

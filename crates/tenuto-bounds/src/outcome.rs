@@ -51,7 +51,12 @@ impl fmt::Display for Method {
 pub enum Effort {
     /// Total flow analysis only: milliseconds.
     Tfa,
-    /// Linear programs of polynomial size too.
+    /// Pay multiplexing only once too, whatever the order of service: thousands of bounds in
+    /// seconds.
+    Pmoo,
+    /// The optimum over service dates instead: as cheap, never looser.
+    Blind,
+    /// FIFO linear programs of polynomial size too.
     Plp,
     /// Also programs with more dates, up to the limits of [`Options`].
     #[default]

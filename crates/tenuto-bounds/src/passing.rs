@@ -5,11 +5,13 @@
 //! of the flow on, so the cover W never grows along the way. Time must not be left over: at every
 //! server y·R ≥ (1 on the way of the flow in question) + Σ r·W. All costs grow with y and W, and
 //! the least y of a server depends on servers behind it alone: the least of each is the optimum.
+//! Pay multiplexing only once [SZM08] is the choice of one cover for all flows on the way.
 //! This holds for one rate-latency per server and one bucket per flow; of several, the fastest
 //! and the one with the lowest rate are taken, and lines are not used.
 
 use crate::any_order::Of;
 use crate::grouping::{Group, Grouping};
+use crate::outcome::Method;
 use crate::program::{Program, Row};
 use crate::proof::Term;
 use crate::tree::Tree;
@@ -33,11 +35,12 @@ pub(crate) fn multipliers(
     services: &[Vec<i128>],
     program: &Program,
     of: Of,
+    method: Method,
 ) -> Option<Vec<f64>> {
     let fastest: Vec<usize> = services.iter().map(|rates| largest(rates)).collect::<Option<_>>()?;
     let rate = |node: usize| services[node][fastest[node]].to_f64();
     let flow = grouping.nodes[0].iter().find(|group| group.stops == [of.stop()])?.flow;
-    let mut weights = weights(tree, grouping, flow, of, &rate)?;
+    let mut weights = weights(tree, grouping, flow, of, method, &rate)?;
     if matches!(of, Of::Delay(_)) {
         cover_way(grouping, flow, &mut weights);
     }
@@ -134,14 +137,17 @@ fn weights(
     grouping: &Grouping,
     flow: usize,
     of: Of,
+    method: Method,
     rate: &dyn Fn(usize) -> Option<f64>,
 ) -> Option<Weights> {
     let rates = rates(tree, grouping)?;
-    let nodes = tree.nodes.len();
-    let mut weights =
-        Weights { service: Vec::new(), cover: Vec::with_capacity(nodes), slack: Vec::new() };
+    let floor = match (method, of) {
+        (Method::Pmoo, Of::Delay(_)) => slowest(grouping, flow, &rates, rate)?,
+        _ => 0.0,
+    };
+    let mut weights = Weights { service: Vec::new(), cover: Vec::new(), slack: Vec::new() };
     let is_delay = matches!(of, Of::Delay(_));
-    for node in 0..nodes {
+    for (node, rates) in rates.iter().enumerate() {
         let groups = &grouping.nodes[node];
         let behind = |group: &Group| match (group.onward, tree.nodes[node].next) {
             (Some(onward), Some(next)) => weights.cover[next][onward],
@@ -152,16 +158,19 @@ fn weights(
         let mut cover: Vec<f64> = groups.iter().map(behind).collect();
         let is_on_way = groups.iter().any(|group| group.flow == flow);
         let need = if is_delay && is_on_way { 1.0 } else { 0.0 };
+        if is_on_way {
+            cover.iter_mut().for_each(|cover| *cover = cover.max(floor));
+        }
         let counts = |index: &usize| !(is_delay && groups[*index].flow == flow);
         let others: Vec<(f64, f64)> =
-            (0..groups.len()).filter(counts).map(|i| (cover[i], rates[node][i])).collect();
+            (0..groups.len()).filter(counts).map(|i| (cover[i], rates[i])).collect();
         let speed = rate(node)?;
         let service = least(speed, need, others)?;
         let mut slack = service * speed - need;
         for index in 0..groups.len() {
             cover[index] = cover[index].max(service);
             if counts(&index) {
-                slack -= cover[index] * rates[node][index];
+                slack -= cover[index] * rates[index];
             }
         }
         weights.service.push(service);
@@ -169,6 +178,23 @@ fn weights(
         weights.slack.push(slack);
     }
     Some(weights)
+}
+
+/// The weight of the slowest residual rate on the way of a flow.
+fn slowest(
+    grouping: &Grouping,
+    flow: usize,
+    rates: &[Vec<f64>],
+    rate: &dyn Fn(usize) -> Option<f64>,
+) -> Option<f64> {
+    let mut least = f64::INFINITY;
+    for (node, groups) in grouping.nodes.iter().enumerate() {
+        if groups.iter().any(|group| group.flow == flow) {
+            let others = groups.iter().zip(&rates[node]).filter(|(group, _)| group.flow != flow);
+            least = least.min(rate(node)? - others.map(|(_, rate)| rate).sum::<f64>());
+        }
+    }
+    (least > 0.0).then(|| 1.0 / least)
 }
 
 /// The least y with y·speed ≥ need + Σ rate·max(y, cover).
