@@ -189,29 +189,22 @@ impl Builder<'_> {
         let groups = &grouping.nodes[node];
         let sources: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
         for from in sources {
-            let is_in = |group: &Group| group.from == Some(from);
-            for (last, amounts) in self.together(node, is_in) {
-                self.line(Term::Into(node, from, 0, last, 0), (node, last), &amounts, from)?;
-            }
-        }
-        if self.tree.nodes[node].next.is_some() {
-            let server = self.tree.nodes[node].server;
-            for (last, amounts) in self.together(node, |group| group.onward.is_some()) {
-                self.line(Term::Outof(node, 0, last, 0), (node, last), &amounts, server)?;
+            let Some(line) = self.known.line(from) else { continue };
+            let bucket = FineBucket::of(line)?;
+            for (last, amounts) in self.together(node, from) {
+                let row = self.bounded(node, last, &amounts, bucket);
+                self.push(Term::Into(node, from, 0, last, 0), &[], row, bucket.burst);
             }
         }
         Some(())
     }
 
-    /// Groups of a node, by the nodes that they pass: what has left there and what had come here.
-    fn together(
-        &self,
-        node: usize,
-        is_in: impl Fn(&Group) -> bool,
-    ) -> BTreeMap<usize, Vec<(usize, usize)>> {
+    /// Groups from one server, by the nodes that they pass: what has left there and what had come
+    /// here.
+    fn together(&self, node: usize, from: usize) -> BTreeMap<usize, Vec<(usize, usize)>> {
         let mut by_last: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for (index, group) in self.grouping.nodes[node].iter().enumerate() {
-            if is_in(group) {
+            if group.from == Some(from) {
                 for (last, at) in self.way(node, index) {
                     let amounts = (self.left[last][at], self.came[node][index]);
                     by_last.entry(last).or_default().push(amounts);
@@ -219,21 +212,6 @@ impl Builder<'_> {
             }
         }
         by_last
-    }
-
-    fn line(
-        &mut self,
-        term: Term,
-        (node, last): (usize, usize),
-        amounts: &[(usize, usize)],
-        from: usize,
-    ) -> Option<()> {
-        if let Some(line) = self.known.line(from) {
-            let bucket = FineBucket::of(line)?;
-            let row = self.bounded(node, last, amounts, bucket);
-            self.push(term, &[], row, bucket.burst);
-        }
-        Some(())
     }
 
     fn service(&mut self, node: usize) -> Option<()> {

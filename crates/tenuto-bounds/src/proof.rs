@@ -84,9 +84,6 @@ pub enum Term {
     /// A line bounds what comes to a node from one server, so what of it has left a later node:
     /// node, server that it comes from, date at the node, the later node, multiplier.
     Into(usize, usize, usize, usize, u64),
-    /// The line behind a node bounds what leaves it towards the next one, so what of it has left
-    /// a later node: node, date at the node, the later node (or the same), multiplier.
-    Outof(usize, usize, usize, u64),
     /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
     Entered(usize, u64),
     /// That entry is not before the service date where the flow enters: multiplier.

@@ -211,7 +211,6 @@ const fn with_multiplier(term: Term, m: u64) -> Term {
         Term::Left(a, b, c, _) => Term::Left(a, b, c, m),
         Term::Through(a, b, c, d, e, _) => Term::Through(a, b, c, d, e, m),
         Term::Into(a, b, c, d, _) => Term::Into(a, b, c, d, m),
-        Term::Outof(a, b, c, _) => Term::Outof(a, b, c, m),
         Term::Entered(a, _) => Term::Entered(a, m),
         Term::Since(_) => Term::Since(m),
     }

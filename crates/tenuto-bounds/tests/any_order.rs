@@ -309,7 +309,7 @@ fn every_term_of_a_proof_counts() {
             }
         }
     }
-    for kind in ["left", "through", "entered", "service", "last", "outof"] {
+    for kind in ["left", "through", "entered", "service", "last", "into"] {
         assert!(kinds.contains(kind), "no {kind} term was tried: {kinds:?}");
     }
 }

@@ -136,7 +136,6 @@ impl Sum<'_> {
                 self.through(node, stop, which, (date, last), m)?;
             }
             Term::Into(node, from, date, last, m) => self.into(node, from, (date, last), m)?,
-            Term::Outof(node, date, last, m) => self.out_of(node, (date, last), m)?,
             Term::Entered(which, m) => self.entered(objective, which, m)?,
             Term::Since(m) => self.since(objective, m)?,
         }

@@ -9,8 +9,6 @@ use num_bigint::BigInt;
 
 /// Where a chain of dates ends: at the exit of a node.
 struct Passage {
-    /// The node.
-    last: usize,
     /// Which date at its exit.
     exit: usize,
     /// Where that date is.
@@ -91,24 +89,14 @@ impl Sum<'_> {
             return Err("nothing comes from there".into());
         }
         let line = net.line(from).ok_or("no such line")?;
-        self.together(node, date, &stops, &passage, &line, m)
-    }
-
-    /// The line behind a node bounds what leaves it towards the next one. Counted from what had
-    /// come to the node: no more has left.
-    pub(super) fn out_of(
-        &mut self,
-        node: usize,
-        (date, last): (usize, usize),
-        m: u64,
-    ) -> Result<(), Flaw> {
-        let passage = self.passage(node, date, last)?;
-        let server = self.tree.nodes[node].server;
-        let goes_on = |s: &&Stop| self.tree.onward(node, **s).is_some();
-        let stops: Vec<Stop> =
-            self.tree.net.stops[server].iter().filter(goes_on).copied().collect();
-        let line = self.tree.net.line(server).ok_or("no such line")?;
-        self.together(node, date, &stops, &passage, &line, m)
+        let weight = &self.of_data * m;
+        for stop in stops {
+            let Some(end) = self.follow(node, stop, last) else { continue };
+            self.left_by(last, end, passage.exit, &weight)?;
+            self.amount(node, stop, date, &-&weight)?;
+        }
+        self.grown((node, date), &passage, &line, &weight);
+        Ok(())
     }
 
     /// What has left the root of the flow had come by its entry: its bucket bounds that.
@@ -174,7 +162,7 @@ impl Sum<'_> {
             (node, date) = (next.ok_or("that node is not on the way")?, exit);
         }
         let Date(exit, _) = self.tree.date(node, date)?;
-        Ok(Passage { last, exit, late: self.tree.exit(node, date)? })
+        Ok(Passage { exit, late: self.tree.exit(node, date)? })
     }
 
     /// The visit of a flow at a later node, if it goes on to there.
@@ -183,26 +171,6 @@ impl Sum<'_> {
             (node, stop) = self.tree.onward(node, stop)?;
         }
         Some(stop)
-    }
-
-    /// Those of several flows that pass together obey one line.
-    fn together(
-        &mut self,
-        node: usize,
-        date: usize,
-        stops: &[Stop],
-        passage: &Passage,
-        line: &Line,
-        m: u64,
-    ) -> Result<(), Flaw> {
-        let weight = &self.of_data * m;
-        for &stop in stops {
-            let Some(end) = self.follow(node, stop, passage.last) else { continue };
-            self.left_by(passage.last, end, passage.exit, &weight)?;
-            self.amount(node, stop, date, &-&weight)?;
-        }
-        self.grown((node, date), passage, line, &weight);
-        Ok(())
     }
 
     /// … ≤ burst + rate·(t(late) − t(early)).

@@ -106,7 +106,6 @@ pub(crate) enum Term {
     Left(usize, Stop, usize, u64),
     Through(usize, Stop, usize, usize, usize, u64),
     Into(usize, usize, usize, usize, u64),
-    Outof(usize, usize, usize, u64),
     Entered(usize, u64),
     Since(u64),
 }
