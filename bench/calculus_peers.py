@@ -47,7 +47,7 @@ def random_network(seed, kind):
             length = rng.randint(1, min(5, servers))
             paths.append(sorted(rng.sample(range(servers), length)))
     busiest = max(sum(s in path for path in paths) for s in range(servers))
-    load = 1.3 if kind == "overloaded" else rng.uniform(0.3, 0.85)
+    load = 3.0 if kind == "overloaded" else rng.uniform(0.3, 0.85)
     network = {"name": f"{kind}{seed}", "time_unit": "us", "data_unit": "B", "rate_unit": "Mbps"}
     network["multiplexing"] = "ARBITRARY" if kind == "arbitrary" else "FIFO"
     network["packetizer"] = kind == "packets"
