@@ -165,7 +165,10 @@ def compare(name, kind, ours, took, peers, failed):
         apart = "" if is_comparable(kind, method) else "  (another model)"
         print(f"  {method:12} {min(quotients):.4f} {mean:.4f} {max(quotients):.4f}  {seconds:.2f} s{apart}")
         if not apart:
-            tighter += [(flow, method, q) for flow, q in zip(shared, quotients) if q > LOOSER]
+            pairs = [(flow, q) for flow, q in zip(shared, quotients) if math.isfinite(q)]
+            tighter += [(flow, method, q) for flow, q in pairs if q > LOOSER]
+            if len(pairs) < len(shared):
+                print(f"    {len(shared) - len(pairs)} finite where we have no bound")
     for text in failed:
         print(f"  {text}")
     return tighter
