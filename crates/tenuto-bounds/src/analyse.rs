@@ -121,7 +121,7 @@ fn in_order(
     }
 }
 
-/// Lowers bounds on ways over servers that serve in any order; on all ways, if no more is asked.
+/// Lowers bounds by what holds in any order, where some server serves so, or no more is asked.
 fn whatever_order(
     known: Known<'_>,
     options: &Options,
@@ -130,16 +130,16 @@ fn whatever_order(
     progress: &mut dyn FnMut(Progress),
 ) {
     let graph = known.graph;
+    let is_any = |s: &tenuto_calculus::GraphServer| s.multiplexing == Multiplexing::Arbitrary;
+    // FIFO programs hold these inequalities too.
+    if options.effort > Effort::Blind && !graph.servers.iter().any(is_any) {
+        return;
+    }
     let total = analysis.bounds.len();
     let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
     for index in 0..total {
         let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
         let path = graph.path(flow, target);
-        let is_any = |s: &usize| graph.servers[*s].multiplexing == Multiplexing::Arbitrary;
-        // FIFO programs hold these inequalities too.
-        if options.effort > Effort::Blind && !path.iter().any(is_any) {
-            continue;
-        }
         let method = blind.method();
         progress(Progress { method, done: index, total });
         let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };

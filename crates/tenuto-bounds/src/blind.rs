@@ -218,12 +218,15 @@ pub(crate) fn bursts(
     solved: &mut Solved<'_>,
 ) -> Vec<BurstClaim> {
     let graph = known.graph;
-    let is_any = graph.servers.iter().any(|s| s.multiplexing == Multiplexing::Arbitrary);
+    let in_order = graph.servers.iter().filter(|s| s.multiplexing == Multiplexing::Fifo).count();
+    let is_any = in_order < graph.servers.len();
     let targets: usize = graph.flows.iter().map(|flow| flow.targets.len()).sum();
     let visits: usize = known.topology.stops.iter().map(Vec::len).sum();
     let is_asked = is_any || options.effort <= Effort::Blind;
     let whole = visits_max(options, targets);
-    if !known.topology.is_acyclic || !is_asked || all_fit(&known, options, whole) {
+    // Programs of FIFO trees end where service is in any order: they need the bursts there.
+    let is_of_use = (is_any && in_order > 0) || !all_fit(&known, options, whole);
+    if !known.topology.is_acyclic || !is_asked || !is_of_use {
         return Vec::new();
     }
     let mut claims = Vec::new();

@@ -4,7 +4,7 @@ use super::random::Random;
 use super::simulator::{Schedule, releases};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use tenuto_bounds::ServerGraph;
+use tenuto_bounds::{Multiplexing, ServerGraph};
 
 /// Per server and flow: its rank there, lowest first.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ struct Packet {
     flow: usize,
     visit: usize,
     sent_ps: i128,
+    /// When it came to the server of the visit.
+    came_ps: i128,
 }
 
 struct Network<'a> {
@@ -53,7 +55,8 @@ struct Network<'a> {
 }
 
 /// The largest delay of each flow and target. All packets have `packet_ubit`; a server sends one
-/// after the other, of the flow with the lowest rank, each flow in its order. It is never idle
+/// after the other, of the flow with the lowest rank, each flow in its order; a FIFO server in the
+/// order of arrival, ranks between equals. It is never idle
 /// while something waits but, if lazy, for its latency at the start of a busy period.
 pub(crate) fn largest_delays(
     graph: &ServerGraph,
@@ -71,7 +74,7 @@ pub(crate) fn largest_delays(
     };
     for (flow, of) in graph.flows.iter().enumerate() {
         for sent_ps in releases(of, &schedule.bursts_ps[flow], packet_ubit, horizon_ps) {
-            network.enter(sent_ps, Packet { flow, visit: 0, sent_ps });
+            network.enter(sent_ps, Packet { flow, visit: 0, sent_ps, came_ps: sent_ps });
         }
     }
     while let Some(Reverse((now_ps, event))) = network.events.pop() {
@@ -103,9 +106,13 @@ impl Network<'_> {
         if let Some(packet) = self.sending[server].take() {
             self.leaves(now_ps, packet);
         }
-        let waiting =
-            (0..self.queues[server].len()).filter(|f| !self.queues[server][*f].is_empty());
-        let first = waiting.min_by_key(|flow| (ranks.0[server][*flow], *flow));
+        let is_fifo = self.graph.servers[server].multiplexing == Multiplexing::Fifo;
+        let fronts = self.queues[server].iter().enumerate();
+        let fronts = fronts.filter_map(|(flow, queue)| Some((flow, queue.front()?.came_ps)));
+        let first = fronts.min_by_key(|&(flow, came_ps)| {
+            (if is_fifo { came_ps } else { 0 }, ranks.0[server][flow], flow)
+        });
+        let first = first.map(|(flow, _)| flow);
         self.sending[server] = first.and_then(|flow| self.queues[server][flow].pop_front());
         self.is_busy[server] = self.sending[server].is_some();
         if self.is_busy[server] {
@@ -126,7 +133,7 @@ impl Network<'_> {
         }
         let next = |visit: &usize| flow.visits[*visit].parent == Some(packet.visit);
         for visit in (0..flow.visits.len()).filter(next) {
-            self.enter(now_ps, Packet { visit, ..packet });
+            self.enter(now_ps, Packet { visit, came_ps: now_ps, ..packet });
         }
     }
 }
