@@ -3,7 +3,7 @@
 //! Owns what touches the kernel: frame ports ([`Port`], opened by kind with [`PortOpener`]), the
 //! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals as descriptors, namespaces and links of the lab,
 //! and the self-test of the host's own stalls. It decides nothing about frames, starts no thread
-//! and no asynchronous task, and knows no network description.
+//! but those of a measurement ([`measure`]), and knows no network description.
 //!
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
@@ -14,6 +14,7 @@ mod host_stack;
 mod interface;
 mod link_watch;
 pub mod links;
+pub mod measure;
 pub mod memory_port;
 pub mod namespaces;
 mod open_ports;

@@ -104,11 +104,19 @@ pub(crate) fn take_error(socket: BorrowedFd<'_>) -> io::Result<Option<io::Error>
     Ok((code != 0).then(|| io::Error::from_raw_os_error(code)))
 }
 
-/// Frames that the socket had no room for since the last call.
+/// Frames that the socket had no room for since the last call of this or [`take_arrivals`].
 pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    take_statistics(socket).map(|statistics| u64::from(statistics.tp_drops))
+}
+
+/// Frames that came, with room or without, since the last call of this or [`take_drops`].
+pub(crate) fn take_arrivals(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    take_statistics(socket).map(|statistics| u64::from(statistics.tp_packets))
+}
+
+fn take_statistics(socket: BorrowedFd<'_>) -> io::Result<libc::tpacket_stats> {
     let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-    let statistics = get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
-    Ok(u64::from(statistics.tp_drops))
+    get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)
 }
 
 /// A counter that is readable while it is above zero.
