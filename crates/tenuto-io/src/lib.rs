@@ -30,6 +30,7 @@ pub mod signals;
 #[allow(unsafe_code)]
 mod sys;
 pub mod tap_port;
+mod thread_settings;
 mod wait;
 pub mod xdp_port;
 
@@ -47,5 +48,6 @@ pub use port::{
 pub use port_probe::{probe_host_barrier, probe_port};
 pub use ring_port::RingPort;
 pub use tap_port::TapPort;
+pub use thread_settings::ThreadSettings;
 pub use wait::{Pending, PortWait};
 pub use xdp_port::{XdpMemory, XdpMode, XdpPort};
