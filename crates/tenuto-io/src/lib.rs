@@ -1,9 +1,10 @@
 //! Ports, clocks and namespaces of Linux: the only crate with unsafe code.
 //!
 //! Owns what touches the kernel: frame ports ([`Port`], opened by kind with [`PortOpener`]), the
-//! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals as descriptors, namespaces and links of the lab,
-//! and the self-test of the host's own stalls. It decides nothing about frames, starts no thread
-//! but those of a measurement ([`measure`]), and knows no network description.
+//! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals
+//! as descriptors, namespaces and links of the lab, the self-test of the host's own stalls, and the
+//! measurement of what forwards frames ([`measure`]). It decides nothing about frames, starts no
+//! thread but those of a measurement, and knows no network description.
 //!
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
