@@ -11,9 +11,8 @@
 //! sink is in them. All of it describes this machine at that time.
 
 use crate::links::{IpBatch, LinkName, VethEnd, disable_ipv6_on, offloads_off};
-use crate::{MonotonicClock, realtime};
+use crate::{MonotonicClock, PollSet, realtime};
 use std::io;
-use std::time::Duration;
 use tenuto_units::Span;
 
 mod forwarder;
@@ -27,9 +26,9 @@ pub const WINDOW_MAX: Span = Span::from_ms(500);
 /// Priority under SCHED_FIFO of the threads of a measurement.
 const PRIORITY: u8 = 10;
 /// Between the last frame and the last look at what arrived.
-const DRAIN: Duration = Duration::from_millis(20);
+const DRAIN: Span = Span::from_ms(20);
 /// Between two windows: real-time threads have used half a second of a second at most.
-const PAUSE: Duration = Duration::from_millis(150);
+const PAUSE: Span = Span::from_ms(150);
 
 /// Where frames enter and leave what is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,7 +185,7 @@ pub fn measure(
     }
     let mut sink = sink::Sink::open(wiring.sink.as_str(), load)?;
     let mut generator = generator::Generator::open(wiring.generator.as_str(), load)?;
-    std::thread::sleep(PAUSE);
+    pause(PAUSE)?;
     subject.begin()?;
     let sent = std::thread::scope(|scope| {
         let work = || {
@@ -198,7 +197,7 @@ pub fn measure(
         };
         scope.spawn(work).join().map_err(|_| io::Error::other("the generator panicked"))
     })?;
-    std::thread::sleep(DRAIN);
+    pause(DRAIN)?;
     let processor_time = subject.end()?;
     let (offered, sent_for, is_real_time) = sent?;
     let (arrived, delays_ns) = sink.finish()?;
@@ -210,6 +209,11 @@ pub fn measure(
         delays_ns,
         is_real_time,
     })
+}
+
+/// Lets time pass, with no descriptor to wait for.
+fn pause(length: Span) -> io::Result<()> {
+    PollSet::new().wait(Some(MonotonicClock::now() + length)).map(|_| ())
 }
 
 #[cfg(test)]
