@@ -139,6 +139,13 @@ pub(crate) fn enforced_envelope(
     if let Some(monitor) = enforced.monitor.filter(|_| is_monitored) {
         let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
         let mut size_max = BigInt::default();
+        // Frames of one message may arrive so far apart, as far as the monitor can tell.
+        let spread_ns = match monitor.kind {
+            read::MonitorKind::Frame => 0,
+            read::MonitorKind::Message => {
+                monitor.contracts.iter().map(|c| c.jitter_ns).max().unwrap_or(0)
+            }
+        };
         for level in low..=high {
             let named = |c: &&read::LevelContract| usize::from(c.level) == level;
             let Some(contract) = monitor.contracts.iter().find(named) else {
@@ -150,7 +157,8 @@ pub(crate) fn enforced_envelope(
             let message = u64::from(contract.bytes_max) * 8;
             let r = scale.rate(message, contract.period_ns, 1, 1);
             let size = scale.bits(message, 1, 1);
-            burst = burst.max(&size + &r * contract.jitter_ns * 1_000 + &r * jitter_ps);
+            let late = &r * contract.jitter_ns * 1_000 + &r * spread_ns * 1_000;
+            burst = burst.max(&size + late + &r * jitter_ps);
             rate = rate.max(r);
             size_max = size_max.max(size);
         }

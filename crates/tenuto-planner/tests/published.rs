@@ -37,7 +37,7 @@ fn network(name: &str) -> Option<Network> {
 /// Mean and largest bound, nanoseconds.
 fn figures(network: &Network, model: ForwardingModel, line_shaping: bool) -> (u64, u64) {
     let options =
-        Options { model, line_shaping, as_stated: true, would_fit: false, whole_paths: None };
+        Options { model, line_shaping, as_stated: true, would_fit: false, ..Options::default() };
     let plan = plan(network, &options);
     let bounds: Vec<u64> = plan.flows.iter().filter_map(|row| row.delay_bound_ps).collect();
     assert_eq!(bounds.len(), 1_002);
