@@ -18,9 +18,10 @@ const ROUNDS_MAX: u32 = 2_000;
 /// The longest busy period of classes ≤ k with messages as they are, at most `most`, which holds
 /// for their buckets.
 pub fn busy_period_stepped(server: Server, groups: &[SteppedGroup], most: Picos) -> Picos {
-    let spare = server.capacity_ubps - sure_rate(groups, |group| {
-        group.curves.class.steady.rate_ubps + group.curves.higher.steady.rate_ubps
-    });
+    let spare = server.capacity_ubps
+        - sure_rate(groups, |group| {
+            group.curves.class.steady.rate_ubps + group.curves.higher.steady.rate_ubps
+        });
     if spare <= 0 || !is_in_range(server, groups, most.0) {
         return most;
     }
@@ -195,4 +196,139 @@ fn shifted(lines: Lines, from: i128) -> Lines {
         moved.push(Line { at_zero: line.at_zero + line.slope * from, ..*line });
     }
     moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Staircase, backlog, busy_period, delay, ubits};
+    use proptest::prelude::*;
+
+    const MBIT: u64 = 1_000_000;
+    const US: i128 = 1_000_000;
+
+    prop_compose! {
+        fn any_stairs()(
+            bits in 1..20_000_u64,
+            period_us in 200..3_000_i128,
+            jitter_us in 0..4_000_i128,
+            ppm in prop_oneof![Just(0_u32), Just(200)],
+        ) -> Staircase {
+            let jitter = Picos(jitter_us * US);
+            Staircase { message_ubit: ubits(bits), period_ps: period_us * US, fast_ppm: ppm, jitter }
+        }
+    }
+
+    prop_compose! {
+        fn any_group()(
+            class in (0..9_000_u64, 0..8_u64),
+            higher in (0..9_000_u64, 0..8_u64),
+            flows in proptest::collection::vec((any_stairs(), any::<bool>(), any::<bool>()), 0..3),
+            line in proptest::option::of(0..13_000_u64),
+        ) -> SteppedGroup {
+            let bucket = |(bits, mbps): (u64, u64)| Bucket {
+                burst_ubit: ubits(bits),
+                rate_ubps: ubits(mbps * MBIT),
+            };
+            let mut group = SteppedGroup::default();
+            group.add(bucket(class), None, false, false);
+            group.add(bucket(higher), None, true, false);
+            for (stairs, is_higher, ends) in flows {
+                let rate = (stairs.message_ubit * 1_000_200 * 1_000_000) / stairs.period_ps + 1;
+                let around = Bucket { burst_ubit: stairs.message_ubit, rate_ubps: rate };
+                group.add(around.grown(stairs.jitter), Some(stairs), is_higher, ends);
+            }
+            group.curves.line = line.map(|bits| Bucket::line(ubits(bits), 100 * MBIT));
+            group
+        }
+    }
+
+    /// The definition, at one instant: messages counted one by one.
+    fn naive(server: Server, groups: &[SteppedGroup], t: i128, d: i128, blocking: i128) -> i128 {
+        let cut = server.ending_after.map(|after| after.0);
+        let bucket = |b: Bucket, t: i128| b.burst_ubit * FINE + b.rate_ubps * t;
+        let steps = |group: &SteppedGroup, is_higher: bool, t: i128| -> i128 {
+            let own = group.steps.iter().filter(|step| step.is_higher == is_higher);
+            own.map(|step| {
+                let t = cut.filter(|_| step.ends).map_or(t, |cut| t.min(cut));
+                let due = |n: i128| {
+                    n * step.stairs.period_ps * 1_000_000
+                        / (1_000_000 + i128::from(step.stairs.fast_ppm))
+                };
+                let further = (1..).take_while(|n| due(*n) <= t + step.stairs.jitter.0).count();
+                (further as i128 + 1) * step.stairs.message_ubit * FINE
+            })
+            .sum()
+        };
+        let sum: i128 = groups
+            .iter()
+            .map(|group| {
+                let own = bucket(group.curves.class.steady, t) + steps(group, false, t);
+                let above = |t| bucket(group.curves.higher.steady, t) + steps(group, true, t);
+                let all = own + above(t + d);
+                group.curves.line.map_or(all, |line| {
+                    all.min(bucket(line, t) + above(d)).min(bucket(line, t + d))
+                })
+            })
+            .sum();
+        blocking * FINE + sum - server.capacity_ubps * (t + d)
+    }
+
+    proptest! {
+        #[test]
+        fn whole_messages_hold_and_are_never_above_their_buckets(
+            groups in proptest::collection::vec(any_group(), 1..4),
+            cut_us in proptest::option::of(0..3_000_i128),
+        ) {
+            let blocking = ubits(12_304);
+            let ending_after = cut_us.map(|us| Picos(us * US));
+            let server = Server { ending_after, ..Server::new(100 * MBIT, blocking) };
+            let buckets: Vec<GroupCurves> = groups.iter().map(SteppedGroup::buckets).collect();
+            let (Some(most), Some(longest)) = (delay(server, &buckets), busy_period(server, &buckets))
+            else { return Ok(()) };
+            let w = busy_period_stepped(server, &groups, longest);
+            prop_assert!(w <= longest && naive(server, &groups, w.0, 0, blocking) <= 0);
+            let d = delay_stepped(server, &groups, w, most);
+            prop_assert!(d <= most);
+            let back = backlog_stepped(server, &groups, w).expect("small");
+            prop_assert!(back <= backlog(server, &buckets).expect("no overload"));
+            let mut instants = instants(&groups, w.0, d.0);
+            instants.extend((0..=200).map(|part| w.0 * part / 200));
+            for t in instants {
+                for t in [t - 1, t].into_iter().filter(|t| (0..=w.0).contains(t)) {
+                    prop_assert!(naive(server, &groups, t, d.0, blocking) <= 0, "t {} d {}", t, d.0);
+                    prop_assert!(naive(server, &groups, t, 0, 0) <= back * FINE, "backlog at {}", t);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_not_due_again_counts_once() {
+        // 1 Mbit every 40 ms and another above it every 25 ms, at 100 Mbit/s: 30 ms are over
+        // before either comes a third time; buckets count what trickles in between as well.
+        let flow = |bits: u64, ms: i128| {
+            let message_ubit = ubits(bits);
+            let stairs = Staircase {
+                message_ubit,
+                period_ps: ms * 1_000 * US,
+                fast_ppm: 0,
+                jitter: Picos(0),
+            };
+            let rate_ubps = message_ubit * 1_000 / ms;
+            (Bucket { burst_ubit: message_ubit, rate_ubps }, Some(stairs))
+        };
+        let mut group = SteppedGroup::default();
+        let (bucket, stairs) = flow(2_000_000, 40);
+        group.add(bucket, stairs, false, false);
+        let (bucket, stairs) = flow(500_000, 25);
+        group.add(bucket, stairs, true, false);
+        let server = Server::new(100 * MBIT, 0);
+        let most = delay(server, &[group.buckets()]).expect("70 of 100 Mbit/s");
+        let groups = [group];
+        let w = busy_period_stepped(server, &groups, Picos(most.0 * 9));
+        assert_eq!(w, Picos(30_000 * US), "20 + 5 ms reach the second message above");
+        assert_eq!(delay_stepped(server, &groups, w, most), Picos(30_000 * US));
+        assert!(most.0 > 30_000 * US);
+    }
 }

@@ -5,8 +5,8 @@ use crate::entries::{self, Crossing};
 use crate::other_traffic;
 use crate::scene::span;
 use tenuto_model::{
-    HostDeployment, LevelContract, MeterSpec, MonitorSpec, PortDeployment, PortRole,
-    ReceiverSpec, SenderSpec, SwitchDeployment, TableUse,
+    HostDeployment, LevelContract, MeterSpec, MonitorSpec, PortDeployment, PortRole, ReceiverSpec,
+    SenderSpec, SwitchDeployment, TableUse,
 };
 
 /// The deployment of every switch and every host, in the order of the description.

@@ -80,7 +80,10 @@ impl Reading {
         let own = self.messages(flow, modes)?;
         let late = i128::from(varying.to_ns_up()) * 1_000;
         let late = late.saturating_add(spread(flow, late));
-        Some(Staircase { period_ps: i128::from(period_ns) * 1_000, fast_ppm: 0, ..own }.late(Picos(late)))
+        Some(
+            Staircase { period_ps: i128::from(period_ns) * 1_000, fast_ppm: 0, ..own }
+                .late(Picos(late)),
+        )
     }
 
     /// The period that a monitor enforces: T·(1−ρ), rounded down.

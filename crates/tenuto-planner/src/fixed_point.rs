@@ -50,7 +50,11 @@ impl Solution {
             delays: (0..servers).map(classes).collect(),
             processing: vec![Some(Picos(0)); servers],
             late: vec![Some(Picos(0)); bursts.len()],
-            arriving: Arriving { steps: vec![None; bursts.len()], bursts, varying: vec![Some(Picos(0)); servers] },
+            arriving: Arriving {
+                steps: vec![None; bursts.len()],
+                bursts,
+                varying: vec![Some(Picos(0)); servers],
+            },
         }
     }
 

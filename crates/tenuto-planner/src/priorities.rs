@@ -42,11 +42,7 @@ pub(crate) fn rate_monotonic(network: &Network) -> (Network, Assumption) {
 }
 
 /// The plan under Audsley's assignment; without one, the plan as given with a refusal more.
-pub(crate) fn audsley(
-    network: &Network,
-    options: &Options,
-    tried: &mut dyn FnMut(usize),
-) -> Plan {
+pub(crate) fn audsley(network: &Network, options: &Options, tried: &mut dyn FnMut(usize)) -> Plan {
     let mut plan = plan_fitting(network, options, &mut |_| ());
     let mut analyses = 0;
     for &curves in curves_of(options) {
@@ -65,7 +61,8 @@ pub(crate) fn audsley(
         }
     }
     if plan.feasible {
-        let text = format!("as given, for none else held in {analyses} analyses: {}", told(network));
+        let text =
+            format!("as given, for none else held in {analyses} analyses: {}", told(network));
         plan.assumptions.push(assumption(text));
     }
     plan
@@ -203,7 +200,10 @@ impl<'a> Search<'a> {
         }
         self.assign(bundle, class);
         for (rank, &other) in above.iter().enumerate() {
-            self.assign(other, if above.len() <= class { rank } else { rank * class / above.len() });
+            self.assign(
+                other,
+                if above.len() <= class { rank } else { rank * class / above.len() },
+            );
         }
         self.analyses += 1;
         (self.tried)(self.analyses);

@@ -120,7 +120,8 @@ impl Share {
             }
             queued
         });
-        self.forwarded = Some(Forwarded { enforced, steps, frame_ubit, is_ending: flow.level < high });
+        self.forwarded =
+            Some(Forwarded { enforced, steps, frame_ubit, is_ending: flow.level < high });
         self
     }
 

@@ -97,8 +97,7 @@ impl Monitor {
         wire_bytes: u32,
     ) -> Observation {
         let message = message.filter(|_| self.kind == MonitorKind::Message);
-        let same =
-            message.is_some() && message == self.message && arrival <= self.message_until;
+        let same = message.is_some() && message == self.message && arrival <= self.message_until;
         let before = if same { self.wanted() } else { 0 };
         if same {
             self.message_wire_bytes += u64::from(wire_bytes);
