@@ -66,6 +66,12 @@ impl Staircase {
         self.messages(t).saturating_mul(self.message_ubit)
     }
 
+    /// How long a line of `rate_bps` takes for one largest message, picoseconds down.
+    pub const fn sending_ps(&self, rate_bps: u64) -> i128 {
+        let rate = if rate_bps == 0 { 1 } else { rate_bps as i128 };
+        self.message_ubit.saturating_mul(MILLION) / rate
+    }
+
     /// The same messages after a delay that varies by up to `by`.
     #[must_use]
     pub const fn late(self, by: Picos) -> Self {

@@ -394,14 +394,18 @@ impl<'a> Context<'a> {
                     let passed =
                         enforced_envelope(self.net, &self.scale, stream, node, enforced, range);
                     let varying = self.varying_ps(mode, stream.tree[0].port);
-                    passed.behind(varying, 0)
+                    passed.behind(varying, 0, None)
                 }
                 Some(parent) => {
                     let line = stream.tree[parent].port;
                     let delay = self.claim_for(mode, stream, line);
                     let delay = delay.zip(self.varying_ps(mode, line));
                     let delay = delay.and_then(|(d, y)| d.checked_add(y));
-                    envelopes[parent].behind(delay, self.net.latency_jitter_ps(node))
+                    let rate = self.scale.bps(self.net.ports[line].rate_bps, 1, 1);
+                    let is_source = stream.tree[parent].parent.is_none();
+                    let own_rate = Some(&rate).filter(|_| is_source);
+                    let jitter = self.net.latency_jitter_ps(node);
+                    envelopes[parent].behind(delay, jitter, own_rate)
                 }
             };
             envelopes.push(envelope);

@@ -202,9 +202,20 @@ fn unbounded(frame_max: BigInt) -> Envelope {
 
 impl Envelope {
     /// The envelope behind a server of delay `delay_ps` and a node of jitter `jitter_ps`.
-    pub(crate) fn behind(&self, delay_ps: Option<u64>, jitter_ps: u64) -> Self {
+    ///
+    /// Behind its source's port, `own_rate` (a rate of the scale), a message has spent at least its
+    /// own time on the line, and a smaller one has so much less to wait: that is no jitter.
+    pub(crate) fn behind(
+        &self,
+        delay_ps: Option<u64>,
+        jitter_ps: u64,
+        own_rate: Option<&BigInt>,
+    ) -> Self {
         let messages = self.messages.as_ref().zip(delay_ps);
-        let messages = messages.map(|(messages, delay)| messages.late(delay, jitter_ps));
+        let messages = messages.map(|(messages, delay)| {
+            let own = own_rate.map_or(0, |rate| messages.sending_ps(rate));
+            messages.late(delay.saturating_sub(own), jitter_ps)
+        });
         Self {
             bucket: self.bucket.behind(delay_ps, jitter_ps),
             frame_max: self.frame_max.clone(),

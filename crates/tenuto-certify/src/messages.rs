@@ -5,6 +5,7 @@
 //! lets messages come sooner.
 
 use num_bigint::BigInt;
+use num_traits::CheckedDiv;
 
 const MILLION: u128 = 1_000_000;
 /// Windows and jitters beyond this are not counted through: products stay far below 128 bits.
@@ -60,6 +61,12 @@ impl Messages {
             return None;
         }
         Some((first..=last).filter_map(|n| self.comes_at(n)).collect())
+    }
+
+    /// What a line of `rate` (of the scale) takes for one message, picoseconds down.
+    pub(crate) fn sending_ps(&self, rate: &BigInt) -> u64 {
+        let time = self.size.checked_div(rate).unwrap_or_default();
+        u64::try_from(time).unwrap_or(0)
     }
 
     /// The same behind a server and a node that delay each message by up to so much.

@@ -123,7 +123,13 @@ impl Solution {
                 Some(Picos(d.0.saturating_add(jitter).saturating_add(varying?.0)))
             };
             let grown = |by: Picos| Some(self.arriving.bursts[parent]?.grown(by));
-            let later = |by: Picos| Some(self.arriving.steps[parent]?.late(by));
+            let later = |by: Picos| {
+                let steps = self.arriving.steps[parent]?;
+                let rate_bps = ports.topology.servers[upstream].rate_bps;
+                let own = if visit.depth == 1 { steps.sending_ps(rate_bps) } else { 0 };
+                // D and j together are never less than the message itself takes on the line.
+                Some(steps.late(Picos((by.0 - own).max(0))))
+            };
             let (burst, steps, late) = match enforced {
                 Some(bucket) => {
                     let steps = share.forwarded.and_then(|f| f.steps);

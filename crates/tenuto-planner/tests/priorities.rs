@@ -14,6 +14,7 @@ fn car(stream: u32) -> Network {
     };
     let flow = network.flows.iter_mut().find(|flow| flow.name == "STREAM").expect("in the file");
     flow.contracts[0].size = Size::MessageBytes(stream);
+    network.mode_return.quiet_ns = None;
     network
 }
 
@@ -69,17 +70,17 @@ fn rate_monotonic_overrules_what_is_written() {
 
 #[test]
 fn more_flows_than_queues_share_classes() {
-    // Eight short deadlines under a long frame that comes more often: by period the long one
-    // would be first. Two queues are enough, if it is in the second.
+    // Eight short deadlines beside a long message that comes more often: by period it is first.
+    // Two queues are enough, if it is in the second: then one frame of it is in the way.
     let mut text = "tenuto: 1\nname: shared\nhosts: {a: {}, b: {}}\n\
-        switches: {sw: {profile: two}}\nprofiles: {two: {extends: ideal, queues_per_port: 2}}\n\
+        switches: {sw: {profile: two}}\nprofiles: {two: {like: ideal, queues_per_port: 2}}\n\
         defaults: {link: {rate: 10 Mbit/s}}\nlinks:\n  - {ends: [a, sw]}\n  - {ends: [sw, b]}\n\
-        flows:\n  long: {source: a, targets: [b], payload: 1400 B, period: 5 ms, deadline: 6 ms}\n"
+        flows:\n  long: {source: a, targets: [b], message: 5 kB, period: 12 ms}\n"
         .to_owned();
     for flow in 0..8 {
         text += &format!(
-            "  s{flow}: {{source: a, targets: [b], payload: 18 B, period: {} ms, deadline: 3500 us}}\n",
-            10 + flow
+            "  s{flow}: {{source: a, targets: [b], payload: 18 B, period: {} ms, deadline: 4 ms}}\n",
+            15 + flow
         );
     }
     let sources = MemorySources::new().with("shared.yaml", &text);
@@ -87,7 +88,7 @@ fn more_flows_than_queues_share_classes() {
         Ok((network, _)) => network,
         Err(problems) => panic!("{problems}"),
     };
-    assert!(!planned(&network, Priorities::Given).feasible, "the long frame is in front of them");
+    assert!(!planned(&network, Priorities::Given).feasible, "the long message is in front of them");
     let found = planned(&network, Priorities::Audsley);
     assert!(found.feasible, "{:?}", found.refusals);
     assert_eq!(class(&found, "long"), 1);
