@@ -5,7 +5,6 @@
 //! lets messages come sooner.
 
 use num_bigint::BigInt;
-use num_traits::CheckedDiv;
 
 const MILLION: u128 = 1_000_000;
 /// Windows and jitters beyond this are not counted through: products stay far below 128 bits.
