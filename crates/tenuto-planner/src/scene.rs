@@ -105,6 +105,8 @@ impl Share {
         let enforced = policing.map(|policing| {
             let is_monitored = policing.is_monitored_first && excess_raises(flow, *modes.end());
             let Some(varying) = policing.varying else {
+                // Whatever passes, no frame is longer than frames are.
+                frame_ubit = frame_within(i128::MAX).max(frame_ubit);
                 return Bucket { burst_ubit: i128::MAX, rate_ubps: i128::MAX };
             };
             let passed = if is_monitored {
