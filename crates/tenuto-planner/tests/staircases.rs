@@ -1,21 +1,13 @@
 //! Whole messages in place of the buckets around them: how far they carry, what they never do.
 
-use std::path::PathBuf;
-use tenuto_model::{Network, Plan, Size, Transition};
+use tenuto_model::{MemorySources, Network, Plan, Size, Transition, read_network};
 use tenuto_planner::{Curves, Options, plan};
-
-struct Folder(PathBuf);
-
-impl tenuto_model::Sources for Folder {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
 
 /// The car with another stream, from hosts that may babble or are trusted.
 fn car(stream: u32, babbling_hosts: u32) -> Network {
-    let folder = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks"));
-    let mut network = match tenuto_model::read_network(&folder, "vehicle.yaml") {
+    let text = include_str!("../../../networks/vehicle.yaml");
+    let sources = MemorySources::new().with("vehicle.yaml", text);
+    let mut network = match read_network(&sources, "vehicle.yaml") {
         Ok((network, _)) => network,
         Err(problems) => panic!("{problems}"),
     };
