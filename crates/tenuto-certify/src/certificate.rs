@@ -237,6 +237,9 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
     if !plan.line_shaping {
         list.push("input links shape nothing".to_owned());
     }
+    if plan.staircases {
+        list.push("messages of a host, and behind a monitor, come a period apart".to_owned());
+    }
     if plan.as_stated {
         list.push("frames below 64 B as stated: not valid for frames on a wire".to_owned());
     }

@@ -12,6 +12,8 @@ pub(crate) struct Plan {
     pub(crate) model: Model,
     pub(crate) as_stated: bool,
     pub(crate) line_shaping: bool,
+    #[serde(default)]
+    pub(crate) staircases: bool,
     pub(crate) feasible: bool,
     pub(crate) quiet_ns: Option<u64>,
     pub(crate) signal_copies: Option<u8>,

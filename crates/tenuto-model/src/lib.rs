@@ -17,6 +17,7 @@ mod import;
 mod network;
 mod plan;
 mod plan_file;
+mod priorities;
 mod profile;
 pub mod quantity;
 mod read;

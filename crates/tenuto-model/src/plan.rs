@@ -22,6 +22,9 @@ pub struct Plan {
     pub as_stated: bool,
     /// Whether input links shape what they carry (line shaping).
     pub line_shaping: bool,
+    /// Whether flows whose messages are known to come a period apart count as whole messages.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub staircases: bool,
     /// Whether every promise holds.
     pub feasible: bool,
     /// Routes, one entry per flow and copy.
@@ -262,7 +265,8 @@ pub struct ModeChangeTerm {
 pub struct Refusal {
     /// Where: a port label or a switch.
     pub place: String,
-    /// `rate`, `deadline`, `buffer`, `entries`, `meters`, `groups`, `queues`, `route`, `skew`.
+    /// `rate`, `deadline`, `buffer`, `entries`, `meters`, `groups`, `queues`, `route`, `skew`,
+    /// `priorities`.
     pub resource: String,
     /// Mode or transition, where it depends on one.
     pub mode: Option<Transition>,
@@ -299,6 +303,11 @@ pub enum Verdict {
     Broken,
     /// Something could not be judged on this machine.
     Undecided,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Transition {

@@ -47,6 +47,7 @@ fn plan() -> Plan {
         model: ForwardingModel::StoreAndForward,
         as_stated: false,
         line_shaping: true,
+        staircases: false,
         feasible: false,
         routes: vec![],
         ports: vec![],

@@ -285,7 +285,8 @@ const fn arrives_in(transition: Transition, mode: u8) -> bool {
 
 /// The plan of an analysis.
 fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
-    let Ports { topology, options, .. } = analysis.ports;
+    let ports = analysis.ports;
+    let Ports { topology, options, .. } = ports;
     let network = topology.network;
     let is_routed = refusals.is_empty();
     let (switches, hosts) =
@@ -303,6 +304,7 @@ fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
         model: options.model,
         as_stated: options.as_stated,
         line_shaping: options.line_shaping,
+        staircases: ports.has_staircases(),
         feasible: refusals.is_empty() && is_valid_for_frames,
         routes: analysis.trees.iter().map(|tree| routing::describe(topology, tree)).collect(),
         ports: rows::services(analysis),

@@ -1,6 +1,6 @@
 //! What a plan assumes, in words.
 
-use crate::Options;
+use crate::{Curves, Options};
 use tenuto_model::quantity::format_cost;
 use tenuto_model::{Assumption, ControlShare, ForwardingModel, Network, Receive};
 
@@ -14,6 +14,10 @@ pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
         assume("clock", clock(network)),
     ];
     all.extend(processors(network));
+    if options.curves == Curves::Staircases && options.model == ForwardingModel::StoreAndForward {
+        let text = "messages of a host, and behind a monitor, come a period apart and count whole";
+        all.push(assume("messages", text.into()));
+    }
     if !options.line_shaping {
         all.push(assume("shaping", "input lines are not counted as shaping".into()));
     }

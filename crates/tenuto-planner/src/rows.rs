@@ -75,6 +75,7 @@ fn row(
     let method = match copies.first().and_then(|copy| copy.proof.as_ref()) {
         _ if is_change => "change",
         Some(proof) => &proof.method,
+        None if analysis.ports.has_staircases() => "staircase",
         None => "tfa",
     };
     let method = method.to_owned();

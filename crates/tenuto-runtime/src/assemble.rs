@@ -19,6 +19,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         model: plan.model,
         as_stated: plan.as_stated,
         line_shaping: plan.line_shaping,
+        staircases: plan.staircases,
         feasible: plan.feasible,
         quiet_ns: plan.quiet_ns,
         signal_copies: plan.signal_copies,

@@ -20,6 +20,7 @@ pub(crate) struct Document<'a> {
     model: ForwardingModel,
     as_stated: bool,
     line_shaping: bool,
+    staircases: bool,
     flows: Vec<FlowRow<'a>>,
     ports: Vec<PortRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -160,6 +161,7 @@ pub(crate) fn document(planned: &Planned) -> Document<'_> {
         model: plan.model,
         as_stated: plan.as_stated,
         line_shaping: plan.line_shaping,
+        staircases: plan.staircases,
         flows: if has_bounds {
             plan.flows.iter().map(|row| flow(network, row)).collect()
         } else {

@@ -83,6 +83,9 @@ fn header(planned: &Planned) -> String {
     if !plan.line_shaping {
         out.push_str(", without line shaping");
     }
+    if plan.staircases {
+        out.push_str(", whole messages");
+    }
     if let Some(took) = planned.took {
         let _ = write!(out, "   planned in {:.2} s", took.as_secs_f64());
     }
