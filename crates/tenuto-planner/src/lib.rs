@@ -9,6 +9,7 @@
 
 mod analysis;
 mod assumptions;
+mod backup;
 pub mod comparison;
 mod deployment;
 mod drain;
@@ -16,6 +17,7 @@ mod end_to_end;
 mod entries;
 mod envelope;
 mod explain;
+mod explain_route;
 mod fixed_point;
 pub mod loko;
 mod mesh;
@@ -36,6 +38,7 @@ mod would_fit;
 mod tests;
 
 pub use end_to_end::Search as WholePaths;
+pub use explain_route::ExplainedRoute;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
@@ -73,6 +76,18 @@ impl Default for Options {
 pub enum Progress {
     /// Routing every flow.
     Routing,
+    /// Looking for routes that keep every promise.
+    TryingRoutes {
+        /// How many choices were analysed before.
+        done: usize,
+    },
+    /// Looking for ways around a link, in case it is lost.
+    Losing {
+        /// Links done.
+        done: usize,
+        /// Of how many.
+        total: usize,
+    },
     /// Computing delays of one mode or raise.
     Analysing(tenuto_model::Transition),
     /// Bounding whole paths, one target after the other.
@@ -102,7 +117,7 @@ pub fn plan_with_progress(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let mut plan = analysis::plan_once(network, options, progress);
+    let mut plan = analysis::plan_once(network, options, routing::Effort::Full, progress);
     if options.would_fit && !plan.refusals.is_empty() {
         would_fit::suggest(&mut plan, options, progress);
     }

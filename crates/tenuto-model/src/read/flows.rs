@@ -342,8 +342,13 @@ impl<'a> FlowReader<'_, 'a> {
         }
     }
 
+    /// Names of networks; over one network `disjoint`, which is two copies.
     fn read_copies(&mut self, networks: &[String]) -> Vec<String> {
-        self.names("copies").unwrap_or_else(|| networks.to_vec())
+        let names = self.names("copies").unwrap_or_else(|| networks.to_vec());
+        match names.as_slice() {
+            [only] if only == "disjoint" && networks.is_empty() => vec!["A".into(), "B".into()],
+            _ => names,
+        }
     }
 
     fn read_match(&mut self, is_vl: bool) -> MatchKind {
