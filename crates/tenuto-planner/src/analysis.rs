@@ -58,16 +58,13 @@ pub(crate) fn plan_once(
     effort: Effort,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let topology = Topology::new(network);
-    let routes = routed(&topology, options, effort, progress);
-    let mut plan =
-        with_analysis(&topology, &routes.trees, options, progress, |mut analysis, progress| {
-            analysis.conclude(progress);
+    let (mut plan, trees) =
+        routed(network, options, effort, progress, |analysis, routes, progress| {
             progress(Progress::Deploying);
-            finish(&analysis, &routes)
+            (finish(analysis, routes), routes.trees.clone())
         });
     if network.tolerates.links_lost > 0 {
-        backup::add(&mut plan, network, &routes.trees, options, progress);
+        backup::add(&mut plan, network, &trees, options, progress);
     }
     plan
 }
@@ -79,34 +76,47 @@ pub(crate) fn analysed<T>(
     progress: &mut dyn FnMut(Progress),
     look: impl FnOnce(&Analysis<'_>, &Routes) -> T,
 ) -> T {
-    let topology = Topology::new(network);
-    let routes = routed(&topology, options, Effort::Full, progress);
-    with_analysis(&topology, &routes.trees, options, progress, |mut analysis, progress| {
-        analysis.conclude(progress);
-        look(&analysis, &routes)
-    })
+    routed(network, options, Effort::Full, progress, |analysis, routes, _| look(analysis, routes))
 }
 
-/// The routes of a plan: the fewest hops, unless these break a promise that others keep.
-fn routed(
-    topology: &Topology<'_>,
+/// The analysis of a plan's routes: the fewest hops, unless these break a promise and there are
+/// others.
+fn routed<T>(
+    network: &Network,
     options: &Options,
     effort: Effort,
     progress: &mut dyn FnMut(Progress),
-) -> Routes {
+    look: impl FnOnce(&Analysis<'_>, &Routes, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    let topology = &Topology::new(network);
     progress(Progress::Routing);
     let mut plot = Plot::of_network(topology);
-    let routes = plot.fewest_hops();
-    // What sums of hops do not promise, bounds of whole paths may.
-    let is_kept = options.whole_paths.is_some()
-        && with_analysis(topology, &routes.trees, options, progress, |mut analysis, progress| {
-            let is_kept = verdict(&analysis).pain == 0;
-            is_kept || {
+    let first = plot.fewest_hops();
+    let mut look = Some(look);
+    let done =
+        with_analysis(topology, &first.trees, options, progress, |mut analysis, progress| {
+            let is_settled = !plot.has_choice() || verdict(&analysis).pain == 0;
+            // What sums of hops do not promise, bounds of whole paths may.
+            if is_settled || options.whole_paths.is_some() {
                 analysis.conclude(progress);
-                refusal::all(&analysis, &[]).is_empty()
             }
+            let is_settled = is_settled
+                || (options.whole_paths.is_some() && refusal::all(&analysis, &[]).is_empty());
+            if !is_settled {
+                return None;
+            }
+            let look = look.take()?;
+            Some(look(&analysis, &first, progress))
         });
-    if is_kept { routes } else { plot.improved(routes, options, effort, progress) }
+    if let Some(done) = done {
+        return done;
+    }
+    let routes = plot.improved(first, options, effort, progress);
+    with_analysis(topology, &routes.trees, options, progress, |mut analysis, progress| {
+        analysis.conclude(progress);
+        let look = look.take().expect("it has looked at nothing yet");
+        look(&analysis, &routes, progress)
+    })
 }
 
 /// What is wrong with these trees, by sums of hops, and the largest delay of each port.

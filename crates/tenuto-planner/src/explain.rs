@@ -1,8 +1,8 @@
 //! Why a bound is what it is: hop by hop, who is in the way and what it costs, and what would help.
 
 use crate::analysis::{Analysis, analysed, plan_once};
-use crate::outlook::Outlook;
 use crate::explain_route::{self, ExplainedRoute};
+use crate::outlook::Outlook;
 use crate::routing::{Effort, Routes};
 use crate::{Options, Progress};
 use serde::Serialize;

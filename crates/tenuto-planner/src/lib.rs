@@ -38,8 +38,8 @@ mod would_fit;
 mod tests;
 
 pub use end_to_end::Search as WholePaths;
-pub use explain_route::ExplainedRoute;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use explain_route::ExplainedRoute;
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.

@@ -99,12 +99,8 @@ impl<'a> Plot<'a> {
 
     /// What was routed.
     pub(crate) fn of_routes(topology: &'a Topology<'a>, routes: &Routes) -> Self {
-        let slot = |tree: &Tree| Slot {
-            flow: tree.flow,
-            copy: tree.copy,
-            held: None,
-            keeps_fixed: true,
-        };
+        let slot =
+            |tree: &Tree| Slot { flow: tree.flow, copy: tree.copy, held: None, keeps_fixed: true };
         Self { topology, slots: routes.trees.iter().map(slot).collect() }
     }
 
@@ -246,6 +242,11 @@ impl<'a> Plot<'a> {
         })
     }
 
+    /// Whether there is anything to choose at all.
+    pub(crate) fn has_choice(&self) -> bool {
+        (0..self.slots.len()).any(|index| self.is_free(index))
+    }
+
     /// Better routes than these, if these break a promise and there are any.
     pub(crate) fn improved(
         &self,
@@ -254,7 +255,7 @@ impl<'a> Plot<'a> {
         effort: Effort,
         progress: &mut dyn FnMut(Progress),
     ) -> Routes {
-        if !(0..routes.trees.len()).any(|index| self.is_free(index)) {
+        if !self.has_choice() {
             return routes;
         }
         let first = routes.trees.clone();

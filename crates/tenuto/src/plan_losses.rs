@@ -26,8 +26,7 @@ pub(crate) fn text(plan: &Plan, all: bool) -> String {
     if plan.link_losses.is_empty() {
         return String::new();
     }
-    let heads =
-        ["lost link", ">moved", ">late", ">least slack ms", "of", ">fullest port", "at"];
+    let heads = ["lost link", ">moved", ">late", ">least slack ms", "of", ">fullest port", "at"];
     let mut table = Table::new(&heads);
     let mut losses: Vec<&LinkLoss> = plan.link_losses.iter().collect();
     losses.sort_by_key(|loss| least(loss).map_or(i128::MIN, |row| slack(row)));
@@ -154,7 +153,11 @@ fn row<'a>(network: &'a Network, loss: &'a LinkLoss, has_bounds: bool) -> LossRo
         moved: loss.routes.iter().map(moved).collect(),
         flows: loss.flows.iter().filter(|_| has_bounds).map(bound).collect(),
         ports: loss.port_rows.iter().filter(|_| has_bounds).map(load).collect(),
-        table_use: loss.table_use.iter().map(|(switch, usage)| UseRow { switch, usage: *usage }).collect(),
+        table_use: loss
+            .table_use
+            .iter()
+            .map(|(switch, usage)| UseRow { switch, usage: *usage })
+            .collect(),
         refusals: loss.refusals.iter().map(|refusal| refusal.because.as_str()).collect(),
     }
 }

@@ -86,7 +86,11 @@ fn add_flows(it: &mut Import<'_>, assembly: &mut Assembly, file: usize, text: &s
 }
 
 /// The words of every line, which are in parentheses.
-fn tuples<'t>(it: &mut Import<'_>, file: usize, text: &'t str) -> Option<Vec<(Place, Vec<&'t str>)>> {
+fn tuples<'t>(
+    it: &mut Import<'_>,
+    file: usize,
+    text: &'t str,
+) -> Option<Vec<(Place, Vec<&'t str>)>> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let line = line.trim();

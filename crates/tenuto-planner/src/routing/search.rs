@@ -14,13 +14,15 @@ use crate::topology::Topology;
 use crate::{Options, Progress};
 
 /// Hops that may be analysed in one search, over all analyses.
-const HOPS_ANALYSED_MAX: usize = 400_000;
+const HOPS_ANALYSED_MAX: usize = 200_000;
 /// Most analyses of one search.
 const ANALYSES_MAX: usize = 96;
 /// Fewest analyses that a search is worth.
 const ANALYSES_MIN: usize = 6;
 /// Rounds in which every flow is routed again.
 const ROUNDS_MAX: usize = 24;
+/// Rounds without a change after which prices are taken to have no choice left.
+const UNCHANGED_MAX: usize = 6;
 /// One, in prices' factors.
 const ONE: u64 = 16;
 /// The most that one place's history may raise its price.
@@ -135,14 +137,20 @@ impl Choosing<'_> {
     fn spread(&mut self) {
         let mut trees = self.best.trees.clone();
         let mut verdict = self.best.verdict.clone();
+        let mut unchanged = 0;
         for round in 0..ROUNDS_MAX {
             self.raise_prices(&verdict);
             let before = trees.clone();
             let sweeps = if round == 0 { 2 } else { 1 };
             (0..sweeps).for_each(|_| self.sweep(&mut trees));
             if trees == before {
+                unchanged += 1;
+                if unchanged > UNCHANGED_MAX {
+                    return;
+                }
                 continue;
             }
+            unchanged = 0;
             let Some(judged) = self.judge(trees.clone()) else { return };
             verdict = judged.verdict.clone();
             self.keep(judged);

@@ -136,7 +136,7 @@ fn more_sets_of_flows_fit_known_topologies() {
                 link.rate_bps = 1_000 * MBIT;
             }
         }
-        for flows in [40, 55, 70] {
+        for flows in [14, 20, 26, 32] {
             let mut it = empty.clone();
             add_flows(&mut it, &mut Draw(flows as u64), flows);
             networks.push(it);

@@ -78,9 +78,12 @@ fn deadlines_hold_after_a_loss_too() {
     it.flows[0].targets[0].deadline_ns = vec![600_000];
     let planned = plan(&it, &quick());
     assert!(!planned.feasible, "the way around takes longer than the deadline");
-    assert!(planned.flows.iter().all(|row| {
-        row.delay_bound_ps.is_some_and(|ps| ps <= row.deadline_ns * 1_000)
-    }));
+    assert!(
+        planned
+            .flows
+            .iter()
+            .all(|row| { row.delay_bound_ps.is_some_and(|ps| ps <= row.deadline_ns * 1_000) })
+    );
     let refusal = &planned.refusals[0];
     assert!(refusal.because.starts_with("deadline of "), "{}", refusal.because);
 }
