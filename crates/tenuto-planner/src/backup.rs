@@ -51,6 +51,8 @@ fn carrying(topology: &Topology<'_>, trees: &[Tree]) -> Vec<usize> {
 
 fn after(network: &Network, link: usize, trees: &[Tree], options: &Options) -> LinkLoss {
     let topology = Topology::without(network, link);
+    // A linear program per flow and lost link takes too long: sums of hops are claimed.
+    let options = &Options { whole_paths: None, ..*options };
     let mut plot = Plot::after_loss(&topology, trees);
     let routes = plot.fewest_hops();
     let routes = plot.improved(routes, options, Effort::Brief, &mut |_| ());

@@ -80,7 +80,8 @@ fn the_spacecraft_at_both_rates() {
 
 #[test]
 fn the_plant() {
-    let files = ["deadline_ABB_T1.xml", "deadline_ABB_T4.xml", "tsncf_ABB_T1.xml", "tsncf_ABB_T2.xml"];
+    let files =
+        ["deadline_ABB_T1.xml", "deadline_ABB_T4.xml", "tsncf_ABB_T1.xml", "tsncf_ABB_T2.xml"];
     assert_feasible(&applications("abb-industrial", "ABB.graphml", &files, &[1_000]));
 }
 
