@@ -25,6 +25,7 @@ mod exact;
 mod finding;
 mod header;
 mod inequality;
+mod link_loss;
 mod messages;
 mod mode_change;
 mod network;

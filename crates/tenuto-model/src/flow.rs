@@ -32,7 +32,8 @@ pub struct Flow {
     pub out_of_mode: OutOfMode,
     /// Switches that watch it; empty means the first switch of each route.
     pub monitor_at: Vec<String>,
-    /// Redundant networks that carry a copy each; empty where there is one network.
+    /// Redundant networks that carry a copy each. Where there is one network: empty, or `A` and `B`
+    /// for two copies over ways without a common switch.
     pub copies: Vec<String>,
     /// Largest accepted difference between the copies' arrivals, nanoseconds.
     pub skew_max_ns: Option<u64>,

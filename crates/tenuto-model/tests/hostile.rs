@@ -60,6 +60,7 @@ fn plan() -> Plan {
         signal_copies: 0,
         switches: vec![],
         hosts: vec![],
+        link_losses: vec![],
         refusals: vec![],
         assumptions: vec![],
     };

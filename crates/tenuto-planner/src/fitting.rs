@@ -1,6 +1,7 @@
 //! Buckets or whole messages: whichever keeps more promises.
 
 use crate::analysis::plan_once;
+use crate::routing::Effort;
 use crate::{Curves, Options, Progress};
 use tenuto_model::{Network, Plan};
 
@@ -9,17 +10,19 @@ use tenuto_model::{Network, Plan};
 pub(crate) fn plan_fitting(
     network: &Network,
     options: &Options,
+    effort: Effort,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
     if options.curves != Curves::Auto {
-        return plan_once(network, options, progress);
+        return plan_once(network, options, effort, progress);
     }
-    let plan = plan_once(network, &Options { curves: Curves::Buckets, ..*options }, progress);
+    let plan =
+        plan_once(network, &Options { curves: Curves::Buckets, ..*options }, effort, progress);
     if !has_late(&plan) {
         return plan;
     }
     let stepped = Options { curves: Curves::Staircases, ..*options };
-    let stepped = plan_once(network, &stepped, progress);
+    let stepped = plan_once(network, &stepped, effort, progress);
     if stepped.refusals.len() < plan.refusals.len() { stepped } else { plan }
 }
 

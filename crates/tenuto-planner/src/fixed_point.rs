@@ -10,7 +10,7 @@ use tenuto_calculus::Bucket;
 use tenuto_units::Picos;
 
 /// A delay of this length is no bound any more: a thousand seconds.
-const DIVERGED_PS: i128 = 1_000_000_000_000_000;
+pub(crate) const DIVERGED_PS: i128 = 1_000_000_000_000_000;
 /// Passes over a cyclic network until what still grows is given up.
 const PASSES_MAX: usize = 2_000;
 /// Settled is what grows by less than this share in a pass; inflation repays it.
@@ -88,7 +88,7 @@ impl Solution {
         let needed = |line: &crate::processor::Line| {
             let claimed = self.processing[line.line];
             let delay = claimed.and_then(|_| site.delay(line, &late, ports.shapes()));
-            (line.line, delay.filter(|d| d.0 < DIVERGED_PS))
+            (line.line, delay.filter(|d| d.0 < ports.diverged_ps))
         };
         site.lines.iter().map(needed).collect()
     }
@@ -160,7 +160,7 @@ impl Solution {
             let (class, before) = self.delays[server][place];
             // What has once diverged stays so: F is monotone.
             let now = before.and_then(|_| ports.delay(server, scene, &self.arriving, class));
-            let now = now.filter(|d| d.0 < DIVERGED_PS);
+            let now = now.filter(|d| d.0 < ports.diverged_ps);
             moved |= has_moved(before, now);
             self.delays[server][place].1 = now;
         }

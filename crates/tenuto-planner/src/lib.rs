@@ -9,6 +9,7 @@
 
 mod analysis;
 mod assumptions;
+mod backup;
 pub mod comparison;
 mod deployment;
 mod drain;
@@ -16,6 +17,7 @@ mod end_to_end;
 mod entries;
 mod envelope;
 mod explain;
+mod explain_route;
 mod fitting;
 mod fixed_point;
 pub mod loko;
@@ -39,6 +41,7 @@ mod tests;
 
 pub use end_to_end::Search as WholePaths;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use explain_route::ExplainedRoute;
 pub use priorities::Priorities;
 use tenuto_model::{ForwardingModel, Network, Plan};
 
@@ -93,6 +96,18 @@ pub enum Curves {
 pub enum Progress {
     /// Routing every flow.
     Routing,
+    /// Looking for routes that keep every promise.
+    TryingRoutes {
+        /// How many choices were analysed before.
+        done: usize,
+    },
+    /// Looking for ways around a link, in case it is lost.
+    Losing {
+        /// Links done.
+        done: usize,
+        /// Of how many.
+        total: usize,
+    },
     /// Computing delays of one mode or raise.
     Analysing(tenuto_model::Transition),
     /// Bounding whole paths, one target after the other.
@@ -138,7 +153,12 @@ pub fn plan_with_progress(
         Priorities::Audsley => {
             priorities::audsley(network, options, &mut |done| progress(Progress::Ranking { done }))
         }
-        _ => fitting::plan_fitting(ranked.as_ref().unwrap_or(network), options, progress),
+        _ => fitting::plan_fitting(
+            ranked.as_ref().unwrap_or(network),
+            options,
+            routing::Effort::Full,
+            progress,
+        ),
     };
     plan.assumptions.extend(told);
     if options.would_fit && !plan.refusals.is_empty() {

@@ -22,6 +22,8 @@ pub(crate) struct Ports<'a> {
     pub(crate) signals: Bucket,
     /// Processors that ports share.
     pub(crate) processors: &'a Processors<'a>,
+    /// A delay of this length is no bound any more.
+    pub(crate) diverged_ps: i128,
 }
 
 /// How everything arrives at the queues; `None` where it has no bound.

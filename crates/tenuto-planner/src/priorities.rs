@@ -9,6 +9,7 @@
 
 use crate::analysis::{Analysis, analysed, plan_once};
 use crate::fitting::plan_fitting;
+use crate::routing::{Effort, Routes};
 use crate::{Curves, Options, refusal};
 use std::collections::BTreeSet;
 use tenuto_model::{Assumption, Flow, FlowBound, Network, Plan};
@@ -43,7 +44,7 @@ pub(crate) fn rate_monotonic(network: &Network) -> (Network, Assumption) {
 
 /// The plan under Audsley's assignment; without one, the plan as given with a refusal more.
 pub(crate) fn audsley(network: &Network, options: &Options, tried: &mut dyn FnMut(usize)) -> Plan {
-    let mut plan = plan_fitting(network, options, &mut |_| ());
+    let mut plan = plan_fitting(network, options, Effort::Full, &mut |_| ());
     let mut analyses = 0;
     for &curves in curves_of(options) {
         let mut search = Search::new(network, Options { curves, ..*options }, tried, analyses);
@@ -209,7 +210,7 @@ impl<'a> Search<'a> {
         (self.tried)(self.analyses);
         let names: BTreeSet<&str> =
             self.bundles[bundle].iter().map(|&f| self.network.flows[f].name.as_str()).collect();
-        let keeps = |analysis: &Analysis<'_>| {
+        let keeps = |analysis: &Analysis<'_>, _: &Routes| {
             let mut rows = analysis.rows.iter().filter(|row| names.contains(row.flow.as_str()));
             rows.all(is_kept)
         };
@@ -219,7 +220,8 @@ impl<'a> Search<'a> {
     /// The plan of a full assignment, if it holds as a whole.
     fn whole(&mut self) -> Option<Plan> {
         self.analyses += 1;
-        Some(plan_once(&self.network, &self.options, &mut |_| ())).filter(|plan| plan.feasible)
+        Some(plan_once(&self.network, &self.options, Effort::Brief, &mut |_| ()))
+            .filter(|plan| plan.feasible)
     }
 
     fn get_stuck(&mut self, left: &[usize]) {

@@ -32,6 +32,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         mode_changes: Vec::new(),
         switches: Vec::new(),
         hosts: Vec::new(),
+        link_losses: Vec::new(),
         refusals: Vec::new(),
         assumptions: Vec::new(),
     }

@@ -131,6 +131,12 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
 fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
     match step {
         tenuto_planner::Progress::Routing => "routing".into(),
+        tenuto_planner::Progress::TryingRoutes { done } => {
+            format!("looking for other routes: {done} choices analysed")
+        }
+        tenuto_planner::Progress::Losing { done, total } => {
+            format!("looking for ways around lost links: {done} of {total}")
+        }
         tenuto_planner::Progress::Analysing(mode) => format!("analysing {}", mode.label(modes)),
         tenuto_planner::Progress::WholePaths { done, total } => {
             format!("bounding whole paths: {done} of {total}")

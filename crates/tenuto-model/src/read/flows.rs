@@ -342,8 +342,19 @@ impl<'a> FlowReader<'_, 'a> {
         }
     }
 
+    /// Names of networks; over one network the word `disjoint`, which is two copies.
     fn read_copies(&mut self, networks: &[String]) -> Vec<String> {
-        self.names("copies").unwrap_or_else(|| networks.to_vec())
+        let written = self.layers.get("copies");
+        let is_disjoint = written
+            .is_some_and(|f| matches!(&f.node.value, Value::Text(text) if text == "disjoint"));
+        if is_disjoint && networks.is_empty() {
+            return vec!["A".into(), "B".into()];
+        }
+        let names = self.names("copies").unwrap_or_else(|| networks.to_vec());
+        match names.as_slice() {
+            [only] if only == "disjoint" && networks.is_empty() => vec!["A".into(), "B".into()],
+            _ => names,
+        }
     }
 
     fn read_match(&mut self, is_vl: bool) -> MatchKind {
