@@ -110,6 +110,12 @@ impl Proof {
                 Term::Arrival(node, stop, which, early, late, m) => {
                     Term::Arrival(node, other(stop)?, which, early, late, m)
                 }
+                Term::AllMonotone(node, stop, early, late, m) => {
+                    Term::AllMonotone(node, other(stop)?, early, late, m)
+                }
+                Term::AllArrival(node, stop, which, early, late, m) => {
+                    Term::AllArrival(node, other(stop)?, which, early, late, m)
+                }
                 same => same,
             });
         }
