@@ -40,7 +40,10 @@ fn cases() -> Vec<Case> {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    println!("{:<12} {:>10} {:>10} {:>9} {:>9} {:>9}", "network", "bound ms", "peers ms", "s", "proof kB", "check s");
+    println!(
+        "{:<12} {:>10} {:>10} {:>9} {:>9} {:>9}",
+        "network", "bound ms", "peers ms", "s", "proof kB", "check s"
+    );
     for case in cases() {
         if !wanted.is_empty() && !wanted.iter().any(|name| case.name.starts_with(name.as_str())) {
             continue;

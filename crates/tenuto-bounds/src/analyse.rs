@@ -95,8 +95,10 @@ struct Way {
     is_late: bool,
 }
 
-/// Programs between two looks at what is left to spend.
+/// Ways that are looked at together, between two words on progress.
 const BATCH: usize = 32;
+/// Rows below which a program says little.
+const ROWS_USEFUL: usize = 600;
 
 impl Lower<'_> {
     fn all(
@@ -119,10 +121,13 @@ impl Lower<'_> {
         }
         let bursts = Bursts::new(claimed, servers);
         let known = self.known(&bursts);
-        let ways = self.ways(analysis);
+        let mut ways = self.ways(analysis);
+        // All get their share; of very many, those that need it most, and no program that is
+        // too small to be of use.
+        let share = (self.options.rows_total_max / ways.len().max(1)).max(ROWS_USEFUL);
+        ways.truncate(self.options.rows_total_max / share);
         let total = ways.len();
-        let rows_max = self.options.rows_max.min(self.options.rows_total_max / total.max(1));
-        let mut rows_left = self.options.rows_total_max;
+        let rows_max = self.options.rows_max.min(share);
         for (batch, ways) in ways.chunks(BATCH).enumerate() {
             progress(Progress { method: Method::Plp, done: batch * BATCH, total });
             let search = |index: usize| {
@@ -132,11 +137,7 @@ impl Lower<'_> {
             let found = gather(self.executor, ways.len(), search);
             for (way, found) in ways.iter().zip(found) {
                 let Some((method, proved)) = found.flatten() else { continue };
-                rows_left = rows_left.saturating_sub(proved.rows);
                 self.take(analysis, &way.bounds, method, &proved);
-            }
-            if rows_left == 0 {
-                break;
             }
         }
     }

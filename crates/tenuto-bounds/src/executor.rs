@@ -1,10 +1,11 @@
 //! Work that may be done side by side, by whoever owns threads.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 /// Carries out tasks that do not depend on each other, in any order, several at a time if it can.
 /// Answers never depend on how many at a time.
-pub trait Executor: Sync {
+pub trait Executor: Sync + fmt::Debug {
     /// Calls `task` once with every number below `tasks`, and returns when all have returned.
     fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync));
 }

@@ -23,8 +23,6 @@ const NEGLIGIBLE: f64 = 1e-11;
 pub(crate) struct Proved {
     pub(crate) bound: i128,
     pub(crate) proof: LinearProof,
-    /// Rows of all programs that were solved for it.
-    pub(crate) rows: usize,
     /// Where a burst is bounded: the buckets that it rests on.
     pub(crate) shares: Vec<Share>,
 }
@@ -177,7 +175,8 @@ pub(crate) fn proved(
     let (time_unit, data_unit) =
         if is_delay { (1.0, units.time / ubit) } else { (ubit / units.time, 1.0) };
     let largest = |is_time: bool, unit: f64| {
-        let own = program.rows.iter().zip(multipliers.iter()).filter(|(r, _)| r.is_time() == is_time);
+        let own =
+            program.rows.iter().zip(multipliers.iter()).filter(|(r, _)| r.is_time() == is_time);
         own.map(|(_, z)| z * unit).fold(0.0, f64::max)
     };
     let time_parts = parts(largest(true, time_unit));
@@ -201,7 +200,7 @@ pub(crate) fn proved(
     let nodes = tree.nodes.clone();
     let proof = shortened(LinearProof { nodes, time_parts, data_parts, terms }, objective);
     let shares = if is_delay { Vec::new() } else { shares(&used, data_parts) };
-    Some(Proved { bound, proof, rows: program.rows.len(), shares })
+    Some(Proved { bound, proof, shares })
 }
 
 /// How much of which bucket of which flow is used.

@@ -85,7 +85,6 @@ pub(crate) fn delay(
 ) -> Option<(Method, Proved)> {
     let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
     let mut best: Option<(Method, Proved)> = None;
-    let mut rows = 0;
     for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
         let mut settings = settings(known, trunk, objective, &options, rows_max);
@@ -94,7 +93,6 @@ pub(crate) fn delay(
             Some((setting.method, setting.tree.nodes.len(), proved))
         });
         let Some((method, servers, proved)) = found else { continue };
-        rows += proved.rows;
         if best.as_ref().is_none_or(|(_, before)| proved.bound < before.bound) {
             best = Some((method, proved));
         }
@@ -103,7 +101,7 @@ pub(crate) fn delay(
             break;
         }
     }
-    best.map(|(method, proved)| (method, Proved { rows, ..proved }))
+    best
 }
 
 /// Sizes of trees for a trunk. With few dates at every server the largest tree says all that

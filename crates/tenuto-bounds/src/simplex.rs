@@ -8,8 +8,8 @@
 
 use crate::solver::{FloatProgram, LinearSolver, Vertex};
 
-/// Unknowns beyond which a dense inverse is too slow.
-const UNKNOWNS_MAX: usize = 1_500;
+/// Unknowns beyond which a dense inverse is slower than an interior point.
+const UNKNOWNS_MAX: usize = 400;
 /// Coefficients and prices below this are rounding.
 const TINY: f64 = 1e-9;
 /// How far a point may lie beyond a constraint.
@@ -17,7 +17,7 @@ const FEASIBLE: f64 = 1e-9;
 /// Right-hand sides are widened by one to two times this.
 const WIDENED: f64 = 1e-6;
 /// Steps per unknown after which it is stuck.
-const STEPS_PER_UNKNOWN: usize = 40;
+const STEPS_PER_UNKNOWN: usize = 12;
 /// Steps after which the inverse is made anew.
 const STEPS_PER_INVERSE: usize = 200;
 

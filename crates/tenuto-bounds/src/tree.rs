@@ -188,12 +188,7 @@ impl Tree {
     }
 
     /// Where a flow goes on from a node, if to the next node of the tree.
-    pub(crate) fn continues(
-        &self,
-        topology: &Topology,
-        node: usize,
-        stop: Stop,
-    ) -> Option<Stop> {
+    pub(crate) fn continues(&self, topology: &Topology, node: usize, stop: Stop) -> Option<Stop> {
         let next = self.nodes[self.nodes[node].next?].server;
         let mut behind = topology.onward[stop.flow][stop.visit].iter();
         let (_, visit) = behind.find(|(server, _)| *server == next)?;

@@ -62,7 +62,9 @@ fn main() {
             let certified = tenuto_certify::certify(&text);
             let checked = started.elapsed().as_secs_f64();
             let mega = text.len() as f64 / 1e6;
-            println!("{name:<18} {method:<6} {mean:>9.3} {most:>9.3} {took:>7.2} {mega:>8.1} {checked:>8.2}");
+            println!(
+                "{name:<18} {method:<6} {mean:>9.3} {most:>9.3} {took:>7.2} {mega:>8.1} {checked:>8.2}"
+            );
             if let Err(findings) = certified {
                 println!("  REJECTED, {} findings: {}", findings.len(), findings[0]);
             }

@@ -18,6 +18,7 @@ use crate::routing::{Routes, Tree, route};
 use crate::scene::{Scene, at_sources, span, transitions};
 use crate::topology::Topology;
 use crate::{Options, Progress, assumptions, deployment, processor, refusal, routing, rows};
+use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
 use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Refusal, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
@@ -52,13 +53,13 @@ impl Analysis<'_> {
 /// One plan, without looking for what would fit.
 pub(crate) fn plan_once(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
     let topology = Topology::new(network);
     progress(Progress::Routing);
     let Routes { trees, refusals } = route(&topology);
-    with_analysis(&topology, &trees, options, progress, |analysis, progress| {
+    with_analysis(&topology, &trees, (options, executor), progress, |analysis, progress| {
         progress(Progress::Deploying);
         finish(analysis, refusals)
     })
@@ -67,19 +68,19 @@ pub(crate) fn plan_once(
 /// What `look` sees in the analysis of a network, without a plan made of it.
 pub(crate) fn analysed<T>(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     progress: &mut dyn FnMut(Progress),
     look: impl FnOnce(&Analysis<'_>) -> T,
 ) -> T {
     let topology = Topology::new(network);
     let Routes { trees, .. } = route(&topology);
-    with_analysis(&topology, &trees, options, progress, |analysis, _| look(analysis))
+    with_analysis(&topology, &trees, (options, executor), progress, |analysis, _| look(analysis))
 }
 
 fn with_analysis<T>(
     topology: &Topology<'_>,
     trees: &[Tree],
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     progress: &mut dyn FnMut(Progress),
     use_it: impl FnOnce(&Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
 ) -> T {
@@ -97,7 +98,7 @@ fn with_analysis<T>(
     let (scenes, policing, reading) = enforce(&ports, trees);
     let processors = Processors::new(topology, &mesh, trees, &policing, reading);
     let ports = Ports { processors: &processors, ..ports };
-    let analysis = analyse(ports, trees, scenes, policing, reading, progress);
+    let analysis = analyse(ports, trees, scenes, policing, reading, executor, progress);
     use_it(&analysis, progress)
 }
 
@@ -131,6 +132,7 @@ fn analyse<'a>(
     scenes: Vec<Scene>,
     policing: Vec<Policing>,
     reading: Reading,
+    executor: &dyn Executor,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis<'a> {
     let arrange = mode_change::arrange(&ports, &scenes);
@@ -151,7 +153,7 @@ fn analyse<'a>(
         analysis.add(scene);
     }
     if let Some(search) = analysis.ports.options.whole_paths {
-        analysis.whole_paths = whole_paths(&analysis, search, &mut |done, total| {
+        analysis.whole_paths = whole_paths(&analysis, search, executor, &mut |done, total| {
             progress(Progress::WholePaths { done, total });
         });
     }

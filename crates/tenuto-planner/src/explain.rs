@@ -2,7 +2,7 @@
 
 use crate::analysis::{Analysis, analysed, plan_once};
 use crate::outlook::Outlook;
-use crate::{Options, Progress};
+use crate::{InTurn, Options, Progress};
 use serde::Serialize;
 use tenuto_calculus::{Bucket, div_up};
 use tenuto_model::{Flow, FlowBound, Network, Port, Transition};
@@ -97,7 +97,7 @@ pub struct Tightening {
 /// Explains the bounds of a flow; `None` if the network has no such flow.
 pub fn explain(network: &Network, options: &Options, flow: &str) -> Option<Explanation> {
     let index = network.flows.iter().position(|f| f.name == flow)?;
-    let mut rows = analysed(network, options, &mut |_: Progress| (), |analysis| {
+    let mut rows = analysed(network, (options, &InTurn), &mut |_: Progress| (), |analysis| {
         explained_rows(analysis, index)
     });
     rows.sort_by_key(|row| match row.delay_bound_ps {
@@ -218,7 +218,7 @@ fn tighten(
     }
     let mut found = Vec::new();
     for (change, changed) in changes(network, flow, row) {
-        let plan = plan_once(&changed, options, &mut |_| ());
+        let plan = plan_once(&changed, (options, &InTurn), &mut |_| ());
         let same = |it: &&FlowBound| {
             it.flow == network.flows[flow].name
                 && it.target == row.target

@@ -37,6 +37,7 @@ mod tests;
 
 pub use end_to_end::Search as WholePaths;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use tenuto_bounds::{Executor, InTurn};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.
@@ -102,7 +103,17 @@ pub fn plan_with_progress(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let mut plan = analysis::plan_once(network, options, progress);
+    plan_on(network, options, &InTurn, progress)
+}
+
+/// As [`plan_with_progress`], linear programs side by side as far as `executor` does that.
+pub fn plan_on(
+    network: &Network,
+    options: &Options,
+    executor: &dyn Executor,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
+    let mut plan = analysis::plan_once(network, (options, executor), progress);
     if options.would_fit && !plan.refusals.is_empty() {
         would_fit::suggest(&mut plan, options, progress);
     }

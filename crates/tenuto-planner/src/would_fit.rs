@@ -5,7 +5,7 @@
 
 use crate::analysis::plan_once;
 use crate::refusal::{kilobytes, milliseconds};
-use crate::{Options, Progress};
+use crate::{InTurn, Options, Progress, WholePaths};
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, Network, Plan, Refusal, Size, Transition};
 
@@ -139,7 +139,10 @@ impl Search<'_> {
         }
         (self.progress)(Progress::Trying { done: self.done });
         self.done += 1;
-        let plan = plan_once(&change.1, self.options, &mut |_| ());
+        // What holds with the smallest programs holds with larger ones.
+        let quick = |search| WholePaths { is_thorough: false, ..search };
+        let options = Options { whole_paths: self.options.whole_paths.map(quick), ..*self.options };
+        let plan = plan_once(&change.1, (&options, &InTurn), &mut |_| ());
         let left: Vec<Key> = plan.refusals.iter().map(key).collect();
         self.known.insert(change.0.clone(), left.clone());
         Some(left)

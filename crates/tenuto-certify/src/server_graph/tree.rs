@@ -136,7 +136,9 @@ impl<'a> Tree<'a> {
     /// by bit.
     pub(super) fn held(&self, node: usize) -> BigInt {
         match self.is_packetized(node) {
-            true => BigInt::from(self.net.graph.servers[self.nodes[node].server].packet_ubit) * FINE,
+            true => {
+                BigInt::from(self.net.graph.servers[self.nodes[node].server].packet_ubit) * FINE
+            }
             false => BigInt::ZERO,
         }
     }

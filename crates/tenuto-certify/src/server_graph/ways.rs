@@ -44,8 +44,7 @@ impl Group {
 
     /// How far apart two of its amounts may be within a time.
     pub(super) fn width(&self, net: &Net<'_>, span: &BigInt) -> Option<BigInt> {
-        let width =
-            |stop: &Stop| net.buckets(*stop).iter().map(|bucket| bucket.within(span)).min();
+        let width = |stop: &Stop| net.buckets(*stop).iter().map(|bucket| bucket.within(span)).min();
         self.members.iter().map(width).sum()
     }
 }
