@@ -18,6 +18,7 @@ mod network;
 mod plan;
 mod plan_file;
 mod profile;
+mod proof_lines;
 pub mod quantity;
 mod read;
 mod saihu_export;
