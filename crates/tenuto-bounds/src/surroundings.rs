@@ -162,12 +162,14 @@ fn survey_as_one(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     Some(())
 }
 
+type Exact = Concave<BigRational>;
+
 /// All arrivals at a server and those of each flow, from certified buckets and `more`.
 fn arrivals(
     known: &Known<'_>,
     server: usize,
     more: &dyn Fn(Stop) -> Vec<Line<BigRational>>,
-) -> Option<(Concave<BigRational>, BTreeMap<Stop, Concave<BigRational>>)> {
+) -> Option<(Exact, BTreeMap<Stop, Exact>)> {
     let mut curves = BTreeMap::new();
     let mut groups: BTreeMap<usize, Concave<BigRational>> = BTreeMap::new();
     let mut total = Concave::zero();
