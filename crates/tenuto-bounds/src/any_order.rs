@@ -116,9 +116,9 @@ impl Builder<'_> {
         }
     }
 
-    fn push(&mut self, term: Term, others: &[Stop], row: Vec<(Option<usize>, i128)>, most: i128) {
+    fn push(&mut self, term: Term, row: Vec<(Option<usize>, i128)>, most: i128) {
         let coefficients = row.into_iter().filter_map(|(u, c)| Some((u?, c))).collect();
-        self.program.rows.push(Row { term, others: others.to_vec(), coefficients, most });
+        self.program.rows.push(Row { term, stops: Vec::new(), coefficients, most });
     }
 
     /// The date at the exit of a node; `None` at the root, where time is zero.
@@ -128,7 +128,7 @@ impl Builder<'_> {
 
     fn date(&mut self, node: usize) -> Option<()> {
         let row = vec![(Some(self.times[node]), 1), (self.exit(node), -1)];
-        self.push(Term::Causal(node, 0, 0), &[], row, 0);
+        self.push(Term::Causal(node, 0, 0), row, 0);
         Some(())
     }
 
@@ -136,11 +136,11 @@ impl Builder<'_> {
     fn passing(&mut self, node: usize) -> Option<()> {
         let grouping = self.grouping;
         for (index, group) in grouping.nodes[node].iter().enumerate() {
-            let (stop, others) = group.stops.split_first()?;
+            let stop = group.stops.first()?;
             let name = (stop.flow, stop.visit);
             let came = self.came[node][index];
             let row = vec![(Some(came), 1), (Some(self.left[node][index]), -1)];
-            self.push(Term::Left(node, name, 0, 0), others, row, 0);
+            self.push(Term::Left(node, name, 0, 0), row, 0);
             if !group.enters {
                 continue;
             }
@@ -149,7 +149,7 @@ impl Builder<'_> {
                     let amounts = [(self.left[last][at], came)];
                     let row = self.bounded(node, last, &amounts, *bucket);
                     let term = Term::Through(node, name, which, 0, last, 0);
-                    self.push(term, others, row, bucket.burst);
+                    self.push(term, row, bucket.burst);
                 }
             }
         }
@@ -193,7 +193,7 @@ impl Builder<'_> {
             let bucket = FineBucket::of(line)?;
             for (last, amounts) in self.together(node, from) {
                 let row = self.bounded(node, last, &amounts, bucket);
-                self.push(Term::Into(node, from, 0, last, 0), &[], row, bucket.burst);
+                self.push(Term::Into(node, from, 0, last, 0), row, bucket.burst);
             }
         }
         Some(())
@@ -226,7 +226,7 @@ impl Builder<'_> {
             let mut row = amounts.clone();
             row.extend([(self.exit(node), rate), (Some(self.times[node]), -rate)]);
             let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
-            self.push(Term::Service(node, 0, which, 0), &[], row, most);
+            self.push(Term::Service(node, 0, which, 0), row, most);
         }
         Some(())
     }
@@ -249,11 +249,11 @@ impl Builder<'_> {
         match of {
             Of::Delay(_) => {
                 let when = self.unknown(Unknown::Time { reach_ps: self.reach(entry)? });
-                self.push(Term::Since(0), &[], vec![(Some(start), 1), (Some(when), -1)], 0);
+                self.push(Term::Since(0), vec![(Some(start), 1), (Some(when), -1)], 0);
                 for (which, bucket) in buckets.iter().enumerate() {
                     let times = [(Some(start), bucket.rate), (Some(when), -bucket.rate)];
                     let row = [(Some(left), 1), (Some(came), -1)].into_iter().chain(times);
-                    self.push(Term::Entered(which, 0), &[], row.collect(), bucket.burst);
+                    self.push(Term::Entered(which, 0), row.collect(), bucket.burst);
                 }
                 self.program.objective.push((when, -1));
             }
@@ -264,7 +264,7 @@ impl Builder<'_> {
                 self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
                 let last = self.amount(flow);
                 let row = vec![(Some(last), 1), (Some(came), -1), (Some(start), bucket.rate)];
-                self.push(Term::Last(which, 0, 0), &[], row, bucket.burst);
+                self.push(Term::Last(which, 0, 0), row, bucket.burst);
                 self.program.objective.extend([(last, 1), (left, -1)]);
             }
         }

@@ -1,17 +1,15 @@
 //! Bounds by the program of [`crate::any_order`]: whose trees, how large, solved how.
 
 use crate::any_order::{Of, program};
-use crate::curve::{Concave, Convex, Line, Number, busy_period, picos_up};
 use crate::grouping::Grouping;
 use crate::outcome::{Effort, Method, Options};
 use crate::passing;
 use crate::program::{Objective, Program};
 use crate::proof::BurstClaim;
 use crate::prove::{Proved, Solved, prove, prove_with};
-use crate::surroundings::{FineBucket, Known, held_back, survey};
+use crate::surroundings::{Bursts, FineBucket, Known, survey};
 use crate::topology::Stop;
 use crate::tree::Tree;
-use num_rational::BigRational;
 use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, Multiplexing};
 
@@ -26,13 +24,11 @@ const SOLVED_ROWS_MAX: usize = 6_000;
 pub(crate) struct Blind<'a, 'b, 's> {
     known: Known<'a>,
     options: &'a Options,
-    solved: &'b mut Solved<'s>,
+    solved: &'b Solved<'s>,
     /// Visits that a tree may have, all nodes together.
     visits_max: usize,
     /// Inequalities of a program that a solver is given.
     solved_rows_max: usize,
-    /// Per server and whether packets hold back: how long it is busy at most.
-    busy: BTreeMap<(usize, bool), Option<i128>>,
 }
 
 /// Visits that the tree of one program of so many may have.
@@ -45,12 +41,12 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
     pub(crate) fn new(
         known: Known<'a>,
         options: &'a Options,
-        solved: &'b mut Solved<'s>,
+        solved: &'b Solved<'s>,
         programs: usize,
     ) -> Self {
         let visits_max = visits_max(options, programs);
         let solved_rows_max = (options.rows_total_max / programs.max(1)).min(SOLVED_ROWS_MAX);
-        Self { known, options, solved, visits_max, solved_rows_max, busy: BTreeMap::new() }
+        Self { known, options, solved, visits_max, solved_rows_max }
     }
 
     /// The least bound of the delay of a flow to its visit at the last server of `trunk`,
@@ -131,27 +127,11 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
         if fitting < tree.nodes.len() {
             tree = unfold(fitting)?;
         }
-        self.survey(&mut tree)?;
+        survey(&self.known, &mut tree)?;
         let grouping = Grouping::new(&self.known, &tree, Some(of.stop().flow))?;
         let tree = tree.with_service_dates();
         let program = program(&self.known, &tree, &grouping, of)?;
         Some(Setting { tree, grouping, program })
-    }
-
-    /// Delays and busy periods of the nodes: those of their servers, if all are known.
-    fn survey(&mut self, tree: &mut Tree) -> Option<()> {
-        for node in 0..tree.nodes.len() {
-            let server = tree.nodes[node].server;
-            let held = held_back(&self.known, tree, node)?;
-            let known = &self.known;
-            let busy =
-                *self.busy.entry((server, held > 0)).or_insert_with(|| busy(known, server, held));
-            let (Some(busy_ps), Some(delay)) = (busy, self.known.delays[server]) else {
-                return survey(&self.known, tree);
-            };
-            (tree.nodes[node].busy_ps, tree.nodes[node].delay_ps) = (busy_ps, delay.0);
-        }
-        Some(())
     }
 }
 
@@ -166,32 +146,6 @@ struct Setting {
     tree: Tree,
     grouping: Grouping,
     program: Program,
-}
-
-/// How long a server is busy at most, with what is certified of its flows.
-fn busy(known: &Known<'_>, server: usize, held: i128) -> Option<i128> {
-    let mut total = Concave::zero();
-    let mut groups: BTreeMap<usize, Concave<BigRational>> = BTreeMap::new();
-    for &stop in &known.topology.stops[server] {
-        let lines: Vec<Line<BigRational>> =
-            known.buckets(stop)?.into_iter().map(FineBucket::line).collect();
-        let curve = (!lines.is_empty()).then(|| Concave::min_of(lines))?;
-        let visits = &known.graph.flows[stop.flow].visits;
-        let from = visits[stop.visit].parent.map(|parent| visits[parent].server);
-        match from.filter(|&from| known.line(from).is_some()) {
-            Some(from) => {
-                let group = groups.entry(from).or_insert_with(Concave::zero);
-                *group = group.plus(&curve);
-            }
-            None => total = total.plus(&curve),
-        }
-    }
-    for (from, group) in groups {
-        total = total.plus(&group.capped(Line::of(known.line(from)?)));
-    }
-    let service = Convex::max_of(&known.graph.servers[server].service)?;
-    let service = service.lowered(&BigRational::of(held));
-    Some(picos_up(&busy_period(&total, &service)?)?.0)
 }
 
 /// Whether all trees of a graph fit as a whole, so that bursts inside of it are of no use.
@@ -212,11 +166,7 @@ fn all_fit(known: &Known<'_>, options: &Options, visits_max: usize) -> bool {
 
 /// Bursts inside a graph without cycles that has servers of any order, each proved from those
 /// upstream; none where whole trees are small enough.
-pub(crate) fn bursts(
-    known: Known<'_>,
-    options: &Options,
-    solved: &mut Solved<'_>,
-) -> Vec<BurstClaim> {
+pub(crate) fn bursts(known: Known<'_>, options: &Options, solved: &Solved<'_>) -> Vec<BurstClaim> {
     let graph = known.graph;
     let in_order = graph.servers.iter().filter(|s| s.multiplexing == Multiplexing::Fifo).count();
     let is_any = in_order < graph.servers.len();
@@ -232,7 +182,7 @@ pub(crate) fn bursts(
     let mut claims = Vec::new();
     let mut proved: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     for &server in &known.topology.order {
-        let bursts = proved.clone();
+        let bursts = Bursts::new(proved.clone(), graph.servers.len());
         let known = Known { bursts: &bursts, ..known };
         let mut blind = Blind::new(known, options, solved, targets + visits);
         for &stop in &known.topology.stops[server] {

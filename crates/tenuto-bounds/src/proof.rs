@@ -62,6 +62,14 @@ pub enum Term {
     /// multiplier. Buckets are those of the source, grown by the certified delays before the
     /// visit, then the certified bursts of this visit.
     Arrival(usize, (usize, usize), usize, usize, usize, u64),
+    /// As [`Term::Monotone`], of all flows together that go the same way through the tree as the
+    /// one that is named: they enter it at one node, from one server, with as many buckets, and
+    /// end at one node; the flow whose burst is bounded is in no such group.
+    #[serde(rename = "all-monotone")]
+    AllMonotone(usize, (usize, usize), usize, usize, u64),
+    /// As [`Term::Arrival`], of all flows that go the same way: the sum of their buckets.
+    #[serde(rename = "all-arrival")]
+    AllArrival(usize, (usize, usize), usize, usize, usize, u64),
     /// A line bounds what comes from one server: node, server that it comes from, early, late,
     /// multiplier.
     Line(usize, usize, usize, usize, u64),
@@ -149,6 +157,12 @@ impl LinearProof {
             }
             Term::Through(node, (flow, visit), which, date, last, m) => {
                 Term::Through(node, name(flow, visit), which, date, last, m)
+            }
+            Term::AllMonotone(node, (flow, visit), early, late, m) => {
+                Term::AllMonotone(node, name(flow, visit), early, late, m)
+            }
+            Term::AllArrival(node, (flow, visit), which, early, late, m) => {
+                Term::AllArrival(node, name(flow, visit), which, early, late, m)
             }
             other => other,
         };

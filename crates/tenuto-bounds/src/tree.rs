@@ -13,7 +13,7 @@ pub(crate) struct Tree {
     /// Per node: the child for each server it comes from.
     pub(crate) children: Vec<BTreeMap<usize, usize>>,
     /// Whether what leaves the root counts in whole packets: where its burst is bounded.
-    pub(crate) is_root_packetized: bool,
+    is_root_packetized: bool,
     /// Per node and pair of dates (early, late): whether they are in that order in every
     /// trajectory. A date is not before itself here.
     before: Vec<Vec<Vec<bool>>>,
@@ -201,17 +201,11 @@ impl Tree {
     }
 
     /// Where a flow goes on from a node, if to the next node of the tree.
-    pub(crate) fn continues(
-        &self,
-        topology: &Topology,
-        graph: &ServerGraph,
-        node: usize,
-        stop: Stop,
-    ) -> Option<Stop> {
-        let next = self.nodes[node].next?;
-        let visits = &graph.flows[stop.flow].visits;
-        let onward = |s: &&Stop| s.flow == stop.flow && visits[s.visit].parent == Some(stop.visit);
-        topology.stops[self.nodes[next].server].iter().find(onward).copied()
+    pub(crate) fn continues(&self, topology: &Topology, node: usize, stop: Stop) -> Option<Stop> {
+        let next = self.nodes[self.nodes[node].next?].server;
+        let mut behind = topology.onward[stop.flow][stop.visit].iter();
+        let (_, visit) = behind.find(|(server, _)| *server == next)?;
+        Some(Stop { flow: stop.flow, visit: *visit })
     }
 
     /// The child that a flow comes from; `None` where it enters the tree.
@@ -225,6 +219,11 @@ impl Tree {
         let parent = visits[stop.visit].parent?;
         let child = *self.children[node].get(&visits[parent].server)?;
         Some((child, Stop { flow: stop.flow, visit: parent }))
+    }
+
+    /// Whether what leaves a node counts in whole packets.
+    pub(crate) fn is_packetized(&self, node: usize) -> bool {
+        self.nodes[node].next.is_some() || self.is_root_packetized
     }
 
     /// Farthest before the exit of the root that anything on the way from a node may lie, ps.

@@ -19,6 +19,7 @@ mod plan;
 mod plan_file;
 mod priorities;
 mod profile;
+mod proof_lines;
 pub mod quantity;
 mod read;
 mod saihu_export;

@@ -20,6 +20,7 @@ use crate::topology::Topology;
 use crate::{
     Options, Progress, assumptions, backup, deployment, processor, refusal, routing, rows,
 };
+use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
 use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
@@ -54,12 +55,12 @@ impl Analysis<'_> {
 /// One plan, without looking for what would fit.
 pub(crate) fn plan_once(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     effort: Effort,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
     let (mut plan, trees) =
-        routed(network, options, effort, progress, |analysis, routes, progress| {
+        routed(network, (options, executor), effort, progress, |analysis, routes, progress| {
             progress(Progress::Deploying);
             (finish(analysis, routes), routes.trees.clone())
         });
@@ -72,18 +73,20 @@ pub(crate) fn plan_once(
 /// What `look` sees in the analysis of a network, without a plan made of it.
 pub(crate) fn analysed<T>(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     progress: &mut dyn FnMut(Progress),
     look: impl FnOnce(&Analysis<'_>, &Routes) -> T,
 ) -> T {
-    routed(network, options, Effort::Full, progress, |analysis, routes, _| look(analysis, routes))
+    routed(network, (options, executor), Effort::Full, progress, |analysis, routes, _| {
+        look(analysis, routes)
+    })
 }
 
 /// The analysis of a plan's routes: the fewest hops, unless these break a promise and there are
 /// others.
 fn routed<T>(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     effort: Effort,
     progress: &mut dyn FnMut(Progress),
     look: impl FnOnce(&Analysis<'_>, &Routes, &mut dyn FnMut(Progress)) -> T,
@@ -98,7 +101,7 @@ fn routed<T>(
             let is_settled = !plot.has_choice() || verdict(&analysis).pain == 0;
             // What sums of hops do not promise, bounds of whole paths may.
             if is_settled || options.whole_paths.is_some() {
-                analysis.conclude(progress);
+                analysis.conclude(executor, progress);
             }
             let is_settled = is_settled
                 || (options.whole_paths.is_some() && refusal::all(&analysis, &[]).is_empty());
@@ -113,7 +116,7 @@ fn routed<T>(
     }
     let routes = plot.improved(first, options, effort, progress);
     with_analysis(topology, &routes.trees, options, progress, |mut analysis, progress| {
-        analysis.conclude(progress);
+        analysis.conclude(executor, progress);
         let look = look.take().expect("it has looked at nothing yet");
         look(&analysis, &routes, progress)
     })
@@ -245,9 +248,9 @@ fn police(ports: &Ports<'_>, trees: &[Tree], scenes: &[Scene], reading: Reading)
 
 impl Analysis<'_> {
     /// Bounds of whole paths, and the rows.
-    pub(crate) fn conclude(&mut self, progress: &mut dyn FnMut(Progress)) {
+    pub(crate) fn conclude(&mut self, executor: &dyn Executor, progress: &mut dyn FnMut(Progress)) {
         if let Some(search) = self.ports.options.whole_paths {
-            self.whole_paths = whole_paths(self, search, &mut |done, total| {
+            self.whole_paths = whole_paths(self, search, executor, &mut |done, total| {
                 progress(Progress::WholePaths { done, total });
             });
         }

@@ -8,6 +8,7 @@ use crate::analysis::{Analysis, with_analysis};
 use crate::routing::{Effort, Plot, Routes, Tree, describe};
 use crate::topology::Topology;
 use crate::{Options, Progress, deployment, processor, refusal, rows};
+use tenuto_bounds::InTurn;
 use tenuto_model::{Chosen, LinkLoss, Network, Plan, Refusal};
 
 /// Adds to a plan what holds after the loss of each link that carries a flow.
@@ -57,7 +58,7 @@ fn after(network: &Network, link: usize, trees: &[Tree], options: &Options) -> L
     let routes = plot.fewest_hops();
     let routes = plot.improved(routes, options, Effort::Brief, &mut |_| ());
     with_analysis(&topology, &routes.trees, options, &mut |_| (), |mut analysis, progress| {
-        analysis.conclude(progress);
+        analysis.conclude(&InTurn, progress);
         described(&analysis, link, trees, &routes)
     })
 }

@@ -4,7 +4,7 @@ use crate::analysis::{Analysis, analysed, plan_once};
 use crate::explain_route::{self, ExplainedRoute};
 use crate::outlook::Outlook;
 use crate::routing::{Effort, Routes};
-use crate::{Options, Progress};
+use crate::{InTurn, Options, Progress};
 use serde::Serialize;
 use tenuto_calculus::{Bucket, div_up};
 use tenuto_model::{Flow, FlowBound, Network, Port, Transition};
@@ -105,7 +105,7 @@ pub fn explain(network: &Network, options: &Options, flow: &str) -> Option<Expla
         let ways = explain_route::explained(analysis, routes, options, index);
         (ways, explained_rows(analysis, index))
     };
-    let (routes, mut rows) = analysed(network, options, &mut |_: Progress| (), look);
+    let (routes, mut rows) = analysed(network, (options, &InTurn), &mut |_: Progress| (), look);
     rows.sort_by_key(|row| match row.delay_bound_ps {
         Some(ps) => i128::from(row.deadline_ns) * 1_000 - i128::from(ps),
         None => i128::MIN,
@@ -224,7 +224,7 @@ fn tighten(
     }
     let mut found = Vec::new();
     for (change, changed) in changes(network, flow, row) {
-        let plan = plan_once(&changed, options, Effort::Brief, &mut |_| ());
+        let plan = plan_once(&changed, (options, &InTurn), Effort::Brief, &mut |_| ());
         let same = |it: &&FlowBound| {
             it.flow == network.flows[flow].name
                 && it.target == row.target

@@ -3,26 +3,31 @@
 use crate::analysis::plan_once;
 use crate::routing::Effort;
 use crate::{Curves, Options, Progress};
+use tenuto_bounds::Executor;
 use tenuto_model::{Network, Plan};
 
 /// The plan with the curves that were asked for; left to the planner, buckets unless whole
 /// messages refuse less.
 pub(crate) fn plan_fitting(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     effort: Effort,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
     if options.curves != Curves::Auto {
-        return plan_once(network, options, effort, progress);
+        return plan_once(network, (options, executor), effort, progress);
     }
-    let plan =
-        plan_once(network, &Options { curves: Curves::Buckets, ..*options }, effort, progress);
+    let plan = plan_once(
+        network,
+        (&Options { curves: Curves::Buckets, ..*options }, executor),
+        effort,
+        progress,
+    );
     if !has_late(&plan) {
         return plan;
     }
     let stepped = Options { curves: Curves::Staircases, ..*options };
-    let stepped = plan_once(network, &stepped, effort, progress);
+    let stepped = plan_once(network, (&stepped, executor), effort, progress);
     if stepped.refusals.len() < plan.refusals.len() { stepped } else { plan }
 }
 

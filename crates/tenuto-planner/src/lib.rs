@@ -43,6 +43,7 @@ pub use end_to_end::Search as WholePaths;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
 pub use explain_route::ExplainedRoute;
 pub use priorities::Priorities;
+pub use tenuto_bounds::{Executor, InTurn};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.
@@ -142,6 +143,16 @@ pub fn plan_with_progress(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
+    plan_on(network, options, &InTurn, progress)
+}
+
+/// As [`plan_with_progress`], linear programs side by side as far as `executor` does that.
+pub fn plan_on(
+    network: &Network,
+    options: &Options,
+    executor: &dyn Executor,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
     let (ranked, told) = match options.priorities {
         Priorities::RateMonotonic => {
             let (ranked, told) = priorities::rate_monotonic(network);
@@ -150,12 +161,12 @@ pub fn plan_with_progress(
         Priorities::Given | Priorities::Audsley => (None, None),
     };
     let mut plan = match options.priorities {
-        Priorities::Audsley => {
-            priorities::audsley(network, options, &mut |done| progress(Progress::Ranking { done }))
-        }
+        Priorities::Audsley => priorities::audsley(network, (options, executor), &mut |done| {
+            progress(Progress::Ranking { done })
+        }),
         _ => fitting::plan_fitting(
             ranked.as_ref().unwrap_or(network),
-            options,
+            (options, executor),
             routing::Effort::Full,
             progress,
         ),

@@ -12,6 +12,7 @@ use crate::fitting::plan_fitting;
 use crate::routing::{Effort, Routes};
 use crate::{Curves, Options, refusal};
 use std::collections::BTreeSet;
+use tenuto_bounds::{Executor, InTurn};
 use tenuto_model::{Assumption, Flow, FlowBound, Network, Plan};
 
 /// How flows get their scheduling classes.
@@ -43,8 +44,12 @@ pub(crate) fn rate_monotonic(network: &Network) -> (Network, Assumption) {
 }
 
 /// The plan under Audsley's assignment; without one, the plan as given with a refusal more.
-pub(crate) fn audsley(network: &Network, options: &Options, tried: &mut dyn FnMut(usize)) -> Plan {
-    let mut plan = plan_fitting(network, options, Effort::Full, &mut |_| ());
+pub(crate) fn audsley(
+    network: &Network,
+    (options, executor): (&Options, &dyn Executor),
+    tried: &mut dyn FnMut(usize),
+) -> Plan {
+    let mut plan = plan_fitting(network, (options, executor), Effort::Full, &mut |_| ());
     let mut analyses = 0;
     for &curves in curves_of(options) {
         let mut search = Search::new(network, Options { curves, ..*options }, tried, analyses);
@@ -214,13 +219,13 @@ impl<'a> Search<'a> {
             let mut rows = analysis.rows.iter().filter(|row| names.contains(row.flow.as_str()));
             rows.all(is_kept)
         };
-        analysed(&self.network, &self.options, &mut |_| (), keeps)
+        analysed(&self.network, (&self.options, &InTurn), &mut |_| (), keeps)
     }
 
     /// The plan of a full assignment, if it holds as a whole.
     fn whole(&mut self) -> Option<Plan> {
         self.analyses += 1;
-        Some(plan_once(&self.network, &self.options, Effort::Brief, &mut |_| ()))
+        Some(plan_once(&self.network, (&self.options, &InTurn), Effort::Brief, &mut |_| ()))
             .filter(|plan| plan.feasible)
     }
 

@@ -5,6 +5,7 @@ use tenuto_model::{ForwardingModel, ImportFormat, ImportOptions, Network, import
 use tenuto_planner::{Curves, Options, plan};
 
 /// A file of the data set, or nothing where it is absent: then the test says so and passes.
+#[allow(clippy::disallowed_methods, reason = "a test reads its data")]
 fn file(name: &str) -> Option<String> {
     let root = std::env::var_os("TENUTO_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

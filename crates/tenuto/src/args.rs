@@ -281,7 +281,8 @@ pub(crate) struct Plan {
 /// How bounds are computed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Method {
-    /// `best` where that takes seconds (server graphs, networks of up to 64 bounds), else `tfa`
+    /// The least of all that takes seconds: `best` for server graphs and small networks, `plp` for
+    /// large ones
     Auto,
     /// Total flow analysis: sums of delays per hop
     Tfa,

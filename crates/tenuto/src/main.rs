@@ -27,6 +27,7 @@ mod report;
 mod run_text;
 mod server_bounds;
 mod settings;
+mod side_by_side;
 mod tables_text;
 mod verbs;
 

@@ -322,8 +322,5 @@ fn certificate(certification: &Certification) -> CertificateRow<'_> {
         Certification::Rejected(findings) => {
             CertificateRow { verdict: "rejected", certificate: None, findings }
         }
-        Certification::NotForFrames => {
-            CertificateRow { verdict: "not_for_frames", certificate: None, findings: &[] }
-        }
     }
 }

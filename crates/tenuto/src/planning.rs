@@ -5,6 +5,7 @@ use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Input};
 use crate::progress::Progress;
+use crate::side_by_side::SideBySide;
 use crate::{output, settings};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -65,23 +66,29 @@ impl Planned {
     }
 }
 
-/// Bounds of whole paths that are looked for without being asked.
-const WHOLE_PATHS_MAX: usize = 64;
+/// Bounds of a network that is small enough for larger programs without being asked.
+const BOUNDS_SMALL: usize = 64;
+/// Inequalities of all programs together that are solved without being asked: about two seconds
+/// in polynomial programs, as larger ones take longer per inequality.
+const ROWS_MAX: usize = 1_000_000;
+const ROWS_LARGER_MAX: usize = 50_000;
 
 /// How far to look for bounds of whole paths.
 pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_planner::WholePaths> {
     let copies = |flow: &tenuto_model::Flow| flow.targets.len() * flow.copies.len().max(1);
     let modes = |flow: &tenuto_model::Flow| flow.level + 1;
     let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
+    let wide = tenuto_planner::WholePaths::default();
+    let search = |is_thorough, rows_total_max| {
+        Some(tenuto_planner::WholePaths { is_thorough, rows_total_max, ..wide })
+    };
     match method {
         // Classes of a network are served in order: what holds in any order gives less there.
         Method::Tfa | Method::Pmoo | Method::Blind => None,
-        Method::Auto if bounds > WHOLE_PATHS_MAX => None,
-        Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
-        Method::Elp | Method::Best => {
-            let wide = tenuto_planner::WholePaths::default();
-            Some(tenuto_planner::WholePaths { is_thorough: true, ..wide })
-        }
+        Method::Auto if bounds <= BOUNDS_SMALL => search(true, ROWS_LARGER_MAX),
+        Method::Auto => search(false, ROWS_MAX),
+        Method::Plp => Some(wide),
+        Method::Elp | Method::Best => search(true, wide.rows_total_max),
     }
 }
 
@@ -117,7 +124,7 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
     let started = Instant::now();
     let mut progress = Progress::new();
     let modes = &network.modes;
-    let mut plan = tenuto_planner::plan_with_progress(network, options, &mut |step| {
+    let mut plan = tenuto_planner::plan_on(network, options, &SideBySide, &mut |step| {
         progress.say(|| told(step, modes));
     });
     plan.seal();

@@ -8,6 +8,7 @@ mod paths;
 mod pieces;
 mod read;
 mod tree;
+mod ways;
 
 pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
 pub(crate) use read::{Document, Proof};

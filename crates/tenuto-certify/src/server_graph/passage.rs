@@ -6,6 +6,7 @@ use super::pieces::Line;
 use super::read::{Date, Kind, Stop};
 use super::tree::{Flaw, Place};
 use num_bigint::BigInt;
+use std::collections::BTreeSet;
 
 /// Where a chain of dates ends: at the exit of a node.
 struct Passage {
@@ -16,22 +17,34 @@ struct Passage {
 }
 
 impl Sum<'_> {
-    /// Takes the amount of a flow that has left a node by a date at its exit.
+    /// Takes the amount of a group that has left a node by a date at its exit.
     pub(super) fn left_by(
         &mut self,
         node: usize,
-        stop: Stop,
+        group: usize,
         exit: usize,
         weight: &BigInt,
     ) -> Result<(), Flaw> {
-        if let Some((next, onward)) = self.tree.onward(node, stop) {
-            return self.amount(next, onward, exit, weight);
+        if node != self.groups.all[group].way.last
+            && let Some(next) = self.tree.nodes[node].next
+        {
+            return self.amount(next, group, exit, weight);
         }
         match self.tree.fifo(node, exit) {
-            Ok(date) => self.amount(node, stop, date, weight)?,
-            Err(_) => self.add(Unknown::Left(node, stop, exit), weight),
+            Ok(date) => self.amount(node, group, date, weight)?,
+            Err(_) => self.add(Unknown::Left(node, group, exit), weight),
         }
         Ok(())
+    }
+
+    /// The groups that a flow's visit at a node stands for: all that go its way, or that flow
+    /// alone if it is the one that is looked at by itself.
+    fn meant(&self, node: usize, stop: Stop) -> Result<Vec<usize>, Flaw> {
+        let group = self.at(node, stop)?;
+        match self.groups.all[group].is_shared {
+            true => self.like(node, stop),
+            false => Ok(vec![group]),
+        }
     }
 
     /// What had come by a service date has left by the date behind it.
@@ -42,17 +55,20 @@ impl Sum<'_> {
         date: usize,
         m: u64,
     ) -> Result<(), Flaw> {
+        let groups = self.meant(node, stop)?;
         let Date(exit, kind) = self.tree.date(node, date)?;
         if kind != Kind::Service {
             return Err("what had come by a FIFO date is what has left".into());
         }
-        self.at(node, stop)?;
         let weight = &self.of_data * m;
-        self.amount(node, stop, date, &weight)?;
-        self.left_by(node, stop, exit, &-weight)
+        for group in groups {
+            self.amount(node, group, date, &weight)?;
+            self.left_by(node, group, exit, &-&weight)?;
+        }
+        Ok(())
     }
 
-    /// A bucket bounds what comes from a date on, so what has left a later node too.
+    /// Buckets bound what comes from a date on, so what has left a later node too.
     pub(super) fn through(
         &mut self,
         node: usize,
@@ -61,14 +77,25 @@ impl Sum<'_> {
         (date, last): (usize, usize),
         m: u64,
     ) -> Result<(), Flaw> {
-        self.at(node, stop)?;
-        let bucket = self.tree.net.buckets(stop).get(which).cloned().ok_or("no such bucket")?;
+        let groups = self.meant(node, stop)?;
         let passage = self.passage(node, date, last)?;
         let weight = &self.of_data * m;
-        let end = self.follow(node, stop, last).ok_or("the flow ends before that node")?;
-        self.left_by(last, end, passage.exit, &weight)?;
-        self.amount(node, stop, date, &-&weight)?;
-        self.grown((node, date), &passage, &bucket, &weight);
+        let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
+        for group in groups {
+            if self.groups.all[group].way.entry != node {
+                return Err("flows are bounded where they enter".into());
+            }
+            if !self.passes(node, group, last) {
+                return Err("the flow ends before that node".into());
+            }
+            let bucket = self.groups.all[group].bucket(self.tree.net, which);
+            let bucket = bucket.ok_or("no such bucket")?;
+            sum.burst += bucket.burst;
+            sum.rate += bucket.rate;
+            self.left_by(last, group, passage.exit, &weight)?;
+            self.amount(node, group, date, &-&weight)?;
+        }
+        self.grown((node, date), &passage, &sum, &weight);
         Ok(())
     }
 
@@ -84,16 +111,19 @@ impl Sum<'_> {
         let net = self.tree.net;
         let stops = &net.stops[self.tree.nodes[node].server];
         let is_from = |s: &&Stop| net.earlier(**s).is_some_and(|(_, server)| server == from);
-        let stops: Vec<Stop> = stops.iter().filter(is_from).copied().collect();
-        if stops.is_empty() {
+        // Those of a way come from one server, here too: a group does so as a whole.
+        let groups: BTreeSet<usize> =
+            stops.iter().filter(is_from).filter_map(|s| self.groups.of(node, *s)).collect();
+        if groups.is_empty() {
             return Err("nothing comes from there".into());
         }
         let line = net.line(from).ok_or("no such line")?;
         let weight = &self.of_data * m;
-        for stop in stops {
-            let Some(end) = self.follow(node, stop, last) else { continue };
-            self.left_by(last, end, passage.exit, &weight)?;
-            self.amount(node, stop, date, &-&weight)?;
+        for group in groups {
+            if self.passes(node, group, last) {
+                self.left_by(last, group, passage.exit, &weight)?;
+                self.amount(node, group, date, &-&weight)?;
+            }
         }
         self.grown((node, date), &passage, &line, &weight);
         Ok(())
@@ -113,8 +143,9 @@ impl Sum<'_> {
         let (node, first, date) = self.start(objective)?;
         let bucket = self.tree.net.buckets(first).get(which).cloned().ok_or("no such bucket")?;
         let weight = &self.of_data * m;
-        self.left_by(0, stop, 0, &weight)?;
-        self.amount(node, first, date, &-&weight)?;
+        let group = self.at(0, stop)?;
+        self.left_by(0, group, 0, &weight)?;
+        self.amount(node, group, date, &-&weight)?;
         let by_time = &weight * &bucket.rate;
         self.time((node, date), &by_time);
         self.add(Unknown::Entry, &-by_time);
@@ -165,12 +196,16 @@ impl Sum<'_> {
         Ok(Passage { exit, late: self.tree.exit(node, date)? })
     }
 
-    /// The visit of a flow at a later node, if it goes on to there.
-    fn follow(&self, mut node: usize, mut stop: Stop, last: usize) -> Option<Stop> {
+    /// Whether a group goes on from a node to a later one, itself included.
+    fn passes(&self, mut node: usize, group: usize, last: usize) -> bool {
         while node != last {
-            (node, stop) = self.tree.onward(node, stop)?;
+            let next = self.tree.nodes[node].next;
+            let Some(next) = next.filter(|_| node != self.groups.all[group].way.last) else {
+                return false;
+            };
+            node = next;
         }
-        Some(stop)
+        true
     }
 
     /// … ≤ burst + rate·(t(late) − t(early)).

@@ -114,6 +114,12 @@ impl Proof {
                 Term::Through(node, stop, which, date, last, m) => {
                     Term::Through(node, other(stop)?, which, date, last, m)
                 }
+                Term::AllMonotone(node, stop, early, late, m) => {
+                    Term::AllMonotone(node, other(stop)?, early, late, m)
+                }
+                Term::AllArrival(node, stop, which, early, late, m) => {
+                    Term::AllArrival(node, other(stop)?, which, early, late, m)
+                }
                 same => same,
             });
         }
