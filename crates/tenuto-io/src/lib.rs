@@ -9,6 +9,7 @@
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
 
 pub mod clock;
+pub mod link_watch;
 pub mod links;
 pub mod memory_port;
 pub mod namespaces;

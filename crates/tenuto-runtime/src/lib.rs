@@ -37,6 +37,7 @@ mod protocol;
 mod reporter;
 mod scenario_events;
 mod slow;
+pub mod standalone;
 mod supervisor;
 mod switch_node;
 mod watch;

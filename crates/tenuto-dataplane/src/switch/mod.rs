@@ -135,6 +135,8 @@ impl Switch {
             signal_credit: signals::Credit::default(),
         };
         let ports: Vec<PortState> = config.ports.iter().map(port).collect();
+        let general = config.general.as_ref();
+        let general = general.map(|it| general::General::new(it, ports.len()));
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {
             tables: Tables::new(config.clone()),
@@ -148,7 +150,7 @@ impl Switch {
             admitted: 0,
             connections: Vec::new(),
             generation: None,
-            general: config.general.as_ref().map(|g| Box::new(general::General::new(g))),
+            general: general.map(Box::new),
             raises: 0,
             returns: 0,
             purged: 0,
@@ -273,6 +275,11 @@ impl Switch {
     /// The mode agent, once it is configured.
     pub const fn agent(&self) -> Option<&ModeAgent> {
         self.agent.as_ref()
+    }
+
+    /// Packet-ins that were not made, as their port had its share of them.
+    pub fn packet_ins_limited(&self) -> u64 {
+        self.general.as_ref().map_or(0, |general| general.packet_ins_limited)
     }
 
     /// Replaces the mode protocol by a broken one; for exploration only.

@@ -119,6 +119,13 @@ impl Switch {
         }
         let extra = self.config.meter_extra_bytes;
         let Some(general) = &mut self.general else { return };
+        if let Some(place) = passage.place
+            && let Some(limit) = general.packet_in_limits.get_mut(place)
+            && !limit.takes_packet(passage.arrival)
+        {
+            general.packet_ins_limited += 1;
+            return;
+        }
         let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
         if let Some(meter) = &mut general.controller_meter
             && meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)

@@ -18,6 +18,11 @@ impl Switch {
         }
     }
 
+    /// Whether the link of a port is up; `None` if there is no such port.
+    pub fn is_link_up(&self, number: u32) -> Option<bool> {
+        self.port_index.get(&number).map(|&place| self.ports[place].is_up)
+    }
+
     /// Whether frames can leave by a port: what watches it is live.
     pub(super) fn is_port_live(&self, number: u32) -> bool {
         self.port_index.get(&number).is_some_and(|&place| {

@@ -13,6 +13,21 @@ pub(crate) fn packet_socket() -> io::Result<OwnedFd> {
     own(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
 }
 
+/// A socket on which the kernel tells of links.
+pub(crate) fn link_news_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed. Needed: std has no AF_NETLINK.
+    let socket = own(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
+    // SAFETY: all-zero is a valid sockaddr_nl. Needed: its padding has no constructor.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = u16::try_from(libc::AF_NETLINK).expect("16");
+    address.nl_groups = u32::try_from(libc::RTMGRP_LINK).expect("1");
+    let length = socklen_of::<libc::sockaddr_nl>();
+    // SAFETY: `address` is a live sockaddr_nl of `length` bytes. Needed: std binds no AF_NETLINK.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(socket)
+}
+
 /// Binds a packet socket to every frame of one interface.
 pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
     // SAFETY: all-zero is a valid sockaddr_ll. Needed: its padding has no constructor.

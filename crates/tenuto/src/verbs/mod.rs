@@ -11,6 +11,7 @@ mod import;
 mod plan;
 mod report;
 mod sim;
+pub(crate) mod switch;
 mod tables;
 mod up;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
         Verb::Exec(it) => return exec::run(&it),
+        Verb::Switch(it) => switch::run(&it),
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
         Verb::Bench(it) => bench::run(&it),
