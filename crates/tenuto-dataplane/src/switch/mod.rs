@@ -27,6 +27,7 @@ mod ports;
 mod signals;
 mod table;
 mod tables;
+mod trace;
 
 pub use config::{FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
@@ -38,6 +39,7 @@ pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutan
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
+pub use trace::TraceStep;
 pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
@@ -119,6 +121,8 @@ pub struct Switch {
     purged: u64,
     mode_actions: Vec<ModeAction>,
     mutant: Mutant,
+    /// What a dry run has noted; `None` in any other.
+    trace: Option<Vec<TraceStep>>,
 }
 
 impl Switch {
@@ -156,6 +160,7 @@ impl Switch {
             purged: 0,
             mode_actions: Vec::new(),
             mutant: Mutant::None,
+            trace: None,
             config,
         }
     }

@@ -4,7 +4,7 @@
 use super::connection::Asynchronous;
 use super::meter::BandEffect;
 use super::pipeline::Passage;
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{Effects, Frames};
 use std::hash::{Hash, Hasher};
 use tenuto_openflow::constants::{NO_BUFFER, controller_max_len, port_config};
@@ -110,6 +110,7 @@ impl Switch {
         frames: &impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        self.note(|_| TraceStep::Controller { reason, max_len });
         if !self.is_wanted(Asynchronous::PacketIn, reason.to_wire()) {
             return;
         }
