@@ -1,7 +1,6 @@
 //! Packet sockets, event counters, and their options.
 
 use super::{check, own, socklen_of};
-use std::ffi::CStr;
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -73,7 +72,8 @@ pub(crate) fn set_int(
     set_option(socket, level, name, &value)
 }
 
-fn set_option<T: Copy>(
+/// Sets an option whose value is an integer, or one of the kernel's structures.
+pub(crate) fn set_option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -88,7 +88,7 @@ fn set_option<T: Copy>(
     Ok(())
 }
 
-fn get_option<T: Copy>(
+pub(super) fn get_option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -113,18 +113,17 @@ pub(crate) fn int_option(
     get_option(socket, level, name, 0)
 }
 
+/// The error that waits at the socket; reading it takes it away.
+pub(crate) fn take_error(socket: BorrowedFd<'_>) -> io::Result<Option<io::Error>> {
+    let code = int_option(socket, libc::SOL_SOCKET, libc::SO_ERROR)?;
+    Ok((code != 0).then(|| io::Error::from_raw_os_error(code)))
+}
+
 /// Frames that the socket had no room for since the last call.
 pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let statistics = get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
     Ok(u64::from(statistics.tp_drops))
-}
-
-/// The index of an interface of this network namespace.
-pub(crate) fn interface_index(name: &CStr) -> io::Result<u32> {
-    // SAFETY: `name` is a valid C string. Needed: std knows no interfaces.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-    if index == 0 { Err(io::Error::last_os_error()) } else { Ok(index) }
 }
 
 /// A counter that is readable while it is above zero.

@@ -4,4 +4,6 @@
 mod in_lab;
 mod links;
 mod namespaces;
-mod packet_port;
+mod ports;
+mod traps;
+mod xdp;
