@@ -59,7 +59,7 @@ impl NodePort {
 
     /// Frames that found the receive buffer full since this was asked last.
     pub(crate) fn take_overflows(&mut self) -> u64 {
-        let Ok(counters) = self.port.counters() else { return 0 };
+        let Ok(counters) = self.port.statistics() else { return 0 };
         let fresh = counters.overflowed - self.overflowed;
         self.overflowed = counters.overflowed;
         fresh

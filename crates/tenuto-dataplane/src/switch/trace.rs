@@ -106,6 +106,14 @@ impl Switch {
         steps
     }
 
+    /// Sets the configuration of a port (`OFPPC_*`) without telling anybody: for a switch that is
+    /// built again.
+    pub fn set_port_config(&mut self, number: u32, config: u32) {
+        if let Some(&place) = self.port_index.get(&number) {
+            self.ports[place].config = config;
+        }
+    }
+
     /// Notes a step, if this is a dry run.
     pub(super) fn note(&mut self, step: impl FnOnce(&Self) -> TraceStep) {
         if self.trace.is_some() {

@@ -2,13 +2,15 @@
 
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
-use super::settings::{PortMedium, PortSettings};
+use super::settings::PortSettings;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::{FramePool, Frames, Transmit};
-use tenuto_io::links::{self, LinkName};
-use tenuto_io::{Interest, MemoryPort, PacketPort, PollKey, PollSet, Port};
+use tenuto_io::{
+    Interest, MemoryPort, PollKey, PollSet, Port, PortKind, PortOpener,
+    PortSettings as OpenSettings,
+};
 use tenuto_units::Instant;
 
 /// Frames that a pair in memory holds in each direction.
@@ -40,30 +42,42 @@ pub(super) fn open(
     poll: &mut PollSet,
     news: &mut dyn FnMut(SwitchNews),
 ) -> io::Result<Vec<SwitchPort>> {
-    settings.iter().map(|port| SwitchPort::open(port, poll, news)).collect()
+    let mut openers: Vec<(Option<PortKind>, PortOpener)> = Vec::new();
+    let mut ports = Vec::new();
+    for port in settings {
+        let place = match openers.iter().position(|(kind, _)| *kind == port.kind) {
+            Some(place) => place,
+            None => {
+                let count = settings.iter().filter(|other| other.kind == port.kind).count();
+                let how = OpenSettings { kind: port.kind, ..OpenSettings::default() };
+                openers.push((port.kind, PortOpener::new(how, count)));
+                openers.len() - 1
+            }
+        };
+        ports.push(SwitchPort::open(port, &mut openers[place].1, poll, news)?);
+    }
+    Ok(ports)
 }
 
 impl SwitchPort {
     fn open(
         settings: &PortSettings,
+        opener: &mut PortOpener,
         poll: &mut PollSet,
         news: &mut dyn FnMut(SwitchNews),
     ) -> io::Result<Self> {
         let interface = &settings.interface;
         let mut far = None;
         let mut claimed = None;
-        let port: Box<dyn Port> = match settings.medium {
-            PortMedium::Packet => {
-                claimed = Some(claim(interface)?);
-                let port = PacketPort::open(interface).map_err(|error| taught(interface, error))?;
-                prepare(interface, news);
-                Box::new(port)
-            }
-            PortMedium::Memory => {
-                let (near, other) = MemoryPort::pair(MEMORY_FRAMES)?;
-                far = Some(other);
-                Box::new(near)
-            }
+        let port: Box<dyn Port> = if settings.kind == Some(PortKind::Memory) {
+            let (near, other) = MemoryPort::pair(MEMORY_FRAMES)?;
+            far = Some(other);
+            Box::new(near)
+        } else {
+            claimed = Some(claim(interface)?);
+            let opened = opener.open(interface).map_err(|error| taught(interface, error))?;
+            opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
+            opened.port
         };
         let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port has a descriptor"))?;
         Ok(Self {
@@ -208,16 +222,4 @@ fn taught(interface: &str, error: io::Error) -> io::Error {
     let named = text.contains(interface);
     let text = if named { text } else { format!("interface {interface}: {text}") };
     io::Error::new(error.kind(), format!("{text}; {hint}"))
-}
-
-/// Frames are to pass as they are on the link, and this machine is not to answer them.
-fn prepare(interface: &str, news: &mut dyn FnMut(SwitchNews)) {
-    let Ok(name) = LinkName::new(interface) else { return };
-    let done = links::offloads_off(&name).and_then(|()| links::disable_ipv6_on(&name));
-    if let Err(error) = done {
-        news(SwitchNews::Warning(format!(
-            "{interface}: {error}; frames may be joined or lack their checksums, and this machine \
-             may answer some: switch offloads and IPv6 off there"
-        )));
-    }
 }

@@ -3,28 +3,8 @@
 use super::endpoint::{Endpoint, ListenAt};
 use std::path::PathBuf;
 use tenuto_dataplane::switch::FailMode;
-use tenuto_io::WaitPolicy;
+use tenuto_io::{PortKind, WaitPolicy};
 use tenuto_units::{Rate, Span};
-
-/// Kinds of ports that a switch can have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PortMedium {
-    /// An interface of the kernel by AF_PACKET.
-    #[default]
-    Packet,
-    /// One end of a pair in memory, whose other end sends every frame back.
-    Memory,
-}
-
-impl PortMedium {
-    /// Every kind with its name.
-    pub const NAMES: [(&'static str, Self); 2] = [("packet", Self::Packet), ("memory", Self::Memory)];
-
-    /// The kind of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, medium)| medium)
-    }
-}
 
 /// One port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +13,9 @@ pub struct PortSettings {
     pub number: u32,
     /// The interface, which is also its name in OpenFlow.
     pub interface: String,
-    /// How frames get in and out.
-    pub medium: PortMedium,
+    /// How frames get in and out; `None` for AF_PACKET with a ring, and without where there is no
+    /// memory for one. A port in memory sends back whatever leaves by it.
+    pub kind: Option<PortKind>,
     /// Paced rate; `None` hands frames to the device as fast as it takes them.
     pub rate: Option<Rate>,
     /// Strict-priority queues.
@@ -160,7 +141,7 @@ impl PortSettings {
         Self {
             number,
             interface: interface.to_owned(),
-            medium: PortMedium::Packet,
+            kind: None,
             rate: None,
             queues: 8,
             buffer_bytes: 1 << 20,

@@ -1,9 +1,10 @@
-//! A stream that never blocks: TCP itself, or the plain side of a TLS connection.
+//! A stream that does not block: TCP itself, or the plain side of a TLS connection.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// What OpenFlow is read from and written to.
 #[derive(Debug)]
@@ -19,6 +20,22 @@ impl Stream {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         Ok(Self::Tcp(stream))
+    }
+
+    /// Makes reading and writing wait, but at most so long each time: for tools.
+    pub(super) fn wait_at_most(&self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(time))?;
+                stream.set_write_timeout(Some(time))
+            }
+            Self::Local(stream) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(time))?;
+                stream.set_write_timeout(Some(time))
+            }
+        }
     }
 }
 

@@ -1,32 +1,36 @@
 //! `tenuto switch`: an OpenFlow switch of its own, over interfaces of this machine.
 
+use super::switch_flags::{
+    PortFlag, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time,
+};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output;
 use clap::{Args as Flags, ValueEnum};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tenuto_dataplane::switch::FailMode;
-use tenuto_model::quantity;
+use tenuto_io::PortKind;
+use tenuto_model::{SwitchFile, SwitchFilePort, SwitchText, read_switch};
 use tenuto_runtime::standalone::{
-    ControllerSettings, Endpoint, ListenAt, PortMedium, PortSettings, SwitchSettings, TapSettings,
-    TlsFiles, run_switch,
+    ControllerSettings, ListenAt, PortSettings, SwitchNews, SwitchSettings, TapSettings, TlsFiles,
+    run_switch,
 };
 use tenuto_units::{Rate, Span};
 
-/// Bytes of a capture that states none.
-const TAP_BYTES: u64 = 100_000_000;
-
 #[derive(Debug, Flags)]
 pub(crate) struct Switch {
+    /// File that describes the switch (docs/reference/switch.md); flags override it
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
     /// What people call it
-    #[arg(long, value_name = "NAME", default_value = "s1")]
-    name: String,
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// OpenFlow datapath id, such as 0x1
     #[arg(long, value_name = "ID", value_parser = datapath_id)]
     datapath_id: Option<u64>,
     /// Interface, and perhaps its number, rate, queues, buffer and kind:
-    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,buffer=1MB][,kind=packet|memory]; may be repeated
+    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
     #[arg(long = "port", value_name = "PORT", value_parser = port)]
     ports: Vec<PortFlag>,
     /// Controller: tcp:HOST[:PORT] or tls:HOST[:PORT], perhaps with auxiliary=N; may be repeated
@@ -54,15 +58,8 @@ pub(crate) struct Switch {
     /// Longest pause between attempts to connect, such as 8s
     #[arg(long, value_name = "TIME", value_parser = time)]
     backoff_max: Option<Span>,
-    /// Who may vouch for peers of TLS, PEM
-    #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
-    tls_ca: Option<PathBuf>,
-    /// Certificate of the switch, PEM
-    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
-    tls_cert: Option<PathBuf>,
-    /// Private key of that certificate, PEM
-    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
-    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsFlags,
     /// Capture what passes a port, as pcap: eth1=file.pcap[,bytes=100MB][,files=4][,only=rx|tx];
     /// may be repeated
     #[arg(long = "tap", value_name = "PORT=FILE", value_parser = tap)]
@@ -77,117 +74,101 @@ enum FailModeName {
     Standalone,
 }
 
-/// A port whose number may be left to its place.
-#[derive(Clone, Debug)]
-struct PortFlag {
-    numbered: bool,
-    settings: PortSettings,
-}
-
-/// `KEY=VALUE` behind commas.
-fn options(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
-    let mut parts = text.split(',');
-    let first = parts.next().unwrap_or_default();
-    let pairs = parts.map(|part| {
-        part.split_once('=').ok_or_else(|| format!("`{part}` is no KEY=VALUE"))
-    });
-    Ok((first, pairs.collect::<Result<_, _>>()?))
-}
-
-fn whole<T: std::str::FromStr>(key: &str, text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{key}: `{text}` is no whole number that fits"))
-}
-
-fn port(text: &str) -> Result<PortFlag, String> {
-    let (interface, pairs) = options(text)?;
-    if interface.is_empty() || interface.contains('=') {
-        return Err("the interface comes first: eth1,rate=100Mbit/s".into());
+/// Settings as the file says, and the flags over it.
+fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
+    let mut settings = SwitchSettings::new("s1");
+    if let Some(path) = &args.file {
+        take_file(&mut settings, &read_file(path)?, path);
     }
-    let mut flag = PortFlag { numbered: false, settings: PortSettings::new(0, interface) };
-    let settings = &mut flag.settings;
-    for (key, value) in pairs {
-        match key {
-            "number" => {
-                settings.number = whole(key, value)?;
-                flag.numbered = true;
-            }
-            "rate" => {
-                let bps = quantity::parse_rate_bps(value).map_err(|error| error.to_string())?;
-                settings.rate = Some(Rate::from_bps(bps).ok_or("a rate is above zero")?);
-            }
-            "queues" => settings.queues = whole(key, value)?,
-            "buffer" => {
-                let bytes = quantity::parse_size_bytes(value);
-                settings.buffer_bytes = bytes.map_err(|error| error.to_string())?;
-            }
-            "kind" => {
-                let names = PortMedium::NAMES.map(|(name, _)| name).join(", ");
-                let unknown = || format!("kind `{value}` is not known: {names}");
-                settings.medium = PortMedium::named(value).ok_or_else(unknown)?;
-            }
-            _ => return Err(format!("`{key}` is none of number, rate, queues, buffer, kind")),
-        }
-    }
-    Ok(flag)
-}
-
-fn controller(text: &str) -> Result<ControllerSettings, String> {
-    let (place, pairs) = options(text)?;
-    let endpoint = Endpoint::parse(place).map_err(|error| error.to_string())?;
-    let mut settings = ControllerSettings { endpoint, auxiliary: 0 };
-    for (key, value) in pairs {
-        match key {
-            "auxiliary" => settings.auxiliary = whole(key, value)?,
-            _ => return Err(format!("`{key}` is not auxiliary")),
-        }
-    }
+    take_flags(&mut settings, args)?;
+    check(&settings)?;
     Ok(settings)
 }
 
-fn listen(text: &str) -> Result<ListenAt, String> {
-    ListenAt::parse(text).map_err(|error| error.to_string())
+fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = "name a file that describes a switch, or use flags alone";
+        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), Some(hint))
+    })?;
+    let judge = |what, text: &str| match what {
+        SwitchText::Controller => controller(text).map(drop),
+        SwitchText::Listen => listen(text).map(drop),
+        SwitchText::PortKind => text.parse::<PortKind>().map(drop),
+        SwitchText::Tap => tap_file(text).map(drop),
+    };
+    Ok(read_switch(&text, &shown, &judge)?)
 }
 
-fn datapath_id(text: &str) -> Result<u64, String> {
-    let hex = text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
-    hex.unwrap_or_else(|| text.parse()).map_err(|_| "a number such as 1 or 0x1".into())
-}
-
-fn time(text: &str) -> Result<Span, String> {
-    match quantity::parse_time_ns(text).map_err(|error| error.to_string())? {
-        0 => Err("a time above zero, such as 5s".into()),
-        ns => Ok(Span::from_ns(ns)),
-    }
-}
-
-fn tap(text: &str) -> Result<(String, TapSettings), String> {
-    use tenuto_runtime::standalone::TapDirection;
-    let (first, pairs) = options(text)?;
-    let (port, file) = first.split_once('=').ok_or("say which port and file: eth1=eth1.pcap")?;
-    let direction = TapDirection::Both;
-    let mut tap = TapSettings { file: file.into(), bytes_max: TAP_BYTES, files: 1, direction };
-    for (key, value) in pairs {
-        match (key, value) {
-            ("bytes", _) => {
-                let bytes = quantity::parse_size_bytes(value);
-                tap.bytes_max = bytes.map_err(|error| error.to_string())?;
-            }
-            ("files", _) => tap.files = whole(key, value)?,
-            ("only", "rx") => tap.direction = TapDirection::Received,
-            ("only", "tx") => tap.direction = TapDirection::Sent,
-            _ => return Err(format!("`{key}={value}` is none of bytes=, files=, only=rx|tx")),
+/// Texts of the file were judged by the parsers that are used here again.
+fn take_file(settings: &mut SwitchSettings, file: &SwitchFile, path: &Path) {
+    let beside = |name: &Path| path.parent().unwrap_or(Path::new("")).join(name);
+    settings.name.clone_from(file.name.as_ref().unwrap_or(&settings.name));
+    settings.datapath_id = file.datapath_id.unwrap_or(settings.datapath_id);
+    for port in &file.ports {
+        let mut port = file_port(port, settings);
+        if let Some(tap) = &mut port.tap {
+            tap.file = beside(&tap.file);
         }
+        settings.ports.push(port);
     }
-    Ok((port.to_owned(), tap))
+    for (text, auxiliary) in &file.controllers {
+        let parsed = controller(text).ok();
+        settings
+            .controllers
+            .extend(parsed.map(|it| ControllerSettings { auxiliary: *auxiliary, ..it }));
+    }
+    settings.listen.extend(file.listen.iter().filter_map(|text| listen(text).ok()));
+    settings.fail_mode = match file.standalone {
+        Some(true) => FailMode::Standalone,
+        Some(false) => FailMode::Secure,
+        None => settings.fail_mode,
+    };
+    settings.tables = file.tables.unwrap_or(settings.tables);
+    let entries = file.entries.and_then(|entries| usize::try_from(entries).ok());
+    settings.entries_max = entries.unwrap_or(settings.entries_max);
+    take_rate(settings, file.packet_in_rate);
+    settings.probe = file.probe_ns.map_or(settings.probe, Span::from_ns);
+    settings.backoff_max = file.backoff_max_ns.map_or(settings.backoff_max, Span::from_ns);
+    if let Some([ca, certificate, key]) = &file.tls {
+        let [ca, certificate, key] =
+            [ca, certificate, key].map(|name| beside(Path::new(name.as_str())));
+        settings.tls = Some(TlsFiles { ca, certificate, key });
+    }
 }
 
-/// Settings as the flags say.
-fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
-    let mut settings = SwitchSettings::new(&args.name);
+fn file_port(port: &SwitchFilePort, settings: &SwitchSettings) -> PortSettings {
+    let number = port.number.unwrap_or_else(|| next_number(settings));
+    let mut made = PortSettings::new(number, &port.interface);
+    made.kind = port.kind.as_ref().and_then(|kind| kind.parse().ok());
+    made.rate = port.rate_bps.and_then(Rate::from_bps);
+    made.queues = port.queues.unwrap_or(made.queues);
+    made.buffer_bytes = port.buffer_bytes.unwrap_or(made.buffer_bytes);
+    made.tap = port.tap.as_ref().and_then(|text| tap_file(text).ok());
+    made
+}
+
+fn next_number(settings: &SwitchSettings) -> u32 {
+    settings.ports.iter().map(|port| port.number).max().unwrap_or(0).saturating_add(1)
+}
+
+const fn take_rate(settings: &mut SwitchSettings, rate: Option<u32>) {
+    match rate {
+        Some(0) => settings.packet_ins_per_s = None,
+        Some(rate) => settings.packet_ins_per_s = Some(rate),
+        None => {}
+    }
+}
+
+/// Ports, controllers and addresses of flags replace those of the file.
+fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failure> {
+    if !args.ports.is_empty() {
+        settings.ports.clear();
+    }
     for flag in &args.ports {
         let mut port = flag.settings.clone();
         if !flag.numbered {
-            port.number = settings.ports.iter().map(|p| p.number).max().unwrap_or(0) + 1;
+            port.number = next_number(settings);
         }
         settings.ports.push(port);
     }
@@ -199,29 +180,26 @@ fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
         };
         port.ok_or_else(unknown)?.tap = Some(tap.clone());
     }
-    settings.controllers.clone_from(&args.controllers);
-    settings.listen.clone_from(&args.listen);
+    if !args.controllers.is_empty() {
+        settings.controllers.clone_from(&args.controllers);
+    }
+    if !args.listen.is_empty() {
+        settings.listen.clone_from(&args.listen);
+    }
+    settings.name.clone_from(args.name.as_ref().unwrap_or(&settings.name));
     settings.datapath_id = args.datapath_id.unwrap_or(settings.datapath_id);
     settings.tables = args.tables.unwrap_or(settings.tables);
     settings.entries_max = args.entries.unwrap_or(settings.entries_max);
     settings.probe = args.probe.unwrap_or(settings.probe);
     settings.backoff_max = args.backoff_max.unwrap_or(settings.backoff_max);
-    match args.fail_mode {
-        Some(FailModeName::Standalone) => settings.fail_mode = FailMode::Standalone,
-        Some(FailModeName::Secure) => settings.fail_mode = FailMode::Secure,
-        None => {}
-    }
-    match args.packet_in_rate {
-        Some(0) => settings.packet_ins_per_s = None,
-        Some(rate) => settings.packet_ins_per_s = Some(rate),
-        None => {}
-    }
-    if let (Some(ca), Some(certificate), Some(key)) = (&args.tls_ca, &args.tls_cert, &args.tls_key) {
-        let (ca, certificate, key) = (ca.clone(), certificate.clone(), key.clone());
-        settings.tls = Some(TlsFiles { ca, certificate, key });
-    }
-    check(&settings)?;
-    Ok(settings)
+    settings.fail_mode = match args.fail_mode {
+        Some(FailModeName::Standalone) => FailMode::Standalone,
+        Some(FailModeName::Secure) => FailMode::Secure,
+        None => settings.fail_mode,
+    };
+    take_rate(settings, args.packet_in_rate);
+    settings.tls = args.tls.files().or_else(|| settings.tls.take());
+    Ok(())
 }
 
 /// What no single flag can say of itself.
@@ -251,7 +229,7 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
     let settings = settings(args)?;
-    let mut tell = |news| output::complain(&format!("{news}"));
+    let mut tell = |news: SwitchNews| output::complain(&format!("{news}"));
     let summary = run_switch(&settings, &mut tell).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Failure::undecidable(error.to_string(), None),
         _ => Failure::input(error.to_string(), None, None),
