@@ -39,8 +39,8 @@ pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutan
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
-pub use trace::TraceStep;
 pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
+pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::collections::BTreeMap;

@@ -215,11 +215,7 @@ fn read_controllers(
     controllers
 }
 
-fn read_ports(
-    reader: &mut Reader,
-    top: &Field<'_>,
-    judge: JudgeText<'_>,
-) -> Vec<SwitchFilePort> {
+fn read_ports(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Vec<SwitchFilePort> {
     let items = top.get("ports").and_then(|field| reader.list(&field)).unwrap_or_default();
     items.iter().filter_map(|item| read_port(reader, item, judge)).collect()
 }

@@ -157,7 +157,10 @@ impl Channel {
             return Ok(());
         }
         if self.probed {
-            return Err(format!("no answer to an echo request for {} ms", probe.as_ns() / 1_000_000));
+            return Err(format!(
+                "no answer to an echo request for {} ms",
+                probe.as_ns() / 1_000_000
+            ));
         }
         self.probed = true;
         let echo = Message { xid: 0, body: Body::EchoRequest(Vec::new()) };

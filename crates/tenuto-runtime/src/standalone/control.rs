@@ -7,9 +7,10 @@ use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
 use super::tls::Tls;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use tenuto_dataplane::switch::ConnectionId;
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
@@ -58,6 +59,10 @@ struct Listener {
     /// TLS connections whose handshake is done.
     shaken: mpsc::Receiver<(Stream, String)>,
     tell: mpsc::Sender<(Stream, String)>,
+    /// Readable when there may be one.
+    wake: UnixStream,
+    waker: UnixStream,
+    wake_key: PollKey,
 }
 
 /// What the switch core is to do about connections.
@@ -140,7 +145,7 @@ impl Control {
                 self.close(self.channels[place].id, &why, poll, news)?;
             }
         }
-        self.start_auxiliaries(poll)
+        Ok(())
     }
 
     fn take_dialled(
@@ -193,7 +198,7 @@ impl Control {
     }
 
     /// Auxiliary connections follow when the main one has been answered.
-    fn start_auxiliaries(&mut self, poll: &mut PollSet) -> io::Result<()> {
+    pub(super) fn start_auxiliaries(&mut self, poll: &mut PollSet) -> io::Result<()> {
         for place in 0..self.slots.len() {
             let Slot { auxiliary, main, .. } = self.slots[place];
             let is_idle = matches!(self.slots[place].state, SlotState::Idle);
@@ -218,7 +223,10 @@ impl Control {
             if poll.readiness(listener.key).readable {
                 listener.accept(&mut fresh, news);
             }
-            fresh.extend(listener.shaken.try_iter());
+            if poll.readiness(listener.wake_key).readable {
+                let _ = listener.wake.read(&mut [0; 64]);
+                fresh.extend(listener.shaken.try_iter());
+            }
             for (stream, peer) in fresh {
                 let Some(id) = self.free_id() else {
                     let why = format!("there are {CONNECTIONS_MAX} connections, which is the most");
@@ -347,24 +355,35 @@ impl Listener {
         socket.set_nonblocking(true)?;
         let key = poll.add(socket.as_raw_fd(), Interest::Read);
         let (tell, shaken) = mpsc::channel();
-        Ok(Self { socket, key, tls, shaken, tell })
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
+        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key })
     }
 
     fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, news: &mut dyn FnMut(SwitchNews)) {
         for _ in 0..ACCEPTED_MAX {
             let Ok((socket, from)) = self.socket.accept() else { return };
             let made = match &self.tls {
-                None => Stream::tcp(socket).map(|stream| fresh.push((stream, format!("tcp:{from}")))),
-                Some(tls) => {
+                None => {
+                    Stream::tcp(socket).map(|stream| fresh.push((stream, format!("tcp:{from}"))))
+                }
+                Some(tls) => self.waker.try_clone().and_then(|mut waker| {
                     let (peer, tell) = (format!("tls:{from}"), self.tell.clone());
                     tls.accept(socket, move |stream| {
-                        // Without a listener there is nobody to want it.
+                        // Without a listener there is nobody to want it; a full pipe wakes up too.
                         let _ = tell.send((stream, peer));
+                        let _ = waker.write(&[1]);
                     })
-                }
+                }),
             };
             if let Err(error) = made {
-                news(SwitchNews::Lost { peer: from.to_string(), why: error.to_string(), unread: 0 });
+                news(SwitchNews::Lost {
+                    peer: from.to_string(),
+                    why: error.to_string(),
+                    unread: 0,
+                });
             }
         }
     }

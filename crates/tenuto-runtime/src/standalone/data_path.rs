@@ -267,7 +267,8 @@ impl DataPath<'_> {
         self.carry_changes()?;
         let now = MonotonicClock::now();
         for place in (0..self.control.channels.len()).rev() {
-            let channel = &mut self.control.channels[place];
+            // What is carried out for one connection may end others.
+            let Some(channel) = self.control.channels.get_mut(place) else { continue };
             let id = channel.id;
             let is_readable = self.poll.readiness(channel.key).readable;
             let read = if is_readable { channel.read(now) } else { Ok(()) };
@@ -280,6 +281,7 @@ impl DataPath<'_> {
             }
             self.carry_changes()?;
         }
+        self.control.start_auxiliaries(&mut self.poll)?;
         self.settle()
     }
 
@@ -379,8 +381,12 @@ impl DataPath<'_> {
                 (self.news)(SwitchNews::Warning(text));
             }
         }
-        let ports = self.switch.ports().map(|(_, counters, egress)| (counters.received, egress.stats().frames));
-        let (received, sent) = ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
+        let ports = self
+            .switch
+            .ports()
+            .map(|(_, counters, egress)| (counters.received, egress.stats().frames));
+        let (received, sent) =
+            ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
         let refused: u64 = self.ports.iter().map(|port| port.refused).sum();
         SwitchSummary {
             interrupted,

@@ -4,8 +4,8 @@ use super::client::SwitchClient;
 use std::io;
 use tenuto_openflow::constants::{group, meter, port, queue};
 use tenuto_openflow::{
-    Body, Features, FlowStats, FlowStatsRequest, Framer, GroupDescription, GroupStats, Message, MeterConfig, MeterStats, MultipartReply, Port, PortStats, QueueStats, ReplyBody,
-    RequestBody,
+    Body, Features, FlowStats, FlowStatsRequest, Framer, GroupDescription, GroupStats, Message,
+    MeterConfig, MeterStats, MultipartReply, Port, PortStats, QueueStats, ReplyBody, RequestBody,
 };
 
 /// What can be asked for.
@@ -25,8 +25,7 @@ pub enum DumpPart {
 
 impl DumpPart {
     /// All of them, in the order of a file.
-    pub const ALL: [Self; 5] =
-        [Self::Ports, Self::Queues, Self::Meters, Self::Groups, Self::Flows];
+    pub const ALL: [Self; 5] = [Self::Ports, Self::Queues, Self::Meters, Self::Groups, Self::Flows];
 }
 
 /// What a switch has in its tables.

@@ -31,7 +31,6 @@ pub use packet_text::{PacketText, describe_frame};
 pub use pcap_read::pcap_frame;
 pub use replica::Replica;
 pub use settings::{
-    ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings,
-    TlsFiles,
+    ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings, TlsFiles,
 };
 pub use trace_text::{TraceNames, trace_text};

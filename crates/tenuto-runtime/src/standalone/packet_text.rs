@@ -39,10 +39,37 @@ const OTHER_NAMES: [(&str, &str); 16] = [
     ("nw_tos", "ip_tos"),
 ];
 const NAMES: [&str; 31] = [
-    "in_port", "eth_src", "eth_dst", "eth_type", "vlan_vid", "vlan_pcp", "ip_proto", "ip_dscp",
-    "ip_ecn", "ip_tos", "ip_ttl", "ipv4_src", "ipv4_dst", "ipv6_src", "ipv6_dst", "l4_src",
-    "l4_dst", "tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "icmpv4_type",
-    "icmpv4_code", "icmpv6_type", "icmpv6_code", "arp_op", "arp_spa", "arp_tpa", "length",
+    "in_port",
+    "eth_src",
+    "eth_dst",
+    "eth_type",
+    "vlan_vid",
+    "vlan_pcp",
+    "ip_proto",
+    "ip_dscp",
+    "ip_ecn",
+    "ip_tos",
+    "ip_ttl",
+    "ipv4_src",
+    "ipv4_dst",
+    "ipv6_src",
+    "ipv6_dst",
+    "l4_src",
+    "l4_dst",
+    "tcp_src",
+    "tcp_dst",
+    "udp_src",
+    "udp_dst",
+    "sctp_src",
+    "sctp_dst",
+    "icmpv4_type",
+    "icmpv4_code",
+    "icmpv6_type",
+    "icmpv6_code",
+    "arp_op",
+    "arp_spa",
+    "arp_tpa",
+    "length",
 ];
 /// Words that stand for a type and a protocol.
 const WORDS: [(&str, u16, Option<u8>); 8] = [
@@ -106,13 +133,8 @@ impl<'a> Fields<'a> {
             self.proto = u8::try_from(proto).ok();
         }
         let has = |prefix: &str| self.texts.keys().any(|name| name.starts_with(prefix));
-        let by_field = [
-            ("tcp_", TCP),
-            ("udp_", UDP),
-            ("sctp_", SCTP),
-            ("icmpv4_", ICMP),
-            ("icmpv6_", ICMPV6),
-        ];
+        let by_field =
+            [("tcp_", TCP), ("udp_", UDP), ("sctp_", SCTP), ("icmpv4_", ICMP), ("icmpv6_", ICMPV6)];
         let proto = by_field.iter().find(|(prefix, _)| has(prefix)).map(|(_, proto)| *proto);
         let of_type = [("ipv6_", IPV6), ("icmpv6_", IPV6), ("arp_", ARP), ("ipv4_", IPV4)];
         let eth_type = of_type.iter().find(|(prefix, _)| has(prefix)).map(|(_, type_)| *type_);

@@ -180,7 +180,8 @@ mod tests {
     use super::*;
 
     fn settings(name: &str, bytes_max: u64, files: u16) -> TapSettings {
-        let folder = std::env::temp_dir().join(format!("tenuto-pcap-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("tenuto-pcap-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder for the test");
         TapSettings {
             file: folder.join("eth1.pcap"),
@@ -234,7 +235,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let settings = TapSettings { file: "/no-such-folder/x.pcap".into(), ..settings("no", 1, 1) };
+        let settings =
+            TapSettings { file: "/no-such-folder/x.pcap".into(), ..settings("no", 1, 1) };
         let error = Tap::open(&settings).err().expect("no folder").to_string();
         assert!(error.contains("/no-such-folder/x.pcap"), "{error}");
     }

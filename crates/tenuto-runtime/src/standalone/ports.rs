@@ -149,7 +149,8 @@ impl SwitchPort {
     pub(super) fn finish(&mut self) -> Option<String> {
         let (path, missed) = self.tap.take()?.finish();
         let path = path.display();
-        (missed > 0).then(|| format!("capture {path} missed {missed} frames: the disk was too slow"))
+        (missed > 0)
+            .then(|| format!("capture {path} missed {missed} frames: the disk was too slow"))
     }
 }
 

@@ -104,7 +104,9 @@ impl Replica {
                 break;
             }
         }
-        let left = waiting.iter().map(|group| format!("group {} refers to what is not there", group.group_id));
+        let left = waiting
+            .iter()
+            .map(|group| format!("group {} refers to what is not there", group.group_id));
         self.left_out.extend(left);
     }
 
@@ -128,7 +130,9 @@ impl Replica {
             framer.push(part).ok()?;
             while let Some(Ok(message)) = framer.next() {
                 if let Body::Error(error) = message.body {
-                    return Some(error.error().map_or_else(|| error.to_string(), |e| e.to_string()));
+                    return Some(
+                        error.error().map_or_else(|| error.to_string(), |e| e.to_string()),
+                    );
                 }
             }
         }

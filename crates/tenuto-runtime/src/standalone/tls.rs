@@ -38,7 +38,8 @@ impl Tls {
     pub(super) fn load(files: &TlsFiles) -> io::Result<Self> {
         let roots = Arc::new(roots(&files.ca)?);
         let chain = certificates(&files.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key, "private key"))?;
+        let key =
+            PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key, "private key"))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pair = |error: rustls::Error| {
             let (certificate, key) = (files.certificate.display(), files.key.display());
@@ -187,8 +188,14 @@ fn carry(connection: Connection, socket: &TcpStream, plain: &UnixStream) {
             }
             deadline = deadline.or(Some(MonotonicClock::now() + HANDSHAKE));
         }
-        poll.set_interest(outer, interest(is_open && carrier.takes_outer(), carrier.connection.wants_write()));
-        poll.set_interest(inner, interest(is_open && carrier.takes_inner(), !carrier.to_plain.is_empty()));
+        poll.set_interest(
+            outer,
+            interest(is_open && carrier.takes_outer(), carrier.connection.wants_write()),
+        );
+        poll.set_interest(
+            inner,
+            interest(is_open && carrier.takes_inner(), !carrier.to_plain.is_empty()),
+        );
         if poll.wait(deadline).is_err() {
             return;
         }

@@ -14,7 +14,7 @@ use tenuto_io::PortKind;
 use tenuto_model::{SwitchFile, SwitchFilePort, SwitchText, read_switch};
 use tenuto_runtime::standalone::{
     ControllerSettings, ListenAt, PortSettings, SwitchNews, SwitchSettings, TapSettings, TlsFiles,
-    run_switch,
+    Transport, run_switch,
 };
 use tenuto_units::{Rate, Span};
 
@@ -103,7 +103,9 @@ fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
 /// Texts of the file were judged by the parsers that are used here again.
 fn take_file(settings: &mut SwitchSettings, file: &SwitchFile, path: &Path) {
     let beside = |name: &Path| path.parent().unwrap_or(Path::new("")).join(name);
-    settings.name.clone_from(file.name.as_ref().unwrap_or(&settings.name));
+    if let Some(name) = &file.name {
+        settings.name.clone_from(name);
+    }
     settings.datapath_id = file.datapath_id.unwrap_or(settings.datapath_id);
     for port in &file.ports {
         let mut port = file_port(port, settings);
@@ -186,7 +188,9 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
     if !args.listen.is_empty() {
         settings.listen.clone_from(&args.listen);
     }
-    settings.name.clone_from(args.name.as_ref().unwrap_or(&settings.name));
+    if let Some(name) = &args.name {
+        settings.name.clone_from(name);
+    }
     settings.datapath_id = args.datapath_id.unwrap_or(settings.datapath_id);
     settings.tables = args.tables.unwrap_or(settings.tables);
     settings.entries_max = args.entries.unwrap_or(settings.entries_max);
@@ -208,6 +212,12 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
     if settings.ports.is_empty() {
         return wrong("a switch has ports".into(), "name its interfaces: --port eth1 --port eth2");
     }
+    let by_tls = settings.controllers.iter().map(|it| it.endpoint.transport);
+    let mut by_tls = by_tls.chain(settings.listen.iter().map(|it| it.transport));
+    if settings.tls.is_none() && by_tls.any(|transport| transport == Transport::Tls) {
+        let text = "TLS needs an authority, a certificate and its key".into();
+        return wrong(text, "name them: --tls-ca FILE --tls-cert FILE --tls-key FILE");
+    }
     for (place, port) in settings.ports.iter().enumerate() {
         let before = &settings.ports[..place];
         if before.iter().any(|other| other.interface == port.interface) {
@@ -221,7 +231,10 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
             return wrong(format!("port {}: number {}", port.interface, port.number), "from 1");
         }
         if !(1..=64).contains(&port.queues) {
-            return wrong(format!("port {}: {} queues", port.interface, port.queues), "from 1 to 64");
+            return wrong(
+                format!("port {}: {} queues", port.interface, port.queues),
+                "from 1 to 64",
+            );
         }
     }
     Ok(())

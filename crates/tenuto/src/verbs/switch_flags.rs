@@ -47,9 +47,8 @@ pub(crate) struct PortFlag {
 fn options(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
     let mut parts = text.split(',');
     let first = parts.next().unwrap_or_default();
-    let pairs = parts.map(|part| {
-        part.split_once('=').ok_or_else(|| format!("`{part}` is no KEY=VALUE"))
-    });
+    let pairs =
+        parts.map(|part| part.split_once('=').ok_or_else(|| format!("`{part}` is no KEY=VALUE")));
     Ok((first, pairs.collect::<Result<_, _>>()?))
 }
 

@@ -145,9 +145,8 @@ fn planned(args: &Trace, input: &Path) -> Result<(Replica, PlanNames), Failure> 
             let place = plan.network.modes.iter().position(|known| known == mode);
             let hint = format!("modes: {}", plan.network.modes.join(", "));
             let place = place.and_then(|place| u8::try_from(place).ok());
-            place.ok_or_else(|| {
-                Failure::input(format!("no mode is `{mode}`"), None, Some(&hint))
-            })?
+            place
+                .ok_or_else(|| Failure::input(format!("no mode is `{mode}`"), None, Some(&hint)))?
         }
     };
     let replica = Replica::of_plan(&plan, deployment, level);
@@ -170,7 +169,8 @@ fn read_packet(args: &Trace, text: Option<&str>) -> Result<PacketText, Failure> 
             Ok(PacketText { in_port: None, frame })
         }
         _ => {
-            let hint = "in_port=1,eth_type=0x800,…, or --frame HEX --port 1, or --pcap FILE:1 --port 1";
+            let hint =
+                "in_port=1,eth_type=0x800,…, or --frame HEX --port 1, or --pcap FILE:1 --port 1";
             Err(Failure::input("say one packet", None, Some(hint)))
         }
     }

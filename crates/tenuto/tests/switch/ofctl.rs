@@ -29,9 +29,15 @@ fn ovs_ofctl_sets_and_reads_everything() {
         has(&ofctl(&["show"]), &["dpid:000000000000002a", "n_tables:64", "1(s1)", "3(s3)"]);
         assert_eq!(hosts.ping(1, 2, 3).0, 0, "fail-secure drops the unknown");
 
-        ofctl(&["add-meter", "meter=1,kbps,burst,stats,bands=type=drop,rate=100000,burst_size=1000"]);
+        ofctl(&[
+            "add-meter",
+            "meter=1,kbps,burst,stats,bands=type=drop,rate=100000,burst_size=1000",
+        ]);
         ofctl(&["add-group", "group_id=7,type=all,bucket=output:2,bucket=output:3"]);
-        ofctl(&["add-flow", "cookie=0x5,table=0,priority=10,in_port=1,actions=meter:1,goto_table:1"]);
+        ofctl(&[
+            "add-flow",
+            "cookie=0x5,table=0,priority=10,in_port=1,actions=meter:1,goto_table:1",
+        ]);
         ofctl(&["add-flow", "table=1,priority=1,ip,nw_dst=10.0.0.2,actions=set_queue:1,output:2"]);
         ofctl(&["add-flow", "table=1,priority=1,arp,actions=group:7"]);
         ofctl(&["add-flow", "priority=10,in_port=2,actions=output:1"]);
