@@ -62,10 +62,10 @@ fn a_dry_run_is_the_real_one_and_changes_nothing() {
 
 fn limited(packet_ins_per_s: u32) -> Bench {
     let planned = config();
-    let general = planned.general.clone().map(|general| GeneralConfig {
-        packet_ins_per_s: Some(packet_ins_per_s),
-        ..general
-    });
+    let general = planned
+        .general
+        .clone()
+        .map(|general| GeneralConfig { packet_ins_per_s: Some(packet_ins_per_s), ..general });
     Bench::with(SwitchConfig { general, ..planned })
 }
 

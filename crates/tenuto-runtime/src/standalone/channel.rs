@@ -19,6 +19,9 @@ const HEADER_BYTES: usize = 8;
 /// `OFPT_PACKET_IN`, `OFPT_FLOW_REMOVED`, `OFPT_PORT_STATUS`: what nobody asked for.
 const ASYNCHRONOUS: [u8; 3] = [10, 11, 12];
 
+/// Why a connection has ended that its peer has closed.
+pub(super) const CLOSED: &str = "closed by the other end";
+
 /// Why a connection has ended.
 pub(super) type Ended = String;
 
@@ -40,6 +43,8 @@ pub(super) struct Channel {
     heard: Instant,
     probed: bool,
     pub(super) has_spoken: bool,
+    /// Whether it was made to us.
+    pub(super) is_service: bool,
     is_paused: bool,
 }
 
@@ -67,6 +72,7 @@ impl Channel {
             heard: now,
             probed: false,
             has_spoken: false,
+            is_service: false,
             is_paused: false,
         }
     }
@@ -85,7 +91,7 @@ impl Channel {
         let read = self.stream.read(&mut self.input[before..]);
         self.input.truncate(before + *read.as_ref().unwrap_or(&0));
         match read {
-            Ok(0) => Err("closed by the other end".into()),
+            Ok(0) => Err(CLOSED.into()),
             Ok(_) => {
                 (self.heard, self.probed, self.has_spoken) = (now, false, true);
                 Ok(())

@@ -1,6 +1,6 @@
 //! All control connections: those that the switch makes, and those that are made to it.
 
-use super::channel::Channel;
+use super::channel::{CLOSED, Channel};
 use super::dial::{Dial, Dialled, Way};
 use super::endpoint::{ListenAt, Transport};
 use super::news::SwitchNews;
@@ -192,7 +192,8 @@ impl Control {
             return self.slots[place].dial(poll);
         };
         self.slots[place].state = SlotState::Up(id);
-        self.add(id, peer, stream, poll, news);
+        news(SwitchNews::Connected(peer.clone()));
+        self.add(id, peer, stream, purpose, poll);
         changes.push(Change::New(id, purpose));
         Ok(())
     }
@@ -233,7 +234,7 @@ impl Control {
                     news(SwitchNews::Lost { peer, why, unread: 0 });
                     continue;
                 };
-                self.add(id, peer, stream, poll, news);
+                self.add(id, peer, stream, Purpose::Service, poll);
                 changes.push(Change::New(id, Purpose::Service));
             }
         }
@@ -244,12 +245,13 @@ impl Control {
         id: ConnectionId,
         peer: String,
         stream: Stream,
+        purpose: Purpose,
         poll: &mut PollSet,
-        news: &mut dyn FnMut(SwitchNews),
     ) {
-        news(SwitchNews::Connected(peer.clone()));
-        let now = MonotonicClock::now();
-        self.channels.push(Channel::new(id, peer, stream, self.async_bytes_max, now, poll));
+        let (now, is_service) = (MonotonicClock::now(), purpose == Purpose::Service);
+        let mut channel = Channel::new(id, peer, stream, self.async_bytes_max, now, poll);
+        channel.is_service = is_service;
+        self.channels.push(channel);
     }
 
     /// A number that no connection has; those of the switch's own sessions begin with 1.
@@ -283,7 +285,10 @@ impl Control {
         poll.remove(channel.key);
         self.unread += channel.unread;
         let (peer, unread) = (channel.peer, channel.unread);
-        news(SwitchNews::Lost { peer, why: why.to_owned(), unread });
+        // Tools come and go.
+        if !channel.is_service || why != CLOSED || unread > 0 {
+            news(SwitchNews::Lost { peer, why: why.to_owned(), unread });
+        }
         let is_its = |slot: &Slot| matches!(slot.state, SlotState::Up(up) if up == id);
         let Some(place) = self.slots.iter().position(is_its) else { return Ok(()) };
         let slot = &mut self.slots[place];

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tenuto_dataplane::switch::{
     ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
-use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames};
+use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
 use tenuto_io::link_watch::LinkWatch;
 use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, realtime};
@@ -22,9 +22,6 @@ use tenuto_units::{Instant, Rate, Span};
 
 /// Frames taken from a port before the next one is served.
 const RECEIVE_BURST: usize = 16;
-/// The pace of a port without a rate: beyond any that this switch reaches, so that frames go to the
-/// device as fast as it takes them.
-const UNPACED_BPS: u64 = 1_000_000_000_000;
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
 const SMALLEST_WIRE_BYTES: u64 = 84;
 /// Room for frames in hand and copies.

@@ -1,5 +1,6 @@
 //! Values of the flags of `tenuto switch`, each with what would fit where it does not.
 
+use tenuto_io::WaitPolicy;
 use tenuto_model::quantity;
 use tenuto_runtime::standalone::{
     ControllerSettings, Endpoint, ListenAt, PortSettings, TapDirection, TapSettings, TlsFiles,
@@ -28,6 +29,16 @@ impl TlsFlags {
     pub(super) fn files(&self) -> Option<TlsFiles> {
         let (ca, certificate) = (self.tls_ca.clone()?, self.tls_cert.clone()?);
         Some(TlsFiles { ca, certificate, key: self.tls_key.clone()? })
+    }
+}
+
+/// How the data path waits.
+pub(super) fn wait(text: &str) -> Result<WaitPolicy, String> {
+    match text {
+        "block" => Ok(WaitPolicy::Block),
+        "adaptive" => Ok(WaitPolicy::Adaptive { spin: Span::from_us(50) }),
+        "spin" => Ok(WaitPolicy::Spin),
+        _ => Err("block, adaptive or spin".into()),
     }
 }
 
