@@ -1,10 +1,13 @@
 //! An interface as its port sees it: index, MTU, state.
 
 use crate::LinkState;
-use crate::sys::{interface as sys, socket};
+use crate::sys::{ethtool, interface as sys, socket};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+
+/// `ETHTOOL_GLINK`.
+const GET_LINK: u32 = 0x0a;
 
 /// An interface of the network namespace in which it was found.
 pub(crate) struct Interface {
@@ -41,7 +44,11 @@ impl Interface {
             Ok((index, _, _)) if index != self.index => Ok(LinkState::Gone),
             Ok((_, flags, mtu_bytes)) => {
                 self.mtu_bytes = mtu_bytes;
-                Ok(match (flags & libc::IFF_UP != 0, flags & libc::IFF_RUNNING != 0) {
+                let is_running = flags & libc::IFF_RUNNING != 0;
+                // The flag follows the carrier with a delay of up to a second.
+                let has_carrier = ethtool::value(self.any.as_fd(), &self.name, GET_LINK, 0)
+                    .map_or(is_running, |link| link != 0);
+                Ok(match (flags & libc::IFF_UP != 0, has_carrier) {
                     (false, _) => LinkState::Down,
                     (true, false) => LinkState::NoCarrier,
                     (true, true) => LinkState::Up,

@@ -165,8 +165,8 @@ impl VlanTag {
     /// The tag that the status word of a received frame tells of.
     pub(crate) fn reported(status: u32, control: u16, protocol: u16) -> Option<Self> {
         let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-        (status & libc::TP_STATUS_VLAN_VALID != 0)
-            .then(|| Self { protocol: if known { protocol } else { ETHERTYPE_VLAN }, control })
+        let tag = Self { protocol: if known { protocol } else { ETHERTYPE_VLAN }, control };
+        (status & libc::TP_STATUS_VLAN_VALID != 0).then_some(tag)
     }
 
     fn to_bytes(self) -> [u8; TAG_BYTES] {

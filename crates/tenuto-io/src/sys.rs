@@ -2,6 +2,9 @@
 //!
 //! Everything here is unsafe for the same reason: the standard library has no safe form of the
 //! call. Each block says what makes it sound; `Needed:` names the call that std lacks.
+//!
+//! Safe to call means: from anywhere in this crate. One duty is kept outside: who holds which chunk
+//! of an [`xdp::FrameMemory`] is counted by `xdp_port`.
 
 pub(crate) mod bpf;
 pub(crate) mod burst;

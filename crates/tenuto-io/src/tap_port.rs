@@ -114,8 +114,9 @@ impl Port for TapPort {
                 report.refused += 1;
                 continue;
             }
-            match self.device.write(frame) {
-                Ok(_) => report.sent += 1,
+            // A frame is written whole or not at all.
+            match self.device.write_all(frame) {
+                Ok(()) => report.sent += 1,
                 Err(error) => match error.raw_os_error() {
                     // Down, or out of memory: the frame is lost, as it would be on a wire.
                     Some(libc::EIO | libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {

@@ -160,6 +160,16 @@ pub(crate) fn attach_drop(interface: u32) -> io::Result<OwnedFd> {
     link(&program, interface, ATTACH_TCX_INGRESS, 0)
 }
 
+/// Whether the redirecting program can be loaded.
+pub(crate) fn probe_xdp(map: &SocketMap) -> io::Result<()> {
+    load(PROGRAM_XDP, ATTACH_XDP, &redirect_program(map.0.as_raw_fd())).map(drop)
+}
+
+/// Whether the dropping program can be loaded.
+pub(crate) fn probe_drop() -> io::Result<()> {
+    load(PROGRAM_SCHED_CLS, ATTACH_TCX_INGRESS, &DROP_PROGRAM).map(drop)
+}
+
 fn load(program_type: u32, attach_type: u32, program: &[Instruction]) -> io::Result<OwnedFd> {
     let license = c"Dual MIT/GPL";
     let mut name = [0; 16];

@@ -22,7 +22,6 @@ pub(super) fn request(name: &CStr) -> io::Result<libc::ifreq> {
 
 /// Carries out a request that reads and writes the ifreq only.
 fn ask(socket: BorrowedFd<'_>, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
-    let what = what.try_into().expect("SIOC... are small");
     // SAFETY: `request` is a live ifreq with a terminated name; the callers below pass commands
     // that touch nothing but it. Needed: std has no ioctl.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), what, std::ptr::from_mut(request)) })?;

@@ -5,11 +5,10 @@ use crate::interface::Interface;
 use crate::packet_socket::step;
 use crate::sys::bpf::{self, SocketMap, XdpHook};
 use crate::sys::xdp::{self, Binding, FRAME_BYTES_MAX, RingSizes};
-use crate::{LinkState, MonotonicClock, PortStatistics};
+use crate::{LinkState, MonotonicClock, PollSet, PortStatistics};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 use tenuto_units::{Instant, Span};
 
 /// The one queue that is served.
@@ -19,7 +18,7 @@ const SIZES: RingSizes = RingSizes { receive: 2_048, transmit: TRANSMIT_FRAMES }
 const OVERHEAD_BYTES: usize = 22;
 /// A queue stays busy for some milliseconds after its socket was closed.
 const BUSY_PATIENCE: Span = Span::from_ms(500);
-const BUSY_PAUSE: Duration = Duration::from_millis(2);
+const BUSY_PAUSE: Span = Span::from_ms(2);
 
 pub(super) fn open(
     name: &str,
@@ -118,7 +117,8 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
                 if error.raw_os_error() == Some(libc::EBUSY)
                     && MonotonicClock::now() < deadline =>
             {
-                std::thread::sleep(BUSY_PAUSE);
+                // The kernel tells nobody when it is free.
+                PollSet::new().wait(Some(MonotonicClock::now() + BUSY_PAUSE))?;
             }
             Err(error) => return Err(step("bind the AF_XDP socket")(error)),
         }

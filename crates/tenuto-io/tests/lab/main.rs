@@ -3,6 +3,7 @@
 
 mod in_lab;
 mod links;
+mod measure;
 mod namespaces;
 mod ports;
 mod traps;

@@ -1,13 +1,14 @@
 //! What Linux does to frames of a port, and what the port makes of it.
 
-use crate::in_lab::{fetch, in_lab, name, receive, veth, veth_ports};
+use crate::in_lab::{PATIENCE, fetch, in_lab, name, receive, veth, veth_ports};
 use crate::ports::{frame, frames, send};
 use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use tenuto_io::links::{IpBatch, VethEnd};
 use tenuto_io::{
-    HostStack, MonotonicClock, PacketPort, Port, PortKind, PortOpener, PortSettings, RingPort,
-    XdpMode, XdpPort,
+    HostStack, Interest, LinkWatch, MonotonicClock, PacketPort, Pending, PollSet, Port, PortKind,
+    PortOpener, PortSettings, PortWait, RingPort, WaitPolicy, XdpMode, XdpPort,
 };
 use tenuto_units::Span;
 
@@ -75,7 +76,7 @@ fn a_tag_that_the_sender_left_to_its_device_is_in_its_place() {
         batch.neighbour(&name("a.5"), [10, 0, 0, 2].into(), [2, 0, 0, 0, 0, 2]);
         batch.run().expect("root");
         let socket = UdpSocket::bind("10.0.0.1:7").expect("the address was set");
-        let mut check = |port: &mut dyn Port| {
+        let check = |port: &mut dyn Port| {
             socket.send_to(b"tenuto", "10.0.0.2:7").expect("the neighbour is known");
             let (_, frame) = receive(port, 1).remove(0);
             let kind = port.capabilities().kind;
@@ -174,5 +175,62 @@ fn a_packet_buffer_is_as_large_as_asked_for() {
         let bytes = b.receive_buffer_bytes().expect("readable");
         println!("receive buffer: {bytes} B");
         assert!(bytes >= 200_000, "some hundred frames at least, whatever the limit");
+    });
+}
+
+#[test]
+fn changes_to_links_are_news_to_a_sleeping_thread() {
+    in_lab("traps::changes_to_links_are_news_to_a_sleeping_thread", || {
+        veth("a", "b");
+        let mut watch = LinkWatch::new().expect("a socket");
+        let mut set = PollSet::new();
+        let key = set.add(watch.as_raw_fd(), Interest::Read);
+        assert!(!watch.take_news().expect("a socket"));
+        for change in ["down", "mtu", "delete"] {
+            let mut batch = IpBatch::new();
+            match change {
+                "down" => batch.down(&name("a")),
+                "mtu" => batch.mtu(&name("a"), 1_400),
+                _ => batch.delete(&name("a")),
+            };
+            batch.run().expect("root");
+            set.wait(Some(MonotonicClock::now() + PATIENCE)).expect("poll");
+            assert!(set.readiness(key).readable, "{change}");
+            assert!(watch.take_news().expect("a socket"), "{change}");
+            assert!(!watch.take_news().expect("a socket"), "{change}: taken");
+        }
+    });
+}
+
+#[test]
+fn a_sleeping_thread_does_not_spin_on_a_removed_interface() {
+    in_lab("traps::a_sleeping_thread_does_not_spin_on_a_removed_interface", || {
+        for kind in [PortKind::Packet, PortKind::PacketRing, PortKind::Tap] {
+            if kind != PortKind::Tap {
+                veth("a", "b");
+            }
+            let settings = PortSettings { kind: Some(kind), ..PortSettings::default() };
+            let mut port = match PortOpener::new(settings, 1).open("a") {
+                Ok(opened) => opened.port,
+                Err(error) => return println!("SKIPPED {kind}: {error}"),
+            };
+            let mut set = PollSet::new();
+            set.add(port.poll_fd().expect("pollable"), Interest::Read);
+            let mut sleep = PortWait::new(WaitPolicy::Block);
+            IpBatch::new().delete(&name("a")).run().expect("root");
+            let mut turns = 0;
+            let lost = loop {
+                let until = Some(MonotonicClock::now() + PATIENCE);
+                sleep
+                    .wait(&mut set, until, &mut || Pending::of([&*port as &dyn Port]))
+                    .expect("poll");
+                if let Err(lost) = port.receive(16, &mut |_, _| ()) {
+                    break lost;
+                }
+                turns += 1;
+            };
+            assert!(turns < 100, "{kind}: {turns}");
+            assert!(lost.to_string().contains("interface a was removed"), "{kind}: {lost}");
+        }
     });
 }

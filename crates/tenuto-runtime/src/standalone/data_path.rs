@@ -15,9 +15,8 @@ use tenuto_dataplane::switch::{
     ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
-use tenuto_io::link_watch::LinkWatch;
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, realtime};
+use tenuto_io::{Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, realtime};
 use tenuto_units::{Instant, Rate, Span};
 
 /// Frames taken from a port before the next one is served.
@@ -88,7 +87,7 @@ pub fn run_switch(
     let mut poll = PollSet::new();
     let ports = ports::open(&settings.ports, &mut poll, news)?;
     let control = Control::new(settings, &mut poll, news)?;
-    let links = LinkWatch::open()?;
+    let links = LinkWatch::new()?;
     let links_key = poll.add(links.as_raw_fd(), Interest::Read);
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
     let mut path = DataPath {
@@ -113,7 +112,7 @@ pub fn run_switch(
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
-    path.watch_links()?;
+    path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
             return Ok(path.finish(interrupted));
@@ -185,7 +184,8 @@ impl DataPath<'_> {
         self.first = (self.first + 1) % self.ports.len().max(1);
         self.take_control()?;
         if self.poll.readiness(self.links_key).readable {
-            self.watch_links()?;
+            self.links.take_news()?;
+            self.look_at_links();
             self.settle()?;
         }
         self.look_at_taps();
@@ -333,18 +333,26 @@ impl DataPath<'_> {
         Ok(())
     }
 
-    /// What the kernel says of links.
-    fn watch_links(&mut self) -> io::Result<()> {
-        for link in self.links.changes()? {
-            let found = self.ports.iter().find(|port| port.interface == link.name);
-            let Some(port) = found.filter(|port| port.key.is_some()) else { continue };
-            let (number, interface) = (port.number, port.interface.clone());
-            if self.switch.is_link_up(number) != Some(link.is_up) {
-                self.switch.set_link(number, link.is_up, &mut self.fx);
-                (self.news)(SwitchNews::Link { interface, is_up: link.is_up });
+    /// Asks every port for its link.
+    fn look_at_links(&mut self) {
+        for place in 0..self.ports.len() {
+            let port = &mut self.ports[place];
+            match port.link() {
+                None => {}
+                Some(Ok(LinkState::Gone)) => {
+                    self.lose_port(place, "its interface was removed".into());
+                }
+                Some(Ok(state)) => {
+                    let (number, is_up) = (port.number, state == LinkState::Up);
+                    let interface = port.interface.clone();
+                    if self.switch.is_link_up(number) != Some(is_up) {
+                        self.switch.set_link(number, is_up, &mut self.fx);
+                        (self.news)(SwitchNews::Link { interface, is_up });
+                    }
+                }
+                Some(Err(error)) => self.lose_port(place, error.to_string()),
             }
         }
-        Ok(())
     }
 
     fn lose_port(&mut self, place: usize, why: String) {

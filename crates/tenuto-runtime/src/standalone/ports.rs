@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::{FramePool, Frames, Transmit};
 use tenuto_io::{
-    Interest, MemoryPort, PollKey, PollSet, Port, PortKind, PortOpener,
+    Interest, LinkState, MemoryPort, PollKey, PollSet, Port, PortKind, PortOpener,
     PortSettings as OpenSettings,
 };
 use tenuto_units::Instant;
@@ -130,6 +130,11 @@ impl SwitchPort {
             reflect(far)?;
         }
         Ok(())
+    }
+
+    /// The state of its link; `None` once its interface is gone.
+    pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
+        self.key.map(|_| self.port.link())
     }
 
     /// Takes the port out of service: its interface is gone.
