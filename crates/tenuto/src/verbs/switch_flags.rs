@@ -54,8 +54,11 @@ pub(crate) struct PortFlag {
     pub(super) settings: PortSettings,
 }
 
+/// Options of a flag, in their order.
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
+
 /// `KEY=VALUE` behind commas.
-fn options(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
+fn options(text: &str) -> Result<(&str, Pairs<'_>), String> {
     let mut parts = text.split(',');
     let first = parts.next().unwrap_or_default();
     let pairs =
