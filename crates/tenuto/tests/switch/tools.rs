@@ -62,3 +62,22 @@ fn what_passes_a_port_is_captured() {
         let _ = std::fs::remove_file(&file);
     });
 }
+
+#[test]
+fn a_plan_is_explained_offline() {
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/vehicle.yaml");
+    let at = |port: u32, host: u32, to: u32, flow: u32| {
+        format!("in_port={port},udp,nw_src=10.0.0.{host},nw_dst=10.0.0.{to},tp_dst={flow}")
+    };
+    let camera = asked(&["trace", network, "--at", "sw1", &at(1, 1, 3, 20_001)]);
+    for part in ["flow CAM", "monitor:1", "meter 2: it passes", "out by port 3 (to sw2), queue 1"] {
+        assert!(camera.contains(part), "no `{part}` in:\n{camera}");
+    }
+    let stream = at(2, 2, 4, 20_002);
+    let stream = asked(&["trace", network, "--at", "sw1", "--mode", "HI", &stream]);
+    for part in ["flow STREAM", "mode HI", "its flow has no place in this mode"] {
+        assert!(stream.contains(part), "no `{part}` in:\n{stream}");
+    }
+    let (is_done, text) = run(&mut tenuto(&["trace", network, "in_port=1"]));
+    assert!(!is_done && text.contains("switches: sw1"), "{text}");
+}
