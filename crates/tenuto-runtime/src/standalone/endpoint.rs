@@ -92,6 +92,9 @@ impl ListenAt {
         if let Ok(port) = rest.parse() {
             return Ok(Self { transport, host: here, port });
         }
+        if rest.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(error("a port is a number from 0 to 65535"));
+        }
         if let Some((port, host)) = rest.split_once(':')
             && let Ok(port) = port.parse()
             && !host.is_empty()

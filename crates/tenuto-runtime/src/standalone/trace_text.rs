@@ -49,7 +49,9 @@ fn port_name(number: u32, names: &dyn TraceNames) -> String {
 fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNames) {
     match step {
         TraceStep::Table { level, table, entry } => {
-            let mode = names.mode(*level).map_or_else(String::new, |mode| format!(", mode {mode}"));
+            // The first table is the same in every mode.
+            let mode = names.mode(*level).filter(|_| *table > 0);
+            let mode = mode.map_or_else(String::new, |mode| format!(", mode {mode}"));
             let shown = match entry {
                 Some(entry) => entry_text(entry, names),
                 None => "no entry".to_owned(),

@@ -5,8 +5,9 @@ use crate::peer::{CONTROLLER, Peer, join_two, listen, out, to_controller};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use tenuto_io::Port;
+use tenuto_io::{MonotonicClock, PollSet, Port};
 use tenuto_openflow::{Body, ControllerRole, Oxm, Role};
+use tenuto_units::Span;
 
 #[test]
 fn a_secure_switch_keeps_its_entries_and_finds_its_controller_again() {
@@ -178,7 +179,8 @@ fn a_flood_of_packet_ins_harms_nobody() {
                     assert!(flooder.send(&frame).expect("it fits"));
                 }
                 sent += flooder.flush().expect("it is there").sent;
-                std::thread::sleep(Duration::from_micros(300));
+                let pause = MonotonicClock::now() + Span::from_us(300);
+                PollSet::new().wait(Some(pause)).expect("poll");
                 if began.elapsed() > Duration::from_secs(1 + pings.len() as u64) {
                     break;
                 }

@@ -2,13 +2,14 @@
 
 use crate::lab::{Hosts, Switch, in_lab};
 use crate::peer::{CONTROLLER, Peer, flow, listen, out};
-use std::time::{Duration, Instant};
-use tenuto_io::Port;
+use std::time::Instant;
+use tenuto_io::{Interest, MonotonicClock, PollSet, Port};
 use tenuto_openflow::constants::table;
 use tenuto_openflow::{
     Action, Body, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, GroupMod, GroupModCommand,
     GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed, Oxm,
 };
+use tenuto_units::Span;
 
 /// Barriers of the test.
 const BARRIERS: u32 = 3_000;
@@ -69,11 +70,17 @@ fn a_barrier_reply_means_in_effect() {
             }
         }
         let took = began.elapsed();
-        let until = Instant::now() + Duration::from_secs(10);
-        while came.iter().map(Vec::len).sum::<usize>() < BARRIERS as usize && Instant::now() < until
-        {
+        let until = MonotonicClock::now() + Span::from_s(10);
+        let mut poll = PollSet::new();
+        for port in &receivers {
+            poll.add(port.poll_fd().expect("pollable"), Interest::Read);
+        }
+        loop {
             receivers.iter_mut().zip(&mut came).for_each(|(port, into)| judged(port, into));
-            std::thread::sleep(Duration::from_millis(5));
+            let is_whole = came.iter().map(Vec::len).sum::<usize>() >= BARRIERS as usize;
+            if is_whole || poll.wait(Some(until)).expect("poll") == 0 {
+                break;
+            }
         }
         println!("    {BARRIERS} barriers in {took:?}, {loaded} frames of load");
         let expected = |rest: u32| (0..BARRIERS).filter(|n| n % 2 == rest).collect::<Vec<u32>>();
