@@ -17,6 +17,7 @@ mod import;
 mod network;
 mod plan;
 mod plan_file;
+mod priorities;
 mod profile;
 pub mod quantity;
 mod read;
@@ -47,9 +48,9 @@ pub use network::{
     Switch, Tolerates, WhenLost,
 };
 pub use plan::{
-    Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
-    PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route, RoutedCopy, Transition,
-    Verdict, WholePathProof,
+    Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
+    ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route,
+    RoutedCopy, Transition, Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{

@@ -2,8 +2,10 @@
 
 mod builder;
 mod certificate;
+mod choosing;
 mod deployment;
 mod envelopes;
+mod losses;
 mod modes;
 mod refusals;
 mod replay;

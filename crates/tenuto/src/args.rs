@@ -193,6 +193,56 @@ pub(crate) struct Planning {
     /// links.sw1-sw2.rate=1Gbit/s; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Who comes before whom: as the file says, by period, or whatever Audsley's assignment finds
+    #[arg(long, value_name = "ORDER", default_value = "given")]
+    pub(crate) priorities: Ranking,
+    /// What counts of messages: token buckets around them, or whole messages as they come
+    #[arg(long, default_value = "auto")]
+    pub(crate) curves: Curves,
+}
+
+/// Who comes before whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ranking {
+    /// The priorities of the file; a flow without one ranks by its period
+    #[default]
+    Given,
+    /// The shorter the period, the higher, whatever the file says
+    RateMonotonic,
+    /// The lowest to whoever keeps its deadlines there, and so on upwards
+    Audsley,
+}
+
+impl From<Ranking> for tenuto_planner::Priorities {
+    fn from(ranking: Ranking) -> Self {
+        match ranking {
+            Ranking::Given => Self::Given,
+            Ranking::RateMonotonic => Self::RateMonotonic,
+            Ranking::Audsley => Self::Audsley,
+        }
+    }
+}
+
+/// What counts of messages.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Curves {
+    /// Buckets; whole messages where those keep more promises
+    #[default]
+    Auto,
+    /// Token buckets only
+    Buckets,
+    /// Whole messages wherever hosts are trusted or a monitor watches
+    Staircases,
+}
+
+impl From<Curves> for tenuto_planner::Curves {
+    fn from(curves: Curves) -> Self {
+        match curves {
+            Curves::Auto => Self::Auto,
+            Curves::Buckets => Self::Buckets,
+            Curves::Staircases => Self::Staircases,
+        }
+    }
 }
 
 #[derive(Debug, Flags)]
@@ -241,6 +291,10 @@ pub(crate) enum Method {
     Auto,
     /// Total flow analysis: sums of delays per hop
     Tfa,
+    /// Pay multiplexing only once, whatever the order of service (server graphs)
+    Pmoo,
+    /// The optimum whatever the order of service: never looser than pmoo (server graphs)
+    Blind,
     /// Polynomial linear programs over whole paths too
     Plp,
     /// Larger linear programs too, as far as they stay small
@@ -253,6 +307,8 @@ impl From<Method> for tenuto_bounds::Effort {
     fn from(method: Method) -> Self {
         match method {
             Method::Tfa => Self::Tfa,
+            Method::Pmoo => Self::Pmoo,
+            Method::Blind => Self::Blind,
             Method::Plp => Self::Plp,
             Method::Auto | Method::Elp | Method::Best => Self::Tight,
         }

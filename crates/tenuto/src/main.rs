@@ -18,6 +18,7 @@ mod plan_csv;
 mod plan_diff;
 mod plan_graph;
 mod plan_json;
+mod plan_losses;
 mod plan_text;
 mod planning;
 mod progress;

@@ -1,6 +1,6 @@
 //! From a network or a plan file to a plan that was checked.
 
-use crate::args::{Method, Planning};
+use crate::args::{Method, Planning, Ranking};
 use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Input};
@@ -9,7 +9,7 @@ use crate::{output, settings};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tenuto_model::{ForwardingModel, Network, Plan};
-use tenuto_planner::Options;
+use tenuto_planner::{Curves, Options};
 
 /// A sealed plan and what the checker says of it.
 #[derive(Debug)]
@@ -74,7 +74,8 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     let modes = |flow: &tenuto_model::Flow| flow.level + 1;
     let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
     match method {
-        Method::Tfa => None,
+        // Classes of a network are served in order: what holds in any order gives less there.
+        Method::Tfa | Method::Pmoo | Method::Blind => None,
         Method::Auto if bounds > WHOLE_PATHS_MAX => None,
         Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
         Method::Elp | Method::Best => {
@@ -86,7 +87,14 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
 
 /// What a network is planned with where nothing else is asked: every verb promises the same.
 pub(crate) fn usual_options(network: &Network) -> Options {
-    Options { whole_paths: whole_paths(Method::Auto, network), ..Options::default() }
+    let whole_paths = whole_paths(Method::Auto, network);
+    Options { whole_paths, curves: Curves::Auto, ..Options::default() }
+}
+
+/// The same with what the command line says of priorities and curves.
+pub(crate) fn options(network: &Network, planning: &Planning) -> Options {
+    let (priorities, curves) = (planning.priorities.into(), planning.curves.into());
+    Options { priorities, curves, ..usual_options(network) }
 }
 
 /// Plans, seals and checks. Should the checker not accept what was found of whole paths, sums of
@@ -123,9 +131,18 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
 fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
     match step {
         tenuto_planner::Progress::Routing => "routing".into(),
+        tenuto_planner::Progress::TryingRoutes { done } => {
+            format!("looking for other routes: {done} choices analysed")
+        }
+        tenuto_planner::Progress::Losing { done, total } => {
+            format!("looking for ways around lost links: {done} of {total}")
+        }
         tenuto_planner::Progress::Analysing(mode) => format!("analysing {}", mode.label(modes)),
         tenuto_planner::Progress::WholePaths { done, total } => {
             format!("bounding whole paths: {done} of {total}")
+        }
+        tenuto_planner::Progress::Ranking { done } => {
+            format!("looking for priorities that hold: {done} analyses")
         }
         tenuto_planner::Progress::Deploying => "compiling what the nodes are told".into(),
         tenuto_planner::Progress::Trying { done } => {
@@ -154,11 +171,13 @@ pub(crate) fn of_input_slowed(
                     Failure::input(format!("--slow {slow}: {error}"), None, Some(hint))
                 })?;
             }
-            planned(&network, &usual_options(&network))?
+            planned(&network, &options(&network, planning))?
         }
         Input::Plan(plan) => {
-            if slow > 1 || !planning.set.is_empty() {
-                let hint = "--set and --slow are for a network, which is then planned";
+            let is_ranked = planning.priorities != Ranking::Given;
+            if slow > 1 || !planning.set.is_empty() || is_ranked {
+                let hint =
+                    "--set, --priorities and --slow are for a network, which is then planned";
                 let shown = path.display().to_string();
                 return Err(Failure::input("a plan has its values", Some(&shown), Some(hint)));
             }

@@ -108,6 +108,28 @@ fn values_can_be_set() {
 }
 
 #[test]
+fn priorities_are_found_on_request() {
+    let printed = ["plan", "vehicle-as-printed.yaml", "--set", "flows.STREAM.message=200kB"];
+    tenuto(&printed).exits(1);
+    let ranked = [&printed[..], &["--priorities", "audsley"]].concat();
+    tenuto(&ranked).exits(0).says(&[
+        "Audsley's, ",
+        "0 LIDAR, 1 CAM, 2 STREAM",
+        "certified exactly",
+    ]);
+    let nothing = ["plan", "vehicle-as-printed.yaml", "--priorities", "audsley"];
+    tenuto(&nothing).exits(1).complains_of(&["no assignment of priorities holds"]);
+}
+
+#[test]
+fn whole_messages_carry_what_buckets_refuse() {
+    let set = ["plan", "vehicle.yaml", "--set", "flows.STREAM.message=211kB", "--method", "tfa"];
+    tenuto(&set).exits(0).says(&["whole messages", "certified exactly"]);
+    let buckets = [&set[..], &["--curves", "buckets"]].concat();
+    tenuto(&buckets).exits(1);
+}
+
+#[test]
 fn a_fluid_plan_guarantees_nothing() {
     let said = tenuto(&["plan", "vehicle.yaml", "--model", "fluid"]).exits(3);
     said.says(&["model fluid: not valid for frames", "FOR COMPARISON ONLY"]);
