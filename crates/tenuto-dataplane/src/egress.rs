@@ -15,6 +15,9 @@ use tenuto_units::{Instant, Rate};
 
 /// The queue above every class.
 pub const SIGNAL_QUEUE: u8 = u8::MAX;
+/// A rate that says that a port is not paced: beyond any that is reached, so that frames go to the
+/// device as fast as it takes them.
+pub const UNPACED_BPS: u64 = 1_000_000_000_000;
 /// Signals that may wait at one port; more are refused (counted by the caller).
 const SIGNALS_MAX: usize = 256;
 /// What may wait in queues for which nothing is promised: 64 full frames, bits on the wire.

@@ -59,7 +59,9 @@ pub use profile::{
     MeterCounts, Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive,
     ReceiveBuffer, Use,
 };
-pub use read::{read_network, read_scenario};
+pub use read::{
+    JudgeText, SwitchFile, SwitchFilePort, SwitchText, read_network, read_scenario, read_switch,
+};
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use servers::{read_servers, servers_summary, write_servers};

@@ -44,6 +44,7 @@ mod wire;
 
 pub use action::{Action, Instruction};
 pub use async_config::AsyncConfig;
+pub use display::EntryText;
 pub use error::{
     BadAction, BadInstruction, BadMatch, BadRequest, DecodeError, ErrorCode, FlowModFailed,
     GroupModFailed, HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,

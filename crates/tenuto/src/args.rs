@@ -43,6 +43,12 @@ pub(crate) enum Verb {
     Up(Up),
     /// Run a program inside a node of a running lab
     Exec(Exec),
+    /// An OpenFlow 1.3 switch over real interfaces, until Ctrl-C or SIGTERM
+    Switch(crate::verbs::switch::Switch),
+    /// What the tables of a switch do to one frame, step by step
+    Trace(crate::verbs::trace::Trace),
+    /// What a switch has in its tables, as ovs-ofctl writes it
+    Dump(crate::verbs::dump::Dump),
     /// Visit every interleaving of the mode change and return
     Explore(Explore),
     /// One HTML file with pictures, of a plan or of a run
@@ -492,6 +498,7 @@ impl Verb {
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
             Self::Import(_) | Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Switch(_) | Self::Trace(_) | Self::Dump(_) => false,
         }
     }
 }

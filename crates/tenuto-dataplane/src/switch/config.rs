@@ -47,6 +47,9 @@ pub struct GeneralConfig {
     pub connections_max: u16,
     /// What it does while no controller is connected.
     pub fail_mode: FailMode,
+    /// Packet-ins of one port in a second, with a burst of a tenth of that; `None` without limit.
+    /// What is above is dropped before anything is made of it, and counted.
+    pub packet_ins_per_s: Option<u32>,
     /// Addresses that it remembers where it learns them (standalone, `OFPP_NORMAL`).
     pub learned_max: usize,
     /// What people call this data path.
@@ -72,6 +75,7 @@ impl Default for GeneralConfig {
             buffers_max: 256,
             connections_max: 16,
             fail_mode: FailMode::Secure,
+            packet_ins_per_s: None,
             learned_max: 4_096,
             description: String::new(),
             port_names: BTreeMap::new(),

@@ -56,6 +56,9 @@ impl Switch {
         (general.flags, general.miss_send_len).hash(hasher);
         general.waiting.identify(now, hasher);
         general.bridge.identify(now, hasher);
+        for limit in &general.packet_in_limits {
+            limit.deficit(now).hash(hasher);
+        }
         for port in &self.ports {
             (port.config, port.is_up).hash(hasher);
         }

@@ -52,6 +52,17 @@ impl Meter {
         Self { config, depth, tokens: depth, refilled: Instant::ZERO }
     }
 
+    /// A full bucket of packets: `rate` in a second, and a tenth of that at once.
+    pub(super) fn of_packets(rate: u32) -> Self {
+        let config = MeterConfig { rate_kbps: rate, burst_kbit: 0 };
+        Self::with_unstated_burst(config, UNITS_PER_PACKET)
+    }
+
+    /// Whether one more packet conforms; if so its token is taken.
+    pub(super) fn takes_packet(&mut self, arrival: Instant) -> bool {
+        self.takes(arrival, UNITS_PER_PACKET)
+    }
+
     /// Whether a frame of `bits` that arrived at `arrival` conforms; if so its tokens are taken.
     ///
     /// Arrivals of several ports may be out of order by the processing between them; an earlier

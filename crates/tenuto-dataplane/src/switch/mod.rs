@@ -27,6 +27,7 @@ mod ports;
 mod signals;
 mod table;
 mod tables;
+mod trace;
 
 pub use config::{FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
@@ -39,6 +40,7 @@ pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
+pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::collections::BTreeMap;
@@ -119,6 +121,8 @@ pub struct Switch {
     purged: u64,
     mode_actions: Vec<ModeAction>,
     mutant: Mutant,
+    /// What a dry run has noted; `None` in any other.
+    trace: Option<Vec<TraceStep>>,
 }
 
 impl Switch {
@@ -135,6 +139,8 @@ impl Switch {
             signal_credit: signals::Credit::default(),
         };
         let ports: Vec<PortState> = config.ports.iter().map(port).collect();
+        let general = config.general.as_ref();
+        let general = general.map(|it| general::General::new(it, ports.len()));
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {
             tables: Tables::new(config.clone()),
@@ -148,12 +154,13 @@ impl Switch {
             admitted: 0,
             connections: Vec::new(),
             generation: None,
-            general: config.general.as_ref().map(|g| Box::new(general::General::new(g))),
+            general: general.map(Box::new),
             raises: 0,
             returns: 0,
             purged: 0,
             mode_actions: Vec::new(),
             mutant: Mutant::None,
+            trace: None,
             config,
         }
     }
@@ -273,6 +280,11 @@ impl Switch {
     /// The mode agent, once it is configured.
     pub const fn agent(&self) -> Option<&ModeAgent> {
         self.agent.as_ref()
+    }
+
+    /// Packet-ins that were not made, as their port had its share of them.
+    pub fn packet_ins_limited(&self) -> u64 {
+        self.general.as_ref().map_or(0, |general| general.packet_ins_limited)
     }
 
     /// Replaces the mode protocol by a broken one; for exploration only.

@@ -3,7 +3,7 @@
 use super::entry::ActionStep;
 use super::packet::{Edit, Layers, TtlExpired};
 use super::pipeline::{Passage, message_of};
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued};
 use tenuto_openflow::GroupType;
 use tenuto_openflow::constants::{port, port_config};
@@ -96,6 +96,7 @@ impl Switch {
             if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
                 counters.buckets[place].add(passage.frame_bytes);
             }
+            self.note(|_| TraceStep::Bucket { group: id, bucket: place });
             self.bucket(&group.buckets[place].steps, passage, frames, fx);
         }
     }
@@ -232,6 +233,8 @@ impl Switch {
         let closed = port_config::PORT_DOWN | port_config::NO_FWD;
         if state.config & closed != 0 || !state.is_up {
             state.counters.not_sent += 1;
+            let port = state.number;
+            self.note(|_| TraceStep::NotSent { port });
             return;
         }
         passage.outputs += 1;
@@ -239,6 +242,11 @@ impl Switch {
             return self.drop_frame(DropReason::Malformed, passage, frames, fx);
         };
         frames.retain(frame);
+        self.note(|switch| TraceStep::Output {
+            port: switch.ports[place].number,
+            queue: passage.queue,
+            frame: frames.bytes(frame).to_vec(),
+        });
         let queued = Queued {
             frame,
             wire_bits: u32::try_from(wire_bits(passage.frame_bytes)).unwrap_or(u32::MAX),

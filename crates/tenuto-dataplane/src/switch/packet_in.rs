@@ -4,7 +4,7 @@
 use super::connection::Asynchronous;
 use super::meter::BandEffect;
 use super::pipeline::Passage;
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{Effects, Frames};
 use std::hash::{Hash, Hasher};
 use tenuto_openflow::constants::{NO_BUFFER, controller_max_len, port_config};
@@ -110,6 +110,7 @@ impl Switch {
         frames: &impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        self.note(|_| TraceStep::Controller { reason, max_len });
         if !self.is_wanted(Asynchronous::PacketIn, reason.to_wire()) {
             return;
         }
@@ -119,6 +120,13 @@ impl Switch {
         }
         let extra = self.config.meter_extra_bytes;
         let Some(general) = &mut self.general else { return };
+        if let Some(place) = passage.place
+            && let Some(limit) = general.packet_in_limits.get_mut(place)
+            && !limit.takes_packet(passage.arrival)
+        {
+            general.packet_ins_limited += 1;
+            return;
+        }
         let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
         if let Some(meter) = &mut general.controller_meter
             && meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)

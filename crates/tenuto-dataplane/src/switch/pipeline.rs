@@ -5,7 +5,7 @@ use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
 use super::tables::Tables;
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
 use tenuto_openflow::constants::{config_flag, port_config};
@@ -232,6 +232,10 @@ impl Switch {
             passage.work.lookups += 1;
             passage.work.probes += probes;
             state.count(found, passage.now, passage.frame_bytes);
+            if let Some(trace) = &mut self.trace {
+                let entry = found.map(|slot| Box::new(state.table().entry(slot).clone()));
+                trace.push(TraceStep::Table { level, table, entry });
+            }
             let Some(slot) = found else { return Some(DropReason::Unknown) };
             let entry = state.table().entry(slot);
             let behaviour = &entry.behaviour;
@@ -301,7 +305,9 @@ impl Switch {
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
         let in_memory = passage.frame_bytes - 4;
         let bits = u64::from(in_memory + self.config.meter_extra_bytes) * 8;
-        match state.judge(passage.arrival, bits, passage.frame_bytes) {
+        let judged = state.judge(passage.arrival, bits, passage.frame_bytes);
+        self.note(|_| TraceStep::Meter { id, passes: judged != Some(BandEffect::Drop) });
+        match judged {
             Some(BandEffect::Drop) => false,
             None => true,
             Some(BandEffect::Remark(steps)) => {
@@ -324,6 +330,7 @@ impl Switch {
             passage.stop = Some(DropReason::NoOutput);
             return;
         }
+        self.note(|_| TraceStep::Action(step));
         match step {
             ActionStep::SetQueue(queue) => passage.queue = queue,
             ActionStep::Output(port) => self.output(port, passage, frames, fx),

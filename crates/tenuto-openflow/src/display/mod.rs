@@ -7,8 +7,11 @@ mod experimenter;
 mod flow;
 mod multipart;
 mod queues;
+mod statistics;
 mod syntax;
 mod tables;
+
+pub use statistics::EntryText;
 
 use crate::constants::NO_BUFFER;
 use crate::hello::Hello;

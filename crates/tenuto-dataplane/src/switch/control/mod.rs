@@ -149,6 +149,11 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         let now = request.now;
+        let says_what_it_hears =
+            matches!(body, Body::SetConfig(_) | Body::SetAsync(_) | Body::RoleRequest(_));
+        if says_what_it_hears && let Some(connection) = self.connection(request.connection) {
+            connection.listens = true;
+        }
         match body {
             Body::Hello(hello) if Hello::default().negotiate(hello).is_none() => {
                 return Err(HelloFailed::Incompatible.into());
