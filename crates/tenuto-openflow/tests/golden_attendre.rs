@@ -19,7 +19,8 @@ fn check(exp_type: u32, data: &str, attendre: AttendreMessage, text: &str) {
     let mut bytes = vec![4, 4, 0, 0, 0, 0, 0, 0x17, 0x54, 0x45, 0x4e, 0x55];
     bytes.extend(exp_type.to_be_bytes());
     bytes.extend(data);
-    bytes[2..4].copy_from_slice(&u16::try_from(bytes.len()).expect("short").to_be_bytes());
+    let len = u16::try_from(bytes.len()).expect("short");
+    bytes[2..4].copy_from_slice(&len.to_be_bytes());
     let message = Message { xid: 0x17, body: Body::Experimenter(Experimenter::Attendre(attendre)) };
     assert_eq!(Message::parse(&bytes).as_ref(), Ok(&message));
     assert_eq!(message.to_bytes(), bytes);
@@ -85,8 +86,8 @@ fn a_numbered_packet_in() {
         "0000000000000003 ffffffff 0001 00 00 0000000000000000
          0001 000c 80000004 00000001 00000000 0000 aa",
         AttendreMessage::PacketIn { number: 3, packet_in },
-        "NUMBERED_PACKET_IN number=3 total_len=1 in_port=1 (via no_match) table_id=0 cookie=0x0 \
-         data_len=1 (unbuffered)",
+        "NUMBERED_PACKET_IN number=3 table_id=0 cookie=0x0 total_len=1 in_port=1 (via no_match) \
+         data_len=1",
     );
 }
 
@@ -152,7 +153,7 @@ fn actions() {
         &set,
         AttendreMessage::SetPacketOut { set: SET, packet_out },
         "SET_PACKET_OUT set=1.2 of 4 answers=3 in_port=1 actions=buffer(set=1.2 of 4),\
-         encap(port=2,set=1.2 of 4,table=5,priority=6,in_port=1) buffer=0x00000000",
+         encap(port=2,set=1.2 of 4,table=5,priority=6,in_port=1) buffer=0x0 data_len=0",
     );
 }
 

@@ -1,6 +1,7 @@
 //! What a general switch keeps beyond a planned one: room to change frames, packets that wait for
 //! a controller, time-outs, configuration.
 
+use super::attendre::Attendre;
 use super::bridge::Bridge;
 use super::config::GeneralConfig;
 use super::expiry::Expiry;
@@ -29,6 +30,7 @@ pub(super) struct General {
     pub(super) groups: BTreeMap<u32, GroupCounters>,
     /// The meter of what goes to the controllers (`OFPM_CONTROLLER`).
     pub(super) controller_meter: Option<MeterState>,
+    pub(super) attendre: Option<Attendre>,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
 }
@@ -44,6 +46,7 @@ impl General {
             bridge: Bridge::new(config.learned_max),
             groups: BTreeMap::new(),
             controller_meter: None,
+            attendre: config.attendre.clone().map(Attendre::new),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
         }
