@@ -36,6 +36,9 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
+    if args.input.as_os_str() == super::explore_attendre::WORD {
+        return super::explore_attendre::run(args);
+    }
     let planned = planning::of_input(&args.input, &Planning::default())?;
     if planned.promise() == Promise::Refused {
         return super::sim::refused(&planned, args.json);

@@ -6,6 +6,7 @@ mod check;
 mod doctor;
 mod exec;
 mod explore;
+pub(crate) mod explore_attendre;
 mod export;
 mod import;
 mod plan;

@@ -10,6 +10,10 @@ use std::hash::{Hash, Hasher};
 use tenuto_openflow::{BufferPhase, Match, Version};
 use tenuto_units::Instant;
 
+/// Packets that come back from the controller into one buffer, beside those that wait there: the
+/// one that opened it, and where its timer fired, those that asked after it.
+const FIRSTS_MAX: usize = 4;
+
 /// A buffer over a table.
 #[derive(Clone, Debug)]
 pub(in crate::switch) struct KeptBuffer {
@@ -148,8 +152,7 @@ impl Switch {
             level,
             phase: BufferPhase::Waiting,
             until: now + attendre.timeout,
-            // One more for the packet that opened it and comes back with its set.
-            frames: VecDeque::with_capacity(usize::from(attendre.limits.frames_each) + 1),
+            frames: VecDeque::with_capacity(usize::from(attendre.limits.frames_each) + FIRSTS_MAX),
             firsts: 0,
         };
         attendre.open(table, precedence, pattern, buffer)
@@ -172,7 +175,10 @@ impl Switch {
         let each = usize::from(limits.frames_each);
         let buffer = attendre.buffers.get_mut(usize::from(place))?.as_mut()?;
         // What comes back from the controller was there before those that wait for its answer.
-        let is_full = !passage.is_first && (is_full || buffer.frames.len() >= each);
+        let is_full = match passage.is_first {
+            true => buffer.firsts >= FIRSTS_MAX,
+            false => is_full || buffer.frames.len() - buffer.firsts >= each,
+        };
         let Some(frame) = frame.filter(|_| !is_full) else {
             attendre.totals.overflowed += 1;
             return Some(DropReason::BufferFull);
