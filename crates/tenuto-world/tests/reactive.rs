@@ -105,6 +105,19 @@ fn the_states_of_plain_openflow_are_many_more() {
     }
 }
 
+/// The extent of [Attendre] Fig. 8; minutes, so not with the others.
+#[test]
+#[ignore = "for the figures: cargo test --test reactive -- --ignored --nocapture"]
+fn figure_8() {
+    for (switches, packets) in [(8, 1), (1, 5), (3, 2), (4, 2), (6, 2)] {
+        for attendre in [true, false] {
+            let properties = if attendre { Property::ALL.to_vec() } else { vec![] };
+            let states_max = 300_000;
+            explored(&Settings { attendre, properties, states_max, ..route(switches, packets) });
+        }
+    }
+}
+
 #[test]
 fn a_learning_switch_and_a_firewall() {
     for application in [Application::LearningSwitch, Application::Firewall] {

@@ -186,15 +186,16 @@ const fn verdict(outcome: &reactive::Outcome) -> &'static str {
 /// What plain OpenFlow violates is what is to be shown; it counts only if it was asked for alone.
 fn conclude(args: &Explore, found: &[(Settings, reactive::Outcome)]) -> Result<Outcome, Failure> {
     let is_alone = found.len() == 1;
-    let counted = found.iter().filter(|(settings, _)| is_alone || settings.attendre);
-    let verdicts: Vec<&str> = counted.map(|(_, outcome)| verdict(outcome)).collect();
-    let (outcome, whole) = match () {
-        () if verdicts.contains(&"violated") => (Outcome::Bad, "violated"),
-        () if verdicts.contains(&"bounded") => (Outcome::Undecidable, "bounded"),
-        () => (Outcome::Good, "holds"),
+    let counts = found.iter().filter(|(settings, _)| is_alone || settings.attendre);
+    let verdicts: Vec<&str> = counts.map(|(_, outcome)| verdict(outcome)).collect();
+    let (outcome, whole) = if verdicts.contains(&"violated") {
+        (Outcome::Bad, "violated")
+    } else if verdicts.contains(&"bounded") {
+        (Outcome::Undecidable, "bounded")
+    } else {
+        (Outcome::Good, "holds")
     };
     if args.json {
-        let run = |(settings, outcome)| as_run(settings, outcome);
         output::say_json(&Document {
             schema: "tenuto-reactive-exploration/1",
             version: env!("CARGO_PKG_VERSION"),
@@ -203,7 +204,7 @@ fn conclude(args: &Explore, found: &[(Settings, reactive::Outcome)]) -> Result<O
             plan_hash: None,
             verdict: whole,
             clock: "untimed",
-            runs: found.iter().map(|(settings, outcome)| (settings, outcome)).map(run).collect(),
+            runs: found.iter().map(|(settings, outcome)| as_run(settings, outcome)).collect(),
         })?;
         return Ok(outcome);
     }

@@ -225,8 +225,9 @@ impl Attendre {
         let buffer = self.buffers.get_mut(usize::from(place))?.take()?;
         self.frames -= buffer.frames.len();
         if let Some(over) = self.over.get_mut(&buffer.table) {
-            let slot = over.find(&buffer.pattern, buffer.precedence);
-            slot.map(|slot| over.remove(slot));
+            if let Some(slot) = over.find(&buffer.pattern, buffer.precedence) {
+                over.remove(slot);
+            }
             if over.entries().is_empty() {
                 self.over.remove(&buffer.table);
             }

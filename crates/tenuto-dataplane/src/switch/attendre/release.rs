@@ -163,7 +163,9 @@ impl Switch {
         match held.edits {
             Some(edits) => {
                 general.set.clone_from(&edits);
-                general.attendre.as_mut().map(|attendre| attendre.spare_edits.push(edits));
+                if let Some(attendre) = &mut general.attendre {
+                    attendre.spare_edits.push(edits);
+                }
             }
             None => general.set.clear(),
         }

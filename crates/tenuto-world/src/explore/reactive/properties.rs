@@ -81,14 +81,10 @@ fn arrivals(world: &World, fixed: &Fixed) -> Vec<Finding> {
             }
         }
     }
-    for from in 0..world.received.len() {
-        let from = u8::try_from(from).unwrap_or(u8::MAX);
-        let has = |received: &Vec<(u8, u8)>| received.iter().any(|(other, _)| *other == from);
-        let targets: Vec<&str> = (0..)
-            .zip(&world.received)
-            .filter(|(_, r)| has(r))
-            .map(|(i, _): (usize, _)| fixed.hosts[i].name)
-            .collect();
+    for from in 0..u8::try_from(fixed.hosts.len()).unwrap_or(u8::MAX) {
+        let has = |received: &[(u8, u8)]| received.iter().any(|(other, _)| *other == from);
+        let reached = fixed.hosts.iter().zip(&world.received).filter(|(_, r)| has(r));
+        let targets: Vec<&str> = reached.map(|(host, _)| host.name).collect();
         if targets.len() > 1 {
             let sender = fixed.hosts[usize::from(from)].name;
             let text = format!("packets of {sender} arrive at {}", targets.join(" and "));

@@ -96,11 +96,12 @@ fn packet(from: u8, to: u8, number: u8, frames: &mut Interned) -> Result<FrameId
     let mut buffer = [0; 128];
     let written = frame.emit(&mut buffer).map_err(|error| error.to_string())?;
     buffer[UDP_PAYLOAD_START] = number;
-    buffer[UDP_PAYLOAD_START + 1] = from;
+    // Hosts are numbered from 1, their places from 0.
+    buffer[UDP_PAYLOAD_START + 1] = from - 1;
     frames.insert(&buffer[..written.len]).ok_or_else(|| "no room for a packet".to_owned())
 }
 
-/// The number of a packet and the host that sent it.
+/// The place of the host that sent a packet, and its number.
 pub(super) fn packet_of(bytes: &[u8]) -> Option<(u8, u8)> {
     Some((*bytes.get(UDP_PAYLOAD_START + 1)?, *bytes.get(UDP_PAYLOAD_START)?))
 }
@@ -252,7 +253,9 @@ fn links(count: usize) -> Vec<Link> {
 
 /// Tells a switch what a controller tells it first.
 fn start(switch: &mut Switch, attendre: bool, frames: &mut Interned) -> Result<(), String> {
-    let config = AttendreConfig { is_on: true, meter_id: 0, timeout_ns: 0 };
+    // Short against the second that a switch keeps a packet for the controller: however often a
+    // timer fires, time stands still for that.
+    let config = AttendreConfig { is_on: true, meter_id: 0, timeout_ns: 1_000_000 };
     let mut fx = Effects::new();
     switch.connected(&mut fx);
     fx.clear();

@@ -266,7 +266,7 @@ impl World {
 fn describe(bytes: &[u8]) -> String {
     match (CommandFrame::parse(bytes), packet_of(bytes)) {
         (Ok(command), _) => command.repr().to_string(),
-        (_, Some((from, number))) => format!("packet {number} of h{from}"),
+        (_, Some((from, number))) => format!("packet {number} of h{}", from + 1),
         _ => "a frame".to_owned(),
     }
 }
