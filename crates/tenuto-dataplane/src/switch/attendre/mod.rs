@@ -71,6 +71,7 @@ pub(super) struct Attendre {
     /// Commands that the frame at hand takes along.
     outgoing: Vec<Outgoing>,
     /// Room for changes in the action set of frames that wait, to be used again.
+    #[allow(clippy::vec_box)] // they move into frames that wait and back, whole
     spare_edits: Vec<Box<EditSet>>,
     pub(super) totals: BufferTotals,
     pub(super) mutant: AttendreMutant,
