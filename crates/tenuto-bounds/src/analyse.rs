@@ -1,16 +1,17 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
+use crate::blind::{self, Blind};
 use crate::cyclic;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
-use crate::prove::Solved;
+use crate::prove::{Proved, Solved};
 use crate::search;
 use crate::solver::InteriorPoint;
 use crate::surroundings::Known;
 use crate::tfa::{self, Delays};
 use crate::topology::{Stop, Topology, faults};
 use std::collections::BTreeMap;
-use tenuto_calculus::{Bucket, ServerGraph};
+use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
@@ -78,8 +79,9 @@ fn lower(
     let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
     let claims = match claims_bursts {
-        true => cyclic::bursts(&known, options, &mut solved),
-        false => Vec::new(),
+        true if topology.is_acyclic => blind::bursts(known, options, &mut solved),
+        true if options.effort >= Effort::Plp => cyclic::bursts(&known, options, &mut solved),
+        _ => Vec::new(),
     };
     for claim in &claims {
         let stop = Stop { flow: claim.flow, visit: claim.visit };
@@ -87,6 +89,21 @@ fn lower(
     }
     analysis.proofs.bursts = claims;
     let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
+    if options.effort >= Effort::Plp {
+        in_order(known, options, &mut solved, analysis, progress);
+    }
+    whatever_order(known, options, &mut solved, analysis, progress);
+}
+
+/// Lowers bounds on ways over FIFO servers.
+fn in_order(
+    known: Known<'_>,
+    options: &Options,
+    solved: &mut Solved<'_>,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let graph = known.graph;
     // The bound of a path does not depend on who takes it: flows leave in order of arrival.
     let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, bound) in analysis.bounds.iter().enumerate() {
@@ -96,17 +113,56 @@ fn lower(
     let rows_max = options.rows_max.min(options.rows_total_max / total.max(1));
     for (done, (path, bounds)) in paths.into_iter().enumerate() {
         progress(Progress { method: Method::Plp, done, total });
-        let found = search::delay(&known, &path, options, rows_max, &mut solved);
+        let found = search::delay(&known, &path, options, rows_max, solved);
         let Some((method, proved)) = found else { continue };
         for index in bounds {
-            let bound = &mut analysis.bounds[index];
-            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
-            let delay = proved.bound.checked_add(constant).map(Picos);
-            if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
-                (bound.delay, bound.method) = (delay, method);
-                analysis.proofs.linear[index] = Some(proved.proof.clone());
-            }
+            take(graph, analysis, index, method, &proved);
         }
+    }
+}
+
+/// Lowers bounds by what holds in any order, where some server serves so, or no more is asked.
+fn whatever_order(
+    known: Known<'_>,
+    options: &Options,
+    solved: &mut Solved<'_>,
+    analysis: &mut Analysis,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let graph = known.graph;
+    let is_any = |s: &tenuto_calculus::GraphServer| s.multiplexing == Multiplexing::Arbitrary;
+    // FIFO programs hold these inequalities too.
+    if options.effort > Effort::Blind && !graph.servers.iter().any(is_any) {
+        return;
+    }
+    let total = analysis.bounds.len();
+    let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
+    for index in 0..total {
+        let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
+        let path = graph.path(flow, target);
+        let method = blind.method();
+        progress(Progress { method, done: index, total });
+        let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
+        if let Some(proved) = blind.delay(&path, stop) {
+            take(graph, analysis, index, method, &proved);
+        }
+    }
+}
+
+/// Keeps what was proved, if it is less than what is there.
+fn take(
+    graph: &ServerGraph,
+    analysis: &mut Analysis,
+    index: usize,
+    method: Method,
+    proved: &Proved,
+) {
+    let bound = &mut analysis.bounds[index];
+    let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+    let delay = proved.bound.checked_add(constant).map(Picos);
+    if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+        (bound.delay, bound.method) = (delay, method);
+        analysis.proofs.linear[index] = Some(proved.proof.clone());
     }
 }
 

@@ -12,11 +12,14 @@ pub use tenuto_calculus::{
 };
 
 mod analyse;
+mod any_order;
+mod blind;
 mod curve;
 mod cyclic;
 mod document;
 mod grouping;
 mod outcome;
+mod passing;
 mod program;
 mod proof;
 mod prove;

@@ -43,7 +43,7 @@ pub(crate) struct Row {
 impl Row {
     /// Whether it is between times only.
     pub(crate) const fn is_time(&self) -> bool {
-        matches!(self.term, Term::Order(..) | Term::Causal(..) | Term::Delay(..))
+        matches!(self.term, Term::Order(..) | Term::Causal(..) | Term::Delay(..) | Term::Since(..))
     }
 }
 

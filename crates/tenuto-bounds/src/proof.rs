@@ -74,6 +74,20 @@ pub enum Term {
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
     /// the flow enters the tree, multiplier. Only in proofs of bursts.
     Last(usize, usize, u64),
+    /// What had come to a node by a service date has left it by the date behind: node,
+    /// (flow, visit), date, multiplier.
+    Left(usize, (usize, usize), usize, u64),
+    /// A bucket bounds what comes from a date on, so what has left a later node: node,
+    /// (flow, visit), which bucket, date at the node, the later node, multiplier. Counted up to
+    /// the exit of the later node that the date is derived from.
+    Through(usize, (usize, usize), usize, usize, usize, u64),
+    /// A line bounds what comes to a node from one server, so what of it has left a later node:
+    /// node, server that it comes from, date at the node, the later node, multiplier.
+    Into(usize, usize, usize, usize, u64),
+    /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
+    Entered(usize, u64),
+    /// That entry is not before the service date where the flow enters: multiplier.
+    Since(u64),
 }
 
 /// A sum of inequalities.
@@ -129,6 +143,12 @@ impl LinearProof {
             }
             Term::Arrival(node, (flow, visit), which, early, late, m) => {
                 Term::Arrival(node, name(flow, visit), which, early, late, m)
+            }
+            Term::Left(node, (flow, visit), date, m) => {
+                Term::Left(node, name(flow, visit), date, m)
+            }
+            Term::Through(node, (flow, visit), which, date, last, m) => {
+                Term::Through(node, name(flow, visit), which, date, last, m)
             }
             other => other,
         };

@@ -118,15 +118,42 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
+    let multipliers = solved.multipliers(&Units::of(program).floats(program))?;
+    rounded(program, tree, objective, &multipliers)
+}
+
+/// As [`prove`], with multipliers that are known: one per row, in ps and 10⁻¹⁸ bit.
+pub(crate) fn prove_with(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    multipliers: &[f64],
+) -> Option<Proved> {
     let units = Units::of(program);
-    let multipliers = solved.multipliers(&units.floats(program))?;
+    let is_delay = matches!(objective, Objective::Delay { .. });
+    let scaled = |(row, z): (&Row, &f64)| match (row.is_time(), is_delay) {
+        (true, true) | (false, false) => *z,
+        (false, true) => z * units.data / units.time,
+        (true, false) => z * units.time / units.data,
+    };
+    let multipliers: Vec<f64> = program.rows.iter().zip(multipliers).map(scaled).collect();
+    rounded(program, tree, objective, &multipliers)
+}
+
+fn rounded(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    multipliers: &[f64],
+) -> Option<Proved> {
+    let units = Units::of(program);
     let is_delay = matches!(objective, Objective::Delay { .. });
     // A multiplier times its row has the unit of the objective; data in 10⁻⁶ bit.
     let ubit = units.data / 1e12;
     let (time_unit, data_unit) =
         if is_delay { (1.0, units.time / ubit) } else { (ubit / units.time, 1.0) };
     let largest = |is_time: bool, unit: f64| {
-        let own = program.rows.iter().zip(&multipliers).filter(|(r, _)| r.is_time() == is_time);
+        let own = program.rows.iter().zip(multipliers).filter(|(r, _)| r.is_time() == is_time);
         own.map(|(_, z)| z * unit).fold(0.0, f64::max)
     };
     let time_parts = parts(largest(true, time_unit));
@@ -134,7 +161,7 @@ pub(crate) fn prove(
     let top = multipliers.iter().copied().fold(0.0, f64::max);
     let mut terms = Vec::new();
     let mut used = Vec::new();
-    for (row, &z) in program.rows.iter().zip(&multipliers) {
+    for (row, &z) in program.rows.iter().zip(multipliers) {
         let (unit, parts) =
             if row.is_time() { (time_unit, time_parts) } else { (data_unit, data_parts) };
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);
@@ -165,6 +192,8 @@ const fn of(term: Term, stop: Stop) -> Term {
     match term {
         Term::Monotone(a, _, c, d, m) => Term::Monotone(a, name, c, d, m),
         Term::Arrival(a, _, c, d, e, m) => Term::Arrival(a, name, c, d, e, m),
+        Term::Left(a, _, c, m) => Term::Left(a, name, c, m),
+        Term::Through(a, _, c, d, e, m) => Term::Through(a, name, c, d, e, m),
         other => other,
     }
 }
@@ -179,6 +208,11 @@ const fn with_multiplier(term: Term, m: u64) -> Term {
         Term::Service(a, b, c, _) => Term::Service(a, b, c, m),
         Term::Delay(a, b, _) => Term::Delay(a, b, m),
         Term::Last(a, b, _) => Term::Last(a, b, m),
+        Term::Left(a, b, c, _) => Term::Left(a, b, c, m),
+        Term::Through(a, b, c, d, e, _) => Term::Through(a, b, c, d, e, m),
+        Term::Into(a, b, c, d, _) => Term::Into(a, b, c, d, m),
+        Term::Entered(a, _) => Term::Entered(a, m),
+        Term::Since(_) => Term::Since(m),
     }
 }
 

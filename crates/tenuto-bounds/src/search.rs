@@ -6,6 +6,7 @@ use crate::program::{Objective, Program, program};
 use crate::prove::{Proved, Solved, prove};
 use crate::surroundings::{Known, survey};
 use crate::tree::{Dates, Tree};
+use tenuto_calculus::Multiplexing;
 
 /// Sets of dates, richest first.
 const LADDER: [Dates; 6] = [
@@ -37,7 +38,8 @@ pub(crate) fn settings<'a>(
     let trees = sizes(trunk.len(), options.tree_servers_max).into_iter();
     let surveyed = trees.filter_map(move |servers_max| {
         let is_burst = matches!(objective, Objective::Burst { .. });
-        let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max, is_burst)?;
+        let (graph, topology, order) = (known.graph, known.topology, Multiplexing::Fifo);
+        let mut tree = Tree::unfold(graph, topology, trunk, servers_max, is_burst, order)?;
         survey(known, &mut tree)?;
         let alone = match objective {
             Objective::Delay { .. } => None,

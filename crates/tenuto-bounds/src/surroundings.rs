@@ -8,7 +8,7 @@ use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
-use tenuto_calculus::{Bucket, ServerGraph};
+use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 
 /// A bucket in units of 10⁻¹⁸ bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl FineBucket {
         Some(Self { burst, ..self })
     }
 
-    fn line(self) -> Line<BigRational> {
+    pub(crate) fn line(self) -> Line<BigRational> {
         Line { burst: BigRational::of(self.burst), rate: BigRational::of(self.rate) }
     }
 }
@@ -115,7 +115,13 @@ pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
         tree.nodes[node].busy_ps = picos_up(&busy_period(&total, &service_dates)?)?.0;
         tree.nodes[node].delay_ps = match known.delays[server] {
             Some(delay) => delay.0,
-            None => picos_up(&fifo_delay(&total, &service)?)?.0,
+            None => {
+                picos_up(&match known.graph.servers[server].multiplexing {
+                    Multiplexing::Fifo => fifo_delay(&total, &service)?,
+                    Multiplexing::Arbitrary => busy_period(&total, &service)?,
+                })?
+                .0
+            }
         };
     }
     Some(())

@@ -1,28 +1,54 @@
 //! Ports, clocks and namespaces of Linux: the only crate with unsafe code.
 //!
-//! Owns what touches the kernel: frame ports ([`Port`]), the monotonic clock, waiting on
-//! descriptors with nanosecond deadlines, signals as descriptors, namespaces and links of the lab,
-//! and the self-test of the host's own stalls. It decides nothing about frames, starts no thread
-//! and no asynchronous task, and knows no network description.
+//! Owns what touches the kernel: frame ports ([`Port`], opened by kind with [`PortOpener`]), the
+//! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals
+//! as descriptors, namespaces and links of the lab, the self-test of the host's own stalls, and the
+//! measurement of what forwards frames ([`measure`]). It decides nothing about frames, starts no
+//! thread but those of a measurement, and knows no network description.
 //!
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
 
 pub mod clock;
+mod frame_fit;
+mod host_stack;
+mod interface;
+mod link_watch;
 pub mod links;
+pub mod measure;
 pub mod memory_port;
 pub mod namespaces;
+mod open_ports;
 pub mod packet_port;
+mod packet_socket;
 pub mod poll;
 pub mod port;
+mod port_probe;
 pub mod realtime;
+pub mod ring_port;
 pub mod service_probe;
 pub mod signals;
 #[allow(unsafe_code)]
 mod sys;
+pub mod tap_port;
+mod thread_settings;
+mod wait;
+pub mod xdp_port;
 
 pub use clock::MonotonicClock;
+pub use host_stack::{HostBarrier, HostStack};
+pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
-pub use packet_port::{PacketCounters, PacketPort};
-pub use poll::{Interest, PollKey, PollSet, Readiness, WaitPolicy};
-pub use port::{BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Port};
+pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES};
+pub use packet_port::PacketPort;
+pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
+pub use port::{
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, Port, PortKind,
+    PortStatistics,
+};
+pub use port_probe::{probe_host_barrier, probe_port};
+pub use ring_port::RingPort;
+pub use tap_port::TapPort;
+pub use thread_settings::ThreadSettings;
+pub use wait::{Pending, PortWait};
+pub use xdp_port::{XdpMemory, XdpMode, XdpPort};

@@ -61,10 +61,16 @@ pub struct VethEnd {
 
 /// `ETHTOOL_S...` commands of <linux/ethtool.h>: receive and transmit checksums, TSO, GSO, GRO.
 const OFFLOADS: [u32; 5] = [0x15, 0x17, 0x1f, 0x24, 0x2c];
+/// `ETHTOOL_GFLAGS` and `ETHTOOL_SFLAGS`.
+const FLAGS: (u32, u32) = (0x25, 0x26);
+/// `ETH_FLAG_TXVLAN`, `ETH_FLAG_RXVLAN` and `ETH_FLAG_LRO`.
+const FLAGS_OFF: u32 = 1 << 7 | 1 << 8 | 1 << 15;
 
 /// Switches the offloads of an interface of the present network namespace off, so that every
-/// frame is on the link as it was at the sender: whole, no longer than the MTU, checksums filled in.
+/// frame is on the link as it was at the sender: whole, no longer than the MTU, checksums filled
+/// in, VLAN tags in their place.
 ///
+/// For a port, both ends of its link matter: what the other end leaves to its device arrives so.
 /// An offload that the device does not know, or does not let go, is left alone.
 ///
 /// # Errors
@@ -73,15 +79,15 @@ const OFFLOADS: [u32; 5] = [0x15, 0x17, 0x1f, 0x24, 0x2c];
 pub fn offloads_off(name: &LinkName) -> io::Result<()> {
     let any = socket::control_socket()?;
     let c_name = CString::new(name.as_str())?;
-    for command in OFFLOADS {
-        match ethtool::set_value(any.as_fd(), &c_name, command, 0) {
-            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => {
-                return Err(io::Error::new(error.kind(), format!("offloads of {name}: {error}")));
-            }
-            _ => {}
+    let set = |command, value| match ethtool::value(any.as_fd(), &c_name, command, value) {
+        Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => {
+            Err(io::Error::new(error.kind(), format!("offloads of {name}: {error}")))
         }
-    }
-    Ok(())
+        result => Ok(result.ok()),
+    };
+    OFFLOADS.into_iter().try_for_each(|command| set(command, 0).map(|_| ()))?;
+    let Some(flags) = set(FLAGS.0, 0)? else { return Ok(()) };
+    set(FLAGS.1, flags & !FLAGS_OFF).map(|_| ())
 }
 
 /// Keeps the kernel from speaking IPv6 on all interfaces of the present network namespace, also on

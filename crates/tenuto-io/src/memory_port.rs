@@ -1,43 +1,88 @@
 //! Two ports joined in memory, for tests and for nodes of one process.
 
-use crate::port::check_frame;
+use crate::frame_fit::check_frame;
 use crate::sys::socket::event_counter;
-use crate::{BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, MonotonicClock, Port};
-use std::collections::VecDeque;
+use crate::{
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, MonotonicClock, Port,
+    PortKind, PortStatistics,
+};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tenuto_units::Instant;
 
+/// Memory of one frame, allocated once and swapped from hand to hand ever after.
+struct Slot {
+    arrival: Instant,
+    length: usize,
+    bytes: Box<[u8; FRAME_BYTES_LIMIT]>,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self { arrival: Instant::ZERO, length: 0, bytes: Box::new([0; FRAME_BYTES_LIMIT]) }
+    }
+
+    fn frame(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
 /// Frames on their way in one direction; its counter is readable exactly while some wait.
 struct Lane {
-    frames: VecDeque<(Instant, Vec<u8>)>,
+    slots: Vec<Slot>,
+    first: usize,
+    count: usize,
     signal: File,
     latest: Instant,
+    overflowed: u64,
+    /// The end that sends is dropped.
+    is_closed: bool,
 }
 
 impl Lane {
-    fn new() -> io::Result<Arc<Mutex<Self>>> {
-        let signal = File::from(event_counter()?);
-        Ok(Arc::new(Mutex::new(Self { frames: VecDeque::new(), signal, latest: Instant::ZERO })))
+    fn new(frames_limit: usize) -> io::Result<Arc<Mutex<Self>>> {
+        Ok(Arc::new(Mutex::new(Self {
+            slots: (0..frames_limit).map(|_| Slot::new()).collect(),
+            first: 0,
+            count: 0,
+            signal: File::from(event_counter()?),
+            latest: Instant::ZERO,
+            overflowed: 0,
+            is_closed: false,
+        })))
     }
 
-    fn push(&mut self, arrival: Instant, frame: Vec<u8>) -> io::Result<()> {
-        if self.frames.is_empty() {
+    /// Takes the frame of `slot` in exchange for an empty one; `false` when there is no room.
+    fn push(&mut self, arrival: Instant, slot: &mut Slot) -> io::Result<bool> {
+        if self.count == self.slots.len() {
+            self.overflowed += 1;
+            return Ok(false);
+        }
+        if self.count == 0 {
             (&self.signal).write_all(&1_u64.to_ne_bytes())?;
         }
         self.latest = self.latest.max(arrival);
-        self.frames.push_back((self.latest, frame));
-        Ok(())
+        slot.arrival = self.latest;
+        let place = (self.first + self.count) % self.slots.len();
+        std::mem::swap(&mut self.slots[place], slot);
+        self.count += 1;
+        Ok(true)
     }
 
-    fn pop(&mut self) -> io::Result<Option<(Instant, Vec<u8>)>> {
-        let frame = self.frames.pop_front();
-        if frame.is_some() && self.frames.is_empty() {
+    /// Puts the next frame into `slot`, in exchange for what is in it.
+    fn pop(&mut self, slot: &mut Slot) -> io::Result<bool> {
+        if self.count == 0 {
+            return Ok(false);
+        }
+        std::mem::swap(&mut self.slots[self.first], slot);
+        self.first = (self.first + 1) % self.slots.len();
+        self.count -= 1;
+        if self.count == 0 {
             (&self.signal).read_exact(&mut [0; 8])?;
         }
-        Ok(frame)
+        Ok(true)
     }
 }
 
@@ -49,13 +94,16 @@ fn lock(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
 /// One end of a pair of ports joined in memory.
 ///
 /// Arrivals are stamped when the other end flushes: by the monotonic clock, or by the time that
-/// the other end was told with [`MemoryPort::set_now`].
+/// the other end was told with [`MemoryPort::set_now`]. Each frame is copied once, when it is sent.
 pub struct MemoryPort {
     incoming: Arc<Mutex<Lane>>,
     outgoing: Arc<Mutex<Lane>>,
     incoming_fd: RawFd,
-    burst: Vec<Vec<u8>>,
-    frames_limit: usize,
+    /// What is handed to the sink, outside of the lane.
+    taken: Slot,
+    burst: Vec<Slot>,
+    burst_count: usize,
+    statistics: PortStatistics,
     now: Option<Instant>,
 }
 
@@ -66,13 +114,15 @@ impl MemoryPort {
     ///
     /// When the process has no descriptors left.
     pub fn pair(frames_limit: usize) -> io::Result<(Self, Self)> {
-        let (left, right) = (Lane::new()?, Lane::new()?);
+        let (left, right) = (Lane::new(frames_limit)?, Lane::new(frames_limit)?);
         let end = |incoming: &Arc<Mutex<Lane>>, outgoing: &Arc<Mutex<Lane>>| Self {
             incoming_fd: lock(incoming).signal.as_raw_fd(),
             incoming: Arc::clone(incoming),
             outgoing: Arc::clone(outgoing),
-            burst: Vec::with_capacity(BURST_FRAMES),
-            frames_limit,
+            taken: Slot::new(),
+            burst: (0..BURST_FRAMES).map(|_| Slot::new()).collect(),
+            burst_count: 0,
+            statistics: PortStatistics::default(),
             now: None,
         };
         Ok((end(&left, &right), end(&right, &left)))
@@ -84,6 +134,13 @@ impl MemoryPort {
     }
 }
 
+impl Drop for MemoryPort {
+    fn drop(&mut self) {
+        lock(&self.outgoing).is_closed = true;
+        lock(&self.incoming).is_closed = true;
+    }
+}
+
 impl Port for MemoryPort {
     fn receive(
         &mut self,
@@ -92,36 +149,45 @@ impl Port for MemoryPort {
     ) -> io::Result<usize> {
         for count in 0..budget {
             // The lock is released before the sink runs, which may use the other end.
-            let next = lock(&self.incoming).pop()?;
-            match next {
-                Some((arrival, frame)) => sink(arrival, &frame),
-                None => return Ok(count),
+            let is_taken = lock(&self.incoming).pop(&mut self.taken)?;
+            if !is_taken {
+                return Ok(count);
             }
+            self.statistics.received += 1;
+            sink(self.taken.arrival, self.taken.frame());
         }
         Ok(budget)
     }
 
+    fn pending(&self) -> Option<bool> {
+        Some(lock(&self.incoming).count > 0)
+    }
+
     fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
-        check_frame(frame)?;
-        if self.burst.len() == BURST_FRAMES {
-            return Ok(false);
-        }
-        self.burst.push(frame.to_vec());
+        check_frame(frame, FRAME_BYTES_LIMIT)?;
+        let Some(slot) = self.burst.get_mut(self.burst_count) else { return Ok(false) };
+        slot.bytes[..frame.len()].copy_from_slice(frame);
+        slot.length = frame.len();
+        self.burst_count += 1;
         Ok(true)
     }
 
     fn flush(&mut self) -> io::Result<FlushReport> {
         let mut report = FlushReport::default();
+        let count = std::mem::take(&mut self.burst_count);
+        if count == 0 {
+            return Ok(report);
+        }
         let now = self.now.unwrap_or_else(MonotonicClock::now);
         let mut lane = lock(&self.outgoing);
-        for frame in self.burst.drain(..) {
-            if lane.frames.len() < self.frames_limit {
-                lane.push(now, frame)?;
-                report.sent += 1;
-            } else {
-                report.refused += 1;
+        for slot in &mut self.burst[..count] {
+            match lane.push(now, slot)? {
+                true => report.sent += 1,
+                false => report.refused += 1,
             }
         }
+        self.statistics.sent += report.sent as u64;
+        self.statistics.refused += report.refused as u64;
         Ok(report)
     }
 
@@ -131,11 +197,25 @@ impl Port for MemoryPort {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            kind: PortKind::Memory,
             kernel_stamps: false,
             pollable: true,
+            peekable: true,
+            zero_copy: false,
+            exclusive: true,
             burst_frames: BURST_FRAMES,
             frame_bytes_limit: FRAME_BYTES_LIMIT,
         }
+    }
+
+    fn statistics(&mut self) -> io::Result<PortStatistics> {
+        self.statistics.overflowed = lock(&self.incoming).overflowed;
+        Ok(self.statistics)
+    }
+
+    fn link(&mut self) -> io::Result<LinkState> {
+        let is_closed = lock(&self.incoming).is_closed;
+        Ok(if is_closed { LinkState::NoCarrier } else { LinkState::Up })
     }
 }
 

@@ -8,6 +8,8 @@ use tenuto_units::{Instant, Span};
 
 /// How a thread waits: processor time against the delay of a wake-up.
 ///
+/// By name: `spin`, `adaptive`, `block`.
+///
 /// Spinning is for threads with a processor of their own: more spinning threads than processors
 /// stall one another by whole scheduler slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,40 @@ pub enum WaitPolicy {
     },
     /// Look again and again until something is ready or the deadline has come.
     Spin,
+}
+
+/// How long an adaptive wait looks before it sleeps, unless said otherwise: about two wake-ups.
+pub const ADAPTIVE_SPIN: Span = Span::from_us(50);
+
+impl Default for WaitPolicy {
+    fn default() -> Self {
+        Self::Adaptive { spin: ADAPTIVE_SPIN }
+    }
+}
+
+impl WaitPolicy {
+    /// One of each, the adaptive one as by default.
+    pub const ALL: [Self; 3] = [Self::Spin, Self::Adaptive { spin: ADAPTIVE_SPIN }, Self::Block];
+
+    /// How settings name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spin => "spin",
+            Self::Adaptive { .. } => "adaptive",
+            Self::Block => "block",
+        }
+    }
+}
+
+impl std::str::FromStr for WaitPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|policy| policy.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no way of waiting is called {text:?}; there are {names}")
+        })
+    }
 }
 
 /// What to wait for on a descriptor.
@@ -161,6 +197,11 @@ impl PollSet {
         }
     }
 
+    /// Nothing is ready any more, as far as this set knows.
+    pub(crate) fn forget(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.revents = 0);
+    }
+
     /// What one descriptor was ready for at the last wait.
     pub fn readiness(&self, key: PollKey) -> Readiness {
         let seen = self.entries[key.0].revents;
@@ -182,7 +223,7 @@ impl PollSet {
     fn poll(&mut self, timeout_ns: Option<u64>) -> io::Result<usize> {
         match ppoll(&mut self.entries, timeout_ns) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.entries.iter_mut().for_each(|entry| entry.revents = 0);
+                self.forget();
                 Ok(0)
             }
             result => result,

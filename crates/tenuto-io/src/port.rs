@@ -1,7 +1,9 @@
 //! The one port interface: where frames enter and leave a node.
 
+use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
+use std::str::FromStr;
 use tenuto_units::Instant;
 
 /// Frames of one burst: what a single call of the kernel receives or sends at most.
@@ -11,6 +13,54 @@ pub const BURST_FRAMES: usize = 32;
 
 /// The largest frame a port carries, without FCS: a tagged frame of 1518 B and room to spare.
 pub const FRAME_BYTES_LIMIT: usize = 2044;
+
+/// What carries the frames of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PortKind {
+    /// Two ends joined in the memory of this process.
+    Memory,
+    /// AF_PACKET, a burst per call of the kernel.
+    Packet,
+    /// AF_PACKET, received frames looked up in memory shared with the kernel (TPACKET_V2).
+    PacketRing,
+    /// AF_XDP: frames taken before the kernel's own stack sees them.
+    Xdp,
+    /// A TAP interface, whose other end is the kernel or a virtual machine.
+    Tap,
+}
+
+impl PortKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Memory, Self::Packet, Self::PacketRing, Self::Xdp, Self::Tap];
+
+    /// How settings name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Packet => "packet",
+            Self::PacketRing => "packet-ring",
+            Self::Xdp => "xdp",
+            Self::Tap => "tap",
+        }
+    }
+}
+
+impl fmt::Display for PortKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PortKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no kind of port is called {text:?}; there are {names}")
+        })
+    }
+}
 
 /// What became of the frames of one burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,15 +74,61 @@ pub struct FlushReport {
 /// What a port can do, for choosing a clock and for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
+    /// What carries the frames.
+    pub kind: PortKind,
     /// Arrivals are stamped by the kernel when the frame entered it; otherwise when it was
     /// fetched, which includes the wake-up of the receiver.
     pub kernel_stamps: bool,
     /// The port can be waited on through [`Port::poll_fd`].
     pub pollable: bool,
+    /// [`Port::pending`] knows without a call of the kernel whether frames wait.
+    pub peekable: bool,
+    /// The device reads and writes the port's own memory: no copy at all.
+    pub zero_copy: bool,
+    /// Frames are kept from the kernel's own stack, which else might answer them.
+    pub exclusive: bool,
     /// Frames that wait in [`Port::send`] until [`Port::flush`], at most.
     pub burst_frames: usize,
-    /// The largest frame in bytes, without FCS.
+    /// The largest frame in bytes, without FCS, that fits; the MTU of the interface may allow less.
     pub frame_bytes_limit: usize,
+}
+
+/// Frames of a port since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortStatistics {
+    /// Frames handed to the sink of [`Port::receive`].
+    pub received: u64,
+    /// Frames that the device took.
+    pub sent: u64,
+    /// Frames that found the receive ring, or buffer, full.
+    pub overflowed: u64,
+    /// Received frames longer than the MTU allows, and dropped: the sender, or this interface,
+    /// leaves cutting them to size to an offload; see [`crate::links::offloads_off`].
+    pub oversized: u64,
+    /// Received frames too short for an Ethernet header, and dropped.
+    pub runts: u64,
+    /// Received frames whose sender left the checksum to its device, which is a veth end and fills
+    /// none in: passed on as they are, and refused by whoever checks them.
+    pub checksums_missing: u64,
+    /// Frames that the device did not take.
+    pub refused: u64,
+    /// How often the interface was found down while receiving.
+    pub link_downs: u64,
+    /// How often CLOCK_REALTIME was set, so that a burst was stamped on being fetched.
+    pub clock_steps: u64,
+}
+
+/// What an interface is able to do at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// Frames pass.
+    Up,
+    /// Switched on, but the other end is off or missing.
+    NoCarrier,
+    /// Switched off.
+    Down,
+    /// The interface does not exist any more: the port is of no use.
+    Gone,
 }
 
 /// A port of a node: an in-memory pair, or an interface of the kernel.
@@ -46,11 +142,20 @@ pub trait Port {
     ///
     /// # Errors
     ///
-    /// When the port itself is lost, for instance because the interface was removed.
+    /// When the port itself is lost, for instance because the interface was removed. Where finding
+    /// out costs a call of the kernel, the first of several calls without frames tells.
     fn receive(&mut self, budget: usize, sink: &mut dyn FnMut(Instant, &[u8]))
     -> io::Result<usize>;
 
-    /// Copies `frame` into the burst; `false` when the burst is full and wants a flush first.
+    /// Whether frames wait, where that is known without a call of the kernel.
+    fn pending(&self) -> Option<bool> {
+        None
+    }
+
+    /// Takes `frame` into the burst; `false` when the burst is full and wants a flush first.
+    ///
+    /// The bytes are copied, unless they lie in memory that both ports share with their devices
+    /// ([`crate::XdpPort`]): such a frame may be passed on from within the sink without a copy.
     ///
     /// # Errors
     ///
@@ -70,16 +175,33 @@ pub trait Port {
 
     /// What this port can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// What passed and what was lost so far.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel, whose own counts are read.
+    fn statistics(&mut self) -> io::Result<PortStatistics>;
+
+    /// The state of the link; also takes note of a changed MTU. One or two calls of the kernel: for
+    /// every second, not for every burst.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel; a removed interface is a state, no error.
+    fn link(&mut self) -> io::Result<LinkState>;
 }
 
-/// Refuses a frame that no port carries.
-pub(crate) fn check_frame(frame: &[u8]) -> io::Result<()> {
-    const HEADER_BYTES: usize = 14;
-    if (HEADER_BYTES..=FRAME_BYTES_LIMIT).contains(&frame.len()) {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_read_as_they_are_written() {
+        for kind in PortKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        let error = "dpdk".parse::<PortKind>().expect_err("not ours");
+        assert!(error.contains("\"dpdk\"") && error.contains("packet-ring"), "{error}");
     }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("a frame of {} B: {HEADER_BYTES} to {FRAME_BYTES_LIMIT} can be sent", frame.len()),
-    ))
 }

@@ -3,7 +3,7 @@
 //! All of it concerns the calling thread, memory locking the whole process. Nothing here is needed
 //! for correctness: `doctor` says which of it works, and the bounds' host allowance shows the rest.
 
-use crate::sys::task;
+use crate::sys::{task, time};
 use std::ffi::CString;
 use std::{fmt, io};
 use tenuto_units::Span;
@@ -61,14 +61,16 @@ pub fn timer_slack() -> io::Result<Span> {
 
 /// Runs this thread under SCHED_FIFO at `priority`, 1 to 99.
 ///
-/// A thread that spins so is stopped for the rest of each second after [`fifo_budget`].
+/// A thread that spins so is stopped for the rest of each second after [`fifo_budget`] if others
+/// want its processor; see [`crate::PortWait::resting_within`].
 ///
 /// # Errors
 ///
 /// Where the process may not, with what would allow it; inside a user namespace it never may.
 pub fn try_fifo(priority: u8) -> Result<(), Refusal> {
-    const REMEDY: &str = "run with CAP_SYS_NICE, or raise RLIMIT_RTPRIO (ulimit -r); in a \
-        version 1 cpu cgroup also give it cpu.rt_runtime_us";
+    const REMEDY: &str = "run with CAP_SYS_NICE (setcap cap_sys_nice+ep PROGRAM), or raise \
+        RLIMIT_RTPRIO (ulimit -r 50); in a version 1 cpu cgroup also write its share to \
+        cpu.rt_runtime_us (a new one has 0)";
     task::schedule_fifo(libc::c_int::from(priority)).map_err(|error| Refusal::new(error, REMEDY))
 }
 
@@ -78,8 +80,18 @@ pub fn try_fifo(priority: u8) -> Result<(), Refusal> {
 ///
 /// Where the process may not, with what would allow it.
 pub fn try_lock_memory() -> Result<(), Refusal> {
-    const REMEDY: &str = "run with CAP_IPC_LOCK, or raise RLIMIT_MEMLOCK (ulimit -l)";
+    const REMEDY: &str = "run with CAP_IPC_LOCK (setcap cap_ipc_lock+ep PROGRAM), or raise \
+        RLIMIT_MEMLOCK (ulimit -l unlimited)";
     task::lock_memory().map_err(|error| Refusal::new(error, REMEDY))
+}
+
+/// Takes [`try_lock_memory`] back.
+///
+/// # Errors
+///
+/// Those of the kernel; none are known.
+pub fn unlock_memory() -> io::Result<()> {
+    task::unlock_memory()
 }
 
 /// How much of each period real-time threads may run; `None` when they are not limited.
@@ -95,6 +107,20 @@ pub fn fifo_budget() -> io::Result<Option<(Span, Span)>> {
     let (runtime, period) = (read("sched_rt_runtime_us")?, read("sched_rt_period_us")?);
     let span = |us: i64| u64::try_from(us).ok().map(Span::from_us);
     Ok(span(runtime).zip(span(period)).filter(|(runtime, period)| runtime < period))
+}
+
+/// Leaves SCHED_FIFO: this thread is scheduled like any other again.
+///
+/// # Errors
+///
+/// Those of the kernel; none are known.
+pub fn leave_fifo() -> io::Result<()> {
+    task::schedule_other()
+}
+
+/// Processor time that this thread has used so far.
+pub fn thread_processor_time() -> Span {
+    Span::from_ns(time::thread_processor_ns())
 }
 
 /// The processors that this thread may run on.

@@ -2,13 +2,22 @@
 //!
 //! Everything here is unsafe for the same reason: the standard library has no safe form of the
 //! call. Each block says what makes it sound; `Needed:` names the call that std lacks.
+//!
+//! Safe to call means: from anywhere in this crate. One duty is kept outside: who holds which chunk
+//! of an [`xdp::FrameMemory`] is counted by `xdp_port`.
 
+pub(crate) mod bpf;
 pub(crate) mod burst;
 pub(crate) mod ethtool;
+pub(crate) mod interface;
+pub(crate) mod mapping;
 pub(crate) mod namespaces;
+pub(crate) mod ring;
 pub(crate) mod socket;
+pub(crate) mod tap;
 pub(crate) mod task;
 pub(crate) mod time;
+pub(crate) mod xdp;
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};

@@ -10,7 +10,7 @@ use crate::node_ports::{NodePort, RECEIVE_BURST};
 use std::collections::VecDeque;
 use std::io;
 use tenuto_dataplane::endsystem::{EndSystemConfig, FlowHeader, Form};
-use tenuto_io::{MonotonicClock, PollSet, Port};
+use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_model::{Addressing, OtherTraffic, Plan};
 use tenuto_units::Instant;
 use tenuto_wire::{FlowKey, IpProtocol};

@@ -3,7 +3,7 @@
 use crate::allowance::{HostService, measure_allowance};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use tenuto_io::{namespaces::namespace_rights, realtime};
+use tenuto_io::{PortKind, namespaces::namespace_rights, probe_host_barrier, probe_port, realtime};
 use tenuto_model::{Plan, Transition};
 use tenuto_units::Span;
 
@@ -84,6 +84,9 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
         (packet, _) => Finding::new("packet sockets", packet),
     });
     findings.push(fifo());
+    findings.push(locked_memory());
+    findings.extend([PortKind::PacketRing, PortKind::Xdp, PortKind::Tap].map(port_finding));
+    findings.push(Finding::new("keep the kernel out of ports", probe_host_barrier()));
     let smallest_bound_ns = service.stall_allowance_ns.saturating_mul(ELEMENTS);
     let headline = match lab_possible {
         true => format!(
@@ -101,6 +104,14 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
     if isolated.is_empty() || isolated == "unknown" {
         better.push("isolcpus=1 on the kernel's command line keeps a processor free".into());
     }
+    if let Some((run, period)) = budget {
+        better.push(format!(
+            "sysctl -w kernel.sched_rt_runtime_us=-1: a thread under SCHED_FIFO that never sleeps is \
+             stopped for {} of every {period}; ours that spin rest for as long by themselves, in \
+             short idle moments",
+            period - run
+        ));
+    }
     if processors < 4 {
         better.push(format!("more processors: {processors} serve all nodes of a lab"));
     }
@@ -117,6 +128,28 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
         smallest_bound_ns,
         better,
     })
+}
+
+/// Tried, and taken back.
+fn locked_memory() -> Finding {
+    let tried = realtime::try_lock_memory();
+    // A process that could lock its memory can let it go.
+    let _ = realtime::unlock_memory();
+    Finding::new("locked memory", tried)
+}
+
+/// A kind of ports, tried without touching an interface.
+fn port_finding(kind: PortKind) -> Finding {
+    let help = match kind {
+        PortKind::Xdp => {
+            "setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, and not in a user \
+             namespace"
+        }
+        PortKind::Tap => "modprobe tun, and CAP_NET_ADMIN",
+        _ => "setcap cap_net_raw+ep PROGRAM",
+    };
+    let tried = probe_port(kind).map_err(|error| format!("{error}; {help}"));
+    Finding::new(&format!("{kind} ports"), tried)
 }
 
 /// Tried in a thread of its own, which then ends.

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use tenuto_dataplane::endsystem::{Conduct, EndSystem, HostEvent, SendError};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
-use tenuto_io::{MonotonicClock, Port};
+use tenuto_io::MonotonicClock;
 use tenuto_model::Flow;
 use tenuto_units::{Instant, Span};
 use tenuto_world::{Observation, host_config};

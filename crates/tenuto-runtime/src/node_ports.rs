@@ -3,7 +3,9 @@
 use crate::reporter::Reporter;
 use std::io;
 use tenuto_dataplane::{FramePool, Frames, Transmit};
-use tenuto_io::{Interest, MonotonicClock, PacketPort, PollKey, PollSet, Port};
+use tenuto_io::{
+    HostStack, Interest, MonotonicClock, PollKey, PollSet, Port, PortKind, PortOpener, PortSettings,
+};
 use tenuto_units::Instant;
 use tenuto_wire::EtherType;
 
@@ -13,7 +15,7 @@ pub(crate) const RECEIVE_BURST: usize = 16;
 /// A port: its pace is set by the core, the port itself sends at once.
 pub(crate) struct NodePort {
     pub(crate) number: u32,
-    pub(crate) port: PacketPort,
+    pub(crate) port: Box<dyn Port + Send>,
     pub(crate) key: PollKey,
     /// The last burst took all that waited: what comes next has not waited behind a burst.
     pub(crate) was_drained: bool,
@@ -30,7 +32,22 @@ pub(crate) fn interface_name(port: u32) -> String {
     format!("p{port}")
 }
 
-/// Opens the ports with these numbers.
+/// What carries the frames of a lab.
+///
+/// Not rings: dozens of nodes share a few processors there, so that depth in a stall counts more
+/// than the cost of a frame, and memory should be charged only while frames wait. The kernel's own
+/// stack finds neither an address nor IPv6 on these interfaces.
+fn lab_ports() -> PortSettings {
+    PortSettings {
+        kind: Some(PortKind::Packet),
+        host_stack: HostStack::Share,
+        // Both ends are ours, and were prepared when they were made.
+        offloads_off: false,
+        ..PortSettings::default()
+    }
+}
+
+/// Opens the ports of a lab's node with these numbers.
 pub(crate) fn open(
     numbers: impl Iterator<Item = u32>,
     poll: &mut PollSet,
@@ -39,11 +56,19 @@ pub(crate) fn open(
 }
 
 impl NodePort {
-    /// Opens an interface as port `number`.
+    /// Opens an interface of a lab as port `number`.
     pub(crate) fn open(number: u32, interface: &str, poll: &mut PollSet) -> io::Result<Self> {
-        let port = PacketPort::open(interface)?;
-        let fd =
-            port.poll_fd().ok_or_else(|| io::Error::other("a packet port has a descriptor"))?;
+        let opened = PortOpener::new(lab_ports(), 1).open(interface)?;
+        Self::new(number, opened.port, poll)
+    }
+
+    /// A port of any kind as port `number`.
+    pub(crate) fn new(
+        number: u32,
+        port: Box<dyn Port + Send>,
+        poll: &mut PollSet,
+    ) -> io::Result<Self> {
+        let fd = port.poll_fd().ok_or_else(|| io::Error::other("every port has a descriptor"))?;
         let key = poll.add(fd, Interest::Read);
         Ok(Self {
             number,
@@ -59,9 +84,9 @@ impl NodePort {
 
     /// Frames that found the receive buffer full since this was asked last.
     pub(crate) fn take_overflows(&mut self) -> u64 {
-        let Ok(counters) = self.port.counters() else { return 0 };
-        let fresh = counters.overflowed - self.overflowed;
-        self.overflowed = counters.overflowed;
+        let Ok(statistics) = self.port.statistics() else { return 0 };
+        let fresh = statistics.overflowed.saturating_sub(self.overflowed);
+        self.overflowed = statistics.overflowed;
         fresh
     }
 

@@ -7,7 +7,7 @@ use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob};
 use std::io;
 use tenuto_dataplane::switch::{Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
-use tenuto_io::{MonotonicClock, Port};
+use tenuto_io::MonotonicClock;
 use tenuto_model::SwitchDeployment;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::frame_bytes;

@@ -235,6 +235,10 @@ pub(crate) enum Method {
     Auto,
     /// Total flow analysis: sums of delays per hop
     Tfa,
+    /// Pay multiplexing only once, whatever the order of service (server graphs)
+    Pmoo,
+    /// The optimum whatever the order of service: never looser than pmoo (server graphs)
+    Blind,
     /// Polynomial linear programs over whole paths too
     Plp,
     /// Larger linear programs too, as far as they stay small
@@ -247,6 +251,8 @@ impl From<Method> for tenuto_bounds::Effort {
     fn from(method: Method) -> Self {
         match method {
             Method::Tfa => Self::Tfa,
+            Method::Pmoo => Self::Pmoo,
+            Method::Blind => Self::Blind,
             Method::Plp => Self::Plp,
             Method::Auto | Method::Elp | Method::Best => Self::Tight,
         }

@@ -12,30 +12,35 @@ use std::collections::BTreeMap;
 /// What a proof is to bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Objective {
-    /// The way of data from the entrance of a node to the exit of the root.
-    Delay { from: usize },
+    /// The way of data from the entrance of a node to the exit of the root: of the flow with that
+    /// visit at the root, if it has to be of one flow.
+    Delay { from: usize, of: Option<Stop> },
     /// The burst of a flow behind the root; its visit there.
     Burst { stop: Stop },
 }
 
 /// An unknown. Dates count back from the exit of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Unknown {
+pub(super) enum Unknown {
     Time(Place),
     /// What a flow had brought to a node by a date.
     Amount(usize, Stop, usize),
+    /// What a flow that ends at a node had left it by a date at its exit; no FIFO date says so.
+    Left(usize, Stop, usize),
+    /// When the data whose delay is bounded had entered, if dates do not say so.
+    Entry,
     /// What the flow whose burst is bounded had brought in the end.
     Last,
 }
 
 /// The sum so far.
-struct Sum<'a> {
-    tree: &'a Tree<'a>,
+pub(super) struct Sum<'a> {
+    pub(super) tree: &'a Tree<'a>,
     left: BTreeMap<Unknown, BigInt>,
-    most: BigInt,
+    pub(super) most: BigInt,
     /// Weights of inequalities between times, and between amounts.
-    of_time: BigInt,
-    of_data: BigInt,
+    pub(super) of_time: BigInt,
+    pub(super) of_data: BigInt,
     /// The bucket of the flow whose burst is bounded, once a term has named it.
     which: Option<usize>,
 }
@@ -126,6 +131,13 @@ impl Sum<'_> {
             }
             Term::Service(node, date, which, m) => self.service(node, date, which, m)?,
             Term::Last(which, date, m) => self.last(which, date, m, objective)?,
+            Term::Left(node, stop, date, m) => self.left_later(node, stop, date, m)?,
+            Term::Through(node, stop, which, date, last, m) => {
+                self.through(node, stop, which, (date, last), m)?;
+            }
+            Term::Into(node, from, date, last, m) => self.into(node, from, (date, last), m)?,
+            Term::Entered(which, m) => self.entered(objective, which, m)?,
+            Term::Since(m) => self.since(objective, m)?,
         }
         Ok(())
     }
@@ -136,7 +148,7 @@ impl Sum<'_> {
     }
 
     /// Whether a flow's visit is at a node.
-    fn at(&self, node: usize, stop: Stop) -> Result<(), Flaw> {
+    pub(super) fn at(&self, node: usize, stop: Stop) -> Result<(), Flaw> {
         let stops = self.tree.nodes.get(node).map(|node| &self.tree.net.stops[node.server]);
         match stops.is_some_and(|stops| stops.binary_search(&stop).is_ok()) {
             true => Ok(()),
@@ -144,15 +156,15 @@ impl Sum<'_> {
         }
     }
 
-    fn add(&mut self, unknown: Unknown, weight: &BigInt) {
+    pub(super) fn add(&mut self, unknown: Unknown, weight: &BigInt) {
         *self.left.entry(unknown).or_default() -= weight;
     }
 
-    fn time(&mut self, place: Place, weight: &BigInt) {
+    pub(super) fn time(&mut self, place: Place, weight: &BigInt) {
         self.add(Unknown::Time(place), weight);
     }
 
-    fn exit(&mut self, exit: Option<Place>, weight: &BigInt) {
+    pub(super) fn exit(&mut self, exit: Option<Place>, weight: &BigInt) {
         // The exit of the root is where time is zero.
         if let Some(place) = exit {
             self.time(place, weight);
@@ -169,7 +181,7 @@ impl Sum<'_> {
         Ok(Unknown::Amount(node, stop, date))
     }
 
-    fn amount(
+    pub(super) fn amount(
         &mut self,
         node: usize,
         stop: Stop,
@@ -207,14 +219,13 @@ impl Sum<'_> {
         if derived.1 != Kind::Service {
             return Err("service counts from service dates".into());
         }
-        let behind = self.tree.fifo(node, derived.0)?;
         let server = self.tree.nodes[node].server;
         let piece = self.tree.net.graph.servers[server].service.get(which);
         let piece = *piece.ok_or("no such rate-latency")?;
         let weight = &self.of_data * m;
         for stop in self.tree.net.stops[server].clone() {
             self.amount(node, stop, date, &weight)?;
-            self.amount(node, stop, behind, &-&weight)?;
+            self.left_by(node, stop, derived.0, &-&weight)?;
         }
         let by_time = &weight * piece.rate_ubps;
         self.time((node, date), &-&by_time);
@@ -262,7 +273,10 @@ impl Sum<'_> {
 
     fn objective(&mut self, objective: Objective, under: &BigInt) -> Result<(), Flaw> {
         match objective {
-            Objective::Delay { from } => {
+            Objective::Delay { .. } if self.tree.fifo(0, 0).is_err() => {
+                self.add(Unknown::Entry, under);
+            }
+            Objective::Delay { from, .. } => {
                 // FIFO dates all the way: where data entered that leaves the root at its exit.
                 let mut way = vec![from];
                 while let Some(next) = self.tree.nodes[way[way.len() - 1]].next {
@@ -279,8 +293,7 @@ impl Sum<'_> {
                     return Err("nothing bounds the last arrivals".into());
                 }
                 self.add(Unknown::Last, &-under);
-                let exit = self.tree.fifo(0, 0)?;
-                self.amount(0, stop, exit, under)?;
+                self.left_by(0, stop, 0, under)?;
             }
         }
         Ok(())
@@ -300,7 +313,15 @@ impl Sum<'_> {
                     }
                     continue;
                 }
+                Unknown::Entry => {
+                    if rest.is_negative() {
+                        let (node, _, date) = self.start(objective)?;
+                        repaid -= rest * self.tree.reach(node, date)?;
+                    }
+                    continue;
+                }
                 Unknown::Amount(node, stop, _) => self.ends(node, stop),
+                Unknown::Left(node, stop, _) => (node, stop),
                 Unknown::Last => self.last_flow(objective).ok_or("no last arrivals")?,
             };
             *balance.entry(flow).or_default() += rest;

@@ -4,6 +4,7 @@ use super::pieces::{Line, Pieces, Service};
 use super::read::{Document, Graph, Multiplexing, Stop};
 use crate::finding::{Findings, rule};
 use num_bigint::BigInt;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Lines or rate-latencies of one curve that are looked at.
@@ -21,6 +22,8 @@ pub(super) struct Net<'a> {
     bursts: BTreeMap<Stop, Vec<Line>>,
     /// Per flow and visit: the sum of the claimed delays before it.
     before: Vec<Vec<Option<BigInt>>>,
+    /// By server, what is held back and a time: whether it is never busy for longer.
+    busy: RefCell<BTreeMap<(usize, BigInt, i128), bool>>,
 }
 
 impl<'a> Net<'a> {
@@ -41,6 +44,7 @@ impl<'a> Net<'a> {
             onward: BTreeMap::new(),
             bursts: BTreeMap::new(),
             before: Vec::new(),
+            busy: RefCell::new(BTreeMap::new()),
         };
         for (index, flow) in graph.flows.iter().enumerate() {
             let mut sums: Vec<Option<BigInt>> = Vec::new();
@@ -128,6 +132,25 @@ impl<'a> Net<'a> {
 
     pub(super) fn service(&self, server: usize, held: BigInt) -> Service {
         Service::of(&self.graph.servers[server].service, held)
+    }
+
+    /// Whether a server is never busy for longer, by what is claimed of its flows where they
+    /// arrive; many proofs ask the same.
+    pub(super) fn rests(&self, server: usize, held: &BigInt, busy_ps: i128) -> bool {
+        let key = (server, held.clone(), busy_ps);
+        if let Some(&known) = self.busy.borrow().get(&key) {
+            return known;
+        }
+        let curve = |stop: Stop| {
+            let lines = self.buckets(stop);
+            (!lines.is_empty()).then(|| Pieces::least(&lines))
+        };
+        let arrivals = self.arrivals(server, &curve);
+        let service = self.service(server, held.clone());
+        let is_so =
+            busy_ps >= 0 && arrivals.is_some_and(|arrivals| service.catches_up(&arrivals, busy_ps));
+        self.busy.borrow_mut().insert(key, is_so);
+        is_so
     }
 
     pub(super) fn is_fifo(&self, server: usize) -> bool {

@@ -103,6 +103,11 @@ pub(crate) enum Term {
     Service(usize, usize, usize, u64),
     Delay(usize, usize, u64),
     Last(usize, usize, u64),
+    Left(usize, Stop, usize, u64),
+    Through(usize, Stop, usize, usize, usize, u64),
+    Into(usize, usize, usize, usize, u64),
+    Entered(usize, u64),
+    Since(u64),
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -45,7 +45,8 @@ impl<'a> Tree<'a> {
 
     fn shape(&mut self, index: usize, node: &Node) -> Result<(), Flaw> {
         let stops = self.net.stops.get(node.server).ok_or("no such server")?;
-        if !self.net.is_fifo(node.server) {
+        let is_fifo = self.net.is_fifo(node.server);
+        if !is_fifo && node.dates.iter().any(|date| date.1 == Kind::Fifo) {
             return Err("its server is not first in, first out".into());
         }
         if stops.windows(2).any(|pair| pair[0].0 == pair[1].0) {
@@ -70,8 +71,15 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Delays and busy periods of the nodes, leaves first.
+    /// Delays and busy periods of the nodes: those of their servers, or else leaves first.
     fn claims(&self) -> Result<(), Flaw> {
+        let is_of_server = |(index, node): (usize, &Node)| {
+            self.net.delay(node.server).is_some_and(|claim| node.delay_ps >= claim)
+                && self.net.rests(node.server, &self.held(index), node.busy_ps)
+        };
+        if self.nodes.iter().enumerate().all(is_of_server) {
+            return Ok(());
+        }
         let mut curves: Vec<BTreeMap<Stop, Vec<Line>>> = vec![BTreeMap::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut here = BTreeMap::new();
@@ -90,13 +98,7 @@ impl<'a> Tree<'a> {
             let arrivals = self.net.arrivals(node.server, &curve).ok_or("no curve")?;
             let is_delay = match self.net.delay(node.server) {
                 Some(claim) if node.delay_ps >= claim => true,
-                _ => {
-                    node.delay_ps >= 0
-                        && self
-                            .net
-                            .service(node.server, BigInt::ZERO)
-                            .keeps_up(&arrivals, node.delay_ps)
-                }
+                _ => node.delay_ps >= 0 && self.is_delay(node, &arrivals),
             };
             if !is_delay {
                 return Err(format!("node {index}: its delay exceeds {} ps", node.delay_ps));
@@ -108,6 +110,14 @@ impl<'a> Tree<'a> {
             curves[index] = here;
         }
         Ok(())
+    }
+
+    fn is_delay(&self, node: &Node, arrivals: &Pieces) -> bool {
+        let service = self.net.service(node.server, BigInt::ZERO);
+        match self.net.is_fifo(node.server) {
+            true => service.keeps_up(arrivals, node.delay_ps),
+            false => service.catches_up(arrivals, node.delay_ps),
+        }
     }
 
     /// The part of the service that a packet may hold back: none at a root where data counts bit

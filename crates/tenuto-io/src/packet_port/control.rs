@@ -1,23 +1,7 @@
 //! Ancillary data of a received frame: its stamp and the VLAN tag that the kernel took off.
 
+use crate::packet_socket::VlanTag;
 use crate::sys::time::timespec_ns;
-
-/// A VLAN tag as the kernel reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct VlanTag {
-    /// EtherType of the tag.
-    pub(super) protocol: u16,
-    /// Priority, drop eligibility and VLAN id.
-    pub(super) control: u16,
-}
-
-impl VlanTag {
-    /// The tag as it is on the wire.
-    pub(super) fn to_bytes(self) -> [u8; 4] {
-        let ([a, b], [c, d]) = (self.protocol.to_be_bytes(), self.control.to_be_bytes());
-        [a, b, c, d]
-    }
-}
 
 /// What the control messages of a frame say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,13 +10,13 @@ pub(super) struct Ancillary {
     pub(super) stamp_realtime_ns: Option<u64>,
     /// The outer tag, if the kernel took one off.
     pub(super) vlan: Option<VlanTag>,
+    /// The sender left the checksum to a device, and none has filled it in.
+    pub(super) checksum_missing: bool,
 }
 
 /// `struct cmsghdr`: a length in native words, a level, a type.
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 const LENGTH_BYTES: usize = size_of::<usize>();
-/// EtherType of a tag whose own is not reported.
-const ETHERTYPE_VLAN: u16 = 0x8100;
 
 impl Ancillary {
     /// Reads the control messages; whatever is unknown or cut off is left out.
@@ -47,12 +31,26 @@ impl Ancillary {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     found.stamp_realtime_ns = parse_stamp(payload);
                 }
-                (libc::SOL_PACKET, libc::PACKET_AUXDATA) => found.vlan = parse_vlan(payload),
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA) => found.parse_auxiliary(payload),
                 _ => {}
             }
             control = control.get(length.next_multiple_of(LENGTH_BYTES)..).unwrap_or(&[]);
         }
         found
+    }
+
+    /// A `struct tpacket_auxdata`: status, length, captured length, two offsets, tag, its EtherType.
+    fn parse_auxiliary(&mut self, payload: &[u8]) {
+        const CONTROL_AT: usize = 16;
+        const PROTOCOL_AT: usize = 18;
+        if payload.len() < size_of::<libc::tpacket_auxdata>() {
+            return;
+        }
+        let status = u32::from_ne_bytes(bytes_at(payload, 0));
+        let control = u16::from_ne_bytes(bytes_at(payload, CONTROL_AT));
+        let protocol = u16::from_ne_bytes(bytes_at(payload, PROTOCOL_AT));
+        self.vlan = VlanTag::reported(status, control, protocol);
+        self.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
     }
 }
 
@@ -64,25 +62,6 @@ fn parse_stamp(payload: &[u8]) -> Option<u64> {
         tv_sec: libc::time_t::from_ne_bytes(seconds),
         tv_nsec: libc::c_long::from_ne_bytes(nanoseconds),
     }))
-}
-
-/// A `struct tpacket_auxdata`: status, length, captured length, two offsets, tag, its EtherType.
-fn parse_vlan(payload: &[u8]) -> Option<VlanTag> {
-    const CONTROL_AT: usize = 16;
-    const PROTOCOL_AT: usize = 18;
-    if payload.len() < size_of::<libc::tpacket_auxdata>() {
-        return None;
-    }
-    let status = u32::from_ne_bytes(bytes_at(payload, 0));
-    if status & libc::TP_STATUS_VLAN_VALID == 0 {
-        return None;
-    }
-    let reported = u16::from_ne_bytes(bytes_at(payload, PROTOCOL_AT));
-    let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-    Some(VlanTag {
-        protocol: if known { reported } else { ETHERTYPE_VLAN },
-        control: u16::from_ne_bytes(bytes_at(payload, CONTROL_AT)),
-    })
 }
 
 /// `N` bytes at `at`; the callers have checked that they are there.
@@ -117,12 +96,13 @@ mod tests {
         let stamp = [3_i64.to_ne_bytes(), 500_i64.to_ne_bytes()].concat();
         let stamp = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &stamp);
         let both = libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;
-        let tag = auxiliary(both, 0xe001, 0x88a8);
+        let tag = auxiliary(both | libc::TP_STATUS_CSUMNOTREADY, 0xe001, 0x88a8);
         let tag = message(libc::SOL_PACKET, libc::PACKET_AUXDATA, &tag);
         let unknown = message(libc::SOL_SOCKET, 9_999, &[1, 2, 3]);
         let expected = Ancillary {
             stamp_realtime_ns: Some(3_000_000_500),
             vlan: Some(VlanTag { protocol: 0x88a8, control: 0xe001 }),
+            checksum_missing: true,
         };
         assert_eq!(Ancillary::parse(&[&stamp[..], &unknown, &tag].concat()), expected);
         assert_eq!(Ancillary::parse(&[&tag[..], &stamp, &unknown].concat()), expected);

@@ -1,7 +1,6 @@
 //! Packet sockets, event counters, and their options.
 
 use super::{check, own, socklen_of};
-use std::ffi::CStr;
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -58,7 +57,8 @@ pub(crate) fn set_int(
     set_option(socket, level, name, &value)
 }
 
-fn set_option<T: Copy>(
+/// Sets an option whose value is an integer, or one of the kernel's structures.
+pub(crate) fn set_option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -73,7 +73,7 @@ fn set_option<T: Copy>(
     Ok(())
 }
 
-fn get_option<T: Copy>(
+pub(super) fn get_option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -98,24 +98,64 @@ pub(crate) fn int_option(
     get_option(socket, level, name, 0)
 }
 
-/// Frames that the socket had no room for since the last call.
-pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u64> {
-    let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-    let statistics = get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
-    Ok(u64::from(statistics.tp_drops))
+/// The error that waits at the socket; reading it takes it away.
+pub(crate) fn take_error(socket: BorrowedFd<'_>) -> io::Result<Option<io::Error>> {
+    let code = int_option(socket, libc::SOL_SOCKET, libc::SO_ERROR)?;
+    Ok((code != 0).then(|| io::Error::from_raw_os_error(code)))
 }
 
-/// The index of an interface of this network namespace.
-pub(crate) fn interface_index(name: &CStr) -> io::Result<u32> {
-    // SAFETY: `name` is a valid C string. Needed: std knows no interfaces.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-    if index == 0 { Err(io::Error::last_os_error()) } else { Ok(index) }
+/// Frames that the socket had no room for since the last call of this or [`take_arrivals`].
+pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    take_statistics(socket).map(|statistics| u64::from(statistics.tp_drops))
+}
+
+/// Frames that came, with room or without, since the last call of this or [`take_drops`].
+pub(crate) fn take_arrivals(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    take_statistics(socket).map(|statistics| u64::from(statistics.tp_packets))
+}
+
+fn take_statistics(socket: BorrowedFd<'_>) -> io::Result<libc::tpacket_stats> {
+    let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)
 }
 
 /// A counter that is readable while it is above zero.
 pub(crate) fn event_counter() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed. Needed: std has no eventfd.
     own(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })
+}
+
+/// A socket that hears of every change to an interface of the present network namespace.
+pub(crate) fn link_news_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed. Needed: std has no AF_NETLINK.
+    let socket = own(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
+    // SAFETY: all-zero is a valid sockaddr_nl. Needed: its padding has no constructor.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = u16::try_from(libc::AF_NETLINK).expect("16");
+    address.nl_groups = u32::try_from(libc::RTMGRP_LINK).expect("1");
+    let (fd, length) = (socket.as_raw_fd(), socklen_of::<libc::sockaddr_nl>());
+    // SAFETY: `address` is a live sockaddr_nl of `length` bytes. Needed: as above.
+    check(unsafe { libc::bind(fd, (&raw const address).cast(), length) })?;
+    Ok(socket)
+}
+
+/// Takes one message off a socket without looking at it; `false` when there is none.
+pub(crate) fn discard_message(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let (mut byte, flags) = (0_u8, libc::MSG_DONTWAIT);
+    let room = (&raw mut byte).cast();
+    // SAFETY: `byte` is one writable byte. Needed: std reads no AF_NETLINK.
+    let read = unsafe { libc::recv(socket.as_raw_fd(), room, 1, flags) };
+    if read >= 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Ok(false),
+        // Messages were lost: there was one.
+        Some(libc::ENOBUFS | libc::EINTR) => Ok(true),
+        _ => Err(error),
+    }
 }
 
 /// Any socket of the present network namespace, for asking about its interfaces.

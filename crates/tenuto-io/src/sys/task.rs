@@ -38,10 +38,25 @@ pub(crate) fn schedule_fifo(priority: libc::c_int) -> io::Result<()> {
     Ok(())
 }
 
+/// The usual scheduling for the calling thread.
+pub(crate) fn schedule_other() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` is a live sched_param; 0 is the calling thread. Needed: as above.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })?;
+    Ok(())
+}
+
 /// Keeps present and future pages of the process in memory.
 pub(crate) fn lock_memory() -> io::Result<()> {
     // SAFETY: no pointers are passed. Needed: std has no mlockall.
     check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })?;
+    Ok(())
+}
+
+/// Lets the kernel do with the pages of the process as it likes again.
+pub(crate) fn unlock_memory() -> io::Result<()> {
+    // SAFETY: no pointers are passed. Needed: std has no munlockall.
+    check(unsafe { libc::munlockall() })?;
     Ok(())
 }
 

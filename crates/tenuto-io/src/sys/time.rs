@@ -22,7 +22,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` is a valid timespec for the kernel to write. Needed: std's `Instant` hides
     // the nanoseconds since the clock's epoch, which processes of one machine share.
     let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    assert_eq!(result, 0, "CLOCK_MONOTONIC and CLOCK_REALTIME exist on every Linux");
+    assert_eq!(result, 0, "the clocks that are read here exist on every Linux");
     timespec_ns(time)
 }
 
@@ -34,6 +34,11 @@ pub(crate) fn monotonic_ns() -> u64 {
 /// CLOCK_REALTIME in nanoseconds.
 pub(crate) fn realtime_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
+}
+
+/// Processor time of the calling thread in nanoseconds.
+pub(crate) fn thread_processor_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// `ppoll` without a signal mask; `None` waits without end.

@@ -46,22 +46,27 @@ pub(crate) fn name(text: &str) -> LinkName {
     LinkName::new(text).expect("a good name")
 }
 
-/// A quiet veth pair `a`, `b` in this network namespace, up, with a port on each end.
-pub(crate) fn veth_ports() -> (PacketPort, PacketPort) {
+/// A quiet veth pair in this network namespace, up.
+pub(crate) fn veth(a: &str, b: &str) {
     disable_ipv6().expect("root of the lab");
     let end = |text| VethEnd { name: name(text), pid: None, mac: None };
-    IpBatch::new().veth_pair(&end("a"), &end("b")).run().expect("root of the lab");
-    for link in ["a", "b"] {
+    IpBatch::new().veth_pair(&end(a), &end(b)).run().expect("root of the lab");
+    for link in [a, b] {
         offloads_off(&name(link)).expect("root of the lab");
     }
-    IpBatch::new().up(&name("a")).up(&name("b")).run().expect("root of the lab");
+    IpBatch::new().up(&name(a)).up(&name(b)).run().expect("root of the lab");
+}
+
+/// A quiet veth pair `a`, `b` in this network namespace, up, with a port on each end.
+pub(crate) fn veth_ports() -> (PacketPort, PacketPort) {
+    veth("a", "b");
     (PacketPort::open("a").expect("root"), PacketPort::open("b").expect("root"))
 }
 
 pub(crate) type Arrivals = Vec<(Instant, Vec<u8>)>;
 
 /// Waits until `count` frames have come, and a look after that for more.
-pub(crate) fn receive(port: &mut PacketPort, count: usize) -> Arrivals {
+pub(crate) fn receive(port: &mut dyn Port, count: usize) -> Arrivals {
     let mut frames: Arrivals = Vec::new();
     let mut set = PollSet::new();
     set.add(port.poll_fd().expect("pollable"), Interest::Read);
@@ -75,7 +80,7 @@ pub(crate) fn receive(port: &mut PacketPort, count: usize) -> Arrivals {
 }
 
 /// What there is now.
-pub(crate) fn fetch(port: &mut PacketPort, frames: &mut Arrivals) {
+pub(crate) fn fetch(port: &mut dyn Port, frames: &mut Arrivals) {
     let mut sink = |arrival, frame: &[u8]| frames.push((arrival, frame.to_vec()));
     port.receive(1_000, &mut sink).expect("the interface is there");
 }

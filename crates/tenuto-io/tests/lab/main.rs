@@ -3,5 +3,8 @@
 
 mod in_lab;
 mod links;
+mod measure;
 mod namespaces;
-mod packet_port;
+mod ports;
+mod traps;
+mod xdp;

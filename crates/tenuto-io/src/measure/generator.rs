@@ -1,0 +1,86 @@
+//! Sends marked frames, paced or as fast as the interface takes them.
+
+use super::Load;
+use crate::sys::time;
+use crate::{BURST_FRAMES, MonotonicClock, PacketPort, Port};
+use std::io;
+use tenuto_units::Span;
+
+/// A mark: four letters, a sequence number, the time of sending in CLOCK_REALTIME.
+pub(super) const MARK_BYTES: usize = 16;
+const LETTERS: [u8; 4] = *b"TNTO";
+
+pub(super) struct Generator {
+    port: PacketPort,
+    frame: Vec<u8>,
+}
+
+impl Generator {
+    pub(super) fn open(interface: &str, load: &Load) -> io::Result<Self> {
+        if load.frame.len() < load.mark_at + MARK_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "a frame of {} B has no room for a mark of {MARK_BYTES} B at {}",
+                    load.frame.len(),
+                    load.mark_at
+                ),
+            ));
+        }
+        Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone() })
+    }
+
+    /// Sends for the load's window; returns how many frames were taken.
+    pub(super) fn run(&mut self, load: &Load) -> io::Result<u64> {
+        let end = MonotonicClock::now() + load.window;
+        let gap = load.rate_pps.map(|rate| Span::from_ns(1_000_000_000 / rate.max(1)));
+        let burst = if gap.is_some() { 1 } else { BURST_FRAMES };
+        let (mut next, mut sequence, mut taken) = (MonotonicClock::now(), 0_u32, 0);
+        loop {
+            let now = MonotonicClock::now();
+            if now >= end {
+                return Ok(taken);
+            }
+            if now < next {
+                std::hint::spin_loop();
+                continue;
+            }
+            // From the last ideal time, but never to catch up what was missed.
+            next = gap.map_or(now, |gap| (next + gap).max(now));
+            for _ in 0..burst {
+                mark(&mut self.frame[load.mark_at..], sequence, time::realtime_ns());
+                sequence = sequence.wrapping_add(1);
+                self.port.send(&self.frame)?;
+            }
+            taken += self.port.flush()?.sent as u64;
+        }
+    }
+}
+
+fn mark(target: &mut [u8], sequence: u32, now_ns: u64) {
+    target[..4].copy_from_slice(&LETTERS);
+    target[4..8].copy_from_slice(&sequence.to_be_bytes());
+    target[8..MARK_BYTES].copy_from_slice(&now_ns.to_be_bytes());
+}
+
+/// When a frame was sent, in CLOCK_REALTIME, if it is marked.
+pub(super) fn sent_at_ns(frame: &[u8], mark_at: usize) -> Option<u64> {
+    let mark = frame.get(mark_at..mark_at + MARK_BYTES)?;
+    let time = mark[8..].first_chunk().copied().map(u64::from_be_bytes);
+    time.filter(|_| mark[..4] == LETTERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_as_written_and_nothing_else_is() {
+        let mut frame = vec![0; 60];
+        assert_eq!(sent_at_ns(&frame, 20), None);
+        mark(&mut frame[20..], 7, 123_456);
+        assert_eq!(sent_at_ns(&frame, 20), Some(123_456));
+        assert_eq!(sent_at_ns(&frame, 21), None);
+        assert_eq!(sent_at_ns(&frame[..35], 20), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Opening the ports of a node by kind and interface.
+
+use crate::links::{LinkName, offloads_off};
+use crate::{
+    HostBarrier, HostStack, PacketPort, Port, PortKind, RingPort, TapPort, XdpMemory, XdpMode,
+    XdpPort,
+};
+use std::io;
+use std::sync::Arc;
+
+/// Frames that wait in a receive ring before one is lost, unless said otherwise: 8 MB a port.
+pub const RING_FRAMES: usize = 4_096;
+
+/// What carries the frames of a node's ports, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSettings {
+    /// The kind; `None` for `packet-ring`, and `packet` where there is no memory for a ring.
+    pub kind: Option<PortKind>,
+    /// Who else gets the frames, for ports on AF_PACKET.
+    pub host_stack: HostStack,
+    /// Frames that wait in the ring of a `packet-ring` port.
+    pub ring_frames: usize,
+    /// Ways of AF_XDP, in the order in which they are tried.
+    pub xdp_modes: Vec<XdpMode>,
+    /// Switch the offloads of the interfaces off, so that every frame is as it was on the wire.
+    pub offloads_off: bool,
+}
+
+impl Default for PortSettings {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            host_stack: HostStack::default(),
+            ring_frames: RING_FRAMES,
+            xdp_modes: XdpMode::ALL.to_vec(),
+            offloads_off: true,
+        }
+    }
+}
+
+/// A port, and what is less than was wished.
+pub struct OpenedPort {
+    /// The port.
+    pub port: Box<dyn Port + Send>,
+    /// For the user, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Opens the ports of one node.
+///
+/// Ports of kind `xdp` share their memory, so that frames pass from one to another without a copy.
+pub struct PortOpener {
+    settings: PortSettings,
+    ports: usize,
+    memory: Option<Arc<XdpMemory>>,
+}
+
+impl PortOpener {
+    /// For a node with that many ports.
+    pub fn new(settings: PortSettings, ports: usize) -> Self {
+        Self { settings, ports, memory: None }
+    }
+
+    /// Opens the interface `name` of the present network namespace.
+    ///
+    /// # Errors
+    ///
+    /// As those of the kind; `memory` ports are not opened by name (see
+    /// [`crate::MemoryPort::pair`]).
+    pub fn open(&mut self, name: &str) -> io::Result<OpenedPort> {
+        let mut notes = Vec::new();
+        // A TAP interface has none but after it is opened, and is made without.
+        if self.settings.offloads_off && self.settings.kind != Some(PortKind::Tap) {
+            quieten(name, &mut notes);
+        }
+        let port: Box<dyn Port + Send> = match self.settings.kind {
+            None => match self.ring(name, &mut notes) {
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    notes.push(format!("{name}: {error}: received without a ring"));
+                    self.packet(name, &mut notes)?
+                }
+                port => port?,
+            },
+            Some(PortKind::PacketRing) => self.ring(name, &mut notes)?,
+            Some(PortKind::Packet) => self.packet(name, &mut notes)?,
+            Some(PortKind::Xdp) => self.xdp(name, &mut notes)?,
+            Some(PortKind::Tap) => Box::new(TapPort::open(name)?),
+            Some(PortKind::Memory) => {
+                let text = format!("{name}: memory ports join two nodes of one process");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+        };
+        Ok(OpenedPort { port, notes })
+    }
+
+    fn ring(&self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let mut port = RingPort::open(name, self.settings.ring_frames)?;
+        port.set_barrier(self.barrier(name, port.interface_index(), notes));
+        Ok(Box::new(port))
+    }
+
+    fn packet(&self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let mut port = PacketPort::open(name)?;
+        port.set_barrier(self.barrier(name, port.interface_index(), notes));
+        Ok(Box::new(port))
+    }
+
+    fn xdp(&mut self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let memory = match &self.memory {
+            Some(memory) => memory,
+            None => self.memory.insert(XdpMemory::new(self.ports)?),
+        };
+        let port = XdpPort::open(name, &self.settings.xdp_modes, Some(memory))?;
+        if Some(&port.mode()) != self.settings.xdp_modes.first() {
+            notes.push(format!("{name}: AF_XDP in mode {}", port.mode().name()));
+        }
+        Ok(Box::new(port))
+    }
+
+    fn barrier(&self, name: &str, index: u32, notes: &mut Vec<String>) -> Option<HostBarrier> {
+        if self.settings.host_stack == HostStack::Share {
+            return None;
+        }
+        match HostBarrier::new(index) {
+            Ok(barrier) => Some(barrier),
+            Err(error) => {
+                notes.push(format!(
+                    "{name}: the kernel's own stack sees its frames too ({error}): keep it \
+                     without addresses and with IPv6 disabled"
+                ));
+                None
+            }
+        }
+    }
+}
+
+/// Switches offloads off; a reason why not is only told.
+fn quieten(name: &str, notes: &mut Vec<String>) {
+    let done = LinkName::new(name).map_err(io::Error::other).and_then(|name| offloads_off(&name));
+    // An interface that does not exist is told by who opens it.
+    if let Err(error) = done
+        && error.raw_os_error() != Some(libc::ENODEV)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        notes.push(format!("{name}: frames may come merged or without checksums: {error}"));
+    }
+}

@@ -1,0 +1,227 @@
+//! What both kinds of ports on AF_PACKET have in common.
+//!
+//! What such a socket does that a switch must not suffer from, and what is done about it: it hears
+//! its own transmissions (ignored), waits in a queue discipline (bypassed), loses the outer VLAN
+//! tag to metadata (put back), shares its frames with the host's own stack (see
+//! [`crate::HostStack`]), and reports a link that went down as an error (counted).
+
+use crate::frame_fit::TYPE_AT;
+use crate::interface::Interface;
+use crate::sys::burst::SendBurst;
+use crate::sys::socket;
+use crate::{FlushReport, LinkState, PortStatistics};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+/// EtherType of a tag whose own is not reported.
+const ETHERTYPE_VLAN: u16 = 0x8100;
+/// So many calls without frames pass between two looks for an error.
+const IDLE_CALLS_PER_LOOK: u32 = 64;
+
+/// A packet socket on one interface, with a burst to send and its books.
+pub(crate) struct PacketSocket {
+    fd: OwnedFd,
+    pub(crate) interface: Interface,
+    pub(crate) send: SendBurst,
+    pub(crate) statistics: PortStatistics,
+    idle_calls: u32,
+}
+
+impl PacketSocket {
+    /// Opens a socket that hears nothing yet: `prepare` and then [`Self::bind`] come after.
+    pub(crate) fn open(name: &str) -> io::Result<Self> {
+        let step = |what| step(name, what);
+        let interface = Interface::find(name).map_err(step("find it"))?;
+        let fd = socket::packet_socket().map_err(step("open a packet socket (CAP_NET_RAW)"))?;
+        let packet = |option, value| socket::set_int(fd.as_fd(), libc::SOL_PACKET, option, value);
+        packet(libc::PACKET_IGNORE_OUTGOING, 1).map_err(step("ignore own frames (Linux 4.20)"))?;
+        packet(libc::PACKET_QDISC_BYPASS, 1).map_err(step("bypass the queue discipline"))?;
+        socket::set_int(fd.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+            .map_err(step("ask for stamps"))?;
+        socket::join_promiscuous(fd.as_fd(), interface.index())
+            .map_err(step("enter promiscuous mode"))?;
+        Ok(Self {
+            fd,
+            interface,
+            send: SendBurst::new(),
+            statistics: PortStatistics::default(),
+            idle_calls: 0,
+        })
+    }
+
+    /// Hears from now on; last, so that no frame is received with some of the options missing.
+    pub(crate) fn bind(&self, name: &str) -> io::Result<()> {
+        socket::bind_packet(self.fd(), self.interface.index()).map_err(step(name, "bind"))
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(crate) fn raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    /// Judges an error of the socket: a link that went down is counted, and no error unless its
+    /// interface was removed.
+    pub(crate) fn forgive(&mut self, error: io::Error) -> io::Result<()> {
+        match error.raw_os_error() {
+            // Reported once when the link goes down; the socket hears again once it is up.
+            Some(libc::ENETDOWN) if socket::is_bound(self.fd())? => {
+                self.statistics.link_downs += 1;
+                Ok(())
+            }
+            Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => Err(self.interface.gone()),
+            _ => Err(error),
+        }
+    }
+
+    /// After a call without frames that asked the kernel nothing: looks for an error now and then.
+    pub(crate) fn idle(&mut self) -> io::Result<()> {
+        let look = self.idle_calls.is_multiple_of(IDLE_CALLS_PER_LOOK);
+        self.idle_calls = self.idle_calls.wrapping_add(1);
+        if !look {
+            return Ok(());
+        }
+        match socket::take_error(self.fd())? {
+            Some(error) => self.forgive(error),
+            None => Ok(()),
+        }
+    }
+
+    /// After a call with frames.
+    pub(crate) fn busy(&mut self) {
+        self.idle_calls = 0;
+    }
+
+    /// Sends the burst.
+    pub(crate) fn flush(&mut self) -> io::Result<FlushReport> {
+        let mut report = FlushReport::default();
+        let count = self.send.count();
+        let (mut next, mut old_news) = (0, false);
+        while next < count {
+            match self.send.send(self.fd.as_fd(), next..count) {
+                Ok(sent) => {
+                    report.sent += sent;
+                    next += sent;
+                }
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    // The socket may only now report that the link was down some time ago.
+                    Some(libc::ENETDOWN) if !old_news => old_news = true,
+                    // Full, out of memory, down, or longer than its MTU: the device's affair. The
+                    // frame is lost, as it would be on a wire; the next one may pass.
+                    Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE) => {
+                        report.refused += 1;
+                        next += 1;
+                    }
+                    Some(libc::ENXIO | libc::ENODEV) => {
+                        self.send.clear();
+                        return Err(self.interface.gone());
+                    }
+                    _ => {
+                        self.send.clear();
+                        return Err(error);
+                    }
+                },
+            }
+        }
+        self.send.clear();
+        self.statistics.sent += report.sent as u64;
+        self.statistics.refused += report.refused as u64;
+        Ok(report)
+    }
+
+    /// The books, with the kernel's count of frames that found no room.
+    pub(crate) fn statistics(&mut self, clock_steps: u64) -> io::Result<PortStatistics> {
+        self.statistics.overflowed += socket::take_drops(self.fd())?;
+        self.statistics.clock_steps = clock_steps;
+        Ok(self.statistics)
+    }
+
+    pub(crate) fn link(&mut self) -> io::Result<LinkState> {
+        self.interface.refresh()
+    }
+}
+
+/// Names the interface and the step that failed.
+pub(crate) fn step<'a>(
+    name: &'a str,
+    what: &'static str,
+) -> impl Fn(io::Error) -> io::Error + use<'a> {
+    move |error| io::Error::new(error.kind(), format!("interface {name}: {what}: {error}"))
+}
+
+/// A VLAN tag as the kernel reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VlanTag {
+    /// EtherType of the tag.
+    pub(crate) protocol: u16,
+    /// Priority, drop eligibility and VLAN id.
+    pub(crate) control: u16,
+}
+
+impl VlanTag {
+    /// The tag that the status word of a received frame tells of.
+    pub(crate) fn reported(status: u32, control: u16, protocol: u16) -> Option<Self> {
+        let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+        let tag = Self { protocol: if known { protocol } else { ETHERTYPE_VLAN }, control };
+        (status & libc::TP_STATUS_VLAN_VALID != 0).then_some(tag)
+    }
+
+    fn to_bytes(self) -> [u8; TAG_BYTES] {
+        let ([a, b], [c, d]) = (self.protocol.to_be_bytes(), self.control.to_be_bytes());
+        [a, b, c, d]
+    }
+}
+
+const TAG_BYTES: usize = 4;
+
+/// The frame as it was on the wire: with its VLAN tag, if the kernel took one off. `slot` has the
+/// room of a tag in front of the frame.
+pub(crate) fn whole_frame(slot: &mut [u8], vlan: Option<VlanTag>) -> &[u8] {
+    match vlan {
+        Some(tag) if slot.len() >= TAG_BYTES + TYPE_AT => {
+            slot.copy_within(TAG_BYTES..TAG_BYTES + TYPE_AT, 0);
+            slot[TYPE_AT..TYPE_AT + TAG_BYTES].copy_from_slice(&tag.to_bytes());
+            slot
+        }
+        _ => slot.get(TAG_BYTES..).unwrap_or(&[]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stripped_tag_is_put_back_behind_the_addresses() {
+        let mut slot: Vec<u8> = (0..64).collect();
+        let tag = VlanTag { protocol: 0x8100, control: 0x6005 };
+        let frame = whole_frame(&mut slot, Some(tag));
+        assert_eq!(frame.len(), 64);
+        assert_eq!(frame[..12], (4..16).collect::<Vec<u8>>());
+        assert_eq!(frame[12..16], [0x81, 0x00, 0x60, 0x05]);
+        assert_eq!(frame[16..], (16..64).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn slots_of_any_length_are_read() {
+        let tag = VlanTag { protocol: 0x8100, control: 1 };
+        for bytes in 0..20 {
+            let mut slot = vec![7; bytes];
+            assert_eq!(whole_frame(&mut slot, None).len(), bytes.saturating_sub(4));
+            let tagged = whole_frame(&mut slot, Some(tag)).len();
+            assert_eq!(tagged, if bytes < 16 { bytes.saturating_sub(4) } else { bytes });
+        }
+    }
+
+    #[test]
+    fn an_unnamed_tag_is_a_customer_tag() {
+        let both = libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;
+        let tag = |protocol| Some(VlanTag { protocol, control: 5 });
+        assert_eq!(VlanTag::reported(both, 5, 0x88a8), tag(0x88a8));
+        assert_eq!(VlanTag::reported(libc::TP_STATUS_VLAN_VALID, 5, 0), tag(0x8100));
+        assert_eq!(VlanTag::reported(0, 5, 0x8100), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Ports on TAP interfaces: for virtual machines, and for programs behind the kernel's own stack.
+//!
+//! One call of the kernel per frame, each way. Frames are whole: a tag is in its place, checksums
+//! are filled in and nothing is longer than the MTU, for the port asks for no offload.
+
+use crate::frame_fit::{Fit, check_frame, fit};
+use crate::interface::Interface;
+use crate::packet_socket::step;
+use crate::sys::tap;
+use crate::{
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, MonotonicClock, Port,
+    PortKind, PortStatistics,
+};
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use tenuto_units::Instant;
+
+const DEVICE: &str = "/dev/net/tun";
+
+/// The program's side of a TAP interface, which is switched on.
+pub struct TapPort {
+    device: File,
+    interface: Interface,
+    received: Box<[u8; FRAME_BYTES_LIMIT + 1]>,
+    burst: Vec<(usize, [u8; FRAME_BYTES_LIMIT])>,
+    burst_count: usize,
+    latest: Instant,
+    statistics: PortStatistics,
+}
+
+impl TapPort {
+    /// Opens the TAP interface `name`: an existing one that no program holds, or a new one, which
+    /// goes with the port.
+    ///
+    /// # Errors
+    ///
+    /// When there is no /dev/net/tun, CAP_NET_ADMIN is missing, or the name is taken by another
+    /// kind of interface; the message names the interface and the failed step.
+    pub fn open(name: &str) -> io::Result<Self> {
+        let step = |what| step(name, what);
+        let c_name = CString::new(name).map_err(io::Error::other).map_err(step("name it"))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+        let device = options.open(DEVICE).map_err(step("open /dev/net/tun"))?;
+        tap::attach(&device, &c_name).map_err(step("make a TAP interface (CAP_NET_ADMIN)"))?;
+        let interface = Interface::find(name).map_err(step("find it"))?;
+        interface.set_up().map_err(step("switch it on"))?;
+        Ok(Self {
+            device,
+            interface,
+            received: Box::new([0; FRAME_BYTES_LIMIT + 1]),
+            burst: vec![(0, [0; FRAME_BYTES_LIMIT]); BURST_FRAMES],
+            burst_count: 0,
+            latest: Instant::ZERO,
+            statistics: PortStatistics::default(),
+        })
+    }
+}
+
+impl Port for TapPort {
+    fn receive(
+        &mut self,
+        budget: usize,
+        sink: &mut dyn FnMut(Instant, &[u8]),
+    ) -> io::Result<usize> {
+        let mtu_bytes = self.interface.mtu_bytes();
+        let mut delivered = 0;
+        while delivered < budget {
+            let bytes = match self.device.read(&mut self.received[..]) {
+                Ok(bytes) => bytes,
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => continue,
+                    Some(libc::EAGAIN) => break,
+                    Some(libc::EBADFD) => return Err(self.interface.gone()),
+                    _ => return Err(error),
+                },
+            };
+            self.latest = self.latest.max(MonotonicClock::now());
+            let frame = &self.received[..bytes];
+            // One byte more than any frame has tells a cut one.
+            match fit(frame, mtu_bytes) {
+                Fit::Fits => {
+                    sink(self.latest, frame);
+                    self.statistics.received += 1;
+                    delivered += 1;
+                }
+                Fit::Runt => self.statistics.runts += 1,
+                Fit::Oversized => self.statistics.oversized += 1,
+            }
+        }
+        Ok(delivered)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
+        check_frame(frame, FRAME_BYTES_LIMIT)?;
+        let Some((length, slot)) = self.burst.get_mut(self.burst_count) else { return Ok(false) };
+        slot[..frame.len()].copy_from_slice(frame);
+        *length = frame.len();
+        self.burst_count += 1;
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> io::Result<FlushReport> {
+        let mut report = FlushReport::default();
+        let mtu_bytes = self.interface.mtu_bytes();
+        let count = std::mem::take(&mut self.burst_count);
+        for (length, slot) in &self.burst[..count] {
+            let frame = &slot[..*length];
+            // The kernel would take a frame of any length.
+            if fit(frame, mtu_bytes) != Fit::Fits {
+                report.refused += 1;
+                continue;
+            }
+            // A frame is written whole or not at all.
+            match self.device.write_all(frame) {
+                Ok(()) => report.sent += 1,
+                Err(error) => match error.raw_os_error() {
+                    // Down, or out of memory: the frame is lost, as it would be on a wire.
+                    Some(libc::EIO | libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
+                        report.refused += 1;
+                    }
+                    Some(libc::EBADFD) => return Err(self.interface.gone()),
+                    _ => return Err(error),
+                },
+            }
+        }
+        self.statistics.sent += report.sent as u64;
+        self.statistics.refused += report.refused as u64;
+        Ok(report)
+    }
+
+    fn poll_fd(&self) -> Option<RawFd> {
+        Some(self.device.as_raw_fd())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            kind: PortKind::Tap,
+            kernel_stamps: false,
+            pollable: true,
+            peekable: false,
+            zero_copy: false,
+            exclusive: true,
+            burst_frames: BURST_FRAMES,
+            frame_bytes_limit: FRAME_BYTES_LIMIT,
+        }
+    }
+
+    /// The kernel counts frames that found the queue full (1000 by default) as dropped by the
+    /// interface.
+    fn statistics(&mut self) -> io::Result<PortStatistics> {
+        self.statistics.overflowed = self.interface.transmit_drops();
+        Ok(self.statistics)
+    }
+
+    fn link(&mut self) -> io::Result<LinkState> {
+        self.interface.refresh()
+    }
+}

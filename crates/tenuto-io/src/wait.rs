@@ -1,0 +1,255 @@
+//! How one thread waits for its ports, its other descriptors and its timers.
+
+use crate::{MonotonicClock, PollSet, Port, WaitPolicy};
+use std::io;
+use tenuto_units::{Instant, Span};
+
+/// While a thread looks at its ports itself, it asks the kernel about all else this often.
+const KERNEL_LOOK_PERIOD: Span = Span::from_us(20);
+/// A rest shorter than this is not worth its wake-up.
+const REST_LEAST: Span = Span::from_us(50);
+const PERMILLE: u64 = 1_000;
+
+/// What is known about frames that wait, before the kernel is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// Some wait.
+    Frames,
+    /// None wait.
+    Nothing,
+    /// Only the kernel can tell about some of the ports.
+    Unknown,
+}
+
+impl Pending {
+    /// Of all `ports` together.
+    pub fn of<'a>(ports: impl IntoIterator<Item = &'a dyn Port>) -> Self {
+        let mut all = Self::Nothing;
+        for port in ports {
+            match port.pending() {
+                Some(true) => return Self::Frames,
+                Some(false) => {}
+                None => all = Self::Unknown,
+            }
+        }
+        all
+    }
+}
+
+/// Time that a spinning thread under SCHED_FIFO leaves to others by itself, in short rests when
+/// nothing is to be done, so that the kernel does not take it at once.
+///
+/// A rest is a wait in the kernel: a frame ends it, one wake-up late. What the thread owes is kept;
+/// a thread that always finds work owes until it is stopped after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rests {
+    permille: u64,
+    /// No more is owed than this.
+    most: Span,
+    counted_until: Instant,
+    owed_ns_permille: u64,
+}
+
+impl Rests {
+    /// Counts the time up to `now` as work.
+    fn work(&mut self, now: Instant) {
+        let worked = now.since(self.counted_until).as_ns().saturating_mul(self.permille);
+        let most = self.most.as_ns().saturating_mul(PERMILLE);
+        self.owed_ns_permille = self.owed_ns_permille.saturating_add(worked).min(most);
+        self.counted_until = now;
+    }
+
+    fn owed(&self) -> Span {
+        Span::from_ns(self.owed_ns_permille / PERMILLE)
+    }
+
+    /// Counts the time up to `now` as rest.
+    fn rest(&mut self, now: Instant) {
+        let rested = now.since(self.counted_until).as_ns().saturating_mul(PERMILLE);
+        self.owed_ns_permille = self.owed_ns_permille.saturating_sub(rested);
+        self.counted_until = now;
+    }
+}
+
+/// The wait of one thread: policy, rests, and when the kernel was last asked.
+#[derive(Clone, Debug)]
+pub struct PortWait {
+    policy: WaitPolicy,
+    rests: Option<Rests>,
+    asked_at: Instant,
+}
+
+impl PortWait {
+    /// A wait by `policy`, without rests.
+    pub fn new(policy: WaitPolicy) -> Self {
+        Self { policy, rests: None, asked_at: Instant::ZERO }
+    }
+
+    /// A wait that leaves a little more to others than the kernel would take from a thread under
+    /// SCHED_FIFO that never sleeps (see [`crate::realtime::fifo_budget`]); `None` budget: no limit.
+    #[must_use]
+    pub fn resting_within(mut self, budget: Option<(Span, Span)>) -> Self {
+        self.rests = budget.map(|(runtime, period)| {
+            let taken = period.as_ns().saturating_sub(runtime.as_ns()).saturating_mul(PERMILLE);
+            Rests {
+                permille: taken.div_ceil(period.as_ns().max(1)) + 10,
+                most: period - runtime + Span::from_ms(10),
+                counted_until: MonotonicClock::now(),
+                owed_ns_permille: 0,
+            }
+        });
+        self
+    }
+
+    /// The policy.
+    pub const fn policy(&self) -> WaitPolicy {
+        self.policy
+    }
+
+    /// Rest that could not be taken so far, for want of an idle moment.
+    pub fn owed(&self) -> Span {
+        self.rests.as_ref().map_or(Span::ZERO, Rests::owed)
+    }
+
+    /// Waits until frames wait, a descriptor of `set` is ready or `deadline` has come.
+    ///
+    /// Afterwards `set` tells of this wait only: a port is to be served if its own
+    /// [`Port::pending`], or else its descriptor, says so. While frames keep coming, descriptors
+    /// are still asked after every 20 us.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ppoll`.
+    pub fn wait(
+        &mut self,
+        set: &mut PollSet,
+        deadline: Option<Instant>,
+        pending: &mut dyn FnMut() -> Pending,
+    ) -> io::Result<()> {
+        let mut spin_until = None;
+        loop {
+            let known = pending();
+            let now = MonotonicClock::now();
+            let may_sleep = match self.policy {
+                WaitPolicy::Block => true,
+                WaitPolicy::Spin => false,
+                WaitPolicy::Adaptive { spin } => now >= *spin_until.get_or_insert(now + spin),
+            };
+            if let Some(rests) = &mut self.rests {
+                rests.work(now);
+            }
+            if may_sleep && known != Pending::Frames {
+                set.wait(deadline)?;
+                return self.woken();
+            }
+            if known == Pending::Unknown || now.since(self.asked_at) >= KERNEL_LOOK_PERIOD {
+                self.asked_at = now;
+                if set.wait(Some(Instant::ZERO))? > 0 {
+                    return Ok(());
+                }
+            } else {
+                set.forget();
+            }
+            if known == Pending::Frames || deadline.is_some_and(|at| now >= at) {
+                return Ok(());
+            }
+            let owed = self.owed();
+            if owed >= REST_LEAST {
+                let until = now + owed;
+                let ready = set.wait(Some(deadline.map_or(until, |at| at.min(until))))?;
+                self.woken()?;
+                if ready > 0 {
+                    return Ok(());
+                }
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// After a sleep.
+    fn woken(&mut self) -> io::Result<()> {
+        self.asked_at = MonotonicClock::now();
+        if let Some(rests) = &mut self.rests {
+            rests.rest(self.asked_at);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interest, MemoryPort};
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    const POLICIES: [WaitPolicy; 3] =
+        [WaitPolicy::Block, WaitPolicy::Adaptive { spin: Span::from_us(50) }, WaitPolicy::Spin];
+
+    #[test]
+    fn a_wait_ends_at_its_deadline_and_not_before() {
+        for policy in POLICIES {
+            for known in [Pending::Nothing, Pending::Unknown] {
+                let deadline = MonotonicClock::now() + Span::from_ms(2);
+                let mut wait = PortWait::new(policy);
+                wait.wait(&mut PollSet::new(), Some(deadline), &mut || known).expect("poll");
+                assert!(MonotonicClock::now() >= deadline, "{policy:?} {known:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn frames_and_descriptors_both_end_it() {
+        let (mut a, b) = MemoryPort::pair(8).expect("pair");
+        let (reader, mut writer) = io::pipe().expect("pipe");
+        for policy in POLICIES {
+            let mut set = PollSet::new();
+            let port = set.add(b.poll_fd().expect("pollable"), Interest::Read);
+            let pipe = set.add(reader.as_raw_fd(), Interest::Read);
+            let mut wait = PortWait::new(policy);
+            let end = MonotonicClock::now() + Span::from_s(10);
+            let late = Some(end);
+            assert!(a.send(&[0; 60]).expect("fits"));
+            a.flush().expect("flush");
+            wait.wait(&mut set, late, &mut || Pending::of([&b as &dyn Port])).expect("poll");
+            assert_eq!(Pending::of([&b as &dyn Port]), Pending::Frames);
+            assert!(!set.readiness(pipe).readable);
+
+            // Frames that keep waiting do not hide the pipe for longer than a moment.
+            writer.write_all(b"x").expect("room");
+            let mut rounds = 0;
+            while !set.readiness(pipe).readable {
+                wait.wait(&mut set, late, &mut || Pending::Frames).expect("poll");
+                rounds += 1;
+            }
+            assert!(MonotonicClock::now() < end, "{policy:?}: {rounds} rounds");
+            assert!(set.readiness(port).readable);
+            (&reader).read_exact(&mut [0]).expect("a byte");
+            let soon = Some(MonotonicClock::now());
+            wait.wait(&mut set, soon, &mut || Pending::Frames).expect("poll");
+            assert!(!set.readiness(pipe).readable, "{policy:?}: nothing old is told");
+        }
+    }
+
+    #[test]
+    fn a_spinning_thread_rests_as_much_as_it_would_be_stopped() {
+        let budget = Some((Span::from_ms(95), Span::from_ms(100)));
+        let mut wait = PortWait::new(WaitPolicy::Spin).resting_within(budget);
+        let rests = wait.rests.expect("a budget");
+        assert_eq!((rests.permille, rests.most), (60, Span::from_ms(15)));
+        // Without an idle moment the debt grows, to its limit.
+        let start = rests.counted_until;
+        let mut busy = rests;
+        busy.work(start + Span::from_ms(10));
+        assert_eq!(busy.owed(), Span::from_us(600));
+        busy.rest(start + Span::from_us(10_400));
+        assert_eq!(busy.owed(), Span::from_us(200));
+        busy.work(start + Span::from_s(9));
+        assert_eq!(busy.owed(), Span::from_ms(15));
+        // With idle moments it is paid.
+        let deadline = Some(MonotonicClock::now() + Span::from_ms(20));
+        wait.wait(&mut PollSet::new(), deadline, &mut || Pending::Nothing).expect("poll");
+        assert!(wait.owed() < Span::from_ms(1), "{}", wait.owed());
+        assert!(PortWait::new(WaitPolicy::Spin).resting_within(None).rests.is_none());
+    }
+}

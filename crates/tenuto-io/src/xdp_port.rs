@@ -1,0 +1,380 @@
+//! Ports on AF_XDP: frames are taken before the kernel's own stack sees them, into memory that the
+//! port shares with its device.
+//!
+//! One queue of the interface is served. Three ways, tried in this order: the driver writes into
+//! our memory (*zero copy*), the driver's hook with a copy, the hook behind the driver with a copy.
+//! The program at the hook is removed by the kernel when the port, or its process, is gone.
+
+use crate::frame_fit::{Fit, check_frame, fit};
+use crate::interface::Interface;
+use crate::sys::xdp::{self, Descriptor, FRAME_BYTES_MAX, Rings};
+use crate::{
+    BURST_FRAMES, Capabilities, FlushReport, LinkState, MonotonicClock, Port, PortKind,
+    PortStatistics,
+};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use tenuto_units::Instant;
+
+mod memory;
+mod open;
+
+pub use memory::XdpMemory;
+
+/// Chunks at hand at a port, at most; half of them go to the pool, and come from it, at a time.
+const AT_HAND: usize = 128;
+/// Entries of the transmit ring. Shallow: what waits in it is behind the scheduler.
+const TRANSMIT_FRAMES: u32 = 64;
+/// Calls of the kernel for one burst, at most; 32 frames each.
+const KICKS_PER_FLUSH: usize = 64;
+/// So many calls without frames pass between two looks at the interface.
+const IDLE_CALLS_PER_LOOK: u32 = 64;
+
+/// How frames come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum XdpMode {
+    /// The device itself reads and writes our memory.
+    NativeZeroCopy,
+    /// The driver's hook, and a copy.
+    NativeCopy,
+    /// The hook behind every driver, on the kernel's buffers, and a copy.
+    Generic,
+}
+
+impl XdpMode {
+    /// All of them, best first.
+    pub const ALL: [Self; 3] = [Self::NativeZeroCopy, Self::NativeCopy, Self::Generic];
+
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NativeZeroCopy => "native zero-copy",
+            Self::NativeCopy => "native copy",
+            Self::Generic => "generic",
+        }
+    }
+}
+
+/// A port on an interface of the present network namespace.
+pub struct XdpPort {
+    hook: Option<OwnedFd>,
+    /// `Some` until dropped.
+    socket: Option<Arc<OwnedFd>>,
+    rings: Rings,
+    memory: Arc<XdpMemory>,
+    interface: Interface,
+    mode: XdpMode,
+    /// Free chunks at hand.
+    at_hand: Vec<u32>,
+    /// Chunks that the kernel has for receiving.
+    with_kernel: Vec<bool>,
+    /// How often a chunk is being sent here.
+    sending: Vec<u8>,
+    burst_count: usize,
+    burst_refused: usize,
+    latest: Instant,
+    statistics: PortStatistics,
+    idle_calls: u32,
+}
+
+impl XdpPort {
+    /// Opens the interface `name` in the best of `modes` that it allows, with the memory of other
+    /// ports if that is given, has room and can be shared; else with memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the interface does not exist or has several receive queues, its MTU is above what a
+    /// chunk holds, or no way is possible; the message names the step and reason of each.
+    pub fn open(
+        name: &str,
+        modes: &[XdpMode],
+        memory: Option<&Arc<XdpMemory>>,
+    ) -> io::Result<Self> {
+        open::open(name, modes, memory)
+    }
+
+    /// How frames come and go.
+    pub const fn mode(&self) -> XdpMode {
+        self.mode
+    }
+
+    /// Whether this port and another one pass frames on without a copy.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_ref().expect("there until dropped").as_fd()
+    }
+
+    /// Gives the kernel free chunks to receive into.
+    fn refill(&mut self) {
+        let mut room = self.rings.fill.room();
+        if room == 0 {
+            return;
+        }
+        while room > 0 {
+            if self.at_hand.len() <= AT_HAND / 2 {
+                self.memory.take(&mut self.at_hand, AT_HAND / 2);
+            }
+            // Some are kept for sending.
+            if self.at_hand.len() <= AT_HAND / 4 {
+                break;
+            }
+            let chunk = self.at_hand.pop().expect("some are at hand");
+            self.with_kernel[index(chunk)] = true;
+            self.rings.fill.push(xdp::start_of(chunk));
+            room -= 1;
+        }
+        self.rings.fill.publish();
+        if self.rings.fill.wants_wakeup() {
+            xdp::wake_receiver(self.fd());
+        }
+    }
+
+    /// One holder less of a chunk.
+    fn let_go(&mut self, chunk: u32) {
+        if self.memory.let_go(chunk) {
+            self.at_hand.push(chunk);
+            if self.at_hand.len() >= AT_HAND {
+                self.memory.give(&mut self.at_hand, AT_HAND / 2);
+            }
+        }
+    }
+
+    /// Takes back what was sent.
+    fn reap(&mut self) {
+        let mut found = false;
+        while let Some(offset) = self.rings.completion.pop() {
+            found = true;
+            self.sent(xdp::chunk_at(offset));
+        }
+        if found {
+            self.rings.completion.release();
+        }
+    }
+
+    fn sent(&mut self, chunk: u32) {
+        let Some(sending) = self.sending.get_mut(index(chunk)) else { return };
+        if *sending > 0 {
+            *sending -= 1;
+            self.let_go(chunk);
+        }
+    }
+
+    /// Where `frame` lies, or was copied to; `None` when no chunk is free.
+    fn place(&mut self, frame: &[u8]) -> Option<Descriptor> {
+        if let Some(offset) = self.memory.frames.offset_of(frame) {
+            let chunk = xdp::chunk_at(offset);
+            if self.sending[index(chunk)] < u8::MAX && self.memory.hold(chunk) {
+                self.sending[index(chunk)] += 1;
+                return Some(Descriptor::at(offset, frame.len()));
+            }
+        }
+        if self.at_hand.is_empty() {
+            self.memory.take(&mut self.at_hand, AT_HAND / 2);
+        }
+        let chunk = self.at_hand.pop()?;
+        self.memory.hold(chunk);
+        self.sending[index(chunk)] += 1;
+        Some(self.memory.frames.fill(chunk, frame))
+    }
+
+    /// Has the kernel take what is in the transmit ring; how many of the burst it dropped.
+    fn kick(&mut self) -> io::Result<usize> {
+        let mut refused = 0;
+        for _ in 0..KICKS_PER_FLUSH {
+            if self.rings.transmit.waiting() == 0 {
+                break;
+            }
+            if self.mode == XdpMode::NativeZeroCopy && !self.rings.transmit.wants_wakeup() {
+                break;
+            }
+            let Err(error) = xdp::kick(self.fd()) else {
+                self.reap();
+                continue;
+            };
+            match error.raw_os_error() {
+                // More than fits into one call, or the device is slow: once more.
+                Some(libc::EAGAIN | libc::EINTR) => {}
+                // One frame was taken and dropped.
+                Some(libc::EBUSY) => refused += 1,
+                Some(libc::ENETDOWN | libc::ENOBUFS | libc::ENOMEM) => break,
+                Some(libc::ENXIO | libc::ENODEV) => {
+                    self.spoil();
+                    return Err(self.interface.gone());
+                }
+                _ => {
+                    self.spoil();
+                    return Err(error);
+                }
+            }
+            self.reap();
+        }
+        // In zero-copy mode the device takes them when it can, and not from inside our calls.
+        if self.mode != XdpMode::NativeZeroCopy {
+            refused += self.spoil();
+        }
+        Ok(refused)
+    }
+
+    /// Takes back what the kernel did not take; how many frames that were.
+    fn spoil(&mut self) -> usize {
+        let mut left = [0; TRANSMIT_FRAMES as usize];
+        let mut count = 0;
+        self.rings.transmit.spoil(|descriptor| {
+            if !descriptor.is_senseless() && count < left.len() {
+                left[count] = descriptor.chunk();
+                count += 1;
+            }
+        });
+        left[..count].iter().for_each(|&chunk| self.sent(chunk));
+        count
+    }
+
+    /// After a call without frames: looks for a lost interface now and then.
+    fn idle(&mut self) -> io::Result<()> {
+        let look = self.idle_calls.is_multiple_of(IDLE_CALLS_PER_LOOK);
+        self.idle_calls = self.idle_calls.wrapping_add(1);
+        if look && self.interface.refresh()? == LinkState::Gone {
+            return Err(self.interface.gone());
+        }
+        Ok(())
+    }
+}
+
+fn index(chunk: u32) -> usize {
+    usize::try_from(chunk).expect("a small number")
+}
+
+impl Port for XdpPort {
+    fn receive(
+        &mut self,
+        budget: usize,
+        sink: &mut dyn FnMut(Instant, &[u8]),
+    ) -> io::Result<usize> {
+        if !self.rings.receive.has_entry() {
+            self.idle()?;
+            return Ok(0);
+        }
+        self.idle_calls = 0;
+        self.latest = self.latest.max(MonotonicClock::now());
+        let mtu_bytes = self.interface.mtu_bytes();
+        let mut delivered = 0;
+        while delivered < budget {
+            let Some(descriptor) = self.rings.receive.pop() else { break };
+            let chunk = descriptor.chunk();
+            let Some(with_kernel) = self.with_kernel.get_mut(index(chunk)) else { continue };
+            *with_kernel = false;
+            self.memory.hold(chunk);
+            let frame = self.memory.frames.frame(descriptor);
+            match fit(frame, mtu_bytes) {
+                Fit::Fits => {
+                    sink(self.latest, frame);
+                    self.statistics.received += 1;
+                    delivered += 1;
+                }
+                Fit::Runt => self.statistics.runts += 1,
+                Fit::Oversized => self.statistics.oversized += 1,
+            }
+            self.let_go(chunk);
+        }
+        self.rings.receive.release();
+        self.refill();
+        Ok(delivered)
+    }
+
+    fn pending(&self) -> Option<bool> {
+        Some(self.rings.receive.has_entry())
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
+        check_frame(frame, FRAME_BYTES_MAX)?;
+        if self.burst_count == BURST_FRAMES {
+            return Ok(false);
+        }
+        self.burst_count += 1;
+        // The kernel would take a frame beyond the MTU, and the other end drop it uncounted.
+        let fits = fit(frame, self.interface.mtu_bytes()) == Fit::Fits;
+        if fits && self.rings.transmit.room() == 0 {
+            self.reap();
+        }
+        match fits && self.rings.transmit.room() > 0 {
+            true => match self.place(frame) {
+                Some(descriptor) => self.rings.transmit.push(descriptor),
+                None => self.burst_refused += 1,
+            },
+            false => self.burst_refused += 1,
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> io::Result<FlushReport> {
+        let count = std::mem::take(&mut self.burst_count);
+        let mut refused = std::mem::take(&mut self.burst_refused);
+        if count > refused {
+            self.rings.transmit.publish();
+            refused += self.kick()?;
+        }
+        self.reap();
+        let report = FlushReport { sent: count.saturating_sub(refused), refused };
+        self.statistics.sent += report.sent as u64;
+        self.statistics.refused += report.refused as u64;
+        Ok(report)
+    }
+
+    fn poll_fd(&self) -> Option<RawFd> {
+        Some(self.fd().as_raw_fd())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            kind: PortKind::Xdp,
+            kernel_stamps: false,
+            pollable: true,
+            peekable: true,
+            zero_copy: self.mode == XdpMode::NativeZeroCopy,
+            exclusive: true,
+            burst_frames: BURST_FRAMES,
+            frame_bytes_limit: FRAME_BYTES_MAX,
+        }
+    }
+
+    fn statistics(&mut self) -> io::Result<PortStatistics> {
+        self.statistics.overflowed = xdp::overflows(self.fd())?;
+        Ok(self.statistics)
+    }
+
+    fn link(&mut self) -> io::Result<LinkState> {
+        self.interface.refresh()
+    }
+}
+
+impl Drop for XdpPort {
+    fn drop(&mut self) {
+        // First nothing comes any more, then the socket goes, and only then its chunks are free.
+        drop(self.hook.take());
+        let memory = Arc::clone(&self.memory);
+        let mut sockets = memory.sockets();
+        drop(self.socket.take());
+        sockets.retain(|socket| socket.strong_count() > 0);
+        // A device that used our memory itself may do so for a while; its chunks stay with it.
+        if self.mode == XdpMode::NativeZeroCopy {
+            return;
+        }
+        for (chunk, with_kernel) in (0_u32..).zip(&self.with_kernel) {
+            if *with_kernel {
+                self.at_hand.push(chunk);
+            }
+        }
+        for (chunk, sending) in (0_u32..).zip(&self.sending) {
+            for _ in 0..*sending {
+                if self.memory.let_go(chunk) {
+                    self.at_hand.push(chunk);
+                }
+            }
+        }
+        self.memory.give(&mut self.at_hand, usize::MAX);
+    }
+}
