@@ -65,7 +65,7 @@ fn keeping_and_releasing_allocate_nothing() {
         let matching = to_flow(1).to_oxm_bytes();
         let command = CommandRepr {
             table: 1,
-            priority: 1,
+            priority: 0x8000,
             messages: 1,
             generation: 1,
             counter,
