@@ -182,6 +182,14 @@ impl Egress {
         Ok(())
     }
 
+    /// Whether frames of so many bits on the wire would all be taken into a queue.
+    pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
+        match self.config.share(self.existing(queue)) {
+            Share::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
+            _ => self.backlog_bits + wire_bits <= self.config.buffer_bits,
+        }
+    }
+
     /// Moves what a frame occupies: it was let in already, so nothing is refused.
     fn hand_on(&mut self, from: Share, to: Share, frame: &Queued) {
         if from == to {

@@ -439,9 +439,11 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Explore {
-    /// Network or plan file
-    #[arg(value_name = "NET|PLAN")]
+    /// Network or plan file; or the word attendre: reactive applications, with and without Attendre
+    #[arg(value_name = "NET|PLAN|attendre")]
     pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) attendre: crate::verbs::explore_attendre::AttendreFlags,
     /// A watched flow exceeds its start contract N times; without any, each of them once
     #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
     pub(crate) excess: Vec<(String, u8)>,

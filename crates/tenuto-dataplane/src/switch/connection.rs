@@ -27,6 +27,8 @@ pub(super) struct Connection {
     pub(super) framer: Framer,
     pub(super) role: ControllerRole,
     pub(super) wants: AsyncConfig,
+    /// Whether this controller answers packet-ins with message sets (Attendre).
+    pub(super) uses_attendre: bool,
     /// The main connection and the number of this auxiliary one (section 6.3.5).
     pub(super) auxiliary: Option<(ConnectionId, u8)>,
     /// Whether it was made to the switch, as tools do: it is no controller whose loss counts, and
@@ -47,7 +49,8 @@ impl Connection {
     fn new(id: ConnectionId, auxiliary: Option<(ConnectionId, u8)>) -> Self {
         let (role, wants) = (ControllerRole::Equal, AsyncConfig::default());
         let framer = Framer::default();
-        Self { id, framer, role, wants, auxiliary, is_service: false, listens: true }
+        let (is_service, listens, uses_attendre) = (false, true, false);
+        Self { id, framer, role, wants, auxiliary, is_service, listens, uses_attendre }
     }
 
     pub(super) const fn is_slave(&self) -> bool {
@@ -55,7 +58,7 @@ impl Connection {
     }
 
     /// Whether it wants messages of this kind and reason.
-    fn wants(&self, kind: Asynchronous, reason: u8) -> bool {
+    pub(super) fn wants(&self, kind: Asynchronous, reason: u8) -> bool {
         let masks = match kind {
             Asynchronous::PacketIn => self.wants.packet_in_mask,
             Asynchronous::PortStatus => self.wants.port_status_mask,

@@ -1,6 +1,7 @@
 //! What a general switch keeps beyond a planned one: room to change frames, packets that wait for
 //! a controller, time-outs, configuration.
 
+use super::attendre::Attendre;
 use super::bridge::Bridge;
 use super::config::GeneralConfig;
 use super::expiry::Expiry;
@@ -33,6 +34,7 @@ pub(super) struct General {
     pub(super) packet_in_limits: Vec<Meter>,
     /// Packet-ins that were not made for that limit.
     pub(super) packet_ins_limited: u64,
+    pub(super) attendre: Option<Attendre>,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
 }
@@ -51,6 +53,7 @@ impl General {
             controller_meter: None,
             packet_in_limits: limit.map_or_else(Vec::new, |limit| vec![limit; ports]),
             packet_ins_limited: 0,
+            attendre: config.attendre.clone().map(Attendre::new),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
         }

@@ -5,6 +5,7 @@
 //! [`Switch::fire`] hands frames over as their slots end. A violation changes the mode inside the
 //! very call that sees it, so the violating frame itself already goes by the new tables.
 
+mod attendre;
 mod bridge;
 mod config;
 mod connection;
@@ -29,7 +30,8 @@ mod table;
 mod tables;
 mod trace;
 
-pub use config::{FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
+pub use attendre::AttendreMutant;
+pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
@@ -46,7 +48,7 @@ use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_units::Instant;
-use tenuto_wire::frame_bytes;
+use tenuto_wire::{ReplayWindow, frame_bytes};
 
 /// What a monitor has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct PortCounters {
     pub buffer_full: u64,
     /// Mode signals that were not accepted.
     pub signals_rejected: u64,
+    /// Attendre commands that were not accepted.
+    pub commands_rejected: u64,
     /// Frames that were to leave here while the port was down or closed.
     pub not_sent: u64,
 }
@@ -95,6 +99,9 @@ struct PortState {
     /// Sequence number of the last signal sent and accepted here.
     signal_sent: u64,
     signal_seen: u64,
+    /// Sequence number of the last Attendre command sent, and those seen here.
+    command_sent: u64,
+    command_seen: ReplayWindow,
     /// Signals that may still be sent, in nanoseconds of the dwell time.
     signal_credit: signals::Credit,
 }
@@ -136,6 +143,8 @@ impl Switch {
             counters: PortCounters::default(),
             signal_sent: config.boot_seed,
             signal_seen: 0,
+            command_sent: config.boot_seed,
+            command_seen: ReplayWindow::default(),
             signal_credit: signals::Credit::default(),
         };
         let ports: Vec<PortState> = config.ports.iter().map(port).collect();
@@ -178,6 +187,9 @@ impl Switch {
         if let Some(at) = self.general.as_ref().and_then(|general| general.expiry.deadline()) {
             visit(TimerId::FlowExpiry, at);
         }
+        if let Some(attendre) = self.attendre() {
+            attendre.for_each_deadline(|place, at| visit(TimerId::Buffer(place), at));
+        }
     }
 
     /// The earliest armed timer.
@@ -216,6 +228,7 @@ impl Switch {
                 }
             }
             TimerId::FlowExpiry => self.expire(now, fx),
+            TimerId::Buffer(place) => self.fire_buffer(now, place, frames, fx),
             _ => {}
         }
     }
@@ -295,6 +308,13 @@ impl Switch {
         }
     }
 
+    /// Replaces Attendre by a broken one; for exploration only.
+    pub fn set_attendre_mutant(&mut self, mutant: AttendreMutant) {
+        if let Some(attendre) = self.attendre_mut() {
+            attendre.mutant = mutant;
+        }
+    }
+
     /// Notes a drop; of a frame that entered at `place`, or was sent by a controller.
     fn report(
         &mut self,
@@ -315,6 +335,7 @@ impl Switch {
             R::Malformed => counters.malformed += 1,
             R::BufferFull => counters.buffer_full += 1,
             R::SignalRejected => counters.signals_rejected += 1,
+            R::CommandRejected => counters.commands_rejected += 1,
             R::Purged | R::PoolFull | R::Duplicate => {}
         }
         fx.drops.push(drop);

@@ -254,6 +254,10 @@ impl Switch {
             since: passage.now,
         };
         let queue = u8::try_from(passage.queue).unwrap_or(u8::MAX - 1);
+        let behind = passage.commands > 0 && self.sends_commands_behind();
+        if passage.commands > 0 && !behind {
+            self.send_commands(place, queue, passage, frames);
+        }
         if self.ports[place].egress.enqueue(passage.now, queue, queued).is_err() {
             let dropped = Dropped {
                 reason: DropReason::BufferFull,
@@ -265,10 +269,17 @@ impl Switch {
             self.report(dropped, passage.place, fx);
             frames.release(frame);
         }
+        if behind {
+            self.send_commands(place, queue, passage, frames);
+        }
     }
 
     /// The frame in the store that looks as it does now; `None` if it has become too long.
-    fn frame_now(&self, passage: &mut Passage, frames: &mut impl Frames) -> Option<FrameId> {
+    pub(super) fn frame_now(
+        &self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> Option<FrameId> {
         match &self.general {
             Some(general) if passage.edited => {
                 if passage.copy.is_none() {

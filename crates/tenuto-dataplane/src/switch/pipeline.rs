@@ -1,5 +1,6 @@
 //! One frame through the tables.
 
+use super::config::SwitchConfig;
 use super::entry::ActionStep;
 use super::key::PacketKey;
 use super::meter::BandEffect;
@@ -49,9 +50,23 @@ pub(super) struct Passage {
     pub(super) depth: usize,
     /// Whether it has cost as much as a frame may: then even copies of it go no further.
     pub(super) spent: bool,
+    /// Level and slot of the entry at hand; a slot of [`NO_SLOT`] before the first.
+    pub(super) level: u8,
+    pub(super) slot: u32,
+    /// Commands for other switches that it takes along.
+    pub(super) commands: u8,
+    /// Whether it comes back from the controller that was asked about it, ahead of those that wait.
+    pub(super) is_first: bool,
+    /// The buffer that it just left.
+    pub(super) left: Option<u16>,
+    /// The meter that its release has been charged to.
+    pub(super) paid: Option<u32>,
     /// Set when the frame is to go no further.
     pub(super) stop: Option<DropReason>,
 }
+
+/// The slot of a frame that no entry has matched.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 impl Passage {
     pub(super) fn new(
@@ -80,6 +95,12 @@ impl Passage {
             copy: None,
             depth: 0,
             spent: false,
+            level: 0,
+            slot: NO_SLOT,
+            commands: 0,
+            is_first: false,
+            left: None,
+            paid: None,
             stop: None,
         }
     }
@@ -87,8 +108,8 @@ impl Passage {
 
 /// The action set: at most one of each kind (OpenFlow 1.3.5, section 5.10). Changes of the frame
 /// are kept apart, as only general switches have them.
-#[derive(Clone, Copy, Default)]
-struct ActionSet {
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(super) struct ActionSet {
     queue: Option<u32>,
     group: Option<u32>,
     /// An output, be it to the controllers.
@@ -121,6 +142,11 @@ fn tail_of(frame: &[u8]) -> Option<u32> {
     is_tail.then_some(part.shim.message_id)
 }
 
+/// What meters count of a frame of so many bytes with FCS.
+fn bits_metered(config: &SwitchConfig, frame_bytes: u32) -> u64 {
+    u64::from(frame_bytes - 4 + config.meter_extra_bytes) * 8
+}
+
 impl Switch {
     pub(super) fn process(
         &mut self,
@@ -139,8 +165,11 @@ impl Switch {
         counters.received_bytes += u64::from(passage.frame_bytes);
         let reason = match self.key_of(bytes, in_port) {
             None => Some(DropReason::Malformed),
-            Some(key) if key.eth_type() == EtherType::MODE_SIGNAL.0 => {
-                return self.receive_signal(now, place, frame, frames, fx);
+            Some(key) if key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 => {
+                return match key.eth_type() == EtherType::ATTENDRE.0 {
+                    true => self.receive_command(now, place, frame, frames, fx),
+                    false => self.receive_signal(now, place, frame, frames, fx),
+                };
             }
             Some(_) if self.refuses(place, bytes) => Some(DropReason::NoOutput),
             Some(key) => {
@@ -185,6 +214,9 @@ impl Switch {
         if let Some(reason) = reason {
             self.drop_frame(reason, &passage, frames, fx);
         }
+        if passage.commands > 0 {
+            self.spend_commands(&passage);
+        }
         if let Some(copy) = passage.copy {
             frames.release(copy);
         }
@@ -216,11 +248,21 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
-        let mut set = ActionSet::default();
         if let Some(general) = &mut self.general {
             general.set.clear();
         }
-        let mut table = 0;
+        self.walk_from(0, ActionSet::default(), passage, frames, fx)
+    }
+
+    /// Goes on in a table with an action set: from the first, or where the frame has waited.
+    pub(super) fn walk_from(
+        &mut self,
+        mut table: u8,
+        mut set: ActionSet,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
         let mut level;
         loop {
             level = Tables::level_of(table, self.level, self.admitted);
@@ -231,6 +273,15 @@ impl Switch {
             let (found, probes) = state.table().look_up(&passage.key);
             passage.work.lookups += 1;
             passage.work.probes += probes;
+            if let Some(attendre) = self.general.as_ref().and_then(|g| g.attendre.as_ref())
+                && attendre.is_keeping()
+            {
+                let precedence = found.map(|slot| state.table().entry(slot).precedence);
+                let keeper = attendre.keeper(table, precedence, &passage.key, passage.left);
+                if let Some(keeper) = keeper {
+                    return self.keep(keeper, set, passage, frames);
+                }
+            }
             state.count(found, passage.now, passage.frame_bytes);
             if let Some(trace) = &mut self.trace {
                 let entry = found.map(|slot| Box::new(state.table().entry(slot).clone()));
@@ -242,7 +293,7 @@ impl Switch {
             if entry.cookie != 0 {
                 passage.cookie = entry.cookie;
             }
-            passage.table = table;
+            (passage.level, passage.table, passage.slot) = (level, table, slot);
             passage.entry_cookie = entry.cookie;
             passage.is_miss = entry.is_table_miss();
             let (meter, steps) = (behaviour.meter, behaviour.apply.len());
@@ -254,12 +305,14 @@ impl Switch {
                 }
             }
             let state = self.tables.get(level, table).expect("looked up above");
+            let mut writes_commands = false;
             for &step in &state.table().entry(slot).behaviour.write {
                 match step {
                     ActionStep::SetQueue(queue) => set.queue = Some(queue),
                     ActionStep::Group(group) => set.group = Some(group),
                     ActionStep::Output(_) | ActionStep::Controller(_) => set.output = Some(step),
                     ActionStep::Monitor(_) => {}
+                    ActionStep::Encap(_) => writes_commands = true,
                     ActionStep::Edit(edit) => {
                         if let Some(general) = &mut self.general {
                             general.set.write(edit);
@@ -267,7 +320,11 @@ impl Switch {
                     }
                 }
             }
+            if writes_commands {
+                self.take_written(passage);
+            }
             if let Some(id) = meter
+                && passage.paid != Some(id)
                 && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
@@ -299,12 +356,16 @@ impl Switch {
         (passage.outputs == 0).then_some(reason)
     }
 
+    /// What meters count of a frame.
+    pub(super) fn metered_bits(&self, frame_bytes: u32) -> u64 {
+        bits_metered(&self.config, frame_bytes)
+    }
+
     fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
-        let in_memory = passage.frame_bytes - 4;
-        let bits = u64::from(in_memory + self.config.meter_extra_bytes) * 8;
+        let bits = bits_metered(&self.config, passage.frame_bytes);
         let judged = state.judge(passage.arrival, bits, passage.frame_bytes);
         self.note(|_| TraceStep::Meter { id, passes: judged != Some(BandEffect::Drop) });
         match judged {
@@ -336,6 +397,7 @@ impl Switch {
             ActionStep::Output(port) => self.output(port, passage, frames, fx),
             ActionStep::Group(id) => self.group(id, passage, frames, fx),
             ActionStep::Monitor(id) => self.observe(id, passage, frames, fx),
+            ActionStep::Encap(index) => self.take_along(index, passage),
             ActionStep::Controller(max_len) => {
                 // Whether somebody hears it or not: that is where the entry sends it.
                 passage.outputs += 1;

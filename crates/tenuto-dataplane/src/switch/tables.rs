@@ -49,6 +49,8 @@ pub struct TableState {
     table: Arc<Table>,
     counters: Vec<EntryCounter>,
     ages: Vec<EntryAge>,
+    /// Whether its first frame has taken its commands along (Attendre).
+    spent: Vec<bool>,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -88,6 +90,7 @@ impl TableState {
             table: Arc::new(Table::new(config.classifier)),
             counters: Vec::new(),
             ages: Vec::new(),
+            spent: Vec::new(),
             looked_up: 0,
             matched: 0,
         }
@@ -113,6 +116,15 @@ impl TableState {
         self.ages[slot as usize]
     }
 
+    /// Whether the commands of the entry in a slot have left with a frame.
+    pub(super) fn is_spent(&self, slot: u32) -> bool {
+        self.spent[slot as usize]
+    }
+
+    pub(super) fn spend(&mut self, slot: u32) {
+        self.spent[slot as usize] = true;
+    }
+
     /// Frames looked up here, and those among them that matched.
     pub const fn lookups(&self) -> (u64, u64) {
         (self.looked_up, self.matched)
@@ -136,6 +148,8 @@ impl TableState {
         self.ages.resize(table.slots(), age);
         self.counters[slot as usize] = EntryCounter::default();
         self.ages[slot as usize] = age;
+        self.spent.resize(table.slots(), false);
+        self.spent[slot as usize] = false;
         slot
     }
 
@@ -225,6 +239,7 @@ impl Tables {
                     state.counters[slot as usize] = EntryCounter::default();
                 }
                 state.ages[slot as usize] = EntryAge { since: now, used: now };
+                state.spent[slot as usize] = false;
                 *Arc::make_mut(&mut state.table).entry_mut(slot) = entry;
                 slot
             }
@@ -275,6 +290,7 @@ impl Tables {
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
             change(Arc::make_mut(&mut state.table).entry_mut(slot));
+            state.spent[slot as usize] = false;
             if reset {
                 state.counters[slot as usize] = EntryCounter::default();
             }

@@ -19,6 +19,7 @@ pub(crate) fn config() -> SwitchConfig {
         learned_max: 16,
         description: "on the bench".into(),
         port_names: BTreeMap::from([(1, "left".into())]),
+        ..GeneralConfig::default()
     };
     SwitchConfig { general: Some(general), tables: 64, ..super::config() }
 }

@@ -3,6 +3,7 @@
 //! Meant for traces: everything that decides what a message does is in the line; packet data only by
 //! its length. The flow syntax of matches and actions is in `syntax`.
 
+mod attendre;
 mod experimenter;
 mod flow;
 mod multipart;

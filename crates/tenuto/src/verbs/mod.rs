@@ -7,6 +7,7 @@ mod doctor;
 pub(crate) mod dump;
 mod exec;
 mod explore;
+pub(crate) mod explore_attendre;
 mod export;
 mod import;
 mod plan;
