@@ -10,10 +10,13 @@
 //! priority in the way, and each incoming line brings at most one frame and what fits on it.
 
 pub mod audit;
+mod behind;
 mod books;
 mod curves;
 mod engine;
 mod fit;
+mod frames;
+mod lowering;
 mod network;
 mod pacing;
 mod refusal;

@@ -1,6 +1,7 @@
 //! What has to hold whatever is asked, in whatever order.
 
 mod decisions;
+mod incremental;
 mod leaving;
 mod networks;
 mod sequences;

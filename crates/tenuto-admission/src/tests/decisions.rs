@@ -19,7 +19,12 @@ fn the_first_flow_waits_for_one_frame_per_port() {
     // but a line brings no more than it carries: the frame itself.
     let hop_ns = (1_530 + 306) * 8 * 10;
     let least = 3 * hop_ns + 3 * 100;
-    assert!((least..least + 10).contains(&grant.bound_ns), "{} against {least}", grant.bound_ns);
+    // What is claimed is eased by a 64th, so that the next flow needs no raise.
+    assert!(
+        (least..=least + least / 64 + 10).contains(&grant.bound_ns),
+        "{} against {least}",
+        grant.bound_ns
+    );
     assert_eq!(grant.visits.len(), 3);
 }
 

@@ -6,9 +6,14 @@ use tenuto_admission::{Network, Node, NodeId, Port, Request};
 
 const M100: u64 = 100_000_000;
 const G1: u64 = 1_000_000_000;
+const G10: u64 = 10_000_000_000;
 const REQUESTS: u64 = 1_000;
+/// Requests of the lists that fill a network before anything is timed, and of the removals and
+/// adds that then are.
+const REQUESTS_TO_FILL: u64 = 10_500;
+const CHANGES: u64 = 1_000;
 /// Names, shapes and mixes.
-const LISTS: [(&str, Shape, Mix, u64); 7] = [
+const LISTS: [(&str, Shape, Mix, u64); 9] = [
     ("ring31-100M", Shape::Ring(31, 1), Mix::Wind, M100),
     ("ring12-100M", Shape::Ring(12, 3), Mix::Wind, M100),
     ("ring31-1G", Shape::Ring(31, 1), Mix::Server, G1),
@@ -16,6 +21,8 @@ const LISTS: [(&str, Shape, Mix, u64); 7] = [
     ("line4-100M", Shape::Line(4, 4), Mix::SlowServer, M100),
     ("star-1G", Shape::Star(4, 4), Mix::Plant, G1),
     ("fat-tree-1G", Shape::FatTree, Mix::Plant, G1),
+    ("ring31-10G", Shape::Ring(31, 1), Mix::Wind, G10),
+    ("fat-tree-10G", Shape::FatTree, Mix::Wind, G10),
 ];
 
 /// Switches, and hosts at each.
@@ -71,9 +78,18 @@ pub(crate) fn generated(name: &str) -> Result<List, Failure> {
     let nodes = (0_u32..).map(NodeId).zip(network.nodes());
     let hosts: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_switch).map(|(id, _)| id).collect();
     let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let operations =
-        (0..REQUESTS).map(|id| Operation::Add(request(id, *mix, &hosts, &mut draw))).collect();
-    Ok(List { name: name.to_owned(), network, operations })
+    let mut ask = |id: u64| Operation::Add(request(id, *mix, &hosts, &mut draw));
+    let mut operations: Vec<Operation> = match *rate_bps {
+        G10 => (0..REQUESTS_TO_FILL).map(&mut ask).collect(),
+        _ => (0..REQUESTS).map(&mut ask).collect(),
+    };
+    let filled = if *rate_bps == G10 { operations.len() } else { 0 };
+    for change in 0..if filled > 0 { CHANGES } else { 0 } {
+        // One of those who asked goes, another one asks.
+        operations.push(Operation::Remove(change * 7_919 % REQUESTS_TO_FILL));
+        operations.push(ask(REQUESTS_TO_FILL + change));
+    }
+    Ok(List { name: name.to_owned(), network, operations, filled })
 }
 
 fn network(shape: Shape, rate_bps: u64) -> Network {
@@ -84,7 +100,11 @@ fn network(shape: Shape, rate_bps: u64) -> Network {
         Shape::FatTree => (20, 8, 2, fat_tree()),
     };
     let is_slow = rate_bps == M100 && !matches!(shape, Shape::Line(..));
-    let (queue_bytes, host_queue_bytes) = if is_slow { (12_000, 12_000) } else { (30_000, 60_000) };
+    let (queue_bytes, host_queue_bytes) = match rate_bps {
+        G10 => (2_000_000, 4_000_000),
+        _ if is_slow => (12_000, 12_000),
+        _ => (30_000, 60_000),
+    };
     let mut nodes: Vec<Node> =
         (0..switches).map(|at| Node { name: format!("s{at}"), is_switch: true }).collect();
     let mut ports = Vec::new();

@@ -105,7 +105,8 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
         }
     }
     let of = |kinds: &[Kind]| {
-        let chosen = best.times.iter().filter(|(kind, _)| kinds.contains(kind));
+        let timed = best.times.iter().skip(list.filled);
+        let chosen = timed.filter(|(kind, _)| kinds.contains(kind));
         times(chosen.map(|(_, ns)| *ns).collect())
     };
     report.decisions = of(&[Kind::Accepted, Kind::Refused]);
@@ -113,7 +114,8 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
     report.refused = of(&[Kind::Refused]);
     report.removed = of(&[Kind::Removed]);
     report.adaptation = times(best.adaptations);
-    report.requests = report.decisions.count;
+    let asked = |operation: &&Operation| matches!(operation, Operation::Add(_));
+    report.requests = operations.iter().filter(asked).count();
     judge(&engine, &shaper_ns, &mut report);
     report
 }
