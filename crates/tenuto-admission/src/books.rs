@@ -421,7 +421,7 @@ fn is_behind(hops: &[Hop], later: usize, place: u16) -> bool {
 fn empty_curves(network: &Network, id: PortId) -> Curves {
     let port = network.port(id);
     let line = |from: &PortId| Group {
-        line_bps: Some(signed(network.port(*from).rate_bps)),
+        line_bps: Some(signed(network.emitted_bps(*from))),
         ..Group::default()
     };
     let groups = match network.is_source(id) {

@@ -4,5 +4,6 @@ mod decisions;
 mod incremental;
 mod leaving;
 mod networks;
+mod processors;
 mod sequences;
 mod twins;

@@ -2,6 +2,7 @@
 
 mod builder;
 mod certificate;
+mod comparisons;
 mod deployment;
 mod envelopes;
 mod modes;

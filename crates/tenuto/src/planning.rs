@@ -74,7 +74,7 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     let modes = |flow: &tenuto_model::Flow| flow.level + 1;
     let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
     match method {
-        Method::Tfa => None,
+        Method::Tfa | Method::Silo | Method::Qjump => None,
         Method::Auto if bounds > WHOLE_PATHS_MAX => None,
         Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
         Method::Elp | Method::Best => {
