@@ -34,7 +34,7 @@ impl Method {
     const fn limits(self) -> Limits {
         match self {
             Self::Budget => Limits { raises_max: 0, checks_max: 600, is_eased: false },
-            Self::Exact => Limits { raises_max: 600, checks_max: 6_000, is_eased: true },
+            Self::Exact => Limits { raises_max: 600, checks_max: 3_000, is_eased: true },
             Self::Reserve => Limits { raises_max: 24, checks_max: 600, is_eased: false },
         }
     }

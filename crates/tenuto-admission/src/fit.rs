@@ -142,14 +142,13 @@ impl Work {
             false => (needed - reserved) * reservation.headroom_percent / 100,
         };
         let wanted = needed.saturating_add(extra);
-        let bearable = books.bearable_ns(
-            port,
-            queue,
-            match limits.is_eased {
-                true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
-                false => wanted,
-            },
-        );
+        let bearable = match limits.is_eased {
+            true => {
+                let ample = needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK));
+                books.bearable_ns(port, queue, needed, ample)
+            }
+            false => books.bearable_ns(port, queue, wanted, wanted),
+        };
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }

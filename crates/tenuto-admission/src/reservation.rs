@@ -99,6 +99,8 @@ const HALF_ROOMS: [i64; 3] = [2, 24, 20];
 /// The same for a processor: its room is all there is, and every frame of a switch waits there.
 const HALF_ROOM_OF_PROCESSOR: i64 = 1;
 const NS_PER_BYTE_AT_1_BPS: i128 = 8_000_000_000;
+/// Frames on a line beside processors: frames wait there, and hardly before a line.
+const FRAMES_BESIDE_PROCESSOR: i64 = 4;
 /// Beyond this the first queues of a way together are slow, ns.
 const WAY_NS_MAX: i128 = 5_000_000;
 /// Of [`KNOWN`], where to start when ways are long.
@@ -194,7 +196,12 @@ fn median_drain_ns(network: &Network, place: Place, halves: i64) -> i64 {
     let ports = (0_u32..).map(PortId).take(network.ports().len());
     let drain = |id: PortId| {
         let port = network.port(id);
-        let bytes = i64::from(port.queue_bytes) * halves / 2 + i64::from(port.blocking_bytes);
+        let frame_bytes = i64::from(port.blocking_bytes);
+        let room_bytes = match network.frame_bits_exact().is_some() && place != Place::Processor {
+            true => frame_bytes * (FRAMES_BESIDE_PROCESSOR - 1),
+            false => i64::from(port.queue_bytes) * halves / 2,
+        };
+        let bytes = room_bytes + frame_bytes;
         let ns = i128::from(bytes) * NS_PER_BYTE_AT_1_BPS / i128::from(port.rate_bps);
         i64::try_from(ns).unwrap_or(i64::MAX).min(DELAY_NS_MAX)
     };

@@ -77,7 +77,7 @@ fn what_would_fit_was_tried() {
     let network = chain(4, 2, false, M100);
     let mut engine = engine(&network, Method::Reserve);
     let asked = crate::Request {
-        deadline_ns: 300_000,
+        deadline_ns: 1_000_000,
         ..request(1, host(&network, 0), host(&network, 7), 1)
     };
     assert!(matches!(engine.add(&asked), Decision::Refused(_)));

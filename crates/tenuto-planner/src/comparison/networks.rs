@@ -72,8 +72,8 @@ impl Sizes {
 /// Silo (\[Loko\] appendix A): flows in the network's order, each admitted if p_i ≤ c_i holds at all
 /// of its ports; what it is promised is Σc_i.
 ///
-/// A switch that states no buffer per port divides the one before its processor among the ports
-/// that have a link, in whole frames of the largest size, as the paper does.
+/// Where ports share a processor, the buffer before it is divided among those that have a link, in
+/// whole frames of the largest size, as the paper does; else it is the buffer of the port.
 ///
 /// # Errors
 /// The name of a switch that states no buffer at all.
@@ -199,7 +199,7 @@ fn buffer_bytes(profile: &Profile, frame_bytes: u32, linked: u64) -> Option<u64>
         let ports = if buffer.is_per_port { 1 } else { linked.max(1) };
         Some(buffer.frames(frame_bytes) / ports * u64::from(frame_bytes))
     };
-    profile.buffer_bytes_per_port.or_else(shared)
+    shared().or(profile.buffer_bytes_per_port)
 }
 
 fn traversal_ps(profile: &Profile, frame_bytes: u32) -> u64 {
