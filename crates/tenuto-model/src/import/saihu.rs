@@ -60,7 +60,6 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<ServerGraph> {
     let mut saihu = Saihu {
         draft: ServerDraft::new(&name.unwrap_or_else(|| it.stem())),
         multiplexing: Multiplexing::Fifo,
-        is_shaped: false,
         is_packetized: false,
         network,
         it,
@@ -84,7 +83,6 @@ struct Saihu<'r, 'a, 'n> {
     draft: ServerDraft,
     network: Field<'n>,
     multiplexing: Multiplexing,
-    is_shaped: bool,
     is_packetized: bool,
 }
 
@@ -103,8 +101,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             };
             for word in words {
                 match word {
-                    "IS" => self.is_shaped = true,
-                    "FIFO" => {}
+                    "IS" | "FIFO" => {}
                     "PK" => self.is_packetized = true,
                     "CEIL" | "MOH" | "TDMI" => {
                         self.it
@@ -284,15 +281,14 @@ impl<'n> Saihu<'_, '_, 'n> {
         self.draft.server(self.it, server, place);
     }
 
-    /// The line behind a server: its capacity, where the file asks for shaping by it.
+    /// The line behind a server: its capacity, a fact of the network whichever analyses
+    /// `analysis_option` asks for. Saihu too shapes by it unless told not to.
     fn line(&mut self, server: &Field<'n>, packet_ubit: i128) -> Option<Bucket> {
         let Some(field) = server.get("capacity").or_else(|| self.network.get("capacity")) else {
-            if self.is_shaped {
-                self.it.note(
-                    "servers without capacity shape nothing: a service curve does not limit \
-                     what leaves a server",
-                );
-            }
+            self.it.note(
+                "servers without capacity shape nothing: a service curve does not limit what \
+                 leaves a server",
+            );
             return None;
         };
         let rate = self.value(&field, server, Dimension::Rate, Toward::Up)?;
@@ -300,11 +296,8 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.reader.error(&field, "the capacity is zero", "leave it out if it is not known");
             return None;
         }
-        if self.is_shaped {
-            return Some(Bucket { burst_ubit: packet_ubit, rate_ubps: i128::from(rate) });
-        }
-        self.it.note("capacities are left out: analysis_option has no IS, so lines do not shape");
-        None
+        self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
+        Some(Bucket { burst_ubit: packet_ubit, rate_ubps: i128::from(rate) })
     }
 
     fn flow(&mut self, flow: &Field<'n>) {

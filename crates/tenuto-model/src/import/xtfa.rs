@@ -38,7 +38,6 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<ServerGraph> {
         network,
         nodes: BTreeMap::new(),
         ports: BTreeMap::new(),
-        is_shaped: false,
         is_packetized: false,
         packets: BTreeMap::new(),
     };
@@ -60,7 +59,6 @@ struct Xtfa<'r, 'a, 'x> {
     nodes: BTreeMap<&'x str, Node<'x, 'x>>,
     /// The link, and name of the port, from one node to the next.
     ports: BTreeMap<(&'x str, &'x str), (Node<'x, 'x>, String)>,
-    is_shaped: bool,
     is_packetized: bool,
     /// Largest packet of each port.
     packets: BTreeMap<String, u64>,
@@ -76,8 +74,7 @@ impl<'x> Xtfa<'_, '_, 'x> {
         let text = self.network.attribute("technology").unwrap_or("FIFO");
         for word in text.split('+').map(str::trim) {
             match word {
-                "FIFO" => {}
-                "IS" => self.is_shaped = true,
+                "FIFO" | "IS" => {}
                 "PK" => self.is_packetized = true,
                 "CEIL" | "MOH" | "TDMI" => {
                     self.it.note(format!("technology {word} concerns xTFA only: left out"));
@@ -247,19 +244,14 @@ impl<'x> Xtfa<'_, '_, 'x> {
         }
     }
 
+    /// The line behind a port: its capacity, a fact of the network whether or not `technology`
+    /// asks for an analysis that uses it.
     fn line(&mut self, link: Node<'x, 'x>, burst_ubit: i128) -> Option<Bucket> {
         let key = "transmission-capacity";
-        let rate = self.inherited(link, key, Dimension::Rate, Toward::Up);
-        match rate {
-            Some(rate) if self.is_shaped && rate > 0 => {
-                Some(Bucket { burst_ubit, rate_ubps: i128::from(rate) })
-            }
-            Some(_) if !self.is_shaped => {
-                self.it.note("capacities are left out as lines: technology has no IS");
-                None
-            }
-            _ => None,
-        }
+        let rate =
+            self.inherited(link, key, Dimension::Rate, Toward::Up).filter(|rate| *rate > 0)?;
+        self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
+        Some(Bucket { burst_ubit, rate_ubps: i128::from(rate) })
     }
 
     /// The largest packet of a flow, 10⁻⁶ bit.

@@ -79,15 +79,17 @@ fn saihu_units_lengths_and_overrides_are_exact() {
 }
 
 #[test]
-fn saihu_without_shaping_and_packets_leaves_them_out_in_a_note() {
+fn saihu_capacities_shape_without_is_too_and_packets_are_left_out_in_a_note() {
     let text =
         SAIHU.replace("\"IS\", ", "").replace("\"packetizer\": true", "\"packetizer\": false");
     let imported = import(&text, ImportFormat::Saihu);
     let said = notes(&imported);
-    assert!(said.contains("no IS") && said.contains("packetizer is off"), "{said}");
+    assert!(said.contains("lines that shape") && said.contains("packetizer is off"), "{said}");
     assert!(said.contains("max_packet_length is left out"), "{said}");
     let g = graph(imported);
-    assert!(g.servers.iter().all(|s| s.line.is_none() && s.packet_ubit == 0));
+    let is_fluid_line = |line: &Option<Bucket>| line.is_none_or(|line| line.burst_ubit == 0);
+    assert!(g.servers.iter().all(|s| is_fluid_line(&s.line) && s.packet_ubit == 0));
+    assert!(g.servers.iter().any(|s| s.line.is_some()));
 }
 
 #[test]
