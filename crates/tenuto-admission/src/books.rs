@@ -49,9 +49,6 @@ struct Queue {
     known_at_ns: i64,
 }
 
-/// What is known of a slack is near the truth if raises since have taken one part in so many of it.
-const NEAR_PARTS: i64 = 4;
-
 /// A change, as it is taken back.
 #[derive(Clone, Debug)]
 enum Undo {
@@ -170,23 +167,12 @@ impl Books {
         }
     }
 
-    /// The largest delay of a queue that every flow in it can bear, all else as reserved. What is
-    /// known without looking at each flow is told where `needed_ns` is bearable by it, and it is
-    /// enough for `wanted_ns` or near the truth.
-    pub(crate) fn bearable_ns(
-        &mut self,
-        port: PortId,
-        queue: usize,
-        needed_ns: i64,
-        wanted_ns: i64,
-    ) -> i64 {
+    /// The largest delay of a queue that every flow in it can bear, all else as reserved; where
+    /// `wanted_ns` is known to be bearable, no more is looked for.
+    pub(crate) fn bearable_ns(&mut self, port: PortId, queue: usize, wanted_ns: i64) -> i64 {
         let here = self.delay_ns(port, queue);
         let known = here.saturating_add(self.known_slack_ns(port, queue));
-        let entry = &self.queues[port.index()][queue];
-        let is_near =
-            (self.raised_ns - entry.known_at_ns).saturating_mul(NEAR_PARTS) <= entry.slack_ns;
-        let is_enough = known >= wanted_ns || (known >= needed_ns && is_near);
-        if !entry.members.is_empty() && is_enough {
+        if !self.members(port, queue).is_empty() && known >= wanted_ns {
             return known;
         }
         let Some(slack) = self.least_slack_ns(port, queue) else { return here };

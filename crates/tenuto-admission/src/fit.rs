@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 /// An eased raise goes beyond the need by one part in so many of it,
 pub(crate) const EASE_PARTS: i64 = 64;
 /// and by no more than one part in so many of what the flows could still bear.
-const EASE_OF_SLACK: i64 = 8;
+const EASE_OF_SLACK: i64 = 3;
 
 /// A queue, as work to be done.
 type Spot = (PortId, usize);
@@ -142,13 +142,13 @@ impl Work {
             false => (needed - reserved) * reservation.headroom_percent / 100,
         };
         let wanted = needed.saturating_add(extra);
-        let bearable = match limits.is_eased {
-            true => {
-                let ample = needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK));
-                books.bearable_ns(port, queue, needed, ample)
-            }
-            false => books.bearable_ns(port, queue, wanted, wanted),
+        // What is asked for here is all that the raise depends on: whether it was known before or
+        // had to be looked for makes no difference to it.
+        let asked = match limits.is_eased {
+            true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
+            false => wanted,
         };
+        let bearable = books.bearable_ns(port, queue, asked);
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }

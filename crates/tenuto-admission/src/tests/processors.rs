@@ -65,7 +65,7 @@ fn a_processor_holds_what_its_rate_and_room_allow() {
     for method in [Method::Budget, Method::Exact, Method::Reserve] {
         let (engine, accepted) = filled(method, &network);
         // 0.9 Mbit/s each: 13 fill the processor's rate; nine frames its room.
-        assert!((3..=9).contains(&accepted), "{method:?} {accepted}");
+        assert!((2..=9).contains(&accepted), "{method:?} {accepted}");
         let held: Vec<(Request, Vec<Visit>)> =
             engine.held().map(|(request, visits)| (request.clone(), visits)).collect();
         let claims: Vec<Claim<'_>> =
