@@ -25,7 +25,8 @@ const QUEUE_BITS: u32 = 8;
 impl Behind {
     /// Adds a rate, or takes it out again if it is negative.
     pub(crate) fn add(&mut self, port: PortId, group: usize, queue: usize, rate_bps: i64) {
-        let key = ((u64::from(port.0) << GROUP_BITS | group as u64) << QUEUE_BITS) | queue as u64;
+        let place = (u64::from(port.0) << GROUP_BITS) | group as u64;
+        let key = (place << QUEUE_BITS) | queue as u64;
         match self.0.binary_search_by_key(&key, |(key, _)| *key) {
             // A sum that comes to nothing stays: who went that way is likely to be followed.
             Ok(at) => self.0[at].1 += rate_bps,

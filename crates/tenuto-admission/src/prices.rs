@@ -74,7 +74,7 @@ fn by_fill(
         }
         let fill = (own_queue.min(waiting) * PARTS / room).min(ROOMS_MAX * PARTS);
         let doublings = fill * DOUBLINGS;
-        let raised = BASE * (PARTS + doublings % PARTS) / PARTS << (doublings / PARTS);
+        let raised = (BASE * (PARTS + doublings % PARTS) / PARTS) << (doublings / PARTS);
         // Flows that come over a trunk are shaped by it: the first queue suits them best.
         let discount = if queue == 0 && comes_from_a_switch { BASE } else { 0 };
         *price = u32::try_from(raised - discount).unwrap_or(u32::MAX).max(FREE);
