@@ -43,10 +43,13 @@ fn asked(network: &Network, id: u64, step: &Step) -> Option<Request> {
     (!targets.contains(&source)).then_some(Request { targets, frame_bits, burst_bits, ..plain })
 }
 
+/// A port, the line that leads there, and the queue.
+type Inflow = (PortId, Option<PortId>, u8);
+
 /// Per port, line and queue: bursts in 10⁻⁹ bit, rate, largest frame; and per queue the least slack.
 #[derive(Default)]
 struct Naive {
-    sums: BTreeMap<(PortId, Option<PortId>, u8), (i128, i64, i64)>,
+    sums: BTreeMap<Inflow, (i128, i64, i64)>,
     slack_ns: BTreeMap<(PortId, u8), i64>,
 }
 
