@@ -3,6 +3,7 @@
 mod builder;
 mod certificate;
 mod choosing;
+mod comparisons;
 mod deployment;
 mod envelopes;
 mod losses;

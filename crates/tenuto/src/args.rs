@@ -302,12 +302,28 @@ pub(crate) enum Method {
     Elp,
     /// The least of all of them, per flow
     Best,
+    /// What Silo would promise; for comparison only, not valid where ports share a processor
+    Silo,
+    /// What `QJump` would promise; for comparison only, not valid where ports share a processor
+    Qjump,
+}
+
+impl Method {
+    /// Whose promises are shown instead of ours.
+    pub(crate) const fn peer(self) -> Option<crate::compared::Peer> {
+        match self {
+            Self::Silo => Some(crate::compared::Peer::Silo),
+            Self::Qjump => Some(crate::compared::Peer::Qjump),
+            Self::Auto | Self::Tfa | Self::Plp | Self::Elp | Self::Best => None,
+        }
+    }
 }
 
 impl From<Method> for tenuto_bounds::Effort {
     fn from(method: Method) -> Self {
         match method {
-            Method::Tfa => Self::Tfa,
+            // Promises of others are shown before any effort is made.
+            Method::Tfa | Method::Silo | Method::Qjump => Self::Tfa,
             Method::Pmoo => Self::Pmoo,
             Method::Blind => Self::Blind,
             Method::Plp => Self::Plp,

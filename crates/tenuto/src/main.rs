@@ -6,6 +6,7 @@
 mod admission;
 mod args;
 mod certified;
+mod compared;
 mod doctor_text;
 mod explain_text;
 mod failure;

@@ -84,7 +84,7 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     };
     match method {
         // Classes of a network are served in order: what holds in any order gives less there.
-        Method::Tfa | Method::Pmoo | Method::Blind => None,
+        Method::Tfa | Method::Silo | Method::Qjump | Method::Pmoo | Method::Blind => None,
         Method::Auto if bounds <= BOUNDS_SMALL => search(true, ROWS_LARGER_MAX),
         Method::Auto => search(false, ROWS_MAX),
         Method::Plp => Some(wide),

@@ -6,7 +6,8 @@ use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
 use crate::{
-    explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds, settings,
+    compared, explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds,
+    settings,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -19,6 +20,9 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
     }
     let network = load::network(&args.network)?;
     let network = settings::apply(network, &args.planning.set)?;
+    if let Some(peer) = args.method.peer() {
+        return compared::run(args, &network, peer);
+    }
     let options = Options {
         model: args.model.into(),
         as_stated: args.as_stated,
@@ -118,6 +122,10 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
         let hint = "--model, --as-stated, --priorities and --set are for networks; this is a \
                     server graph";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    if args.method.peer().is_some() {
+        let hint = "silo and qjump are for networks; this is a server graph";
+        return Err(Failure::input("this method does not fit", None, Some(hint)));
     }
     let graph = load::servers(&args.network)?;
     let effort = args.method.into();

@@ -218,3 +218,21 @@ fn a_resealed_lie_is_not_certified() {
         assert!(document.get("flows").is_none(), "no bound is shown: {document:#}");
     }
 }
+
+/// Promises of others are shown, marked, and never taken for a plan.
+#[test]
+fn silo_and_qjump_are_for_comparison_only() {
+    let cell = "cell.yaml";
+    for method in ["silo", "qjump"] {
+        let said = tenuto(&["plan", cell, "--method", method, "--json"]).exits(3);
+        let document = said.json();
+        assert_eq!(document["verdict"], "comparison");
+        assert_eq!(document["is_valid_for_frames"], false);
+        assert_eq!(document["unfit_switches"].as_array().map(Vec::len), Some(6));
+        assert_eq!(document["flows"].as_array().map(Vec::len), Some(9));
+        tenuto(&["plan", cell, "--method", method])
+            .exits(3)
+            .says(&["FOR COMPARISON ONLY", "NOT VALID FOR SUCH SWITCHES"]);
+    }
+    tenuto(&["plan", cell, "--method", "silo", "-o", "never.json"]).exits(2);
+}
