@@ -12,7 +12,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    AttendreLimits, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
+    SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
@@ -158,10 +159,13 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
     }
 }
 
-/// Frames that all egress buffers hold together, in the worst case.
+/// Frames that all egress buffers hold together, in the worst case, and those that wait for a
+/// message set.
 fn pool_frames(settings: &SwitchSettings) -> usize {
     let held: u64 = settings.ports.iter().map(|port| port.buffer_bytes / SMALLEST_WIRE_BYTES).sum();
-    usize::try_from((held + FRAMES_SPARE).min(FRAMES_MAX)).expect("a machine of 32 bits or more")
+    let held = (held + FRAMES_SPARE).min(FRAMES_MAX);
+    let waiting = usize::from(AttendreLimits::default().frames_max);
+    usize::try_from(held).expect("a machine of 32 bits or more") + waiting
 }
 
 impl DataPath<'_> {
