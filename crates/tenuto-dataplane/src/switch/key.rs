@@ -313,39 +313,62 @@ pub(super) fn halves(bytes: [u8; 16]) -> (u64, u64) {
     (word(high), word(low))
 }
 
+/// What keys are multiplied by in hashing: odd, and without a pattern in its bits.
+pub(super) const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The words of a mask that let any bit count, in ascending order: what an index looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UsedWords {
-    words: [u8; WORDS],
+    words: [(u8, u64); WORDS],
     count: u8,
 }
 
 impl UsedWords {
     pub(super) fn of(mask: &PacketKey) -> Self {
-        let mut used = Self { words: [0; WORDS], count: 0 };
+        let mut used = Self { words: [(0, 0); WORDS], count: 0 };
         for (place, word) in (0_u8..).zip(&mask.0) {
             if *word != 0 {
-                used.words[usize::from(used.count)] = place;
+                used.words[usize::from(used.count)] = (place, *word);
                 used.count += 1;
             }
         }
         used
     }
 
-    fn places(&self) -> impl Iterator<Item = usize> {
-        self.words[..usize::from(self.count)].iter().map(|&place| usize::from(place))
+    /// How many.
+    pub(super) const fn count(&self) -> usize {
+        self.count as usize
     }
 
-    /// A hash of the words that count, of a key under a mask.
-    pub(super) fn hash(&self, key: &PacketKey, mask: &PacketKey) -> u64 {
-        self.places().fold(0, |hash: u64, place| {
-            (hash.rotate_left(23) ^ key.0[place] & mask.0[place])
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        })
+    /// The words that count, of a key.
+    fn of_key(&self, key: &PacketKey) -> impl Iterator<Item = u64> {
+        self.words[..self.count()]
+            .iter()
+            .map(|&(place, mask)| key.0[usize::from(place) % WORDS] & mask)
     }
 
-    /// Whether a key under a mask is this value; words that do not count are not looked at.
-    pub(super) fn equal(&self, key: &PacketKey, pattern: &Pattern) -> bool {
-        self.places().all(|place| key.0[place] & pattern.mask.0[place] == pattern.value.0[place])
+    /// A hash of the words that count, of a key.
+    pub(super) fn hash(&self, key: &PacketKey) -> u64 {
+        self.of_key(key).fold(0, hashed)
     }
+
+    /// The same of the words themselves.
+    pub(super) fn hash_words(&self, words: &[u64]) -> u64 {
+        words.iter().copied().fold(0, hashed)
+    }
+
+    /// Whether these are the words that count, of a key.
+    pub(super) fn equal(&self, key: &PacketKey, words: &[u64]) -> bool {
+        self.of_key(key).zip(words).all(|(word, other)| word == *other)
+    }
+
+    /// Writes a cell: the slot and one more, then the words that count.
+    pub(super) fn write(&self, key: &PacketKey, slot: u32, cell: &mut [u64]) {
+        let words = std::iter::once(u64::from(slot) + 1).chain(self.of_key(key));
+        cell.iter_mut().zip(words).for_each(|(place, word)| *place = word);
+    }
+}
+
+fn hashed(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(HASH_FACTOR)
 }

@@ -9,6 +9,7 @@ mod bridge;
 mod config;
 mod connection;
 mod control;
+mod course;
 mod entry;
 mod events;
 mod expiry;
@@ -16,6 +17,7 @@ mod general;
 mod group;
 mod identity;
 mod key;
+mod mask_index;
 mod meter;
 mod mode;
 mod monitor;
@@ -23,6 +25,7 @@ mod outputs;
 mod packet;
 mod packet_in;
 mod pipeline;
+mod port_index;
 mod ports;
 mod signals;
 mod table;
@@ -38,10 +41,9 @@ pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutan
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
-pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
+pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_units::Instant;
 use tenuto_wire::frame_bytes;
@@ -106,7 +108,7 @@ pub struct Switch {
     meters: Vec<Option<MeterState>>,
     monitors: Vec<Option<MonitorState>>,
     ports: Vec<PortState>,
-    port_index: Arc<BTreeMap<u32, usize>>,
+    port_index: Arc<port_index::PortIndex>,
     agent: Option<ModeAgent>,
     level: u8,
     admitted: u8,

@@ -1,6 +1,7 @@
 //! One frame through the tables.
 
-use super::entry::ActionStep;
+use super::course::Course;
+use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
@@ -233,55 +234,31 @@ impl Switch {
             passage.work.probes += probes;
             state.count(found, passage.now, passage.frame_bytes);
             let Some(slot) = found else { return Some(DropReason::Unknown) };
-            let entry = state.table().entry(slot);
-            let behaviour = &entry.behaviour;
-            if entry.cookie != 0 {
-                passage.cookie = entry.cookie;
+            let course = *state.table().course(slot);
+            if course.cookie != 0 {
+                passage.cookie = course.cookie;
             }
             passage.table = table;
-            passage.entry_cookie = entry.cookie;
-            passage.is_miss = entry.is_table_miss();
-            let (meter, steps) = (behaviour.meter, behaviour.apply.len());
-            let (metadata, next) = (behaviour.metadata, behaviour.goto);
-            if behaviour.clear {
-                set = ActionSet::default();
-                if let Some(general) = &mut self.general {
-                    general.set.clear();
-                }
+            passage.entry_cookie = course.cookie;
+            passage.is_miss = course.is_table_miss;
+            if course.writes {
+                self.write_set((level, table, slot), &mut set);
             }
-            let state = self.tables.get(level, table).expect("looked up above");
-            for &step in &state.table().entry(slot).behaviour.write {
-                match step {
-                    ActionStep::SetQueue(queue) => set.queue = Some(queue),
-                    ActionStep::Group(group) => set.group = Some(group),
-                    ActionStep::Output(_) | ActionStep::Controller(_) => set.output = Some(step),
-                    ActionStep::Monitor(_) => {}
-                    ActionStep::Edit(edit) => {
-                        if let Some(general) = &mut self.general {
-                            general.set.write(edit);
-                        }
-                    }
-                }
-            }
-            if let Some(id) = meter
+            if let Some(id) = course.meter
                 && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
             }
-            for step in 0..steps {
-                // Read anew each time: a monitor may have changed the mode, not the entries.
-                let state = self.tables.get(level, table);
-                let state = state.expect("looked up above; a frame changes no tables");
-                let action = state.table().entry(slot).behaviour.apply[step];
-                self.step(action, passage, frames, fx);
-                if passage.stop.is_some() {
-                    return passage.stop;
-                }
+            self.apply(&course, (level, table, slot), passage, frames, fx);
+            if passage.stop.is_some() {
+                return passage.stop;
             }
-            if let Some((value, mask)) = metadata {
+            if course.writes
+                && let Some((value, mask)) = self.entry((level, table, slot)).behaviour.metadata
+            {
                 passage.key.set_metadata(value, mask);
             }
-            match next {
+            match course.goto {
                 Some(next) => table = next,
                 None => break,
             }
@@ -293,6 +270,63 @@ impl Switch {
         let outside = level > 0 && passage.cookie != 0;
         let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
         (passage.outputs == 0).then_some(reason)
+    }
+
+    /// The entry at a place that a look-up found; a frame changes no tables.
+    fn entry(&self, (level, table, slot): (u8, u8, u32)) -> &Entry {
+        self.tables.get(level, table).expect("looked up before").table().entry(slot)
+    }
+
+    /// What an entry does to the action set.
+    fn write_set(&mut self, place: (u8, u8, u32), set: &mut ActionSet) {
+        if self.entry(place).behaviour.clear {
+            *set = ActionSet::default();
+            if let Some(general) = &mut self.general {
+                general.set.clear();
+            }
+        }
+        for step in 0..self.entry(place).behaviour.write.len() {
+            match self.entry(place).behaviour.write[step] {
+                ActionStep::SetQueue(queue) => set.queue = Some(queue),
+                ActionStep::Group(group) => set.group = Some(group),
+                step @ (ActionStep::Output(_) | ActionStep::Controller(_)) => {
+                    set.output = Some(step);
+                }
+                ActionStep::Monitor(_) => {}
+                ActionStep::Edit(edit) => {
+                    if let Some(general) = &mut self.general {
+                        general.set.write(edit);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Carries out the actions of an entry, until one of them stops the frame.
+    fn apply(
+        &mut self,
+        course: &Course,
+        place: (u8, u8, u32),
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        if let Some(mut steps) = course.steps() {
+            while passage.stop.is_none()
+                && let Some(step) = steps.next()
+            {
+                self.step(step, passage, frames, fx);
+            }
+            return;
+        }
+        for step in 0..self.entry(place).behaviour.apply.len() {
+            // Read anew each time: a monitor may have changed the mode, not the entries.
+            let step = self.entry(place).behaviour.apply[step];
+            self.step(step, passage, frames, fx);
+            if passage.stop.is_some() {
+                return;
+            }
+        }
     }
 
     fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
