@@ -1,0 +1,14 @@
+//! Measuring the switch: what its pipeline costs, and how exact, quick and undisturbed it is.
+//!
+//! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
+//! timed is processor time of one thread, in repetitions that take turns between what is compared.
+
+mod pipeline;
+mod planned;
+mod spread;
+mod updates;
+
+pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};
+pub use planned::PlannedSwitch;
+pub use spread::Spread;
+pub use updates::{UpdateCost, update_costs};
