@@ -77,12 +77,14 @@ pub struct Pattern {
     pub value: PacketKey,
 }
 
-pub(super) fn mac(bytes: [u8; 6]) -> u64 {
-    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+#[inline]
+pub(super) const fn mac([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 impl PacketKey {
     /// The key of a frame that entered at `in_port`.
+    #[inline]
     pub fn of(flow: &FlowKey, in_port: u32) -> Self {
         let mut key = Self::default();
         key.put(field::IN_PORT, u64::from(in_port));
@@ -161,11 +163,13 @@ impl PacketKey {
         hash ^ hash >> 31
     }
 
+    #[inline]
     pub(super) fn put(&mut self, Field(word, shift, width): Field, value: u64) {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] = self.0[word] & !(ones << shift) | (value & ones) << shift;
     }
 
+    #[inline]
     pub(super) fn get(&self, Field(word, shift, width): Field) -> u64 {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] >> shift & ones
@@ -340,6 +344,13 @@ impl UsedWords {
         self.count as usize
     }
 
+    /// The word that counts, of a key, if there is only one.
+    #[inline]
+    pub(super) fn only(&self, key: &PacketKey) -> Option<u64> {
+        let (place, mask) = self.words[0];
+        (self.count == 1).then(|| key.0[usize::from(place) % WORDS] & mask)
+    }
+
     /// The words that count, of a key.
     fn of_key(&self, key: &PacketKey) -> impl Iterator<Item = u64> {
         self.words[..self.count()]
@@ -362,13 +373,14 @@ impl UsedWords {
         self.of_key(key).zip(words).all(|(word, other)| word == *other)
     }
 
-    /// Writes a cell: the slot and one more, then the words that count.
-    pub(super) fn write(&self, key: &PacketKey, slot: u32, cell: &mut [u64]) {
-        let words = std::iter::once(u64::from(slot) + 1).chain(self.of_key(key));
+    /// Writes a cell: what was found, then the words that count.
+    pub(super) fn write(&self, key: &PacketKey, found: u64, cell: &mut [u64]) {
+        let words = std::iter::once(found).chain(self.of_key(key));
         cell.iter_mut().zip(words).for_each(|(place, word)| *place = word);
     }
 }
 
-fn hashed(hash: u64, word: u64) -> u64 {
+#[inline]
+pub(super) const fn hashed(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(23) ^ word).wrapping_mul(HASH_FACTOR)
 }

@@ -1,10 +1,10 @@
 //! The entries of one mask, found by one probe: an open hash table in one piece of memory.
 //!
-//! A cell is the slot of an entry and the words of its value that count, side by side, so that a
-//! probe mostly reads one line of cache. Half of the cells at least are empty, and a value stands
+//! A cell is the slot and precedence of an entry and the words of its value that count, side by
+//! side, so that a probe mostly reads one line of cache. Half of the cells at least are empty, and a value stands
 //! at most [`AWAY_MAX`] cells from where it belongs as long as a larger table can see to it.
 
-use super::key::{PacketKey, UsedWords};
+use super::key::{PacketKey, UsedWords, hashed};
 use std::collections::BTreeMap;
 
 /// Cells that a probe reads at most, if more memory helps.
@@ -13,6 +13,32 @@ const AWAY_MAX: usize = 32;
 const CELLS_PER_VALUE_MAX: usize = 64;
 const CELLS_MIN: usize = 8;
 
+/// The best entry for a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) slot: u32,
+    pub(super) precedence: u16,
+}
+
+impl Found {
+    /// The precedence above the slot and one more.
+    const fn word(self) -> u64 {
+        (self.precedence as u64) << 33 | (self.slot as u64 + 1)
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // of a word that was made above
+    #[inline]
+    const fn of(word: u64) -> Option<Self> {
+        match word {
+            0 => None,
+            _ => Some(Self {
+                slot: ((word & 0x1_ffff_ffff) - 1) as u32,
+                precedence: (word >> 33) as u16,
+            }),
+        }
+    }
+}
+
 /// From value under a mask to the best entry with it.
 #[derive(Clone, Debug)]
 pub(super) struct MaskIndex {
@@ -20,7 +46,7 @@ pub(super) struct MaskIndex {
     used: UsedWords,
     /// How many entries there are of each precedence.
     precedences: BTreeMap<u16, u32>,
-    /// Words of all cells: the slot and one more (0: empty), then the words that count.
+    /// Words of all cells: precedence and slot ([`Found`]; 0: empty), then the words that count.
     cells: Vec<u64>,
     /// The number of cells is two to this.
     bits: u32,
@@ -63,21 +89,43 @@ impl MaskIndex {
         }
     }
 
-    /// The slot for a key under the mask.
-    pub(super) fn find(&self, key: &PacketKey) -> Option<u32> {
-        let mut cell = self.home(self.used.hash(key));
+    /// What is there for a key under the mask.
+    #[inline]
+    pub(super) fn find(&self, key: &PacketKey) -> Option<Found> {
+        match self.used.only(key) {
+            Some(word) => self.find_word(word),
+            None => self.find_words(key),
+        }
+    }
+
+    /// The same where one word counts, as it does for virtual links.
+    #[inline]
+    fn find_word(&self, word: u64) -> Option<Found> {
+        let (cells, _) = self.cells.as_chunks::<2>();
+        let mut cell = self.home(hashed(0, word));
         loop {
-            let (slot, words) = self.cell(cell);
-            let slot = slot?;
-            if self.used.equal(key, words) {
-                return Some(slot);
+            let [found, value] = *cells.get(cell)?;
+            if found == 0 || value == word {
+                return Found::of(found);
             }
             cell = self.after(cell);
         }
     }
 
-    /// Puts a slot in the place of the one that this value has, or in a cell of its own.
-    pub(super) fn put(&mut self, value: &PacketKey, slot: u32) {
+    fn find_words(&self, key: &PacketKey) -> Option<Found> {
+        let mut cell = self.home(self.used.hash(key));
+        loop {
+            let (found, words) = self.cell(cell);
+            let found = found?;
+            if self.used.equal(key, words) {
+                return Some(found);
+            }
+            cell = self.after(cell);
+        }
+    }
+
+    /// Puts an entry in the place of the one that this value has, or in a cell of its own.
+    pub(super) fn put(&mut self, value: &PacketKey, found: Found) {
         let mut cell = self.home(self.used.hash(value));
         let mut away = 0;
         while self.cell(cell).0.is_some() && !self.used.equal(value, self.cell(cell).1) {
@@ -87,7 +135,7 @@ impl MaskIndex {
         let is_new = self.cell(cell).0.is_none();
         let start = cell * self.stride();
         let end = start + self.stride();
-        self.used.write(value, slot, &mut self.cells[start..end]);
+        self.used.write(value, found.word(), &mut self.cells[start..end]);
         self.values += usize::from(is_new);
         let count = 1 << self.bits;
         let helps = count < self.values.saturating_mul(CELLS_PER_VALUE_MAX);
@@ -122,7 +170,7 @@ impl MaskIndex {
 
     /// The best slot of each value.
     pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
-        (0..1_usize << self.bits).filter_map(|cell| self.cell(cell).0)
+        (0..1_usize << self.bits).filter_map(|cell| Some(self.cell(cell).0?.slot))
     }
 
     fn grow(&mut self) {
@@ -153,11 +201,10 @@ impl MaskIndex {
         (cell + 1) & ((1 << self.bits) - 1)
     }
 
-    #[allow(clippy::cast_possible_truncation)] // written from a u32
-    fn cell(&self, cell: usize) -> (Option<u32>, &[u64]) {
+    fn cell(&self, cell: usize) -> (Option<Found>, &[u64]) {
         let stride = self.stride();
         let cell = &self.cells[cell * stride..(cell + 1) * stride];
-        (cell[0].checked_sub(1).map(|slot| slot as u32), &cell[1..])
+        (Found::of(cell[0]), &cell[1..])
     }
 }
 
@@ -171,23 +218,27 @@ mod tests {
         key
     }
 
+    fn entry(slot: u32) -> Found {
+        Found { slot, precedence: u16::MAX }
+    }
+
     #[test]
     fn what_was_put_is_found_until_it_is_taken() {
         let mut index = MaskIndex::new(key(u64::MAX));
         // Many more values than cells at first, many in neighbouring cells.
         for n in 0..1_000_u32 {
-            index.put(&key(u64::from(n)), n);
+            index.put(&key(u64::from(n)), entry(n));
         }
         for n in (0..1_000).step_by(3) {
             index.take(&key(n));
         }
         index.take(&key(3));
         for n in 0..1_100_u32 {
-            let expected = (n < 1_000 && n % 3 != 0).then_some(n);
+            let expected = (n < 1_000 && n % 3 != 0).then_some(entry(n));
             assert_eq!(index.find(&key(u64::from(n))), expected);
         }
-        index.put(&key(1), 5_000);
-        assert_eq!((index.find(&key(1)), index.slots().count()), (Some(5_000), 666));
+        index.put(&key(1), entry(u32::MAX));
+        assert_eq!((index.find(&key(1)), index.slots().count()), (Some(entry(u32::MAX)), 666));
     }
 
     #[test]
@@ -210,8 +261,8 @@ mod tests {
     fn a_mask_of_nothing_has_one_value() {
         let mut index = MaskIndex::new(PacketKey::default());
         assert_eq!(index.find(&key(7)), None);
-        index.put(&PacketKey::default(), 4);
-        assert_eq!(index.find(&key(7)), Some(4));
+        index.put(&PacketKey::default(), entry(4));
+        assert_eq!(index.find(&key(7)), Some(entry(4)));
         index.take(&PacketKey::default());
         assert_eq!(index.find(&key(7)), None);
     }

@@ -36,7 +36,7 @@ pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
-pub use meter::{BandEffect, BandState, Meter, MeterConfig, MeterState};
+pub use meter::{BandEffect, BandState, Bands, Meter, MeterConfig, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
@@ -48,8 +48,9 @@ use std::sync::Arc;
 use tenuto_units::Instant;
 use tenuto_wire::frame_bytes;
 
-/// What a monitor has seen.
+/// What a monitor has seen; in two lines of cache, as every message is written here.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(128))]
 pub struct MonitorState {
     /// The watch.
     pub monitor: Monitor,

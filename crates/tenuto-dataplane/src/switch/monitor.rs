@@ -44,20 +44,55 @@ pub struct Observation {
     pub violates: bool,
 }
 
+/// The contract of a level, and how the current message stands to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Guide {
-    contract: LevelContract,
-    /// No message is expected before this instant; zero before the first.
-    not_before: Instant,
+    level: u8,
     /// Whether the current message came too early for this level.
     early: bool,
+    wire_bytes_max: u32,
+    period: Span,
+    jitter: Span,
+    /// No message is expected before this instant; zero before the first.
+    not_before: Instant,
+}
+
+/// Levels whose guides lie beside the monitor: most networks have no more.
+const NEAR: usize = 2;
+
+/// Guides, lowest level first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Guides {
+    Near([Guide; NEAR]),
+    Far(Vec<Guide>),
+}
+
+impl Guides {
+    fn of(contracts: &[LevelContract]) -> Self {
+        let guides: Vec<Guide> = contracts.iter().map(Guide::new).collect();
+        <[Guide; NEAR]>::try_from(guides).map_or_else(Self::Far, Self::Near)
+    }
+
+    fn all(&self) -> &[Guide] {
+        match self {
+            Self::Near(guides) => guides,
+            Self::Far(guides) => guides,
+        }
+    }
+
+    fn all_mut(&mut self) -> &mut [Guide] {
+        match self {
+            Self::Near(guides) => guides,
+            Self::Far(guides) => guides,
+        }
+    }
 }
 
 /// The watch over one flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Monitor {
     kind: MonitorKind,
-    guides: Vec<Guide>,
+    guides: Guides,
     message: Option<u32>,
     message_wire_bytes: u64,
 }
@@ -65,13 +100,7 @@ pub struct Monitor {
 impl Monitor {
     /// A monitor that has seen nothing; `contracts` lowest level first.
     pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        let guide = |&contract| Guide { contract, not_before: Instant::ZERO, early: false };
-        Self {
-            kind,
-            guides: contracts.iter().map(guide).collect(),
-            message: None,
-            message_wire_bytes: 0,
-        }
+        Self { kind, guides: Guides::of(contracts), message: None, message_wire_bytes: 0 }
     }
 
     /// Takes in a frame; returns the level that its message asks for.
@@ -92,7 +121,7 @@ impl Monitor {
         } else {
             self.message = message;
             self.message_wire_bytes = u64::from(wire_bytes);
-            self.guides.iter_mut().for_each(|guide| guide.begin_message(arrival));
+            self.guides.all_mut().iter_mut().for_each(|guide| guide.begin_message(arrival));
         }
         let wanted = self.wanted();
         Observation { wanted, begins: !same, violates: wanted > 0 && before == 0 }
@@ -101,28 +130,33 @@ impl Monitor {
     /// The level that the message asks for by what was seen of it.
     fn wanted(&self) -> u8 {
         let size = self.message_wire_bytes;
-        let kept = |g: &&Guide| !g.early && size <= u64::from(g.contract.wire_bytes_max);
+        let kept = |g: &&Guide| !g.early && size <= u64::from(g.wire_bytes_max);
         // What keeps no contract at all asks for the highest level; the excess there is policed.
-        let found = self.guides.iter().find(kept).or(self.guides.last());
-        found.map_or(0, |g| g.contract.level)
+        let found = self.guides.all().iter().find(kept).or(self.guides.all().last());
+        found.map_or(0, |g| g.level)
     }
 
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
     /// equal keys judge alike all that arrives from `now` on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        (self.kind, self.message, self.message_wire_bytes, self.guides.len()).hash(hasher);
-        for Guide { contract, not_before, early } in &self.guides {
+        (self.kind, self.message, self.message_wire_bytes, self.guides.all().len()).hash(hasher);
+        for guide in self.guides.all() {
+            let Guide { level, early, wire_bytes_max, period, jitter, not_before } = *guide;
             // A guide time counts until the jitter has passed as well: the next message is held
             // against the later of it and the arrival less the jitter.
-            let ahead = (*not_before + contract.jitter).since(now).as_ns();
-            (contract, ahead, early).hash(hasher);
+            let ahead = (not_before + jitter).since(now).as_ns();
+            (level, wire_bytes_max, period, jitter, ahead, early).hash(hasher);
         }
     }
 }
 
 impl Guide {
+    const fn new(&LevelContract { level, wire_bytes_max, period, jitter }: &LevelContract) -> Self {
+        Self { level, early: false, wire_bytes_max, period, jitter, not_before: Instant::ZERO }
+    }
+
     fn begin_message(&mut self, arrival: Instant) {
-        let LevelContract { period, jitter, .. } = self.contract;
+        let Self { period, jitter, .. } = *self;
         self.early = arrival < self.not_before;
         let earliest = arrival.saturating_sub(jitter);
         let base = if self.early { earliest } else { self.not_before.max(earliest) };

@@ -55,6 +55,7 @@ pub(super) struct Passage {
 }
 
 impl Passage {
+    #[inline]
     pub(super) fn new(
         (now, arrival): (Instant, Instant),
         (place, in_port): (Option<usize>, u32),
@@ -156,6 +157,7 @@ impl Switch {
     }
 
     /// The key of a frame. A planned switch looks no deeper than its deployment asks for.
+    #[inline]
     pub(super) fn key_of(&self, bytes: &[u8], in_port: u32) -> Option<PacketKey> {
         if bytes.len() > FRAME_CAPACITY {
             return None;
@@ -234,7 +236,7 @@ impl Switch {
             passage.work.probes += probes;
             state.count(found, passage.now, passage.frame_bytes);
             let Some(slot) = found else { return Some(DropReason::Unknown) };
-            let course = *state.table().course(slot);
+            let course = *state.course(slot);
             if course.cookie != 0 {
                 passage.cookie = course.cookie;
             }
@@ -244,7 +246,7 @@ impl Switch {
             if course.writes {
                 self.write_set((level, table, slot), &mut set);
             }
-            if let Some(id) = course.meter
+            if let Some(id) = course.meter()
                 && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
@@ -258,7 +260,7 @@ impl Switch {
             {
                 passage.key.set_metadata(value, mask);
             }
-            match course.goto {
+            match course.goto() {
                 Some(next) => table = next,
                 None => break,
             }
@@ -311,17 +313,13 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        if let Some(mut steps) = course.steps() {
-            while passage.stop.is_none()
-                && let Some(step) = steps.next()
-            {
-                self.step(step, passage, frames, fx);
-            }
-            return;
-        }
-        for step in 0..self.entry(place).behaviour.apply.len() {
+        let known = course.steps();
+        for step in 0..known.unwrap_or_else(|| self.entry(place).behaviour.apply.len()) {
             // Read anew each time: a monitor may have changed the mode, not the entries.
-            let step = self.entry(place).behaviour.apply[step];
+            let step = match known {
+                Some(_) => course.step(step),
+                None => self.entry(place).behaviour.apply[step],
+            };
             self.step(step, passage, frames, fx);
             if passage.stop.is_some() {
                 return;

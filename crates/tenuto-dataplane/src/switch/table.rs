@@ -9,10 +9,9 @@
 //! the masks. The canonical order of entries is made when somebody asks for it. Entries are never
 //! written by packets; counters live in side arrays by slot.
 
-use super::course::Course;
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
-use super::mask_index::MaskIndex;
+use super::mask_index::{Found, MaskIndex};
 use std::cmp::Reverse;
 use std::hash::Hasher;
 use std::sync::OnceLock;
@@ -56,8 +55,8 @@ impl Hasher for WordHasher {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     slots: Vec<Option<Box<Entry>>>,
-    /// What the walk needs of them, by slot.
-    courses: Vec<Course>,
+    /// By slot, the next best entry of the same pattern.
+    next_best: Vec<Option<u32>>,
     free: Vec<u32>,
     /// Slots in canonical order, best precedence first, then by pattern; made when asked for.
     order: OnceLock<Vec<u32>>,
@@ -106,7 +105,7 @@ impl Table {
     pub const fn new(kind: ClassifierKind) -> Self {
         Self {
             slots: Vec::new(),
-            courses: Vec::new(),
+            next_best: Vec::new(),
             free: Vec::new(),
             order: OnceLock::new(),
             groups: Vec::new(),
@@ -132,19 +131,9 @@ impl Table {
         self.slots.get(slot as usize)?.as_deref()
     }
 
-    /// What the walk needs of the entry in a slot that a look-up gave.
-    pub(super) fn course(&self, slot: u32) -> &Course {
-        &self.courses[slot as usize]
-    }
-
     /// Changes an entry in its slot, but neither its pattern nor its precedence.
     pub(super) fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
-        let entry = self.slots[slot as usize].as_mut().expect("only slots in use are given out");
-        change(entry);
-        let course = &mut self.courses[slot as usize];
-        let next_best = course.next_best;
-        *course = Course::of(entry);
-        course.next_best = next_best;
+        change(self.slots[slot as usize].as_mut().expect("only slots in use are given out"));
     }
 
     /// One more than the largest slot.
@@ -176,6 +165,7 @@ impl Table {
     }
 
     /// The slot of the best entry for a key, and how many probes it took.
+    #[inline]
     pub fn look_up(&self, key: &PacketKey) -> (Option<u32>, u32) {
         match self.kind {
             ClassifierKind::ByMask => self.look_up_by_mask(key),
@@ -183,6 +173,7 @@ impl Table {
         }
     }
 
+    #[inline]
     fn look_up_by_mask(&self, key: &PacketKey) -> (Option<u32>, u32) {
         let mut best: Option<(u16, &PacketKey, u32)> = None;
         let mut probes = 0;
@@ -191,8 +182,7 @@ impl Table {
                 break;
             }
             probes += 1;
-            let Some(slot) = group.find(key) else { continue };
-            let precedence = self.course(slot).precedence;
+            let Some(Found { slot, precedence }) = group.find(key) else { continue };
             // Entries of one precedence that both match stand in the order of their patterns, and
             // these begin with the mask.
             let is_better = best.is_none_or(|(other, mask, _)| {
@@ -222,24 +212,22 @@ impl Table {
 
     /// Adds an entry that is not there yet, and gives its slot.
     pub(super) fn insert(&mut self, entry: Entry) -> u32 {
-        let (mask, precedence) = (entry.pattern.mask, entry.precedence);
-        let mut course = Course::of(&entry);
+        let Pattern { mask, value } = entry.pattern;
+        let precedence = entry.precedence;
         let group = self.group(&mask).unwrap_or_else(|| {
             self.groups.push((0, MaskIndex::new(mask)));
             self.groups.len() - 1
         });
-        let best = self.groups[group].1.find(&entry.pattern.value);
-        let before = self.chain(best).take_while(|&slot| self.course(slot).precedence > precedence);
-        let before = before.last();
-        course.next_best = match before {
-            Some(slot) => self.course(slot).next_best,
+        let best = self.groups[group].1.find(&value).map(|found| found.slot);
+        let before = self.chain(best).take_while(|&s| self.entry(s).precedence > precedence).last();
+        let next_best = match before {
+            Some(before) => self.next_best[before as usize],
             None => best,
         };
-        let value = entry.pattern.value;
-        let slot = self.fill(entry, course);
+        let slot = self.fill(entry, next_best);
         match before {
-            Some(before) => self.courses[before as usize].next_best = Some(slot),
-            None => self.groups[group].1.put(&value, slot),
+            Some(before) => self.next_best[before as usize] = Some(slot),
+            None => self.groups[group].1.put(&value, Found { slot, precedence }),
         }
         self.groups[group].1.count_in(precedence);
         self.order_groups(group);
@@ -248,14 +236,14 @@ impl Table {
     }
 
     /// Takes a slot for an entry.
-    fn fill(&mut self, entry: Entry, course: Course) -> u32 {
+    fn fill(&mut self, entry: Entry, next_best: Option<u32>) -> u32 {
         let entry = Some(Box::new(entry));
         if let Some(slot) = self.free.pop() {
-            (self.slots[slot as usize], self.courses[slot as usize]) = (entry, course);
+            (self.slots[slot as usize], self.next_best[slot as usize]) = (entry, next_best);
             return slot;
         }
         self.slots.push(entry);
-        self.courses.push(course);
+        self.next_best.push(next_best);
         u32::try_from(self.slots.len() - 1).expect("tables have fewer entries")
     }
 
@@ -264,12 +252,15 @@ impl Table {
         let entry = self.slots[slot as usize].take().expect("only slots in use are given out");
         let group = self.group(&entry.pattern.mask).expect("every mask has its group");
         let value = &entry.pattern.value;
-        let best = self.groups[group].1.find(value);
-        let next = self.course(slot).next_best;
+        let best = self.groups[group].1.find(value).map(|found| found.slot);
+        let next = self.next_best[slot as usize];
         let before = self.chain(best).take_while(|&other| other != slot).last();
         match (before, next) {
-            (Some(before), _) => self.courses[before as usize].next_best = next,
-            (None, Some(next)) => self.groups[group].1.put(value, next),
+            (Some(before), _) => self.next_best[before as usize] = next,
+            (None, Some(next)) => {
+                let precedence = self.entry(next).precedence;
+                self.groups[group].1.put(value, Found { slot: next, precedence });
+            }
             (None, None) => self.groups[group].1.take(value),
         }
         self.groups[group].1.count_out(entry.precedence);
@@ -281,7 +272,7 @@ impl Table {
 
     /// Slots of the entries of one pattern, best precedence first.
     fn chain(&self, best: Option<u32>) -> impl Iterator<Item = u32> {
-        std::iter::successors(best, |&slot| self.course(slot).next_best)
+        std::iter::successors(best, |&slot| self.next_best[slot as usize])
     }
 
     fn group(&self, mask: &PacketKey) -> Option<usize> {
@@ -304,8 +295,8 @@ impl Table {
 
     /// The slot of the entry with exactly this pattern and precedence.
     pub fn find(&self, pattern: &Pattern, precedence: u16) -> Option<u32> {
-        let best = self.groups[self.group(&pattern.mask)?].1.find(&pattern.value);
-        self.chain(best).find(|&slot| self.course(slot).precedence == precedence)
+        let best = self.groups[self.group(&pattern.mask)?].1.find(&pattern.value)?;
+        self.chain(Some(best.slot)).find(|&slot| self.entry(slot).precedence == precedence)
     }
 
     /// Slots of the entries all of whose frames a pattern matches too, in canonical order. Masks
@@ -314,7 +305,7 @@ impl Table {
         let mut found = Vec::new();
         for (_, group) in &self.groups {
             if *group.mask() == pattern.mask {
-                found.extend(self.chain(group.find(&pattern.value)));
+                found.extend(self.chain(group.find(&pattern.value).map(|found| found.slot)));
             } else if group.mask().masked(&pattern.mask) == pattern.mask {
                 let chains = group.slots().flat_map(|best| self.chain(Some(best)));
                 found.extend(chains.filter(|&slot| self.entry(slot).pattern.is_within(pattern)));

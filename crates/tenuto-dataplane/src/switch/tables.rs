@@ -5,6 +5,7 @@
 //! looked up, nothing else: no entry is copied.
 
 use super::config::SwitchConfig;
+use super::course::{Course, Line};
 use super::entry::Entry;
 use super::key::Pattern;
 use super::table::Table;
@@ -43,19 +44,6 @@ pub struct EntryAge {
     pub used: Instant,
 }
 
-/// What a frame writes of the entry that it matches.
-#[derive(Clone, Copy, Debug)]
-struct Tally {
-    counter: EntryCounter,
-    age: EntryAge,
-}
-
-impl Tally {
-    fn begun(now: Instant) -> Self {
-        Self { counter: EntryCounter::default(), age: EntryAge { since: now, used: now } }
-    }
-}
-
 /// Which entries a change may touch.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
@@ -71,7 +59,9 @@ pub enum Scope<'a> {
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
-    tallies: Vec<Tally>,
+    lines: Vec<Line>,
+    /// When each entry came.
+    since: Vec<Instant>,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -109,7 +99,8 @@ impl TableState {
     fn new(config: &SwitchConfig) -> Self {
         Self {
             table: Arc::new(Table::new(config.classifier)),
-            tallies: Vec::new(),
+            lines: Vec::new(),
+            since: Vec::new(),
             looked_up: 0,
             matched: 0,
         }
@@ -122,17 +113,17 @@ impl TableState {
 
     /// What each entry counted, in the order of the entries.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.tallies[slot as usize].counter)
+        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot as usize].counter)
     }
 
     /// What the entry of a slot counted.
     pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.tallies[slot as usize].counter
+        self.lines[slot as usize].counter
     }
 
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
-        self.tallies[slot as usize].age
+        EntryAge { since: self.since[slot as usize], used: self.lines[slot as usize].used }
     }
 
     /// Frames looked up here, and those among them that matched.
@@ -140,27 +131,44 @@ impl TableState {
         (self.looked_up, self.matched)
     }
 
+    /// The way of a frame through the entry of a slot.
+    #[inline]
+    pub(super) fn course(&self, slot: u32) -> &Course {
+        &self.lines[slot as usize].course
+    }
+
     /// Notes a look-up and its match.
+    #[inline]
     pub fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
         self.looked_up += 1;
         if let Some(slot) = slot {
             self.matched += 1;
-            let tally = &mut self.tallies[slot as usize];
-            tally.counter.add(frame_bytes);
-            tally.age.used = now;
+            let line = &mut self.lines[slot as usize];
+            line.counter.add(frame_bytes);
+            line.used = now;
         }
     }
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
+        let course = Course::of(&entry);
+        let line = Line { course, counter: EntryCounter::default(), used: now };
         let table = Arc::make_mut(&mut self.table);
         let slot = table.insert(entry);
-        self.tallies.resize(table.slots(), Tally::begun(now));
-        self.tallies[slot as usize] = Tally::begun(now);
+        self.lines.resize(table.slots(), line);
+        self.since.resize(table.slots(), now);
+        self.lines[slot as usize] = line;
+        self.since[slot as usize] = now;
         slot
     }
 
+    /// Changes an entry in its slot, but neither its pattern nor its precedence.
+    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
+        Arc::make_mut(&mut self.table).change(slot, change);
+        self.lines[slot as usize].course = Course::of(self.table.entry(slot));
+    }
+
     fn remove(&mut self, slot: u32) -> Removed {
-        let Tally { counter, age } = self.tallies[slot as usize];
+        let (counter, age) = (self.counter(slot), self.age(slot));
         let entry = Arc::make_mut(&mut self.table).remove(slot);
         Removed { slot, entry, counter, age }
     }
@@ -241,13 +249,13 @@ impl Tables {
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
-                let tally = &mut state.tallies[slot as usize];
-                let kept = match entry.flags & flow_flag::RESET_COUNTS {
-                    0 => tally.counter,
-                    _ => EntryCounter::default(),
-                };
-                *tally = Tally { counter: kept, ..Tally::begun(now) };
-                Arc::make_mut(&mut state.table).change(slot, |old| *old = entry);
+                let line = &mut state.lines[slot as usize];
+                line.used = now;
+                if entry.flags & flow_flag::RESET_COUNTS != 0 {
+                    line.counter = EntryCounter::default();
+                }
+                state.since[slot as usize] = now;
+                state.change(slot, |old| *old = entry);
                 slot
             }
             None if full => return Err(TablesFull),
@@ -294,9 +302,9 @@ impl Tables {
         let slots = self.chosen(level, table, scope, chosen);
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
-            Arc::make_mut(&mut state.table).change(slot, &change);
+            state.change(slot, &change);
             if reset {
-                state.tallies[slot as usize].counter = EntryCounter::default();
+                state.lines[slot as usize].counter = EntryCounter::default();
             }
         }
         self.places_stale |= !slots.is_empty();
