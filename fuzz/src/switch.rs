@@ -15,11 +15,11 @@ const POOL: usize = 256;
 /// Installed before the bytes of a receive run: the seed of that name in its sibling's corpus.
 const TABLES: &[u8] = include_bytes!("../corpus/switch_control/modes");
 
-struct Bench {
-    switch: Switch,
-    frames: FramePool,
-    fx: Effects<SwitchEvent>,
-    now: Instant,
+pub(crate) struct Bench {
+    pub(crate) switch: Switch,
+    pub(crate) frames: FramePool,
+    pub(crate) fx: Effects<SwitchEvent>,
+    pub(crate) now: Instant,
 }
 
 impl Bench {
@@ -41,7 +41,7 @@ impl Bench {
         bench
     }
 
-    fn with(tables: u8, general: Option<GeneralConfig>) -> Self {
+    pub(crate) fn with(tables: u8, general: Option<GeneralConfig>) -> Self {
         let rate = Rate::from_bps(100_000_000).expect("not zero");
         let egress = EgressConfig { rate, queues: 4, buffer_bits: 1 << 17, unpromised_from: None };
         let port = |port, role| PortConfig { port, role, egress };
@@ -73,14 +73,14 @@ impl Bench {
     }
 
     /// A frame at a port; what leaves is released.
-    fn receive(&mut self, port: u32, bytes: &[u8]) {
+    pub(crate) fn receive(&mut self, port: u32, bytes: &[u8]) {
         if let Some(frame) = self.frames.insert(&bytes[..bytes.len().min(FRAME_CAPACITY)]) {
             let (now, frames, fx) = (self.now, &mut self.frames, &mut self.fx);
             let _work = self.switch.receive(now, now, port, frame, frames, fx);
         }
     }
 
-    fn run(&mut self, span: Span) {
+    pub(crate) fn run(&mut self, span: Span) {
         let end = self.now + span;
         while let Some((timer, at)) = self.switch.next_deadline().filter(|(_, at)| *at <= end) {
             self.now = self.now.max(at);
@@ -101,8 +101,8 @@ impl Bench {
     }
 
     /// Every handle is accounted for, and every limit kept.
-    fn finish(mut self) {
-        let mut held = 0;
+    pub(crate) fn finish(mut self) {
+        let mut held = self.switch.buffered().1;
         for (_, _, egress) in self.switch.ports() {
             egress.for_each_frame(|_, _| held += 1);
             assert!(egress.backlog_bits() <= 1 << 17);

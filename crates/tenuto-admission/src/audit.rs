@@ -64,7 +64,10 @@ pub fn audit(network: &Network, claims: &[Claim<'_>]) -> Audit {
         return Audit { bounds_ns: vec![None; claims.len()], late, ..Audit::default() };
     }
     // A frame larger than what a port expects in the way would block the queues above it for longer.
-    let is_expected = |claim: &Claim<'_>| claim.request.frame_bits <= network.frame_bits_max();
+    let is_expected = |claim: &Claim<'_>| {
+        let bits = claim.request.frame_bits;
+        bits <= network.frame_bits_max() && network.frame_bits_exact().is_none_or(|it| it == bits)
+    };
     let is_certified = claims.iter().all(is_expected) && is_fixed(network, claims, &delays);
     let mut found = Audit { is_certified, ..Audit::default() };
     for claim in claims {
@@ -151,7 +154,7 @@ fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
             flows.add(*bucket, false);
             frame = frame.max(*largest);
         }
-        curves.line = from.map(|from| Bucket::line(frame, network.port(from).rate_bps));
+        curves.line = from.map(|from| Bucket::line(frame, network.emitted_bps(from)));
         curves
     };
     port.iter()
@@ -236,7 +239,7 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
             .iter()
             .filter_map(|(from, sums)| {
                 let (bucket, frame) = sums.get(&queue)?;
-                let line = from.map(|from| Bucket::line(*frame, network.port(from).rate_bps));
+                let line = from.map(|from| Bucket::line(*frame, network.emitted_bps(from)));
                 Some(least_at(*bucket, line, t))
             })
             .sum()

@@ -2,9 +2,12 @@
 //!
 //! The vector of reserved delays x and the flows' grown bursts belong together: every burst is
 //! b + r·Σx upstream, exactly. Changing an entry of x changes the bursts behind it by rate × change,
-//! so each change can be taken back to the last digit.
+//! so each change can be taken back to the last digit. What a change costs does not depend on how
+//! many flows there are: per queue the rates that go on from there are summed by where they go.
 
+use crate::behind::Behind;
 use crate::curves::{Curves, Group, NBIT, QUEUES_MAX, times};
+use crate::frames::Frames;
 use crate::network::{Network, PortId};
 use crate::request::{Request, Visit};
 
@@ -19,8 +22,6 @@ pub(crate) struct Hop {
     pub(crate) group: u16,
     /// Place among the members of its queue.
     member: u32,
-    /// Σ of the reserved delays before this port.
-    pub(crate) upstream_ns: i64,
     /// Σ of the propagations up to the end of this port's link.
     pub(crate) propagation_ns: i64,
 }
@@ -41,6 +42,11 @@ struct Queue {
     delay_ns: i64,
     /// What the delay is not lowered below: frames of flows that have gone may have known no less.
     floor_ns: i64,
+    /// Rates that go on from here, by where they go.
+    behind: Behind,
+    /// No member had less slack than this, ns, when [`Books::raised_ns`] stood at `known_at_ns`.
+    slack_ns: i64,
+    known_at_ns: i64,
 }
 
 /// A change, as it is taken back.
@@ -57,6 +63,10 @@ pub(crate) struct Books {
     pub(crate) network: Network,
     curves: Vec<Curves>,
     queues: Vec<[Queue; QUEUES_MAX]>,
+    /// The sizes behind every [`crate::curves::Sum::frame_bits`], per port and group.
+    frames: Vec<Vec<[Frames; QUEUES_MAX]>>,
+    /// Σ of all raises there ever were, ns: no slack has shrunk by more since it was known.
+    raised_ns: i64,
     flows: Vec<Option<Held>>,
     free: Vec<Slot>,
     /// Changes since the last [`Books::keep`], oldest first.
@@ -66,9 +76,18 @@ pub(crate) struct Books {
 impl Books {
     pub(crate) fn new(network: Network) -> Self {
         let ids = (0_u32..).map(PortId).take(network.ports().len());
-        let curves = ids.map(|id| empty_curves(&network, id)).collect();
-        let queues = network.ports().iter().map(|_| Default::default()).collect();
-        Self { network, curves, queues, flows: Vec::new(), free: Vec::new(), log: Vec::new() }
+        let curves: Vec<Curves> = ids.map(|id| empty_curves(&network, id)).collect();
+        let none = |curves: &Curves| curves.groups.iter().map(|_| Default::default()).collect();
+        Self {
+            queues: curves.iter().map(|_| Default::default()).collect(),
+            frames: curves.iter().map(none).collect(),
+            network,
+            curves,
+            raised_ns: 0,
+            flows: Vec::new(),
+            free: Vec::new(),
+            log: Vec::new(),
+        }
     }
 
     pub(crate) fn curves(&self, port: PortId) -> &Curves {
@@ -132,36 +151,68 @@ impl Books {
     }
 
     /// The reserved delay of the tree up to and including a hop, propagation included.
-    pub(crate) fn reached_ns(&self, hop: &Hop) -> i64 {
+    pub(crate) fn reached_ns(&self, held: &Held, at: usize) -> i64 {
+        let hop = &held.hops[at];
         let here = self.delay_ns(hop.visit.port, hop.visit.queue.into());
-        hop.upstream_ns + here + hop.propagation_ns
+        upstream_ns(&self.queues, &held.hops, hop) + here + hop.propagation_ns
     }
 
     /// The largest reserved delay to any target.
     pub(crate) fn promised_ns(&self, held: &Held) -> i64 {
-        let last = held.hops.iter().filter(|hop| hop.visit.is_last);
-        last.map(|hop| self.reached_ns(hop)).max().unwrap_or(i64::MAX)
+        let lasts = (0..held.hops.len()).filter(|at| held.hops[*at].visit.is_last);
+        match held.is_path && !held.hops.is_empty() {
+            // The last port of a path is behind all others.
+            true => self.reached_ns(held, held.hops.len() - 1),
+            false => lasts.map(|at| self.reached_ns(held, at)).max().unwrap_or(i64::MAX),
+        }
     }
 
-    /// The largest delay of a queue that every flow in it can bear, all else as reserved.
-    pub(crate) fn bearable_ns(&self, port: PortId, queue: usize) -> i64 {
+    /// The largest delay of a queue that every flow in it can bear, all else as reserved; where
+    /// `wanted_ns` is known to be bearable, no more is looked for.
+    pub(crate) fn bearable_ns(&mut self, port: PortId, queue: usize, wanted_ns: i64) -> i64 {
         let here = self.delay_ns(port, queue);
+        let known = here.saturating_add(self.known_slack_ns(port, queue));
+        if !self.members(port, queue).is_empty() && known >= wanted_ns {
+            return known;
+        }
+        let Some(slack) = self.least_slack_ns(port, queue) else { return here };
+        let entry = &mut self.queues[port.index()][queue];
+        (entry.slack_ns, entry.known_at_ns) = (slack, self.raised_ns);
+        here.saturating_add(slack)
+    }
+
+    /// What is known of the least slack of the flows in a queue: it is no less.
+    pub(crate) fn known_slack_ns(&self, port: PortId, queue: usize) -> i64 {
+        let entry = &self.queues[port.index()][queue];
+        entry.slack_ns.saturating_sub(self.raised_ns - entry.known_at_ns)
+    }
+
+    /// The least slack of the flows in a queue, one by one.
+    pub(crate) fn least_slack_ns(&self, port: PortId, queue: usize) -> Option<i64> {
         let slack = |(slot, place): &(Slot, u16)| {
             let held = self.held(*slot)?;
             Some(signed(held.request.deadline_ns) - self.promised_through_ns(held, *place))
         };
-        let least = self.members(port, queue).iter().filter_map(slack).min();
-        least.map_or(here, |slack| here.saturating_add(slack))
+        self.members(port, queue).iter().filter_map(slack).min()
     }
 
     /// The largest reserved delay to a target behind one hop.
     fn promised_through_ns(&self, held: &Held, place: u16) -> i64 {
-        let hops = held.hops.iter().enumerate();
-        let behind = hops.filter(|(at, hop)| {
-            let is_here = *at == usize::from(place) || held.is_path;
-            hop.visit.is_last && (is_here || is_behind(&held.hops, *at, place))
+        if held.is_path {
+            return self.promised_ns(held);
+        }
+        let behind = (0..held.hops.len()).filter(|at| {
+            let is_here = *at == usize::from(place);
+            held.hops[*at].visit.is_last && (is_here || is_behind(&held.hops, *at, place))
         });
-        behind.map(|(_, hop)| self.reached_ns(hop)).max().unwrap_or(i64::MIN / 2)
+        behind.map(|at| self.reached_ns(held, at)).max().unwrap_or(i64::MIN / 2)
+    }
+
+    /// The longest time for which a frame stays, and a busy period lasts after it.
+    pub(crate) fn longest_ns(&self) -> i64 {
+        let promised = self.slots().map(|(_, held)| self.promised_ns(held)).max();
+        let busy = self.curves.iter().map(Curves::busy_ns).max();
+        promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
     }
 
     /// Where the log stands; [`Books::take_back`] returns to there.
@@ -206,18 +257,26 @@ impl Books {
         let mut hops: Vec<Hop> = Vec::with_capacity(visits.len());
         for visit in visits {
             let hop = self.hop(visit, &hops, slot);
-            self.count(&request, &hop, 1);
             hops.push(hop);
         }
         let follows = |(at, visit): (u16, &Visit)| visit.parent == at.checked_sub(1);
         let is_path = (0..).zip(visits).all(follows);
-        self.flows[slot.0 as usize] = Some(Held { request, hops, is_path });
+        let held = Held { request, hops, is_path };
+        self.count(&held, 1);
+        let slack = signed(held.request.deadline_ns).saturating_sub(self.promised_ns(&held));
+        for hop in &held.hops {
+            let entry = &mut self.queues[hop.visit.port.index()][usize::from(hop.visit.queue)];
+            let known = match entry.members.len() {
+                1 => i64::MAX,
+                _ => entry.slack_ns.saturating_sub(self.raised_ns - entry.known_at_ns),
+            };
+            (entry.slack_ns, entry.known_at_ns) = (known.min(slack), self.raised_ns);
+        }
+        self.flows[slot.0 as usize] = Some(held);
     }
 
     fn hop(&mut self, visit: &Visit, before: &[Hop], slot: Slot) -> Hop {
         let parent = visit.parent.map(|parent| &before[usize::from(parent)]);
-        let upstream_ns =
-            parent.map_or(0, |p| p.upstream_ns + self.delay_ns(p.visit.port, p.visit.queue.into()));
         let group = self.network.group_of(parent.map(|p| p.visit.port), visit.port);
         let propagation = self.network.port(visit.port).propagation_ns;
         let members = &mut self.queues[visit.port.index()][usize::from(visit.queue)].members;
@@ -227,7 +286,6 @@ impl Books {
             visit: *visit,
             group: u16::try_from(group).expect("fewer links at a node than 2^16"),
             member: u32::try_from(members.len() - 1).expect("fewer flows than 2^32"),
-            upstream_ns,
             propagation_ns: parent.map_or(0, |p| p.propagation_ns)
                 + i64::try_from(propagation).expect("checked when the network was made"),
         }
@@ -243,8 +301,8 @@ impl Books {
 
     fn remove(&mut self, slot: Slot) -> Option<Held> {
         let held = self.flows.get_mut(slot.0 as usize)?.take()?;
+        self.count(&held, -1);
         for hop in &held.hops {
-            self.count(&held.request, hop, -1);
             let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
             let members = &mut self.queues[port][queue].members;
             members.swap_remove(hop.member as usize);
@@ -255,33 +313,45 @@ impl Books {
             if let Some((other, at)) = other {
                 other.hops[usize::from(at)].member = hop.member;
             }
-            self.recount_frame(hop);
         }
         self.free.push(slot);
         Some(held)
     }
 
-    fn count(&mut self, request: &Request, hop: &Hop, sign: i64) {
-        let group = &mut self.curves[hop.visit.port.index()].groups[usize::from(hop.group)];
-        let sum = &mut group.sums[usize::from(hop.visit.queue)];
-        let rate_bps = signed(request.rate_bps);
-        let burst = i128::from(request.burst_bits) * NBIT + times(rate_bps, hop.upstream_ns);
-        sum.burst_nbit += burst * i128::from(sign);
-        sum.rate_bps += rate_bps * sign;
-        sum.frame_bits = sum.frame_bits.max(signed(request.frame_bits));
-    }
-
-    /// The largest frame is not a sum: it is looked up among those who stay.
-    fn recount_frame(&mut self, hop: &Hop) {
-        let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
-        let members = self.queues[port][queue].members.iter();
-        let frames = members.filter_map(|(slot, place)| {
-            let held = self.flows[slot.0 as usize].as_ref()?;
-            let same = held.hops[usize::from(*place)].group == hop.group;
-            same.then_some(held.request.frame_bits)
-        });
-        let largest = frames.max().map_or(0, signed);
-        self.curves[port].groups[usize::from(hop.group)].sums[queue].frame_bits = largest;
+    /// Counts a flow in every sum that it is part of, or takes it out again.
+    fn count(&mut self, held: &Held, sign: i64) {
+        let rate_bps = signed(held.request.rate_bps) * sign;
+        let source_nbit = i128::from(held.request.burst_bits) * NBIT * i128::from(sign);
+        let frame_bits = signed(held.request.frame_bits);
+        for (at, hop) in held.hops.iter().enumerate() {
+            let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
+            let group = usize::from(hop.group);
+            let frames = &mut self.frames[port][group][queue];
+            if sign > 0 {
+                frames.add(frame_bits)
+            } else {
+                frames.take(frame_bits)
+            }
+            let upstream_ns = upstream_ns(&self.queues, &held.hops, hop);
+            let sum = &mut self.curves[port].groups[group].sums[queue];
+            sum.burst_nbit += source_nbit + times(rate_bps, upstream_ns);
+            sum.rate_bps += rate_bps;
+            sum.frame_bits = frames.largest();
+            let behind = &mut self.queues[port][queue].behind;
+            let mut add = |later: &Hop| {
+                let (port, queue) = (later.visit.port, usize::from(later.visit.queue));
+                behind.add(port, usize::from(later.group), queue, rate_bps);
+            };
+            match held.is_path {
+                true => held.hops[at + 1..].iter().for_each(add),
+                false => {
+                    let place = u16::try_from(at).expect("fewer hops than 2^16");
+                    let later = (at + 1..held.hops.len())
+                        .filter(|later| is_behind(&held.hops, *later, place));
+                    later.for_each(|later| add(&held.hops[later]));
+                }
+            }
+        }
     }
 
     /// Reserves another delay at a queue: what comes behind it grows or shrinks with it. Tells
@@ -313,24 +383,26 @@ impl Books {
             return before;
         }
         entry.delay_ns = delay_ns;
-        for at in 0..entry.members.len() {
-            let (slot, place) = self.queues[port.index()][queue].members[at];
-            let Some(held) = self.flows[slot.0 as usize].as_mut() else { continue };
-            let grown = times(signed(held.request.rate_bps), by);
-            for later in usize::from(place) + 1..held.hops.len() {
-                if !held.is_path && !is_behind(&held.hops, later, place) {
-                    continue;
-                }
-                let hop = &mut held.hops[later];
-                hop.upstream_ns += by;
-                let queue = usize::from(hop.visit.queue);
-                let groups = &mut self.curves[hop.visit.port.index()].groups;
-                groups[usize::from(hop.group)].sums[queue].burst_nbit += grown;
-                changed(hop.visit.port, queue);
-            }
+        self.raised_ns = self.raised_ns.saturating_add(by.max(0));
+        for later in self.queues[port.index()][queue].behind.iter() {
+            let group = &mut self.curves[later.port.index()].groups[later.group];
+            group.sums[later.queue].burst_nbit += times(later.rate_bps, by);
+            changed(later.port, later.queue);
         }
         before
     }
+}
+
+/// Σ of the reserved delays before a hop.
+fn upstream_ns(queues: &[[Queue; QUEUES_MAX]], hops: &[Hop], hop: &Hop) -> i64 {
+    let mut sum = 0;
+    let mut parent = hop.visit.parent;
+    while let Some(at) = parent {
+        let visit = &hops[usize::from(at)].visit;
+        sum += queues[visit.port.index()][usize::from(visit.queue)].delay_ns;
+        parent = visit.parent;
+    }
+    sum
 }
 
 /// Whether `later` is on a branch through `place`. A parent stands before its child, so the walk
@@ -349,7 +421,7 @@ fn is_behind(hops: &[Hop], later: usize, place: u16) -> bool {
 fn empty_curves(network: &Network, id: PortId) -> Curves {
     let port = network.port(id);
     let line = |from: &PortId| Group {
-        line_bps: Some(signed(network.port(*from).rate_bps)),
+        line_bps: Some(signed(network.emitted_bps(*from))),
         ..Group::default()
     };
     let groups = match network.is_source(id) {

@@ -2,6 +2,7 @@
 
 use crate::books::{Books, Held, Slot, signed};
 use crate::fit::{Limits, Work};
+use crate::lowering;
 use crate::network::{Network, PortId};
 use crate::refusal::{Refusal, Resource, Scarce};
 use crate::rehearsal;
@@ -10,7 +11,7 @@ use crate::reservation::{Place, Reservation};
 use crate::routes::{Routes, Step};
 use crate::search::Search;
 use crate::transition;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tenuto_units::{Instant, Span};
 
 /// Searches per way: each closes one queue.
@@ -32,9 +33,9 @@ pub enum Method {
 impl Method {
     const fn limits(self) -> Limits {
         match self {
-            Self::Budget => Limits { raises_max: 0, checks_max: 600 },
-            Self::Exact => Limits { raises_max: 600, checks_max: 6_000 },
-            Self::Reserve => Limits { raises_max: 24, checks_max: 600 },
+            Self::Budget => Limits { raises_max: 0, checks_max: 600, is_eased: false },
+            Self::Exact => Limits { raises_max: 600, checks_max: 3_000, is_eased: true },
+            Self::Reserve => Limits { raises_max: 24, checks_max: 600, is_eased: false },
         }
     }
 }
@@ -93,8 +94,10 @@ enum Stage {
     Held,
     /// Asked to go; its entries are still there.
     Leaving,
-    /// Deleted; what it had sent may be in the network until then.
-    Draining(Instant),
+    /// Deleted then; what it had sent may still be in the network.
+    Draining {
+        since: Instant,
+    },
 }
 
 /// Decides flow by flow what a network can still promise.
@@ -110,6 +113,10 @@ pub struct Engine {
     history: Vec<Request>,
     /// Whether a flow has ever gone: what is in the network is then not all from those who are held.
     has_freed: bool,
+    /// Flows on their way out, by the earliest moment at which they may be free.
+    draining: BTreeSet<(Instant, u64)>,
+    /// Since when no flow was freed and no delay lowered; `None` while a replan may be under way.
+    quiet_since: Option<Instant>,
 }
 
 impl Engine {
@@ -132,6 +139,8 @@ impl Engine {
             work: Work::default(),
             history: Vec::new(),
             has_freed: false,
+            draining: BTreeSet::new(),
+            quiet_since: None,
         }
     }
 
@@ -233,36 +242,78 @@ impl Engine {
         let (slot, stage) = self.flows.get(&id).copied().ok_or(RemovalError::NotHeld)?;
         match stage {
             Stage::Held => return Err(RemovalError::NotAskedFor),
-            Stage::Draining(_) => return Err(RemovalError::AlreadyLeaving),
+            Stage::Draining { .. } => return Err(RemovalError::AlreadyLeaving),
             Stage::Leaving => {}
         }
-        let drain = self.books.held(slot).map_or(0, |held| self.drain_ns(held));
-        let free = at + Span::from_ns(u64::try_from(drain).unwrap_or(u64::MAX));
-        self.flows.insert(id, (slot, Stage::Draining(free)));
+        let free = self.free_at(slot, at);
+        self.flows.insert(id, (slot, Stage::Draining { since: at }));
+        self.draining.insert((free, id));
         Ok(free)
     }
 
     /// It is `now`: flows that have drained are free. Returns how many.
+    ///
+    /// Flows accepted since a deletion may prolong what it waits for: the moment is counted anew.
     pub fn advance(&mut self, now: Instant) -> usize {
-        let is_over = |stage: &Stage| matches!(stage, Stage::Draining(free) if *free <= now);
-        let gone: Vec<(u64, Slot)> = self
-            .flows
-            .iter()
-            .filter(|(_, (_, stage))| is_over(stage))
-            .map(|(id, (slot, _))| (*id, *slot))
-            .collect();
+        let due: Vec<(Instant, u64)> =
+            self.draining.iter().take_while(|(free, _)| *free <= now).copied().collect();
+        let mut gone = Vec::new();
+        for (known, id) in due {
+            self.draining.remove(&(known, id));
+            let Some((slot, Stage::Draining { since })) = self.flows.get(&id).copied() else {
+                continue;
+            };
+            let free = self.free_at(slot, since);
+            if free > now {
+                self.draining.insert((free, id));
+            } else {
+                gone.push((id, slot));
+            }
+        }
         for (id, slot) in &gone {
             self.books.strike(*slot);
             self.flows.remove(id);
         }
+        self.books.keep();
         if !gone.is_empty() {
             self.has_freed = true;
             for (port, queue) in self.books.queues_in_use() {
                 self.books.set_floor(port, queue, self.books.delay_ns(port, queue));
             }
         }
-        self.books.keep();
+        if !gone.is_empty() || self.quiet_since.is_none() {
+            self.quiet_since = Some(now);
+        }
         gone.len()
+    }
+
+    /// It is `now`: lowers reserved delays by one round towards what the flows held need, if that is
+    /// due; tells when the next round is, or `None` if there is nothing left to lower.
+    ///
+    /// A round is due once every frame and every busy period has come after the last one, and after
+    /// the last flow was freed (theory of admission, "Lowering"). Meant to run between decisions; who
+    /// never calls it loses room for later flows, and no promise.
+    pub fn relax(&mut self, now: Instant) -> Option<Instant> {
+        let since = self.quiet_since?;
+        if !self.has_freed {
+            return None;
+        }
+        let due = after(since, self.books.longest_ns());
+        if due > now {
+            return Some(due);
+        }
+        if !lowering::round(&mut self.books, &self.reservation) {
+            return None;
+        }
+        self.books.keep();
+        self.quiet_since = Some(now);
+        Some(after(now, self.books.longest_ns()))
+    }
+
+    /// When a flow deleted at `since` and every busy period that it was part of are over, as far as
+    /// is known from what is held now.
+    fn free_at(&self, slot: Slot, since: Instant) -> Instant {
+        after(since, self.books.held(slot).map_or(0, |held| self.drain_ns(held)))
     }
 
     /// Takes another reservation, if every flow held keeps its promise with it; else nothing changes.
@@ -277,7 +328,10 @@ impl Engine {
             true => Span::ZERO,
             false => transition::wait(&self.books, &mut copy.books, &moves)?,
         };
-        copy.has_freed |= !moves.is_empty();
+        if !moves.is_empty() {
+            copy.has_freed = true;
+            copy.quiet_since = None;
+        }
         *self = copy;
         Some(Replanned { moves, wait })
     }
@@ -333,6 +387,24 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn fingerprint(&self) -> String {
         self.books.fingerprint()
+    }
+
+    /// The sums at a port, for tests.
+    #[cfg(test)]
+    pub(crate) fn curves_of(&self, port: PortId) -> &crate::curves::Curves {
+        self.books.curves(port)
+    }
+
+    /// What is reserved at a queue, for tests.
+    #[cfg(test)]
+    pub(crate) fn reserved_ns(&self, port: PortId, queue: u8) -> i64 {
+        self.books.delay_ns(port, queue.into())
+    }
+
+    /// The slack of a queue's flows as far as it is known without looking, for tests.
+    #[cfg(test)]
+    pub(crate) fn known_slack_ns(&self, port: PortId, queue: u8) -> i64 {
+        self.books.known_slack_ns(port, queue.into())
     }
 
     /// A copy whose books were entered anew, flow by flow, over the same reserved delays.
@@ -437,7 +509,10 @@ impl Engine {
             let visits = self.search.visits();
             let mark = self.books.mark();
             let slot = self.books.enter(request.clone(), visits);
-            self.work.begin(visits.iter().map(|visit| (visit.port, usize::from(visit.queue))));
+            self.work.begin(
+                &self.books,
+                visits.iter().map(|visit| (visit.port, usize::from(visit.queue))),
+            );
             let Err(scarce) = self.work.settle(&mut self.books, &self.reservation, limits) else {
                 return Ok(slot);
             };
@@ -450,6 +525,11 @@ impl Engine {
         }
         Err(last.unwrap_or_else(|| too_late(&self.books, &self.search, way, deadline_ns)))
     }
+}
+
+/// `ns` after `at`.
+fn after(at: Instant, ns: i64) -> Instant {
+    at + Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
 /// No open queues meet the deadline: the least that the reserved delays come to.

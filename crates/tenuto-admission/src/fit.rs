@@ -5,6 +5,7 @@ use crate::curves::NBIT;
 use crate::network::PortId;
 use crate::refusal::{Resource, Scarce};
 use crate::reservation::Reservation;
+use std::collections::VecDeque;
 
 /// How far an add may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,14 @@ pub(crate) struct Limits {
     pub(crate) raises_max: u32,
     /// Inequalities that one decision may check before it gives up.
     pub(crate) checks_max: u32,
+    /// Whether a raise goes a little beyond what is needed, so that the next flow needs none.
+    pub(crate) is_eased: bool,
 }
+
+/// An eased raise goes beyond the need by one part in so many of it,
+pub(crate) const EASE_PARTS: i64 = 64;
+/// and by no more than one part in so many of what the flows could still bear.
+const EASE_OF_SLACK: i64 = 3;
 
 /// A queue, as work to be done.
 type Spot = (PortId, usize);
@@ -21,21 +29,35 @@ type Spot = (PortId, usize);
 /// The work of one decision; kept between decisions so that nothing is allocated anew.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
-    todo: Vec<Spot>,
-    changed: Vec<Spot>,
+    /// Ports to be checked, first come, first served.
+    todo: VecDeque<PortId>,
+    /// Per port the first queue whose inputs changed; those below see the change too.
+    first: Vec<Option<usize>>,
     /// Inequalities checked in this decision.
     pub(crate) checks: u32,
 }
 
 impl Work {
     /// Starts a check of the queues that a flow was entered into.
-    pub(crate) fn begin(&mut self, spots: impl Iterator<Item = Spot>) {
+    pub(crate) fn begin(&mut self, books: &Books, spots: impl Iterator<Item = Spot>) {
         self.todo.clear();
-        self.todo.extend(spots);
+        self.first.clear();
+        self.first.resize(books.network.ports().len(), None);
+        spots.for_each(|spot| self.note(spot));
+    }
+
+    fn note(&mut self, (port, queue): Spot) {
+        let first = &mut self.first[port.index()];
+        match first {
+            None => self.todo.push_back(port),
+            Some(known) if *known <= queue => return,
+            Some(_) => {}
+        }
+        *first = Some(queue);
     }
 
     /// Re-checks every inequality whose inputs changed, raising reserved delays where flows can
-    /// bear it.
+    /// bear it. Where a reserved delay still suffices, the change goes no further.
     ///
     /// # Errors
     /// The first queue that cannot hold, in the order of the walk. The books are as far as it came:
@@ -47,11 +69,9 @@ impl Work {
         limits: Limits,
     ) -> Result<(), Scarce> {
         let mut raises = 0;
-        let mut at = 0;
-        while let Some((port, first)) = self.todo.get(at).copied() {
-            at += 1;
-            let queues = usize::from(books.network.port(port).queues);
-            for queue in first..queues {
+        while let Some(port) = self.todo.pop_front() {
+            let Some(first) = self.first[port.index()].take() else { continue };
+            for queue in first..usize::from(books.network.port(port).queues) {
                 if books.members(port, queue).is_empty() {
                     continue;
                 }
@@ -60,12 +80,7 @@ impl Work {
                     return Err(scarce);
                 }
                 raises += 1;
-                self.raise(books, &scarce, reservation)?;
-                for spot in self.changed.drain(..) {
-                    if !self.todo[at..].contains(&spot) {
-                        self.todo.push(spot);
-                    }
-                }
+                self.raise(books, &scarce, reservation, limits)?;
             }
         }
         Ok(())
@@ -110,29 +125,40 @@ impl Work {
         if backlog <= room { Ok(()) } else { Err(scarce(Resource::Buffer, backlog, room)) }
     }
 
-    /// Raises the reserved delay of a queue to what it needs, if every flow in it can bear that.
+    /// Raises the reserved delay of a queue to what it needs and a little more, if every flow in it
+    /// can bear that.
     fn raise(
         &mut self,
         books: &mut Books,
         scarce: &Scarce,
         reservation: &Reservation,
+        limits: Limits,
     ) -> Result<(), Scarce> {
         let (port, queue) = (scarce.port, usize::from(scarce.queue));
         let (needed, reserved) = (scarce.needed, scarce.available);
-        let bearable = books.bearable_ns(port, queue);
+        let ample = needed / EASE_PARTS;
+        let extra = match limits.is_eased {
+            true => ample,
+            false => (needed - reserved) * reservation.headroom_percent / 100,
+        };
+        let wanted = needed.saturating_add(extra);
+        // What is asked for here is all that the raise depends on: whether it was known before or
+        // had to be looked for makes no difference to it.
+        let asked = match limits.is_eased {
+            true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
+            false => wanted,
+        };
+        let bearable = books.bearable_ns(port, queue, asked);
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }
-        let extra = (needed - reserved) * reservation.headroom_percent / 100;
-        let raised = needed.saturating_add(extra).min(bearable);
-        let changed = &mut self.changed;
-        changed.clear();
-        changed.push((port, queue));
-        books.reserve(port, queue, raised, |port, queue| {
-            if !changed.contains(&(port, queue)) {
-                changed.push((port, queue));
-            }
-        });
+        let raised = match limits.is_eased {
+            true => needed + ample.min((bearable - needed) / EASE_OF_SLACK),
+            false => wanted.min(bearable),
+        };
+        books.reserve(port, queue, raised, |port, queue| self.note((port, queue)));
+        // The room of the queue has to do for the longer stay, too.
+        self.note((port, queue));
         Ok(())
     }
 }

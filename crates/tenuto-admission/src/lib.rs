@@ -8,14 +8,20 @@
 //!
 //! The forwarding model is store-and-forward: strict priority at the line rate, one frame of lower
 //! priority in the way, and each incoming line brings at most one frame and what fits on it.
+//! Switches whose ports share a [`Processor`] have one more server, for all of their ports together.
 
 pub mod audit;
+mod behind;
 mod books;
 mod curves;
 mod engine;
 mod fit;
+mod frames;
+mod lowering;
 mod network;
 mod pacing;
+mod prices;
+mod processors;
 mod refusal;
 mod rehearsal;
 mod request;
@@ -28,9 +34,10 @@ pub use curves::QUEUES_MAX;
 pub use engine::{Decision, Engine, Grant, Method, Move, RemovalError, Replanned};
 pub use network::{Network, NetworkError, Node, NodeId, Port, PortId};
 pub use pacing::{Paced, paced};
+pub use processors::Processor;
 pub use refusal::{Refusal, Resource, Scarce};
 pub use request::{Request, Visit};
-pub use reservation::{Place, Reservation, Share};
+pub use reservation::{Place, Pricing, Reservation, Share};
 
 #[cfg(test)]
 mod tests;

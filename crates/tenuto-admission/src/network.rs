@@ -1,6 +1,8 @@
 //! The network as the engine sees it: nodes, directed links, and one port per link.
 
 use crate::curves::QUEUES_MAX;
+use crate::reservation::Place;
+use std::collections::VecDeque;
 use thiserror::Error;
 
 /// Rates beyond this leave the range in which the engine's products are exact.
@@ -68,6 +70,12 @@ pub struct Network {
     /// The largest frame that every port expects, bits: a larger one would wait behind nothing that
     /// the queues above it know of.
     frame_bits_max: u64,
+    /// Ports before this place are lines, those from here on processors.
+    lines: usize,
+    /// What leaves a port is no faster than this, bit/s.
+    emitted_bps: Vec<u64>,
+    /// The size of every frame, bits, where processors were measured for one.
+    frame_bits_exact: Option<u64>,
 }
 
 /// What is wrong with a network.
@@ -97,6 +105,20 @@ pub enum NetworkError {
         /// The most that fits.
         most: u64,
     },
+    /// A processor where no switch is.
+    #[error("node {node} has a processor, but is no switch")]
+    NoSwitch {
+        /// The number of the node.
+        node: u32,
+    },
+    /// Processors measured for frames of different sizes.
+    #[error("one processor was measured for frames of {one} B, another for {other} B")]
+    FrameSizes {
+        /// The first size.
+        one: u32,
+        /// A later one.
+        other: u32,
+    },
 }
 
 impl Network {
@@ -116,7 +138,18 @@ impl Network {
         }
         let frames = ports.iter().map(|port| u64::from(port.blocking_bytes) * 8);
         let frame_bits_max = frames.min().unwrap_or(0);
-        Ok(Self { nodes, ports, arriving, leaving, frame_bits_max })
+        let emitted_bps = ports.iter().map(|port| port.rate_bps).collect();
+        let lines = ports.len();
+        Ok(Self {
+            nodes,
+            ports,
+            arriving,
+            leaving,
+            frame_bits_max,
+            lines,
+            emitted_bps,
+            frame_bits_exact: None,
+        })
     }
 
     /// Every node.
@@ -147,6 +180,70 @@ impl Network {
     /// The largest frame that a flow may have, bits on the wire.
     pub const fn frame_bits_max(&self) -> u64 {
         self.frame_bits_max
+    }
+
+    pub(crate) fn set_processors(
+        &mut self,
+        lines: usize,
+        emitted_bps: Vec<u64>,
+        frame_bits_exact: Option<u64>,
+    ) {
+        self.lines = lines;
+        self.emitted_bps = emitted_bps;
+        self.frame_bits_exact = frame_bits_exact;
+    }
+
+    pub(crate) const fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// The rate that shapes what leaves a port, bit/s: its line's, or that of the line behind a
+    /// processor, which may be faster than it promises.
+    pub fn emitted_bps(&self, id: PortId) -> u64 {
+        self.emitted_bps[id.index()]
+    }
+
+    /// The size that every frame has, bits on the wire; `None` where any may be sent.
+    pub const fn frame_bits_exact(&self) -> Option<u64> {
+        self.frame_bits_exact
+    }
+
+    /// Σ of the lines between switches on the shortest ways between all hosts, and the number of
+    /// those ways.
+    pub(crate) fn trunks_between_hosts(&self) -> (u64, u64) {
+        let ids = (0_u32..).map(NodeId).take(self.nodes.len());
+        let hosts: Vec<NodeId> = ids.filter(|id| !self.nodes[id.index()].is_switch).collect();
+        let (mut trunks, mut ways) = (0, 0);
+        for source in &hosts {
+            let hops = self.trunks_from(*source);
+            let others = hosts.iter().filter(|host| *host != source);
+            for hops in others.filter_map(|host| hops[host.index()]) {
+                trunks += hops;
+                ways += 1;
+            }
+        }
+        (trunks, ways)
+    }
+
+    /// Lines between switches on a shortest way to each node.
+    fn trunks_from(&self, source: NodeId) -> Vec<Option<u64>> {
+        let mut hops: Vec<Option<u64>> = vec![None; self.nodes.len()];
+        hops[source.index()] = Some(0);
+        let mut waiting = VecDeque::from([source]);
+        while let Some(node) = waiting.pop_front() {
+            let here = hops[node.index()].unwrap_or(0);
+            for id in self.leaving(node) {
+                let to = self.port(*id).to;
+                if hops[to.index()].is_some() {
+                    continue;
+                }
+                hops[to.index()] = Some(here + u64::from(Place::of(self, *id) == Place::Trunk));
+                if self.nodes[to.index()].is_switch {
+                    waiting.push_back(to);
+                }
+            }
+        }
+        hops
     }
 
     /// Whether this port is a host's: one whose flows start there and whom no line shapes.

@@ -56,8 +56,10 @@ pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<R
         return Vec::new();
     }
     saturate(engine, history, &mut forecast, &mut draw);
+    let derived = Reservation::derived(engine.network());
     let candidates = Reservation::known()
         .iter()
+        .chain([&derived])
         .flat_map(|known| SCALES_QUARTERS.iter().map(|quarters| known.scaled(*quarters, 4)));
     let mut ranked = ranked(engine, &forecast, candidates);
     ranked.truncate(FINALISTS);

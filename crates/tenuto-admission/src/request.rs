@@ -34,6 +34,9 @@ impl Request {
     pub(crate) fn check(&self, network: &Network) -> Result<(), &'static str> {
         let nodes = network.nodes().len();
         let frames = 1..=self.burst_bits;
+        if network.frame_bits_exact().is_some_and(|bits| bits != self.frame_bits) {
+            return Err("a frame has another size than the switches' processors were measured for");
+        }
         if self.frame_bits > network.frame_bits_max() {
             return Err("a frame is larger than what some port expects to have in the way");
         }

@@ -1,6 +1,6 @@
 //! What is reserved before anyone asks: a delay per queue, and what it costs to use it.
 
-use crate::curves::QUEUES_MAX;
+use crate::curves::{DELAY_NS_MAX, QUEUES_MAX};
 use crate::network::{Network, PortId};
 
 /// Where a port stands: what its queues are worth depends on it.
@@ -12,6 +12,8 @@ pub enum Place {
     Trunk,
     /// From a switch to a host.
     Edge,
+    /// The processor that the ports of a switch share.
+    Processor,
 }
 
 impl Place {
@@ -19,6 +21,9 @@ impl Place {
     pub fn of(network: &Network, port: PortId) -> Self {
         if network.is_source(port) {
             return Self::Source;
+        }
+        if network.is_processor(port) {
+            return Self::Processor;
         }
         let to = network.port(port).to;
         if network.nodes()[to.index()].is_switch { Self::Trunk } else { Self::Edge }
@@ -43,8 +48,21 @@ pub struct Reservation {
     pub trunk: [Share; QUEUES_MAX],
     /// Queues towards hosts.
     pub edge: [Share; QUEUES_MAX],
+    /// The one queue before a processor.
+    pub processor: Share,
     /// By how many hundredths of a raise a reserved delay is raised beyond what is needed.
     pub headroom_percent: i64,
+    /// What a visit costs.
+    pub pricing: Pricing,
+}
+
+/// What the search for queues counts as the cost of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pricing {
+    /// The cost of the share, whatever the queue holds.
+    ByShare,
+    /// A price that grows with how full the queue is.
+    ByFill,
 }
 
 impl Reservation {
@@ -54,6 +72,7 @@ impl Reservation {
             Place::Source => self.source,
             Place::Trunk => self.trunk[queue],
             Place::Edge => self.edge[queue],
+            Place::Processor => self.processor,
         }
     }
 
@@ -63,10 +82,29 @@ impl Reservation {
         for (cost, share) in (0_u32..).zip(shares.iter_mut().rev()) {
             share.cost = 1 + cost;
         }
-        Self { source: Share::default(), trunk: shares, edge: shares, headroom_percent: 0 }
+        Self {
+            source: Share::default(),
+            trunk: shares,
+            edge: shares,
+            processor: Share::default(),
+            headroom_percent: 0,
+            pricing: Pricing::ByShare,
+        }
     }
 }
 
+/// Halves of a room in whose time the line empties a queue, the first queue first: found on generated
+/// lists of six shapes, seed 11 (docs/design).
+const HALF_ROOMS: [i64; 3] = [2, 24, 20];
+/// The same for a processor: its room is all there is, and every frame of a switch waits there.
+const HALF_ROOM_OF_PROCESSOR: i64 = 1;
+const NS_PER_BYTE_AT_1_BPS: i128 = 8_000_000_000;
+/// Frames on a line beside processors: frames wait there, and hardly before a line.
+const FRAMES_BESIDE_PROCESSOR: i64 = 4;
+/// Beyond this the first queues of a way together are slow, ns.
+const WAY_NS_MAX: i128 = 5_000_000;
+/// Of [`KNOWN`], where to start when ways are long.
+const LONG_START: usize = 0;
 /// Queues that the known reservations tell apart; those below are like the last.
 const QUEUES_OF_SHARES: usize = 4;
 
@@ -79,7 +117,11 @@ impl Reservation {
         headroom_percent: i64,
     ) -> Self {
         let source = Share { delay_ns: source_us * 1_000, cost: 0 };
-        Self { source, trunk: shares(trunk), edge: shares(edge), headroom_percent }
+        let pricing = Pricing::ByShare;
+        // Found on networks without processors.
+        let processor = Share { delay_ns: 0, cost: 0 };
+        let (trunk, edge) = (shares(trunk), shares(edge));
+        Self { source, trunk, edge, processor, headroom_percent, pricing }
     }
 
     /// Reservations that served other networks well: starting points, not promises.
@@ -90,7 +132,8 @@ impl Reservation {
     /// All delays times `numerator / denominator`.
     #[must_use]
     pub(crate) fn scaled(mut self, numerator: i64, denominator: i64) -> Self {
-        let all = self.trunk.iter_mut().chain(&mut self.edge).chain([&mut self.source]);
+        let others = [&mut self.source, &mut self.processor];
+        let all = self.trunk.iter_mut().chain(&mut self.edge).chain(others);
         for share in all {
             share.delay_ns = share.delay_ns * numerator / denominator;
         }
@@ -108,20 +151,64 @@ const fn shares(four: [(i64, u32); QUEUES_OF_SHARES]) -> [Share; QUEUES_MAX] {
     all
 }
 
-/// Of [`KNOWN`], where to start on slow and on fast lines.
-const SLOW_START: usize = 0;
-const FAST_START: usize = 7;
-/// Lines from here on are fast, bit/s.
-const FAST_BPS: u64 = 500_000_000;
-
 impl Reservation {
-    /// Where to start on a network of which only the lines are known: by its median line.
-    pub fn starting_on(network: &Network) -> Self {
-        let mut rates: Vec<u64> = network.ports().iter().map(|port| port.rate_bps).collect();
-        rates.sort_unstable();
-        let median_bps = rates.get(rates.len() / 2).copied().unwrap_or(0);
-        KNOWN[if median_bps < FAST_BPS { SLOW_START } else { FAST_START }]
+    /// What follows from rates and rooms alone. The first queue is kept within the time in which the
+    /// line empties it, so that tight deadlines find a place; the others within so much that no
+    /// deadline of theirs is refused for it before rooms are full. Queues are priced by fill.
+    pub(crate) fn derived(network: &Network) -> Self {
+        let shares = |place: Place| {
+            let mut shares = [Share { delay_ns: 0, cost: 1 }; QUEUES_MAX];
+            for (queue, share) in shares.iter_mut().enumerate() {
+                let halves = HALF_ROOMS[queue.min(HALF_ROOMS.len() - 1)];
+                share.delay_ns = median_drain_ns(network, place, halves);
+            }
+            shares
+        };
+        let one = |place: Place, halves: i64| Share {
+            delay_ns: median_drain_ns(network, place, halves),
+            cost: 0,
+        };
+        Self {
+            source: one(Place::Source, HALF_ROOMS[0]),
+            trunk: shares(Place::Trunk),
+            edge: shares(Place::Edge),
+            processor: one(Place::Processor, HALF_ROOM_OF_PROCESSOR),
+            headroom_percent: 100,
+            pricing: Pricing::ByFill,
+        }
     }
+
+    /// Where to start on a network of which nothing but lines and rooms is known: with what follows
+    /// from them, unless ways are so long that first queues drained one after the other take longer
+    /// than deadlines usually are; there costs per queue have served better.
+    pub fn starting_on(network: &Network) -> Self {
+        let derived = Self::derived(network);
+        let (trunks, ways) = network.trunks_between_hosts();
+        let first_ns = i128::from(derived.trunk[0].delay_ns);
+        let is_long = first_ns * i128::from(trunks) > WAY_NS_MAX * i128::from(ways);
+        if is_long { KNOWN[LONG_START] } else { derived }
+    }
+}
+
+/// The median over the ports of a place of the time in which the line empties so many halves of a
+/// room behind the frame in the way, ns.
+fn median_drain_ns(network: &Network, place: Place, halves: i64) -> i64 {
+    let ports = (0_u32..).map(PortId).take(network.ports().len());
+    let drain = |id: PortId| {
+        let port = network.port(id);
+        let frame_bytes = i64::from(port.blocking_bytes);
+        let room_bytes = match network.frame_bits_exact().is_some() && place != Place::Processor {
+            true => frame_bytes * (FRAMES_BESIDE_PROCESSOR - 1),
+            false => i64::from(port.queue_bytes) * halves / 2,
+        };
+        let bytes = room_bytes + frame_bytes;
+        let ns = i128::from(bytes) * NS_PER_BYTE_AT_1_BPS / i128::from(port.rate_bps);
+        i64::try_from(ns).unwrap_or(i64::MAX).min(DELAY_NS_MAX)
+    };
+    let mut drains: Vec<i64> =
+        ports.filter(|id| Place::of(network, *id) == place).map(drain).collect();
+    drains.sort_unstable();
+    drains.get(drains.len() / 2).copied().unwrap_or(0)
 }
 
 /// Found by trial on generated lists (docs/design); µs and costs, queue 0 first.

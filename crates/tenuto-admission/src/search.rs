@@ -5,8 +5,9 @@
 
 use crate::books::{Books, signed};
 use crate::network::PortId;
+use crate::prices::prices;
 use crate::request::Visit;
-use crate::reservation::{Place, Reservation};
+use crate::reservation::Reservation;
 use crate::routes::Step;
 
 /// Pairs kept per port.
@@ -134,8 +135,9 @@ impl Search {
         self.ends.push(1);
         let mut start = 0;
         for at in &self.branch {
-            let Visit { port, queue: chosen, .. } = self.visits[*at];
-            let place = Place::of(network, port);
+            let Visit { port, queue: chosen, parent, .. } = self.visits[*at];
+            let from = parent.map(|parent| self.visits[usize::from(parent)].port);
+            let prices = prices(books, reservation, port, from);
             self.next.clear();
             for queue in 0..network.port(port).queues {
                 let is_open = match self.is_chosen[*at] {
@@ -146,11 +148,11 @@ impl Search {
                     continue;
                 }
                 let delay_ns = books.delay_ns(port, usize::from(queue));
-                let cost = reservation.share(place, usize::from(queue)).cost;
+                let cost = prices[usize::from(queue)];
                 for (before, label) in (0_u16..).zip(&self.labels[start..]) {
                     let delay_ns = label.delay_ns + delay_ns;
                     if delay_ns <= budget {
-                        let cost = label.cost + cost;
+                        let cost = label.cost.saturating_add(cost);
                         self.next.push(Label { delay_ns, cost, before, queue });
                     }
                 }

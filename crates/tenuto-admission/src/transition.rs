@@ -20,7 +20,7 @@ const PASSES_MAX: u32 = 200;
 /// A delay that falls by less than one part in so many counts as settled.
 const SETTLED: i64 = 1_000;
 /// What a whole network may take to settle.
-const UNION: Limits = Limits { raises_max: 20_000, checks_max: 200_000 };
+const UNION: Limits = Limits { raises_max: 20_000, checks_max: 200_000, is_eased: false };
 
 /// How long after the deletion of the old entries the books `new` are in force; `None` if some flow
 /// might miss its deadline, or a queue its room, on the way.
@@ -36,7 +36,7 @@ pub(crate) fn wait(old: &Books, new: &mut Books, moves: &[Move]) -> Option<Span>
         books.slots().all(|(_, held)| books.promised_ns(held) <= signed(held.request.deadline_ns))
     };
     let mut work = Work::default();
-    work.begin((0_u32..).map(|port| (PortId(port), 0)).take(union.network.ports().len()));
+    work.begin(&union, (0_u32..).map(|port| (PortId(port), 0)).take(union.network.ports().len()));
     if !is_in_time(&union) || work.settle(&mut union, &Reservation::none(), UNION).is_err() {
         return None;
     }
@@ -49,7 +49,7 @@ pub(crate) fn wait(old: &Books, new: &mut Books, moves: &[Move]) -> Option<Span>
     for (port, queue) in new.queues_in_use() {
         new.set_floor(port, queue, after.delay_ns(port, queue));
     }
-    let wait_ns = longest_ns(&union).checked_mul(i64::from(rounds) + 1)?;
+    let wait_ns = union.longest_ns().checked_mul(i64::from(rounds) + 1)?;
     Some(Span::from_ns(u64::try_from(wait_ns).ok()?))
 }
 
@@ -88,14 +88,6 @@ fn both(old: &[Visit], new: &[Visit]) -> Option<Vec<Visit>> {
     });
     tree.extend(branch);
     Some(tree)
-}
-
-/// The longest time for which a frame stays, and a busy period lasts after it.
-fn longest_ns(books: &Books) -> i64 {
-    let promised = books.slots().map(|(_, held)| books.promised_ns(held)).max();
-    let ports = (0_u32..).map(PortId).take(books.network.ports().len());
-    let busy = ports.map(|port| books.curves(port).busy_ns()).max();
-    promised.unwrap_or(0).saturating_add(busy.unwrap_or(0))
 }
 
 /// Rounds of F from what `books` reserves until it is nowhere above what `target` does, and hardly

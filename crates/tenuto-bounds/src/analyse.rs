@@ -1,16 +1,18 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
+use crate::blind::{self, Blind};
 use crate::cyclic;
+use crate::executor::{Executor, InTurn, gather};
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
-use crate::prove::Solved;
+use crate::prove::{Proved, SOLVER, Solved};
 use crate::search;
-use crate::solver::InteriorPoint;
-use crate::surroundings::Known;
+use crate::surroundings::{Bursts, Known};
 use crate::tfa::{self, Delays};
 use crate::topology::{Stop, Topology, faults};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use tenuto_calculus::{Bucket, ServerGraph};
+use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 use tenuto_units::Picos;
 
 /// Bounds every flow and target of a graph.
@@ -23,12 +25,23 @@ pub fn analyse(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis {
+    analyse_on(graph, options, &InTurn, progress)
+}
+
+/// As [`analyse`], programs side by side as far as `executor` does that.
+pub fn analyse_on(
+    graph: &ServerGraph,
+    options: &Options,
+    executor: &dyn Executor,
+    progress: &mut dyn FnMut(Progress),
+) -> Analysis {
     sound(graph, options, |topology| {
         progress(Progress { method: Method::Tfa, done: 0, total: 1 });
         let delays = tfa::delays(graph, topology, options.line_shaping);
         let mut analysis = with_delays(graph, options, delays.clone());
         if options.effort > Effort::Tfa {
-            lower(graph, options, topology, &delays, true, &mut analysis, progress);
+            let lower = Lower { graph, options, topology, delays: &delays, executor };
+            lower.all(true, &mut analysis, progress);
         }
         analysis
     })
@@ -41,11 +54,13 @@ pub fn tighten(
     graph: &ServerGraph,
     delays: Vec<Option<Picos>>,
     options: &Options,
+    executor: &dyn Executor,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis {
     sound(graph, options, |topology| {
         let mut analysis = with_delays(graph, options, delays.clone());
-        lower(graph, options, topology, &delays, false, &mut analysis, progress);
+        let lower = Lower { graph, options, topology, delays: &delays, executor };
+        lower.all(false, &mut analysis, progress);
         analysis
     })
 }
@@ -64,49 +79,170 @@ fn sound(
 }
 
 /// Lowers bounds by linear programs.
-fn lower(
-    graph: &ServerGraph,
+struct Lower<'a> {
+    graph: &'a ServerGraph,
+    options: &'a Options,
+    topology: &'a Topology,
+    delays: &'a Delays,
+    executor: &'a dyn Executor,
+}
+
+/// A way through servers, and the bounds that it is of.
+struct Way {
+    servers: Vec<usize>,
+    bounds: Vec<usize>,
+    /// What the sum of its servers' delays exceeds the largest of them by: where whole paths pay.
+    excess: Option<i128>,
+    is_late: bool,
+}
+
+/// Ways that are looked at together, between two words on progress.
+const BATCH: usize = 32;
+/// Rows below which a program says little.
+const ROWS_USEFUL: usize = 600;
+
+impl Lower<'_> {
+    fn all(
+        &self,
+        claims_bursts: bool,
+        analysis: &mut Analysis,
+        progress: &mut dyn FnMut(Progress),
+    ) {
+        let solved = Solved::new(&SOLVER);
+        let servers = self.graph.servers.len();
+        let bursts = Bursts::new(BTreeMap::new(), servers);
+        let known = self.known(&bursts);
+        analysis.proofs.bursts = match claims_bursts {
+            true if self.topology.is_acyclic => blind::bursts(known, self.options, &solved),
+            true if self.options.effort >= Effort::Plp => {
+                cyclic::bursts(&known, self.options, self.executor)
+            }
+            _ => Vec::new(),
+        };
+        let mut claimed: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
+        for claim in &analysis.proofs.bursts {
+            let stop = Stop { flow: claim.flow, visit: claim.visit };
+            claimed.entry(stop).or_default().push(claim.bucket);
+        }
+        let bursts = Bursts::new(claimed, servers);
+        let known = self.known(&bursts);
+        if self.options.effort >= Effort::Plp {
+            self.in_order(known, &solved, analysis, progress);
+        }
+        whatever_order(known, self.options, &solved, analysis, progress);
+    }
+
+    /// Lowers bounds on ways over FIFO servers.
+    fn in_order(
+        &self,
+        known: Known<'_>,
+        solved: &Solved<'_>,
+        analysis: &mut Analysis,
+        progress: &mut dyn FnMut(Progress),
+    ) {
+        let mut ways = self.ways(analysis);
+        // All get their share; of very many, those that need it most, and no program that is
+        // too small to be of use.
+        let share = (self.options.rows_total_max / ways.len().max(1)).max(ROWS_USEFUL);
+        ways.truncate(self.options.rows_total_max / share);
+        let total = ways.len();
+        let rows_max = self.options.rows_max.min(share);
+        for (batch, ways) in ways.chunks(BATCH).enumerate() {
+            progress(Progress { method: Method::Plp, done: batch * BATCH, total });
+            let search = |index: usize| {
+                let way: &Way = &ways[index];
+                search::delay(&known, &way.servers, self.options, rows_max, solved)
+            };
+            let found = gather(self.executor, ways.len(), search);
+            for (way, found) in ways.iter().zip(found) {
+                let Some((method, proved)) = found.flatten() else { continue };
+                for &index in &way.bounds {
+                    take(self.graph, analysis, index, method, &proved);
+                }
+            }
+        }
+    }
+
+    fn known<'b>(&'b self, bursts: &'b Bursts) -> Known<'b> {
+        Known {
+            graph: self.graph,
+            topology: self.topology,
+            line_shaping: self.options.line_shaping,
+            delays: self.delays,
+            bursts,
+        }
+    }
+
+    /// All ways, those first that need a lower bound or may get a much lower one. The bound of a
+    /// way does not depend on who takes it: flows leave in order of arrival.
+    fn ways(&self, analysis: &Analysis) -> Vec<Way> {
+        let mut bounds: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        for (index, bound) in analysis.bounds.iter().enumerate() {
+            bounds.entry(self.graph.path(bound.flow, bound.target)).or_default().push(index);
+        }
+        let way = |(servers, bounds): (Vec<usize>, Vec<usize>)| {
+            let delays: Option<Vec<i128>> =
+                servers.iter().map(|&server| Some(self.delays[server]?.0)).collect();
+            let excess = delays.map(|delays| {
+                delays.iter().sum::<i128>() - delays.iter().max().copied().unwrap_or(0)
+            });
+            let is_late = bounds.iter().any(|&index| self.is_late(&analysis.bounds[index]));
+            Way { servers, bounds, excess, is_late }
+        };
+        let mut ways: Vec<Way> = bounds.into_iter().map(way).collect();
+        // Without a sum of delays there is no bound at all so far.
+        ways.sort_by_key(|way| (!way.is_late, Reverse(way.excess.unwrap_or(i128::MAX))));
+        ways
+    }
+
+    fn is_late(&self, bound: &TargetBound) -> bool {
+        let deadline = self.graph.flows[bound.flow].targets[bound.target].deadline;
+        deadline.is_some_and(|deadline| bound.delay.is_none_or(|delay| delay > deadline))
+    }
+}
+
+/// Lowers bounds by what holds in any order, where some server serves so, or no more is asked.
+fn whatever_order(
+    known: Known<'_>,
     options: &Options,
-    topology: &Topology,
-    delays: &Delays,
-    claims_bursts: bool,
+    solved: &Solved<'_>,
     analysis: &mut Analysis,
     progress: &mut dyn FnMut(Progress),
 ) {
-    let line_shaping = options.line_shaping;
-    let mut solved = Solved::new(&InteriorPoint);
-    let mut bursts: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
-    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
-    let claims = match claims_bursts {
-        true => cyclic::bursts(&known, options, &mut solved),
-        false => Vec::new(),
-    };
-    for claim in &claims {
-        let stop = Stop { flow: claim.flow, visit: claim.visit };
-        bursts.entry(stop).or_default().push(claim.bucket);
+    let graph = known.graph;
+    let is_any = |s: &tenuto_calculus::GraphServer| s.multiplexing == Multiplexing::Arbitrary;
+    // FIFO programs hold these inequalities too.
+    if options.effort > Effort::Blind && !graph.servers.iter().any(is_any) {
+        return;
     }
-    analysis.proofs.bursts = claims;
-    let known = Known { graph, topology, line_shaping, delays, bursts: &bursts };
-    // The bound of a path does not depend on who takes it: flows leave in order of arrival.
-    let mut paths: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-    for (index, bound) in analysis.bounds.iter().enumerate() {
-        paths.entry(graph.path(bound.flow, bound.target)).or_default().push(index);
-    }
-    let total = paths.len();
-    let rows_max = options.rows_max.min(options.rows_total_max / total.max(1));
-    for (done, (path, bounds)) in paths.into_iter().enumerate() {
-        progress(Progress { method: Method::Plp, done, total });
-        let found = search::delay(&known, &path, options, rows_max, &mut solved);
-        let Some((method, proved)) = found else { continue };
-        for index in bounds {
-            let bound = &mut analysis.bounds[index];
-            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
-            let delay = proved.bound.checked_add(constant).map(Picos);
-            if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
-                (bound.delay, bound.method) = (delay, method);
-                analysis.proofs.linear[index] = Some(proved.proof.clone());
-            }
+    let total = analysis.bounds.len();
+    let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
+    for index in 0..total {
+        let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
+        let path = graph.path(flow, target);
+        let method = blind.method();
+        progress(Progress { method, done: index, total });
+        let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
+        if let Some(proved) = blind.delay(&path, stop) {
+            take(graph, analysis, index, method, &proved);
         }
+    }
+}
+
+/// Keeps what was proved, if it is less than what is there.
+fn take(
+    graph: &ServerGraph,
+    analysis: &mut Analysis,
+    index: usize,
+    method: Method,
+    proved: &Proved,
+) {
+    let bound = &mut analysis.bounds[index];
+    let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+    let delay = proved.bound.checked_add(constant).map(Picos);
+    if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+        (bound.delay, bound.method) = (delay, method);
+        analysis.proofs.linear[index] = Some(proved.proof.clone());
     }
 }
 

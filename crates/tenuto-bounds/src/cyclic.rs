@@ -5,12 +5,14 @@
 //! lies above that of the map: Newton's method from above, a few rounds. The vector is then
 //! raised until every program proves strictly less (docs/theory/end-to-end.md, "Cycles").
 
+use crate::executor::{Executor, gather};
 use crate::outcome::Options;
 use crate::program::Objective;
-use crate::proof::{BurstClaim, LinearProof, Term};
-use crate::prove::{Proved, Solved, fingerprint_of, prove};
+use crate::proof::BurstClaim;
+use crate::prove::{SOLVER, fingerprint_of, multipliers_from, proved};
 use crate::search::{Setting, settings};
-use crate::surroundings::Known;
+use crate::solver::Vertex;
+use crate::surroundings::{Bursts, Known};
 use crate::topology::Stop;
 use num_traits::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,13 +53,15 @@ struct Wanted {
 struct Plane {
     constant: f64,
     shares: Vec<f64>,
+    /// Of the rows of its program.
+    multipliers: Vec<f64>,
 }
 
 /// Proves bursts on all cycles; nothing if there is no cycle or no fixed point.
 pub(crate) fn bursts(
     known: &Known<'_>,
     options: &Options,
-    solved: &mut Solved<'_>,
+    executor: &dyn Executor,
 ) -> Vec<BurstClaim> {
     if known.topology.is_acyclic {
         return Vec::new();
@@ -66,7 +70,9 @@ pub(crate) fn bursts(
     if wanted.is_empty() || wanted.len() > CLAIMS_MAX {
         return Vec::new();
     }
-    search(known, options, solved, &mut wanted).unwrap_or_default()
+    Search::new(known, options, executor, wanted.len())
+        .and_then(|search| search.claims(&mut wanted))
+        .unwrap_or_default()
 }
 
 fn wanted(known: &Known<'_>) -> Vec<Wanted> {
@@ -101,155 +107,175 @@ fn reach(upstream: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     (0..upstream.len()).map(from).collect()
 }
 
-fn search(
-    known: &Known<'_>,
-    options: &Options,
-    solved: &mut Solved<'_>,
-    wanted: &mut [Wanted],
-) -> Option<Vec<BurstClaim>> {
-    let total: i128 = known.graph.flows.iter().flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
-    let start = total.to_f64()? * START_TIMES;
-    let share = options.rows_total_max / (PROGRAMS_PER_BURST * wanted.len());
-    let rows_max = share.clamp(ROWS_MIN, ROWS_MAX).min(options.rows_max);
-    let on_cycles: BTreeSet<usize> = wanted.iter().map(|w| w.server).collect();
-    let servers_max = on_cycles.len().clamp(SERVERS_MIN, SERVERS_MAX);
-    let options =
-        &Options { tree_servers_max: options.tree_servers_max.min(servers_max), ..*options };
-    let mut bursts = vec![start];
-    let classes = classify(known, options, rows_max, wanted, &bursts)?;
-    bursts = vec![start; classes];
-    let mut planes = Vec::new();
-    for _ in 0..ROUNDS_MAX {
-        planes = self::planes(known, options, rows_max, solved, wanted, &bursts)?;
-        let next = fixed_point(&planes, &constants(&planes))?;
-        let is_settled =
-            next.iter().zip(&bursts).all(|(new, old)| (new - old).abs() <= old * SETTLED_SHARE);
-        bursts = next;
-        if is_settled {
-            break;
-        }
+/// What stays the same during a search.
+struct Search<'a> {
+    known: &'a Known<'a>,
+    options: Options,
+    executor: &'a dyn Executor,
+    rows_max: usize,
+    /// Above every burst there is.
+    start: f64,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        known: &'a Known<'a>,
+        options: &Options,
+        executor: &'a dyn Executor,
+        wanted: usize,
+    ) -> Option<Self> {
+        let flows = known.graph.flows.iter();
+        let total: i128 = flows.flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
+        let share = options.rows_total_max / (PROGRAMS_PER_BURST * wanted);
+        Some(Self {
+            known,
+            options: *options,
+            executor,
+            rows_max: share.clamp(ROWS_MIN, ROWS_MAX).min(options.rows_max),
+            start: total.to_f64()? * START_TIMES,
+        })
     }
-    for share in RAISES {
-        let more: Vec<f64> =
-            planes.iter().zip(&bursts).map(|(plane, b)| plane.constant + b * share).collect();
-        let raised = fixed_point(&planes, &more)?;
-        let claims = proved(known, options, rows_max, solved, wanted, &raised);
-        if claims.is_some() {
-            return claims;
+
+    fn claims(mut self, wanted: &mut [Wanted]) -> Option<Vec<BurstClaim>> {
+        let on_cycles: BTreeSet<usize> = wanted.iter().map(|w| w.server).collect();
+        let servers_max = on_cycles.len().clamp(SERVERS_MIN, SERVERS_MAX);
+        self.options.tree_servers_max = self.options.tree_servers_max.min(servers_max);
+        let classes = self.classify(wanted)?;
+        let mut bursts = vec![self.start; classes];
+        let mut ends: Vec<Vertex> = vec![Vertex::new(); classes];
+        let mut planes = Vec::new();
+        for _ in 0..ROUNDS_MAX {
+            planes = self.planes(wanted, &bursts, &mut ends)?;
+            let next = fixed_point(&planes, &constants(&planes))?;
+            let is_settled =
+                next.iter().zip(&bursts).all(|(new, old)| (new - old).abs() <= old * SETTLED_SHARE);
+            bursts = next;
+            if is_settled {
+                break;
+            }
         }
+        for share in RAISES {
+            let more: Vec<f64> =
+                planes.iter().zip(&bursts).map(|(plane, b)| plane.constant + b * share).collect();
+            let raised = fixed_point(&planes, &more)?;
+            let claims = self.proved(wanted, &raised, &planes);
+            if claims.is_some() {
+                return claims;
+            }
+        }
+        None
     }
-    None
+
+    /// The bursts of the network if every class has that one.
+    fn table(&self, wanted: &[Wanted], bursts: &[f64]) -> Option<Bursts> {
+        let bucket = |w: &Wanted| Some((w.stop, vec![w.bucket(bursts)?]));
+        let table: Option<BTreeMap<Stop, Vec<Bucket>>> = wanted.iter().map(bucket).collect();
+        Some(Bursts::new(table?, self.known.graph.servers.len()))
+    }
+
+    /// The program of a wanted burst.
+    fn setting(&self, bursts: &Bursts, wanted: &Wanted) -> Option<(Setting, Objective)> {
+        let known = Known { bursts, ..*self.known };
+        let trunk = [wanted.server];
+        let objective = Objective::Burst { stop: wanted.behind };
+        let mut settings = settings(&known, &trunk, objective, &self.options, self.rows_max);
+        let setting = settings.next()?;
+        Some((setting, objective))
+    }
+
+    /// Finds out whose programs are alike: their number.
+    fn classify(&self, wanted: &mut [Wanted]) -> Option<usize> {
+        let table = self.table(wanted, &[self.start])?;
+        let prints = gather(self.executor, wanted.len(), |index| {
+            let (setting, _) = self.setting(&table, &wanted[index])?;
+            Some(fingerprint_of(&setting.program))
+        });
+        let mut classes: BTreeMap<u128, usize> = BTreeMap::new();
+        for (w, print) in wanted.iter_mut().zip(prints) {
+            let next = classes.len();
+            w.class = *classes.entry(print.flatten()?).or_insert(next);
+        }
+        Some(classes.len())
+    }
+
+    /// One plane per class, each from where it ended the last time.
+    fn planes(
+        &self,
+        wanted: &[Wanted],
+        bursts: &[f64],
+        ends: &mut Vec<Vertex>,
+    ) -> Option<Vec<Plane>> {
+        let table = self.table(wanted, bursts)?;
+        let class_of: BTreeMap<Stop, usize> = wanted.iter().map(|w| (w.stop, w.class)).collect();
+        let found = gather(self.executor, bursts.len(), |class| {
+            let first = wanted.iter().find(|w| w.class == class)?;
+            self.plane(&table, first, bursts, &class_of, ends[class].clone())
+        });
+        let found: Option<Vec<(Plane, Vertex)>> = found.into_iter().map(Option::flatten).collect();
+        let (planes, last) = found?.into_iter().unzip();
+        *ends = last;
+        Some(planes)
+    }
+
+    fn plane(
+        &self,
+        table: &Bursts,
+        wanted: &Wanted,
+        bursts: &[f64],
+        class_of: &BTreeMap<Stop, usize>,
+        mut end: Vertex,
+    ) -> Option<(Plane, Vertex)> {
+        let (setting, objective) = self.setting(table, wanted)?;
+        let multipliers = multipliers_from(&SOLVER, &setting.program, &mut end)?;
+        let proved = proved(&multipliers, &setting.program, &setting.tree, objective)?;
+        let known = Known { bursts: table, ..*self.known };
+        let mut shares = vec![0.0; bursts.len()];
+        for share in &proved.shares {
+            // Claims stand behind the grown buckets of the source.
+            let claims = table.of(share.stop).len();
+            if share.which + claims >= known.buckets(share.stop)?.len() && claims > 0 {
+                shares[*class_of.get(&share.stop)?] += share.share;
+            }
+        }
+        let used: f64 = shares.iter().zip(bursts).map(|(share, burst)| share * burst).sum();
+        let constant = proved.bound.to_f64()? - used;
+        Some((Plane { constant, shares, multipliers }, end))
+    }
+
+    /// Claims with these bursts, if each is strictly above what its program proves. Multipliers
+    /// that were best a hair below are good enough.
+    fn proved(
+        &self,
+        wanted: &[Wanted],
+        bursts: &[f64],
+        planes: &[Plane],
+    ) -> Option<Vec<BurstClaim>> {
+        let table = self.table(wanted, bursts)?;
+        let claims = gather(self.executor, wanted.len(), |index| {
+            let w = &wanted[index];
+            let (setting, objective) = self.setting(&table, w)?;
+            let multipliers = &planes[w.class].multipliers;
+            let proved = proved(multipliers, &setting.program, &setting.tree, objective)?;
+            let bucket = w.bucket(bursts)?;
+            let (flow, visit) = (w.stop.flow, w.stop.visit);
+            let claim = BurstClaim { flow, visit, bucket, proof: proved.proof };
+            (proved.bound < bucket.burst_ubit).then_some(claim)
+        });
+        claims.into_iter().map(Option::flatten).collect()
+    }
+}
+
+impl Wanted {
+    /// The bucket that is claimed if its class has that burst.
+    fn bucket(&self, bursts: &[f64]) -> Option<Bucket> {
+        let burst = bursts.get(self.class).or(bursts.first())?;
+        let burst_ubit = burst.ceil().to_i128().filter(|burst| *burst >= 0)?;
+        Some(Bucket { burst_ubit, rate_ubps: self.rate_ubps })
+    }
 }
 
 fn constants(planes: &[Plane]) -> Vec<f64> {
     planes.iter().map(|plane| plane.constant).collect()
-}
-
-/// The bursts of the network if every class has that one.
-fn table(wanted: &[Wanted], bursts: &[f64]) -> Option<BTreeMap<Stop, Vec<Bucket>>> {
-    let bucket = |w: &Wanted| {
-        let burst_ubit = bursts[w.class].ceil().to_i128().filter(|burst| *burst >= 0)?;
-        Some((w.stop, vec![Bucket { burst_ubit, rate_ubps: w.rate_ubps }]))
-    };
-    wanted.iter().map(bucket).collect()
-}
-
-fn with<'a>(known: &Known<'a>, bursts: &'a BTreeMap<Stop, Vec<Bucket>>) -> Known<'a> {
-    Known { bursts, ..*known }
-}
-
-/// The program of a wanted burst.
-fn setting(
-    known: &Known<'_>,
-    options: &Options,
-    rows_max: usize,
-    wanted: &Wanted,
-) -> Option<(Setting, Objective)> {
-    let trunk = [wanted.server];
-    let objective = Objective::Burst { stop: wanted.behind };
-    let setting = settings(known, &trunk, objective, options, rows_max).next()?;
-    Some((setting, objective))
-}
-
-/// Finds out whose programs are alike: their number.
-fn classify(
-    known: &Known<'_>,
-    options: &Options,
-    rows_max: usize,
-    wanted: &mut [Wanted],
-    bursts: &[f64],
-) -> Option<usize> {
-    let table = table(wanted, bursts)?;
-    let known = with(known, &table);
-    let mut classes: BTreeMap<u128, usize> = BTreeMap::new();
-    for w in wanted {
-        let (setting, _) = setting(&known, options, rows_max, w)?;
-        let next = classes.len();
-        w.class = *classes.entry(fingerprint_of(&setting.program)).or_insert(next);
-    }
-    Some(classes.len())
-}
-
-/// One plane per class.
-fn planes(
-    known: &Known<'_>,
-    options: &Options,
-    rows_max: usize,
-    solved: &mut Solved<'_>,
-    wanted: &[Wanted],
-    bursts: &[f64],
-) -> Option<Vec<Plane>> {
-    let table = table(wanted, bursts)?;
-    let known = with(known, &table);
-    let class_of: BTreeMap<Stop, usize> = wanted.iter().map(|w| (w.stop, w.class)).collect();
-    let mut planes: Vec<Option<Plane>> = (0..bursts.len()).map(|_| None).collect();
-    for w in wanted {
-        if planes[w.class].is_some() {
-            continue;
-        }
-        let (setting, objective) = setting(&known, options, rows_max, w)?;
-        let Proved { bound, proof } = prove(solved, &setting.program, &setting.tree, objective)?;
-        let mut shares = vec![0.0; bursts.len()];
-        for (stop, share) in shares_of(&known, &proof, w.behind)? {
-            shares[class_of[&stop]] += share;
-        }
-        let used: f64 = shares.iter().zip(bursts).map(|(share, burst)| share * burst).sum();
-        planes[w.class] = Some(Plane { constant: bound.to_f64()? - used, shares });
-    }
-    planes.into_iter().collect()
-}
-
-/// How much of which claimed burst a proof uses.
-fn shares_of(known: &Known<'_>, proof: &LinearProof, behind: Stop) -> Option<Vec<(Stop, f64)>> {
-    let parts = proof.data_parts.to_f64()?;
-    let mut shares = Vec::new();
-    for term in &proof.terms {
-        let (stop, which, multiplier) = match *term {
-            Term::Arrival(_, (flow, visit), which, .., m) => (Stop { flow, visit }, which, m),
-            Term::Last(which, _, m) => (entry(known, proof, behind), which, m),
-            _ => continue,
-        };
-        // Claims stand behind the grown buckets of the source.
-        let is_claim =
-            which + known.bursts.get(&stop).map_or(0, Vec::len) >= known.buckets(stop)?.len();
-        if is_claim && known.bursts.contains_key(&stop) {
-            shares.push((stop, multiplier.to_f64()? / parts));
-        }
-    }
-    Some(shares)
-}
-
-/// The visit with which a flow enters the tree of a proof, from its visit at the root.
-fn entry(known: &Known<'_>, proof: &LinearProof, behind: Stop) -> Stop {
-    let visits = &known.graph.flows[behind.flow].visits;
-    let (mut node, mut visit) = (0, behind.visit);
-    while let Some(parent) = visits[visit].parent {
-        let leads =
-            |n: &crate::proof::Node| n.next == Some(node) && n.server == visits[parent].server;
-        let Some(child) = proof.nodes.iter().position(leads) else { break };
-        (node, visit) = (child, parent);
-    }
-    Stop { flow: behind.flow, visit }
 }
 
 /// Solves x = constants + shares·x by elimination; `None` unless x is positive.
@@ -281,26 +307,4 @@ fn fixed_point(planes: &[Plane], constants: &[f64]) -> Option<Vec<f64>> {
         solution[index] = (rows[index][size] - known) / rows[index][index];
     }
     solution.iter().all(|x| x.is_finite() && *x > 0.0).then_some(solution)
-}
-
-/// Claims with these bursts, if each is strictly above what its program proves.
-fn proved(
-    known: &Known<'_>,
-    options: &Options,
-    rows_max: usize,
-    solved: &mut Solved<'_>,
-    wanted: &[Wanted],
-    bursts: &[f64],
-) -> Option<Vec<BurstClaim>> {
-    let table = table(wanted, bursts)?;
-    let known = with(known, &table);
-    let claim = |w: &Wanted| {
-        let (setting, objective) = setting(&known, options, rows_max, w)?;
-        let proved = prove(solved, &setting.program, &setting.tree, objective)?;
-        let bucket = *table.get(&w.stop)?.first()?;
-        let (flow, visit) = (w.stop.flow, w.stop.visit);
-        let claim = BurstClaim { flow, visit, bucket, proof: proved.proof };
-        (proved.bound < bucket.burst_ubit).then_some(claim)
-    };
-    wanted.iter().map(claim).collect()
 }

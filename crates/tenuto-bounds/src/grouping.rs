@@ -138,7 +138,7 @@ fn member(
         (entry, first) = (child, earlier);
     }
     let (mut last, mut at) = (node, stop);
-    while let Some(onward) = tree.continues(known.topology, known.graph, last, at) {
+    while let Some(onward) = tree.continues(known.topology, last, at) {
         (last, at) = (tree.nodes[last].next?, onward);
     }
     let visits = &known.graph.flows[stop.flow].visits;

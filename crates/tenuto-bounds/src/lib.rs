@@ -12,22 +12,29 @@ pub use tenuto_calculus::{
 };
 
 mod analyse;
+mod any_order;
+mod blind;
 mod curve;
 mod cyclic;
 mod document;
+mod executor;
 mod grouping;
 mod outcome;
+mod passing;
 mod program;
 mod proof;
 mod prove;
 mod search;
+mod shorten;
+mod simplex;
 mod solver;
 mod surroundings;
 mod tfa;
 mod topology;
 mod tree;
 
-pub use analyse::{analyse, tighten};
+pub use analyse::{analyse, analyse_on, tighten};
 pub use document::{Document, DocumentBound, SCHEMA};
+pub use executor::{Executor, InTurn};
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};

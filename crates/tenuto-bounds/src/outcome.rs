@@ -17,6 +17,8 @@ pub enum Method {
     Pmoo,
     /// Tandem matching analysis: the best cuts of a path, servers that serve in any order.
     Tma,
+    /// Linear program of servers that serve in any order: exact on tandems.
+    Blind,
     /// Least upper delay bound of FIFO tandems by nested residual services.
     Ludb,
     /// Polynomial linear program of FIFO networks.
@@ -35,6 +37,7 @@ impl fmt::Display for Method {
             Self::Sfa => "sfa",
             Self::Pmoo => "pmoo",
             Self::Tma => "tma",
+            Self::Blind => "blind",
             Self::Ludb => "ludb",
             Self::Plp => "plp",
             Self::PlpMore => "plp+",
@@ -48,7 +51,12 @@ impl fmt::Display for Method {
 pub enum Effort {
     /// Total flow analysis only: milliseconds.
     Tfa,
-    /// Linear programs of polynomial size too.
+    /// Pay multiplexing only once too, whatever the order of service: thousands of bounds in
+    /// seconds.
+    Pmoo,
+    /// The optimum over service dates instead: as cheap, never looser.
+    Blind,
+    /// FIFO linear programs of polynomial size too.
     Plp,
     /// Also programs with more dates, up to the limits of [`Options`].
     #[default]

@@ -32,8 +32,8 @@ pub(crate) enum Objective {
 pub(crate) struct Row {
     /// Its name; the multiplier is still 0.
     pub(crate) term: Term,
-    /// Flows that it sums besides the one that its name has: the same is said of each.
-    pub(crate) others: Vec<Stop>,
+    /// Flows whose buckets it sums.
+    pub(crate) stops: Vec<Stop>,
     /// Unknown and coefficient.
     pub(crate) coefficients: Vec<(usize, i128)>,
     /// In ps, or 10⁻¹⁸ bit.
@@ -43,7 +43,7 @@ pub(crate) struct Row {
 impl Row {
     /// Whether it is between times only.
     pub(crate) const fn is_time(&self) -> bool {
-        matches!(self.term, Term::Order(..) | Term::Causal(..) | Term::Delay(..))
+        matches!(self.term, Term::Order(..) | Term::Causal(..) | Term::Delay(..) | Term::Since(..))
     }
 }
 
@@ -162,7 +162,7 @@ impl Builder<'_> {
     fn push(
         &mut self,
         term: Term,
-        others: &[Stop],
+        stops: &[Stop],
         coefficients: Vec<(Option<usize>, i128)>,
         most: i128,
     ) -> Option<()> {
@@ -175,8 +175,8 @@ impl Builder<'_> {
         }
         let coefficients: Vec<(usize, i128)> = sums.into_iter().filter(|(_, c)| *c != 0).collect();
         if !coefficients.is_empty() {
-            let others = others.to_vec();
-            self.program.rows.push(Row { term, others, coefficients, most });
+            let stops = stops.to_vec();
+            self.program.rows.push(Row { term, stops, coefficients, most });
         }
         Some(())
     }
@@ -257,18 +257,27 @@ impl Builder<'_> {
         let neighbours = self.tree.neighbours(node);
         let pairs: Vec<(usize, usize)> = self.tree.pairs(node).collect();
         for (index, group) in grouping.nodes[node].iter().enumerate() {
-            let (stop, others) = group.stops.split_first()?;
+            let stop = group.stops.first()?;
             let name = (stop.flow, stop.visit);
+            // Said of all that go the same way at once; a flow by itself has a name of its own.
+            let is_all = group.stops.len() > 1;
             for &(early, late) in &neighbours {
                 let (a, b) = (self.amount(node, index, early)?, self.amount(node, index, late)?);
                 let row = vec![(Some(a), 1), (Some(b), -1)];
-                self.push(Term::Monotone(node, name, early, late, 0), others, row, 0)?;
+                let term = match is_all {
+                    true => Term::AllMonotone(node, name, early, late, 0),
+                    false => Term::Monotone(node, name, early, late, 0),
+                };
+                self.push(term, &[], row, 0)?;
             }
             let buckets = group.buckets.iter().enumerate().filter(|_| group.enters);
             for (which, bucket) in buckets {
                 for &(early, late) in &pairs {
-                    let term = Term::Arrival(node, name, which, early, late, 0);
-                    self.bounded(term, others, &[index], *bucket)?;
+                    let term = match is_all {
+                        true => Term::AllArrival(node, name, which, early, late, 0),
+                        false => Term::Arrival(node, name, which, early, late, 0),
+                    };
+                    self.bounded(term, (node, early, late), &[index], *bucket)?;
                 }
             }
         }
@@ -288,7 +297,7 @@ impl Builder<'_> {
             let bucket = FineBucket::of(line)?;
             for &(early, late) in pairs {
                 let term = Term::Line(node, from, early, late, 0);
-                self.bounded(term, &[], &inside, bucket)?;
+                self.bounded(term, (node, early, late), &inside, bucket)?;
             }
         }
         Some(())
@@ -298,22 +307,22 @@ impl Builder<'_> {
     fn bounded(
         &mut self,
         term: Term,
-        others: &[Stop],
+        (node, early, late): (usize, usize, usize),
         groups: &[usize],
         bucket: FineBucket,
     ) -> Option<()> {
-        let (Term::Arrival(node, _, _, early, late, _) | Term::Line(node, _, early, late, _)) =
-            term
-        else {
-            return None;
-        };
+        let grouping = self.grouping;
+        let mut stops: &[Stop] = &[];
         let (a, b) = (self.time(node, early), self.time(node, late));
         let mut row = vec![(Some(a), bucket.rate), (Some(b), -bucket.rate)];
         for &group in groups {
             let (a, b) = (self.amount(node, group, early)?, self.amount(node, group, late)?);
             row.extend([(Some(a), -1), (Some(b), 1)]);
+            if !matches!(term, Term::Line(..)) {
+                stops = &grouping.nodes[node][group].stops;
+            }
         }
-        self.push(term, others, row, bucket.burst)
+        self.push(term, stops, row, bucket.burst)
     }
 
     fn service(&mut self, node: usize) -> Option<()> {
@@ -385,7 +394,8 @@ impl Builder<'_> {
         for date in 0..self.tree.nodes[entry].dates.len() {
             let (here, came) = (self.time(entry, date), self.amount(entry, group, date)?);
             let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
-            self.push(Term::Last(which, date, 0), &[], row, bucket.burst)?;
+            let first = &grouping.nodes[entry][group].stops;
+            self.push(Term::Last(which, date, 0), first, row, bucket.burst)?;
         }
         let left = self.amount(0, root, self.tree.fifo_date(0, 0)?)?;
         self.program.objective.extend([(last, 1), (left, -1)]);

@@ -62,6 +62,14 @@ pub enum Term {
     /// multiplier. Buckets are those of the source, grown by the certified delays before the
     /// visit, then the certified bursts of this visit.
     Arrival(usize, (usize, usize), usize, usize, usize, u64),
+    /// As [`Term::Monotone`], of all flows together that go the same way through the tree as the
+    /// one that is named: they enter it at one node, from one server, with as many buckets, and
+    /// end at one node; the flow whose burst is bounded is in no such group.
+    #[serde(rename = "all-monotone")]
+    AllMonotone(usize, (usize, usize), usize, usize, u64),
+    /// As [`Term::Arrival`], of all flows that go the same way: the sum of their buckets.
+    #[serde(rename = "all-arrival")]
+    AllArrival(usize, (usize, usize), usize, usize, usize, u64),
     /// A line bounds what comes from one server: node, server that it comes from, early, late,
     /// multiplier.
     Line(usize, usize, usize, usize, u64),
@@ -74,6 +82,20 @@ pub enum Term {
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
     /// the flow enters the tree, multiplier. Only in proofs of bursts.
     Last(usize, usize, u64),
+    /// What had come to a node by a service date has left it by the date behind: node,
+    /// (flow, visit), date, multiplier.
+    Left(usize, (usize, usize), usize, u64),
+    /// A bucket bounds what comes from a date on, so what has left a later node: node,
+    /// (flow, visit), which bucket, date at the node, the later node, multiplier. Counted up to
+    /// the exit of the later node that the date is derived from.
+    Through(usize, (usize, usize), usize, usize, usize, u64),
+    /// A line bounds what comes to a node from one server, so what of it has left a later node:
+    /// node, server that it comes from, date at the node, the later node, multiplier.
+    Into(usize, usize, usize, usize, u64),
+    /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
+    Entered(usize, u64),
+    /// That entry is not before the service date where the flow enters: multiplier.
+    Since(u64),
 }
 
 /// A sum of inequalities.
@@ -129,6 +151,18 @@ impl LinearProof {
             }
             Term::Arrival(node, (flow, visit), which, early, late, m) => {
                 Term::Arrival(node, name(flow, visit), which, early, late, m)
+            }
+            Term::Left(node, (flow, visit), date, m) => {
+                Term::Left(node, name(flow, visit), date, m)
+            }
+            Term::Through(node, (flow, visit), which, date, last, m) => {
+                Term::Through(node, name(flow, visit), which, date, last, m)
+            }
+            Term::AllMonotone(node, (flow, visit), early, late, m) => {
+                Term::AllMonotone(node, name(flow, visit), early, late, m)
+            }
+            Term::AllArrival(node, (flow, visit), which, early, late, m) => {
+                Term::AllArrival(node, name(flow, visit), which, early, late, m)
             }
             other => other,
         };

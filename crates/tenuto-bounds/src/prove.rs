@@ -2,7 +2,9 @@
 
 use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
-use crate::solver::{FloatProgram, LinearSolver};
+use crate::shorten::shortened;
+use crate::simplex::Simplex;
+use crate::solver::{FloatProgram, InteriorPoint, LinearSolver, Vertex};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
@@ -10,6 +12,7 @@ use num_traits::{Signed, ToPrimitive};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::sync::{Arc, Mutex};
 
 /// Multipliers are stored in this many binary digits, the largest using all of them.
 const DIGITS: i32 = 50;
@@ -20,23 +23,47 @@ const NEGLIGIBLE: f64 = 1e-11;
 pub(crate) struct Proved {
     pub(crate) bound: i128,
     pub(crate) proof: LinearProof,
+    /// Where a burst is bounded: the buckets that it rests on.
+    pub(crate) shares: Vec<Share>,
 }
+
+/// How far a bound grows with the burst of a bucket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// The flow and where it enters the tree.
+    pub(crate) stop: Stop,
+    /// Which of its buckets.
+    pub(crate) which: usize,
+    pub(crate) share: f64,
+}
+
+/// The solver of this crate.
+pub(crate) const SOLVER: Simplex<InteriorPoint> = Simplex(InteriorPoint);
 
 /// A solver, and what it answered: networks are often full of programs that are alike.
 pub(crate) struct Solved<'a> {
-    solver: &'a dyn LinearSolver,
-    answers: BTreeMap<u128, Option<Vec<f64>>>,
+    solver: &'a (dyn LinearSolver + Sync),
+    answers: Mutex<BTreeMap<u128, Answer>>,
 }
 
+type Answer = Option<Arc<Vec<f64>>>;
+
 impl<'a> Solved<'a> {
-    pub(crate) fn new(solver: &'a dyn LinearSolver) -> Self {
-        Self { solver, answers: BTreeMap::new() }
+    pub(crate) fn new(solver: &'a (dyn LinearSolver + Sync)) -> Self {
+        Self { solver, answers: Mutex::default() }
     }
 
-    fn multipliers(&mut self, program: &FloatProgram) -> Option<Vec<f64>> {
-        let solver = self.solver;
-        let answer = self.answers.entry(fingerprint(program));
-        answer.or_insert_with(|| solver.multipliers(program)).clone()
+    /// An answer depends on the program alone, so it does not matter who asks first.
+    fn multipliers(&self, program: &FloatProgram) -> Answer {
+        let print = fingerprint(program);
+        let known = self.answers.lock().ok().and_then(|answers| answers.get(&print).cloned());
+        known.unwrap_or_else(|| {
+            let answer = self.solver.multipliers(program).map(Arc::new);
+            if let Ok(mut answers) = self.answers.lock() {
+                answers.insert(print, answer.clone());
+            }
+            answer
+        })
     }
 }
 
@@ -113,20 +140,61 @@ const fn is_time(unknown: &Unknown) -> bool {
 
 /// Solves, rounds, and computes exactly what the rounded multipliers prove.
 pub(crate) fn prove(
-    solved: &mut Solved<'_>,
+    solved: &Solved<'_>,
     program: &Program,
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
+    let multipliers = solved.multipliers(&Units::of(program).floats(program))?;
+    proved(&multipliers, program, tree, objective)
+}
+
+/// As [`prove`], with multipliers that are known: one per row, in ps and 10⁻¹⁸ bit.
+pub(crate) fn prove_with(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    multipliers: &[f64],
+) -> Option<Proved> {
     let units = Units::of(program);
-    let multipliers = solved.multipliers(&units.floats(program))?;
+    let is_delay = matches!(objective, Objective::Delay { .. });
+    let scaled = |(row, z): (&Row, &f64)| match (row.is_time(), is_delay) {
+        (true, true) | (false, false) => *z,
+        (false, true) => z * units.data / units.time,
+        (true, false) => z * units.time / units.data,
+    };
+    let multipliers: Vec<f64> = program.rows.iter().zip(multipliers).map(scaled).collect();
+    proved(&multipliers, program, tree, objective)
+}
+
+/// Multipliers of a program, from where one ended that differs in its right-hand sides only.
+pub(crate) fn multipliers_from(
+    solver: &dyn LinearSolver,
+    program: &Program,
+    vertex: &mut Vertex,
+) -> Option<Vec<f64>> {
+    solver.multipliers_from(&Units::of(program).floats(program), vertex)
+}
+
+/// Rounds multipliers, and computes exactly what they prove.
+pub(crate) fn proved(
+    multipliers: &[f64],
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+) -> Option<Proved> {
+    if multipliers.len() != program.rows.len() {
+        return None;
+    }
+    let units = Units::of(program);
     let is_delay = matches!(objective, Objective::Delay { .. });
     // A multiplier times its row has the unit of the objective; data in 10⁻⁶ bit.
     let ubit = units.data / 1e12;
     let (time_unit, data_unit) =
         if is_delay { (1.0, units.time / ubit) } else { (ubit / units.time, 1.0) };
     let largest = |is_time: bool, unit: f64| {
-        let own = program.rows.iter().zip(&multipliers).filter(|(r, _)| r.is_time() == is_time);
+        let own =
+            program.rows.iter().zip(multipliers.iter()).filter(|(r, _)| r.is_time() == is_time);
         own.map(|(_, z)| z * unit).fold(0.0, f64::max)
     };
     let time_parts = parts(largest(true, time_unit));
@@ -134,13 +202,12 @@ pub(crate) fn prove(
     let top = multipliers.iter().copied().fold(0.0, f64::max);
     let mut terms = Vec::new();
     let mut used = Vec::new();
-    for (row, &z) in program.rows.iter().zip(&multipliers) {
+    for (row, &z) in program.rows.iter().zip(multipliers.iter()) {
         let (unit, parts) =
             if row.is_time() { (time_unit, time_parts) } else { (data_unit, data_parts) };
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);
         if multiplier > 0 && z > top * NEGLIGIBLE {
             terms.push(with_multiplier(row.term, multiplier));
-            terms.extend(row.others.iter().map(|s| with_multiplier(of(row.term, *s), multiplier)));
             used.push((row, multiplier));
         }
     }
@@ -149,7 +216,26 @@ pub(crate) fn prove(
         if is_delay { fine_bound } else { ceil_div(fine_bound, BigInt::from(crate::curve::FINE)) };
     let bound = bound.to_i128().filter(|b| *b >= 0)?;
     let nodes = tree.nodes.clone();
-    Some(Proved { bound, proof: LinearProof { nodes, time_parts, data_parts, terms } })
+    let proof = shortened(LinearProof { nodes, time_parts, data_parts, terms }, objective);
+    let shares = if is_delay { Vec::new() } else { shares(&used, data_parts) };
+    Some(Proved { bound, proof, shares })
+}
+
+/// How much of which bucket of which flow is used.
+fn shares(used: &[(&Row, u64)], data_parts: u64) -> Vec<Share> {
+    let parts = data_parts.to_f64().unwrap_or(f64::INFINITY);
+    let mut shares = Vec::new();
+    for (row, multiplier) in used {
+        let which = match row.term {
+            Term::Arrival(_, _, which, ..)
+            | Term::AllArrival(_, _, which, ..)
+            | Term::Last(which, ..) => which,
+            _ => continue,
+        };
+        let share = multiplier.to_f64().unwrap_or(0.0) / parts;
+        shares.extend(row.stops.iter().map(|&stop| Share { stop, which, share }));
+    }
+    shares
 }
 
 /// The power of two that brings the largest multiplier to so many digits.
@@ -159,26 +245,23 @@ fn parts(largest: f64) -> u64 {
     1 << exponent.clamp(0, 62)
 }
 
-/// The same said of another flow.
-const fn of(term: Term, stop: Stop) -> Term {
-    let name = (stop.flow, stop.visit);
-    match term {
-        Term::Monotone(a, _, c, d, m) => Term::Monotone(a, name, c, d, m),
-        Term::Arrival(a, _, c, d, e, m) => Term::Arrival(a, name, c, d, e, m),
-        other => other,
-    }
-}
-
 const fn with_multiplier(term: Term, m: u64) -> Term {
     match term {
         Term::Order(a, b, c, _) => Term::Order(a, b, c, m),
         Term::Causal(a, b, _) => Term::Causal(a, b, m),
         Term::Monotone(a, b, c, d, _) => Term::Monotone(a, b, c, d, m),
         Term::Arrival(a, b, c, d, e, _) => Term::Arrival(a, b, c, d, e, m),
+        Term::AllMonotone(a, b, c, d, _) => Term::AllMonotone(a, b, c, d, m),
+        Term::AllArrival(a, b, c, d, e, _) => Term::AllArrival(a, b, c, d, e, m),
         Term::Line(a, b, c, d, _) => Term::Line(a, b, c, d, m),
         Term::Service(a, b, c, _) => Term::Service(a, b, c, m),
         Term::Delay(a, b, _) => Term::Delay(a, b, m),
         Term::Last(a, b, _) => Term::Last(a, b, m),
+        Term::Left(a, b, c, _) => Term::Left(a, b, c, m),
+        Term::Through(a, b, c, d, e, _) => Term::Through(a, b, c, d, e, m),
+        Term::Into(a, b, c, d, _) => Term::Into(a, b, c, d, m),
+        Term::Entered(a, _) => Term::Entered(a, m),
+        Term::Since(_) => Term::Since(m),
     }
 }
 

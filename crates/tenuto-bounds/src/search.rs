@@ -6,6 +6,7 @@ use crate::program::{Objective, Program, program};
 use crate::prove::{Proved, Solved, prove};
 use crate::surroundings::{Known, survey};
 use crate::tree::{Dates, Tree};
+use tenuto_calculus::Multiplexing;
 
 /// Sets of dates, richest first.
 const LADDER: [Dates; 6] = [
@@ -37,7 +38,8 @@ pub(crate) fn settings<'a>(
     let trees = sizes(trunk.len(), options.tree_servers_max).into_iter();
     let surveyed = trees.filter_map(move |servers_max| {
         let is_burst = matches!(objective, Objective::Burst { .. });
-        let mut tree = Tree::unfold(known.graph, known.topology, trunk, servers_max, is_burst)?;
+        let (graph, topology, order) = (known.graph, known.topology, Multiplexing::Fifo);
+        let mut tree = Tree::unfold(graph, topology, trunk, servers_max, is_burst, order)?;
         survey(known, &mut tree)?;
         let alone = match objective {
             Objective::Delay { .. } => None,
@@ -81,16 +83,11 @@ pub(crate) fn delay(
     trunk: &[usize],
     options: &Options,
     rows_max: usize,
-    solved: &mut Solved<'_>,
+    solved: &Solved<'_>,
 ) -> Option<(Method, Proved)> {
     let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
     let mut best: Option<(Method, Proved)> = None;
-    let sizes = sizes(trunk.len(), options.tree_servers_max);
-    // A large tree with few dates, or a small one with many: neither is always the better.
-    let chosen = [0, sizes.len() / 2, sizes.len() - 1];
-    let mut sizes: Vec<usize> = chosen.into_iter().map(|index| sizes[index]).collect();
-    sizes.dedup();
-    for servers_max in sizes {
+    for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
         let mut settings = settings(known, trunk, objective, &options, rows_max);
         let found = settings.find_map(|setting| {
@@ -107,4 +104,18 @@ pub(crate) fn delay(
         }
     }
     best
+}
+
+/// Sizes of trees for a trunk. With few dates at every server the largest tree says all that
+/// smaller ones do; else a large tree with few dates, or a small one with many: neither is always
+/// the better.
+fn chosen(trunk: usize, options: &Options) -> Vec<usize> {
+    let sizes = sizes(trunk, options.tree_servers_max);
+    if options.effort < Effort::Tight {
+        return vec![sizes[0]];
+    }
+    let mut sizes: Vec<usize> =
+        [0, sizes.len() / 2, sizes.len() - 1].into_iter().map(|index| sizes[index]).collect();
+    sizes.dedup();
+    sizes
 }

@@ -17,7 +17,16 @@ pub(crate) struct FloatProgram {
 pub(crate) trait LinearSolver {
     /// One per row, none far below zero; `None` if there seems to be no bound.
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>>;
+
+    /// As [`LinearSolver::multipliers`], from where a program ended that differs in its right-hand
+    /// sides only; leaves there where this one ended.
+    fn multipliers_from(&self, program: &FloatProgram, _: &mut Vertex) -> Option<Vec<f64>> {
+        self.multipliers(program)
+    }
 }
+
+/// Rows that are tight where a program ended; empty for none.
+pub(crate) type Vertex = Vec<usize>;
 
 /// A primal-dual interior-point method: the same steps in every run, whatever is degenerate.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,8 @@ use crate::tree::Tree;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
-use tenuto_calculus::{Bucket, ServerGraph};
+use std::sync::OnceLock;
+use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
 
 /// A bucket in units of 10⁻¹⁸ bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl FineBucket {
         Some(Self { burst, ..self })
     }
 
-    fn line(self) -> Line<BigRational> {
+    pub(crate) fn line(self) -> Line<BigRational> {
         Line { burst: BigRational::of(self.burst), rate: BigRational::of(self.rate) }
     }
 }
@@ -40,7 +41,33 @@ pub(crate) struct Known<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) line_shaping: bool,
     pub(crate) delays: &'a Delays,
-    pub(crate) bursts: &'a BTreeMap<Stop, Vec<Bucket>>,
+    pub(crate) bursts: &'a Bursts,
+}
+
+/// Bursts inside the network that were proved, and what follows from them server by server.
+#[derive(Debug)]
+pub(crate) struct Bursts {
+    by_stop: BTreeMap<Stop, Vec<Bucket>>,
+    /// Per server, once it was asked for.
+    alone: Vec<OnceLock<Option<Alone>>>,
+}
+
+/// A server by itself, whatever else a tree knows.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    delay_ps: i128,
+    /// Busy period where data counts bit by bit, and where it leaves in whole packets.
+    busy_ps: [i128; 2],
+}
+
+impl Bursts {
+    pub(crate) fn new(by_stop: BTreeMap<Stop, Vec<Bucket>>, servers: usize) -> Self {
+        Self { by_stop, alone: (0..servers).map(|_| OnceLock::new()).collect() }
+    }
+
+    pub(crate) fn of(&self, stop: Stop) -> &[Bucket] {
+        self.by_stop.get(&stop).map_or(&[], Vec::as_slice)
+    }
 }
 
 impl Known<'_> {
@@ -54,7 +81,7 @@ impl Known<'_> {
                 buckets.push(FineBucket::of(*bucket)?.grown(by)?);
             }
         }
-        for bucket in self.bursts.get(&stop).into_iter().flatten() {
+        for bucket in self.bursts.of(stop) {
             buckets.push(FineBucket::of(*bucket)?);
         }
         Some(buckets)
@@ -70,61 +97,124 @@ impl Known<'_> {
         Some(sum)
     }
 
+    /// A server from certified buckets alone; `None` if a flow there has none, or without a bound.
+    fn alone(&self, server: usize) -> Option<Alone> {
+        *self.bursts.alone[server].get_or_init(|| {
+            let (total, _) = arrivals(self, server, &|_| Vec::new())?;
+            let service = Convex::max_of(&self.graph.servers[server].service)?;
+            let packet = self.graph.servers[server].packet_ubit.checked_mul(crate::curve::FINE)?;
+            let busy = |held: i128| {
+                let service = service.lowered(&BigRational::of(held));
+                Some(picos_up(&busy_period(&total, &service)?)?.0)
+            };
+            let delay_ps = match self.delays[server] {
+                Some(delay) => delay.0,
+                None => picos_up(&delay(self, server, &total, &service)?)?.0,
+            };
+            Some(Alone { delay_ps, busy_ps: [busy(0)?, busy(packet)?] })
+        })
+    }
+
     /// The line in front of a server, on the side of another.
     pub(crate) fn line(&self, from: usize) -> Option<Bucket> {
         self.graph.servers[from].line.filter(|_| self.line_shaping)
     }
 }
 
-/// Finds delay and busy period of every node, leaves first; `None` if one is not bounded.
+/// Finds delay and busy period of every node; `None` if one is not bounded.
+///
+/// Where every flow has a bucket at every server, the servers by themselves are enough: what a tree
+/// adds, certified delays and bursts have said already.
 pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
+    let alone: Option<Vec<Alone>> =
+        tree.nodes.iter().map(|node| known.alone(node.server)).collect();
+    let Some(alone) = alone else { return survey_as_one(known, tree) };
+    for (index, found) in alone.into_iter().enumerate() {
+        tree.nodes[index].delay_ps = found.delay_ps;
+        tree.nodes[index].busy_ps = found.busy_ps[usize::from(tree.is_packetized(index))];
+    }
+    Some(())
+}
+
+/// As [`survey`], leaves first: what enters a branch bounds what comes out of it.
+fn survey_as_one(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     let nodes = tree.nodes.len();
     let mut curves: Vec<BTreeMap<Stop, Concave<BigRational>>> = vec![BTreeMap::new(); nodes];
     for node in (0..nodes).rev() {
         let server = tree.nodes[node].server;
-        let mut groups: BTreeMap<usize, Concave<BigRational>> = BTreeMap::new();
-        let mut total = Concave::zero();
-        for &stop in &known.topology.stops[server] {
-            let mut lines: Vec<Line<BigRational>> =
-                known.buckets(stop)?.into_iter().map(FineBucket::line).collect();
-            if let Some((child, earlier)) = tree.comes_from(known.graph, node, stop) {
-                let by = BigRational::of(tree.nodes[child].delay_ps);
-                lines.extend(curves[child][&earlier].moved(&by));
+        let more = |stop: Stop| match tree.comes_from(known.graph, node, stop) {
+            Some((child, earlier)) => {
+                curves[child][&earlier].moved(&BigRational::of(tree.nodes[child].delay_ps))
             }
-            if lines.is_empty() {
-                return None;
-            }
-            let curve = Concave::min_of(lines);
-            let visits = &known.graph.flows[stop.flow].visits;
-            let from = visits[stop.visit].parent.map(|parent| visits[parent].server);
-            match from.filter(|&from| known.line(from).is_some()) {
-                Some(from) => {
-                    let group = groups.entry(from).or_insert_with(Concave::zero);
-                    *group = group.plus(&curve);
-                }
-                None => total = total.plus(&curve),
-            }
-            curves[node].insert(stop, curve);
-        }
-        for (from, group) in groups {
-            total = total.plus(&group.capped(Line::of(known.line(from)?)));
-        }
+            None => Vec::new(),
+        };
+        let (total, here) = arrivals(known, server, &more)?;
+        curves[node] = here;
         let service = Convex::max_of(&known.graph.servers[server].service)?;
         let held = held_back(known, tree, node)?;
         let service_dates = service.lowered(&BigRational::of(held));
         tree.nodes[node].busy_ps = picos_up(&busy_period(&total, &service_dates)?)?.0;
         tree.nodes[node].delay_ps = match known.delays[server] {
             Some(delay) => delay.0,
-            None => picos_up(&fifo_delay(&total, &service)?)?.0,
+            None => picos_up(&delay(known, server, &total, &service)?)?.0,
         };
     }
     Some(())
 }
 
+/// The largest delay at a server, by its order of service.
+fn delay(
+    known: &Known<'_>,
+    server: usize,
+    total: &Exact,
+    service: &Convex<BigRational>,
+) -> Option<BigRational> {
+    match known.graph.servers[server].multiplexing {
+        Multiplexing::Fifo => fifo_delay(total, service),
+        Multiplexing::Arbitrary => busy_period(total, service),
+    }
+}
+
+type Exact = Concave<BigRational>;
+
+/// All arrivals at a server and those of each flow, from certified buckets and `more`.
+fn arrivals(
+    known: &Known<'_>,
+    server: usize,
+    more: &dyn Fn(Stop) -> Vec<Line<BigRational>>,
+) -> Option<(Exact, BTreeMap<Stop, Exact>)> {
+    let mut curves = BTreeMap::new();
+    let mut groups: BTreeMap<usize, Concave<BigRational>> = BTreeMap::new();
+    let mut total = Concave::zero();
+    for &stop in &known.topology.stops[server] {
+        let mut lines: Vec<Line<BigRational>> =
+            known.buckets(stop)?.into_iter().map(FineBucket::line).collect();
+        lines.extend(more(stop));
+        if lines.is_empty() {
+            return None;
+        }
+        let curve = Concave::min_of(lines);
+        let visits = &known.graph.flows[stop.flow].visits;
+        let from = visits[stop.visit].parent.map(|parent| visits[parent].server);
+        match from.filter(|&from| known.line(from).is_some()) {
+            Some(from) => {
+                let group = groups.entry(from).or_insert_with(Concave::zero);
+                *group = group.plus(&curve);
+            }
+            None => total = total.plus(&curve),
+        }
+        curves.insert(stop, curve);
+    }
+    for (from, group) in groups {
+        total = total.plus(&group.capped(Line::of(known.line(from)?)));
+    }
+    Some((total, curves))
+}
+
 /// The part of the service that a packet may hold back at a node: nothing at a root where data
 /// counts bit by bit.
 pub(crate) fn held_back(known: &Known<'_>, tree: &Tree, node: usize) -> Option<i128> {
-    if tree.nodes[node].next.is_none() && !tree.is_root_packetized {
+    if !tree.is_packetized(node) {
         return Some(0);
     }
     let packet = known.graph.servers[tree.nodes[node].server].packet_ubit;

@@ -15,6 +15,8 @@ pub(crate) struct Stop {
 pub(crate) struct Topology {
     /// Per server: the visits there.
     pub(crate) stops: Vec<Vec<Stop>>,
+    /// Per flow and visit: the visits right behind it, with their servers.
+    pub(crate) onward: Vec<Vec<Vec<(usize, usize)>>>,
     /// Per server: the servers that flows come from.
     pub(crate) upstream: Vec<BTreeSet<usize>>,
     /// Servers, upstream first; within a cycle as it comes.
@@ -28,16 +30,20 @@ impl Topology {
         let servers = graph.servers.len();
         let mut stops = vec![Vec::new(); servers];
         let mut upstream = vec![BTreeSet::new(); servers];
+        let mut onward = Vec::new();
         for (flow, of) in graph.flows.iter().enumerate() {
+            let mut behind = vec![Vec::new(); of.visits.len()];
             for (visit, at) in of.visits.iter().enumerate() {
                 stops[at.server].push(Stop { flow, visit });
                 if let Some(parent) = at.parent {
                     upstream[at.server].insert(of.visits[parent].server);
+                    behind[parent].push((at.server, visit));
                 }
             }
+            onward.push(behind);
         }
         let (order, is_acyclic) = sorted(&upstream);
-        Self { stops, upstream, order, is_acyclic }
+        Self { stops, onward, upstream, order, is_acyclic }
     }
 }
 

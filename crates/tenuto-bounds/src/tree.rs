@@ -13,7 +13,7 @@ pub(crate) struct Tree {
     /// Per node: the child for each server it comes from.
     pub(crate) children: Vec<BTreeMap<usize, usize>>,
     /// Whether what leaves the root counts in whole packets: where its burst is bounded.
-    pub(crate) is_root_packetized: bool,
+    is_root_packetized: bool,
     /// Per node and pair of dates (early, late): whether they are in that order in every
     /// trajectory. A date is not before itself here.
     before: Vec<Vec<Vec<bool>>>,
@@ -70,13 +70,15 @@ impl Way {
 
 impl Tree {
     /// The tree behind the last server of `trunk` (upstream first), whose branches are unfolded
-    /// breadth first up to so many servers; `None` if FIFO dates mean nothing in it.
+    /// breadth first up to so many servers. In `order`: FIFO trees have FIFO servers only; `None`
+    /// if the trunk has others, or a flow visits one of them twice.
     pub(crate) fn unfold(
         graph: &ServerGraph,
         topology: &Topology,
         trunk: &[usize],
         servers_max: usize,
         is_root_packetized: bool,
+        order: Multiplexing,
     ) -> Option<Self> {
         let mut tree = Self {
             nodes: Vec::new(),
@@ -86,7 +88,7 @@ impl Tree {
         };
         let mut last = None;
         for &server in trunk.iter().rev() {
-            last = Some(tree.push(graph, topology, server, last)?);
+            last = Some(tree.push(graph, topology, server, last, order)?);
         }
         last?;
         let mut at = 0;
@@ -94,7 +96,7 @@ impl Tree {
             for &from in &topology.upstream[tree.nodes[at].server] {
                 let is_new = !tree.children[at].contains_key(&from);
                 if is_new && tree.nodes.len() < servers_max {
-                    tree.push(graph, topology, from, Some(at));
+                    tree.push(graph, topology, from, Some(at), order);
                 }
             }
             at += 1;
@@ -109,10 +111,12 @@ impl Tree {
         topology: &Topology,
         server: usize,
         next: Option<usize>,
+        order: Multiplexing,
     ) -> Option<usize> {
         let stops = &topology.stops[server];
         let is_simple = stops.windows(2).all(|pair| pair[0].flow != pair[1].flow);
-        if graph.servers[server].multiplexing != Multiplexing::Fifo || !is_simple {
+        let is_fifo = graph.servers[server].multiplexing == Multiplexing::Fifo;
+        if (order == Multiplexing::Fifo && !is_fifo) || !is_simple {
             return None;
         }
         let index = self.nodes.len();
@@ -122,6 +126,15 @@ impl Tree {
             self.children[next].insert(server, index);
         }
         Some(index)
+    }
+
+    /// Gives every node one service date: all that is known whatever the order of service.
+    pub(crate) fn with_service_dates(mut self) -> Self {
+        for node in &mut self.nodes {
+            node.dates = vec![Date(0, DateKind::Service)];
+        }
+        self.before = vec![vec![vec![false]]; self.nodes.len()];
+        self
     }
 
     /// Gives every node its dates.
@@ -188,17 +201,11 @@ impl Tree {
     }
 
     /// Where a flow goes on from a node, if to the next node of the tree.
-    pub(crate) fn continues(
-        &self,
-        topology: &Topology,
-        graph: &ServerGraph,
-        node: usize,
-        stop: Stop,
-    ) -> Option<Stop> {
-        let next = self.nodes[node].next?;
-        let visits = &graph.flows[stop.flow].visits;
-        let onward = |s: &&Stop| s.flow == stop.flow && visits[s.visit].parent == Some(stop.visit);
-        topology.stops[self.nodes[next].server].iter().find(onward).copied()
+    pub(crate) fn continues(&self, topology: &Topology, node: usize, stop: Stop) -> Option<Stop> {
+        let next = self.nodes[self.nodes[node].next?].server;
+        let mut behind = topology.onward[stop.flow][stop.visit].iter();
+        let (_, visit) = behind.find(|(server, _)| *server == next)?;
+        Some(Stop { flow: stop.flow, visit: *visit })
     }
 
     /// The child that a flow comes from; `None` where it enters the tree.
@@ -212,6 +219,11 @@ impl Tree {
         let parent = visits[stop.visit].parent?;
         let child = *self.children[node].get(&visits[parent].server)?;
         Some((child, Stop { flow: stop.flow, visit: parent }))
+    }
+
+    /// Whether what leaves a node counts in whole packets.
+    pub(crate) fn is_packetized(&self, node: usize) -> bool {
+        self.nodes[node].next.is_some() || self.is_root_packetized
     }
 
     /// Farthest before the exit of the root that anything on the way from a node may lie, ps.

@@ -9,7 +9,7 @@ use tenuto_units::Picos;
 /// Beyond these, products might leave the exact range: no bound is given.
 const BURST_UBIT_MAX: i128 = 100_000_000_000_000_000_000;
 const RATE_UBPS_MAX: i128 = 1_000_000_000_000_000_000;
-const TIME_PS_MAX: i128 = 10_000_000_000_000_000;
+pub(crate) const TIME_PS_MAX: i128 = 10_000_000_000_000_000;
 /// Steps of the search for the least delay; each leaves one piece of a concave function behind.
 const STEPS_MAX: u32 = 1_000;
 
@@ -32,12 +32,12 @@ impl Server {
     }
 
     /// Θ, unless it is so far off that it may as well be never (which is the safe side).
-    fn cut(self) -> Option<i128> {
+    pub(crate) fn cut(self) -> Option<i128> {
         self.ending_after.map(|after| after.0).filter(|after| (0..=TIME_PS_MAX).contains(after))
     }
 
     /// Whether every sum stays in the range in which products are exact.
-    fn is_exact(self, total: Bucket) -> bool {
+    pub(crate) fn is_exact(self, total: Bucket) -> bool {
         (1..=RATE_UBPS_MAX).contains(&self.capacity_ubps)
             && (0..=RATE_UBPS_MAX).contains(&total.rate_ubps)
             && (0..=BURST_UBIT_MAX).contains(&total.burst_ubit)
@@ -203,7 +203,7 @@ fn delayed(group: &GroupCurves, d: i128, cut: Option<i128>) -> Lines {
 }
 
 /// The one or two lines whose minimum is b + r·t of the steady and b + r·min(t, Θ) of the ending.
-fn shapes(flows: Flows, cut: Option<i128>) -> impl Iterator<Item = Line> {
+pub(crate) fn shapes(flows: Flows, cut: Option<i128>) -> impl Iterator<Item = Line> {
     let running = plain(flows.all());
     let ended = cut.filter(|_| flows.ending.rate_ubps > 0).map(|after| Line {
         at_zero: running.at_zero + flows.ending.rate_ubps * after,
@@ -213,11 +213,11 @@ fn shapes(flows: Flows, cut: Option<i128>) -> impl Iterator<Item = Line> {
     std::iter::once(running).chain(ended)
 }
 
-const fn plain(bucket: Bucket) -> Line {
+pub(crate) const fn plain(bucket: Bucket) -> Line {
     Line { at_zero: bucket.burst_ubit * FINE, slope: bucket.rate_ubps, by_delay: 0 }
 }
 
 /// The same curve at t + d.
-const fn later(line: Line, d: i128) -> Line {
+pub(crate) const fn later(line: Line, d: i128) -> Line {
     Line { at_zero: line.at_zero + line.slope * d, slope: line.slope, by_delay: line.slope }
 }

@@ -12,6 +12,8 @@ mod deviation;
 mod graph;
 mod group;
 mod peak;
+mod staircase;
+mod stepped;
 
 pub use bucket::{Bucket, UBIT_PER_BIT, div_up, ubits};
 pub use deviation::{Server, backlog, busy_period, delay, holds};
@@ -19,6 +21,8 @@ pub use graph::{
     GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
 };
 pub use group::{Flows, GroupCurves};
+pub use staircase::{Staircase, Step, SteppedGroup};
+pub use stepped::{backlog_stepped, busy_period_stepped, delay_stepped};
 
 #[cfg(test)]
 mod oracle;

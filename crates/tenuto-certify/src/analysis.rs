@@ -5,6 +5,7 @@ use crate::envelopes::{
 };
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
+use crate::messages::Messages;
 use crate::network::Net;
 use crate::processor::Entries;
 use crate::read::{self, Mode, Model};
@@ -67,6 +68,20 @@ pub(crate) struct Group {
     pub(crate) varying_ps: Option<u64>,
     /// By the highest class in which the frames can be.
     pub(crate) classes: BTreeMap<u8, Sum>,
+    /// The same without the flows that are counted in whole messages, and those.
+    pub(crate) trickling: BTreeMap<u8, Sum>,
+    pub(crate) stepped: Vec<Stepped>,
+}
+
+/// A flow that is counted in whole messages.
+#[derive(Debug)]
+pub(crate) struct Stepped {
+    /// The highest class in which it can be.
+    pub(crate) class: u8,
+    /// Whether it goes on after the swap.
+    pub(crate) stays: bool,
+    pub(crate) messages: Messages,
+    pub(crate) bucket: Bucket,
 }
 
 /// Sum of buckets: of flows that stay, and of flows that end with the swap.
@@ -84,7 +99,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    fn add(&mut self, bucket: &Bucket, stays: bool) {
+    pub(crate) fn add(&mut self, bucket: &Bucket, stays: bool) {
         self.burst = self.burst.take().zip(bucket.burst.as_ref()).map(|(a, b)| a + b);
         *(if stays { &mut self.rate } else { &mut self.rate_until_swap }) += &bucket.rate;
     }
@@ -117,6 +132,7 @@ impl Load {
         key: GroupKey,
         varying_ps: Option<u64>,
         envelope: &Envelope,
+        counts_messages: bool,
         stays: bool,
         classes: impl Iterator<Item = u8> + Clone,
     ) {
@@ -128,6 +144,15 @@ impl Load {
             group.frame_max = envelope.frame_max.clone();
         }
         group.classes.entry(highest).or_default().add(&envelope.bucket, stays);
+        match envelope.messages.as_ref().filter(|_| counts_messages) {
+            Some(messages) => group.stepped.push(Stepped {
+                class: highest,
+                stays,
+                messages: messages.clone(),
+                bucket: envelope.bucket.clone(),
+            }),
+            None => group.trickling.entry(highest).or_default().add(&envelope.bucket, stays),
+        }
         let frame = self.frames.entry(lowest).or_default();
         if envelope.frame_max > *frame {
             *frame = envelope.frame_max.clone();
@@ -197,6 +222,11 @@ impl<'a> Context<'a> {
             }
         };
         before.checked_add(self.claim_for(mode, it, here.port)?)
+    }
+
+    /// Whether flows that come in whole messages are counted so.
+    pub(crate) fn counts_messages(&self) -> bool {
+        self.plan.staircases && self.is_for_frames()
     }
 
     /// Whether delays are those of frames.
@@ -299,6 +329,7 @@ impl<'a> Context<'a> {
     /// at its source's own port, by any of its contracts and without an end.
     pub(crate) fn analyse(&self, mode: Mode) -> Analysis {
         let mut analysis = Analysis { mode, buckets: BTreeMap::new(), loads: BTreeMap::new() };
+        let counts = self.counts_messages();
         for (index, stream) in self.streams.iter().enumerate() {
             let flow = &self.net.flows[stream.flow];
             let stays = is_guaranteed(mode, flow.level);
@@ -313,7 +344,8 @@ impl<'a> Context<'a> {
                         let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
                         let classes = flow.contracts.iter().map(|c| c.class);
                         let load = load.or_default();
-                        load.add(GroupKey::Alone(index), Some(0), &envelope, true, classes);
+                        let key = GroupKey::Alone(index);
+                        load.add(key, Some(0), &envelope, counts, true, classes);
                     }
                     parent => {
                         let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
@@ -333,7 +365,7 @@ impl<'a> Context<'a> {
                             _ => Some(0),
                         };
                         let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        load.or_default().add(key, varying, envelope, stays, classes);
+                        load.or_default().add(key, varying, envelope, counts, stays, classes);
                     }
                 }
             }
@@ -362,18 +394,18 @@ impl<'a> Context<'a> {
                     let passed =
                         enforced_envelope(self.net, &self.scale, stream, node, enforced, range);
                     let varying = self.varying_ps(mode, stream.tree[0].port);
-                    Envelope { bucket: passed.bucket.behind(varying, 0), ..passed }
+                    passed.behind(varying, 0, None)
                 }
                 Some(parent) => {
                     let line = stream.tree[parent].port;
                     let delay = self.claim_for(mode, stream, line);
                     let delay = delay.zip(self.varying_ps(mode, line));
                     let delay = delay.and_then(|(d, y)| d.checked_add(y));
-                    let before = &envelopes[parent];
-                    Envelope {
-                        bucket: before.bucket.behind(delay, self.net.latency_jitter_ps(node)),
-                        frame_max: before.frame_max.clone(),
-                    }
+                    let rate = self.scale.bps(self.net.ports[line].rate_bps, 1, 1);
+                    let is_source = stream.tree[parent].parent.is_none();
+                    let own_rate = Some(&rate).filter(|_| is_source);
+                    let jitter = self.net.latency_jitter_ps(node);
+                    envelopes[parent].behind(delay, jitter, own_rate)
                 }
             };
             envelopes.push(envelope);

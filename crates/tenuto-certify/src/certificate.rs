@@ -8,7 +8,9 @@ use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
 use crate::read::{self, Mode, Model, OtherTraffic};
-use crate::{bounds, deployment, end_systems, envelopes, inequality, mode_change, policing};
+use crate::{
+    bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
+};
 use crate::{processor, processor_rows};
 use crate::{raise, routes, walk};
 use serde::Serialize;
@@ -80,7 +82,7 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
         findings.add(rule::LIMIT, "plan", format!("{} bytes", plan_json.len()), found);
         return findings.into_result(Certificate::of(None));
     }
-    let plan: read::Plan = match serde_json::from_str(plan_json) {
+    let mut plan: read::Plan = match serde_json::from_str(plan_json) {
         Ok(plan) => plan,
         Err(error) => {
             findings.add(rule::FORMAT, "plan", "a plan in JSON", error);
@@ -91,7 +93,8 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     let Some(net) = Net::new(&plan, &mut findings) else {
         return findings.into_result(Certificate::of(None));
     };
-    let certificate = check_plan(&plan, &net, &mut findings);
+    let mut certificate = check_plan(&plan, &net, &mut findings);
+    certificate.inequalities += link_loss::check(&mut plan, &mut findings);
     findings.into_result(certificate)
 }
 
@@ -187,7 +190,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
     }
 }
 
-fn backlogs_of(
+pub(crate) fn backlogs_of(
     context: &Context<'_>,
     analysis: &Analysis,
     ends: &raise::Ends,
@@ -234,8 +237,16 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
     if tolerates.controller_loss {
         list.push("every controller may be gone after set-up".to_owned());
     }
+    if tolerates.links_lost > 0 {
+        let text = "one link between switches may be lost; until a controller has installed the \
+                    ways around it nothing is promised to what it carried";
+        list.push(text.to_owned());
+    }
     if !plan.line_shaping {
         list.push("input links shape nothing".to_owned());
+    }
+    if plan.staircases {
+        list.push("messages of a host, and behind a monitor, come a period apart".to_owned());
     }
     if plan.as_stated {
         list.push("frames below 64 B as stated: not valid for frames on a wire".to_owned());

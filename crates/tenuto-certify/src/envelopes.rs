@@ -2,6 +2,7 @@
 //! first switch, and how both grow from hop to hop.
 
 use crate::exact::Scale;
+use crate::messages::{Messages, WINDOW_PS_MAX};
 use crate::network::Net;
 use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
 use crate::read::{self, Mode};
@@ -21,6 +22,9 @@ pub(crate) struct Bucket {
 pub(crate) struct Envelope {
     pub(crate) bucket: Bucket,
     pub(crate) frame_max: BigInt,
+    /// The same as whole messages, where they are known to come so: of what a host releases, and
+    /// behind a monitor; never behind a meter alone.
+    pub(crate) messages: Option<Messages>,
 }
 
 /// What the first switch of a stream enforces, as deployed.
@@ -94,14 +98,22 @@ pub(crate) fn contract_envelope(
 ) -> Envelope {
     let mut burst = BigInt::default();
     let (mut rate, mut frame_max) = (BigInt::default(), BigInt::default());
+    let mut messages = Messages {
+        size: BigInt::default(),
+        period_ps: u128::MAX,
+        tolerance_ppm: net.tolerance_ppm.into(),
+        jitter_ps: 0,
+    };
     for contract in &net.flows[flow].contracts[low..=high] {
         let message = contract.packets.wire_bits();
         let r = scale.rate(message, contract.period_ns, 1_000_000 + net.tolerance_ppm, 1_000_000);
         burst = burst.max(scale.bits(message, 1, 1) + &r * contract.jitter_ps);
         rate = rate.max(r);
         frame_max = frame_max.max(scale.bits(contract.packets.frame_bits_max(), 1, 1));
+        messages.add(scale.bits(message, 1, 1), contract.period_ns, contract.jitter_ps);
     }
-    Envelope { bucket: Bucket { burst: Some(burst), rate }, frame_max }
+    let bucket = Bucket { burst: Some(burst), rate };
+    Envelope { bucket, frame_max, messages: Some(messages) }
 }
 
 /// Whether excess over the contract of `level` raises the mode: a higher contract allows more.
@@ -138,7 +150,19 @@ pub(crate) fn enforced_envelope(
     let is_monitored = (low..=high).all(|level| raises(net, stream.flow, level));
     if let Some(monitor) = enforced.monitor.filter(|_| is_monitored) {
         let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
-        let mut size_max = BigInt::default();
+        let mut messages = Messages {
+            size: BigInt::default(),
+            period_ps: u128::MAX,
+            tolerance_ppm: 0,
+            jitter_ps: 0,
+        };
+        // Frames of one message may arrive so far apart, as far as the monitor can tell.
+        let spread_ns = match monitor.kind {
+            read::MonitorKind::Frame => 0,
+            read::MonitorKind::Message => {
+                monitor.contracts.iter().map(|c| c.jitter_ns).max().unwrap_or(0)
+            }
+        };
         for level in low..=high {
             let named = |c: &&read::LevelContract| usize::from(c.level) == level;
             let Some(contract) = monitor.contracts.iter().find(named) else {
@@ -150,12 +174,15 @@ pub(crate) fn enforced_envelope(
             let message = u64::from(contract.bytes_max) * 8;
             let r = scale.rate(message, contract.period_ns, 1, 1);
             let size = scale.bits(message, 1, 1);
-            burst = burst.max(&size + &r * contract.jitter_ns * 1_000 + &r * jitter_ps);
+            let late = &r * contract.jitter_ns * 1_000 + &r * spread_ns * 1_000;
+            burst = burst.max(&size + late + &r * jitter_ps);
             rate = rate.max(r);
-            size_max = size_max.max(size);
+            let late_ns = contract.jitter_ns.saturating_add(spread_ns);
+            messages.add(size, contract.period_ns, late_ns.saturating_mul(1_000));
         }
         let bucket = Bucket { burst: Some(burst), rate };
-        return Envelope { bucket, frame_max: size_max.min(frame_limit) };
+        let frame_max = messages.size.clone().min(frame_limit);
+        return Envelope { bucket, frame_max, messages: Some(messages.late(0, jitter_ps)) };
     }
     let (Some(meter), Some(profile)) = (enforced.meter, net.profile(node)) else {
         return unbounded(frame_limit);
@@ -164,11 +191,37 @@ pub(crate) fn enforced_envelope(
     let rate = scale.bps(u64::from(meter.rate_kbps) * 1_000, num, den);
     let passed = scale.bits(u64::from(meter.burst_kbit) * 1_000, num, den);
     let burst = Some(&passed + &rate * jitter_ps);
-    Envelope { bucket: Bucket { burst, rate }, frame_max: passed.min(frame_limit) }
+    let bucket = Bucket { burst, rate };
+    Envelope { bucket, frame_max: passed.min(frame_limit), messages: None }
 }
 
 fn unbounded(frame_max: BigInt) -> Envelope {
-    Envelope { bucket: Bucket { burst: None, rate: BigInt::default() }, frame_max }
+    let bucket = Bucket { burst: None, rate: BigInt::default() };
+    Envelope { bucket, frame_max, messages: None }
+}
+
+impl Envelope {
+    /// The envelope behind a server of delay `delay_ps` and a node of jitter `jitter_ps`.
+    ///
+    /// Behind its source's port, `own_rate` (a rate of the scale), a message has spent at least its
+    /// own time on the line, and a smaller one has so much less to wait: that is no jitter.
+    pub(crate) fn behind(
+        &self,
+        delay_ps: Option<u64>,
+        jitter_ps: u64,
+        own_rate: Option<&BigInt>,
+    ) -> Self {
+        let messages = self.messages.as_ref().zip(delay_ps);
+        let messages = messages.map(|(messages, delay)| {
+            let own = own_rate.map_or(0, |rate| messages.sending_ps(rate));
+            messages.late(delay.saturating_sub(own), jitter_ps)
+        });
+        Self {
+            bucket: self.bucket.behind(delay_ps, jitter_ps),
+            frame_max: self.frame_max.clone(),
+            messages: messages.filter(|messages| messages.jitter_ps <= WINDOW_PS_MAX),
+        }
+    }
 }
 
 impl Bucket {

@@ -52,6 +52,13 @@ impl Findings {
         });
     }
 
+    /// Says of every finding from `place` on what it is about.
+    pub(crate) fn name_since(&mut self, place: usize, about: &str) {
+        for finding in self.list.iter_mut().skip(place).filter(|it| it.place != about) {
+            finding.place = format!("{about}: {}", finding.place);
+        }
+    }
+
     pub(crate) const fn len(&self) -> usize {
         self.list.len() + self.left_off
     }
@@ -101,5 +108,6 @@ pub(crate) mod rule {
     pub(crate) const WALK: &str = "walk through the tables";
     pub(crate) const END_SYSTEM: &str = "end system";
     pub(crate) const LINEAR: &str = "linear proof";
+    pub(crate) const LINK_LOSS: &str = "after the loss of a link";
     pub(crate) const FEASIBLE: &str = "feasible";
 }

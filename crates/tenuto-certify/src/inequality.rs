@@ -12,6 +12,7 @@ use crate::analysis::{Analysis, Context, Load, Sum};
 use crate::exact::{self, Curve, Line};
 use crate::finding::{Findings, rule};
 use crate::raise::Ends;
+use crate::stepped::Place;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
@@ -65,7 +66,10 @@ fn is_sufficient(
     let capacity = context.scale.bps(info.rate_bps, 1, 1);
     let curves = curves(context, load, port, class, delay, end);
     let room = &capacity * delay - context.blocking(port, load, class);
-    exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
+    let holds = exact::largest_excess(&curves, &capacity).is_some_and(|e| e.at_most(&room));
+    // A bucket is never below the messages in it: what holds for buckets holds.
+    let place = Place { context, load, port, class, end };
+    holds || (context.counts_messages() && place.is_sufficient(delay))
 }
 
 /// The sum of all rates up to `class` that never end.
@@ -198,6 +202,11 @@ pub(crate) fn backlog(
         return None;
     }
     let mut bound = exact::largest_excess(&curves, &capacity)?.ceil();
+    if context.counts_messages() {
+        let end = ends.get(port, lowest);
+        let place = Place { context, load: Some(load), port, class: lowest, end };
+        bound = place.backlog().map_or(bound.clone(), |stepped| stepped.min(bound));
+    }
     if context.is_for_frames() {
         bound += load.frames.values().max().cloned().unwrap_or_default();
     }

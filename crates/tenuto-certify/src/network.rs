@@ -236,10 +236,12 @@ impl<'a> Net<'a> {
             return Err("targets, each once, that are not the source");
         }
         let copies: BTreeSet<&String> = raw.copies.iter().collect();
-        if copies.len() != raw.copies.len()
-            || raw.copies.iter().any(|copy| !self.raw.networks.contains(copy))
-        {
-            return Err("copies name networks, each once");
+        let is_known = |copy: &String| match self.raw.networks.is_empty() {
+            true => copies.len() == 2,
+            false => self.raw.networks.contains(copy),
+        };
+        if copies.len() != raw.copies.len() || !raw.copies.iter().all(is_known) {
+            return Err("copies name networks, each once; without networks there are two or none");
         }
         if raw.matching == read::MatchKind::Vl && raw.vl.is_none() {
             return Err("a number for a virtual link");

@@ -4,9 +4,8 @@
 //! passes and of earlier raises from its start to them; the last switch swaps D_mc later.
 
 use crate::analysis::{Analysis, Context};
-use crate::exact;
-use crate::inequality::together;
 use crate::read::Mode;
+use crate::stepped::Place;
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
@@ -68,11 +67,5 @@ pub(crate) fn busy_period(
     class: u8,
 ) -> Option<BigInt> {
     let load = analysis.loads.get(&port);
-    let blocking = context.blocking(port, load, class);
-    let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
-    let curves = load.map_or_else(
-        || context.signals(port).map(|signals| vec![signals]).into_iter().collect(),
-        |load| together(context, load, port, class, ends.get(port, class)),
-    );
-    exact::busy_period(&blocking, &curves, &capacity)
+    Place { context, load, port, class, end: ends.get(port, class) }.busy_period()
 }

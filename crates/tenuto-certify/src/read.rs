@@ -12,6 +12,8 @@ pub(crate) struct Plan {
     pub(crate) model: Model,
     pub(crate) as_stated: bool,
     pub(crate) line_shaping: bool,
+    #[serde(default)]
+    pub(crate) staircases: bool,
     pub(crate) feasible: bool,
     pub(crate) quiet_ns: Option<u64>,
     pub(crate) signal_copies: Option<u8>,
@@ -26,6 +28,24 @@ pub(crate) struct Plan {
     pub(crate) mode_changes: Vec<ModeChange>,
     pub(crate) switches: Vec<SwitchDeployment>,
     pub(crate) hosts: Vec<HostDeployment>,
+    #[serde(default)]
+    pub(crate) link_losses: Vec<LinkLoss>,
+    pub(crate) refusals: Vec<Refusal>,
+}
+
+/// What is claimed for the time after the loss of a link; how many places of tables that takes is
+/// not read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LinkLoss {
+    pub(crate) link: [Port; 2],
+    pub(crate) routes: Vec<Route>,
+    pub(crate) ports: Vec<PortService>,
+    #[serde(default)]
+    pub(crate) processors: Vec<ProcessorService>,
+    pub(crate) port_rows: Vec<PortRow>,
+    #[serde(default)]
+    pub(crate) processor_rows: Vec<ProcessorRow>,
+    pub(crate) flows: Vec<FlowBound>,
     pub(crate) refusals: Vec<Refusal>,
 }
 
@@ -95,6 +115,8 @@ pub(crate) struct Tolerates {
     pub(crate) babbling_hosts: u32,
     pub(crate) lost_signals: u32,
     pub(crate) controller_loss: bool,
+    #[serde(default)]
+    pub(crate) links_lost: u32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -232,14 +254,17 @@ pub(crate) enum MatchKind {
     Vl,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Route {
     pub(crate) flow: String,
     pub(crate) copy: Option<String>,
     pub(crate) paths: Vec<Path>,
+    /// Whether it goes around a lost link, and so not where the description may have fixed it.
+    #[serde(skip)]
+    pub(crate) is_backup: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Path {
     pub(crate) target: String,
     pub(crate) ports: Vec<Port>,

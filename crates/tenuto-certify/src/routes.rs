@@ -55,7 +55,28 @@ pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings)
             }
         }
     }
-    by_copy.into_values().collect()
+    let streams: Vec<Stream> = by_copy.into_values().collect();
+    check_disjoint(net, &streams, findings);
+    streams
+}
+
+/// Copies that no redundant networks keep apart go over no switch in common.
+fn check_disjoint(net: &Net<'_>, streams: &[Stream], findings: &mut Findings) {
+    if !net.raw.networks.is_empty() {
+        return;
+    }
+    let mut crossed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for stream in streams {
+        for hop in &stream.tree {
+            let node = net.ports[hop.port].node;
+            let other = *crossed.entry((stream.flow, node)).or_insert(stream.copy);
+            if net.nodes[node].switch.is_some() && other != stream.copy {
+                let name = &net.flows[stream.flow].raw.name;
+                let found = format!("both cross {}", net.nodes[node].name);
+                findings.add(rule::ROUTE, name, "copies over disjoint ways", found);
+            }
+        }
+    }
 }
 
 /// Whether the plan refuses the flow because it has no route.
@@ -101,7 +122,7 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
         }
         let ports =
             ports_of(net, route, path, description.source, node).map_err(|f| (place.clone(), f))?;
-        if !is_as_fixed(net, &description.raw.targets[target], copy, &ports) {
+        if !route.is_backup && !is_as_fixed(net, &description.raw.targets[target], copy, &ports) {
             return no("the description fixes another route");
         }
         let (mut parent, mut steps) = (None, Vec::new());
@@ -143,7 +164,8 @@ fn ports_of(
             let Some((switch, _)) = net.nodes[at].switch else {
                 return Err("only switches forward");
             };
-            if route.copy.is_some() && switch.network != route.copy {
+            let is_apart = route.copy.is_some() && !net.raw.networks.is_empty();
+            if is_apart && switch.network != route.copy {
                 return Err("a copy stays in its network");
             }
         }

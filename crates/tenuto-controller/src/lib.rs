@@ -9,7 +9,8 @@
 //! events come out, the same for the same input. Everything is `Clone`, so that a run can be forked.
 //!
 //! - *Proactive.* Forwarding never waits for the controller: every entry is installed beforehand,
-//!   and a packet that reaches the controller is a reported anomaly.
+//!   and a packet that reaches the controller is a reported anomaly. Applications that do decide
+//!   packet by packet are in [`reactive`], apart from plans.
 //! - *Confirmed, not sent.* A switch counts as installed only after a barrier reply and a read-back
 //!   that equals what is wanted, field by field.
 //! - *Everything has a limit*, and nothing that a switch sends makes the controller panic.
@@ -21,6 +22,7 @@ mod events;
 mod installer;
 mod members;
 mod outcome;
+pub mod reactive;
 mod read_back;
 mod session;
 mod tables;

@@ -18,6 +18,8 @@ pub enum TimerId {
     Reassembly,
     /// A flow entry may have reached its idle or hard time-out.
     FlowExpiry,
+    /// The buffer of this place has waited long enough, or may let its next frame go (Attendre).
+    Buffer(u16),
 }
 
 /// A frame handed over at the end of its slot: its last bit is on the wire.
@@ -50,6 +52,8 @@ pub enum DropReason {
     PoolFull,
     /// A mode signal from a port, key, order or sequence that may not send it.
     SignalRejected,
+    /// An Attendre command from a port, key or sequence that may not send it.
+    CommandRejected,
     /// An entry without outputs that is no mode's doing.
     NoOutput,
     /// A copy that had already arrived over the other network.

@@ -15,6 +15,9 @@ use tenuto_units::{Instant, Rate};
 
 /// The queue above every class.
 pub const SIGNAL_QUEUE: u8 = u8::MAX;
+/// A rate that says that a port is not paced: beyond any that is reached, so that frames go to the
+/// device as fast as it takes them.
+pub const UNPACED_BPS: u64 = 1_000_000_000_000;
 /// Signals that may wait at one port; more are refused (counted by the caller).
 const SIGNALS_MAX: usize = 256;
 /// What may wait in queues for which nothing is promised: 64 full frames, bits on the wire.
@@ -177,6 +180,14 @@ impl Egress {
         *backlog = more;
         self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits);
         Ok(())
+    }
+
+    /// Whether frames of so many bits on the wire would all be taken into a queue.
+    pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
+        match self.config.share(self.existing(queue)) {
+            Share::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
+            _ => self.backlog_bits + wire_bits <= self.config.buffer_bits,
+        }
     }
 
     /// Moves what a frame occupies: it was let in already, so nothing is refused.

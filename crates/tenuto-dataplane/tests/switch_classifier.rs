@@ -44,6 +44,7 @@ fn table(kind: ClassifierKind, matches: &[(Vec<Oxm>, u16)]) -> Table {
             continue;
         }
         entries.push(Entry {
+            version: None,
             pattern,
             precedence: *precedence,
             cookie: entries.len() as u64,

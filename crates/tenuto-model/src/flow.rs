@@ -1,5 +1,6 @@
 //! Traffic contracts: who sends what to whom, per mode.
 
+use crate::MonitorKind;
 use serde::{Deserialize, Serialize};
 use tenuto_units::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 
@@ -31,7 +32,8 @@ pub struct Flow {
     pub out_of_mode: OutOfMode,
     /// Switches that watch it; empty means the first switch of each route.
     pub monitor_at: Vec<String>,
-    /// Redundant networks that carry a copy each; empty where there is one network.
+    /// Redundant networks that carry a copy each. Where there is one network: empty, or `A` and `B`
+    /// for two copies over ways without a common switch.
     pub copies: Vec<String>,
     /// Largest accepted difference between the copies' arrivals, nanoseconds.
     pub skew_max_ns: Option<u64>,
@@ -161,6 +163,12 @@ impl Flow {
     /// The contract of its highest mode: what the meter enforces.
     pub fn highest(&self) -> &Contract {
         self.contracts.last().expect("a flow has a contract for its lowest mode at least")
+    }
+
+    /// What a monitor takes for one message of it: a message of shim headers, or else a frame.
+    pub fn monitor_kind(&self) -> MonitorKind {
+        let has_shim = self.contracts.iter().all(|c| c.size.has_shim());
+        if has_shim { MonitorKind::Message } else { MonitorKind::Frame }
     }
 
     /// Whether a higher mode allows more than a lower one, so that excess raises the mode.

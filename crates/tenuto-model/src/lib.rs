@@ -17,7 +17,9 @@ mod import;
 mod network;
 mod plan;
 mod plan_file;
+mod priorities;
 mod profile;
+mod proof_lines;
 pub mod quantity;
 mod read;
 mod saihu_export;
@@ -47,9 +49,9 @@ pub use network::{
     Switch, Tolerates, WhenLost,
 };
 pub use plan::{
-    Assumption, CopyBound, FlowBound, ForwardingModel, Hop, ModeChangeBound, ModeChangeTerm, Plan,
-    PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route, RoutedCopy, Transition,
-    Verdict, WholePathProof,
+    Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
+    ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route,
+    RoutedCopy, Transition, Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{
@@ -57,7 +59,9 @@ pub use profile::{
     MeterCounts, Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive,
     ReceiveBuffer, Use,
 };
-pub use read::{read_network, read_scenario};
+pub use read::{
+    JudgeText, SwitchFile, SwitchFilePort, SwitchText, read_network, read_scenario, read_switch,
+};
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use servers::{read_servers, servers_summary, write_servers};

@@ -137,6 +137,15 @@ pub struct Tolerates {
     pub lost_signals: u32,
     /// Whether every controller may be gone after set-up.
     pub controller_loss: bool,
+    /// Links between switches that may be lost at the same time, at most one: bounds hold again
+    /// once its flows go other ways.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links_lost: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde asks for.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A directed egress: the port `port` of `node`, through which frames leave towards `peer`.

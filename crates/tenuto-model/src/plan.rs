@@ -1,6 +1,6 @@
 //! The plan: description, routes, bounds with their certificate, and the deployment.
 
-use crate::{HostDeployment, Network, Port, SwitchDeployment};
+use crate::{HostDeployment, LinkEnd, Network, Port, SwitchDeployment, TableUse};
 use serde::{Deserialize, Serialize};
 
 /// A plan, self-contained: the certificate checker and every world need nothing else.
@@ -22,6 +22,9 @@ pub struct Plan {
     pub as_stated: bool,
     /// Whether input links shape what they carry (line shaping).
     pub line_shaping: bool,
+    /// Whether flows whose messages are known to come a period apart count as whole messages.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub staircases: bool,
     /// Whether every promise holds.
     pub feasible: bool,
     /// Routes, one entry per flow and copy.
@@ -48,6 +51,10 @@ pub struct Plan {
     pub switches: Vec<SwitchDeployment>,
     /// What every end system is told; present whenever every flow has a route.
     pub hosts: Vec<HostDeployment>,
+    /// What holds after the loss of each link that carries a flow, where the description
+    /// tolerates one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_losses: Vec<LinkLoss>,
     /// Why it is not feasible.
     pub refusals: Vec<Refusal>,
     /// What is assumed.
@@ -71,8 +78,58 @@ pub struct Route {
     pub flow: String,
     /// Redundant network, where there are several.
     pub copy: Option<String>,
+    /// Why it is this one.
+    #[serde(default, skip_serializing_if = "Chosen::is_usual")]
+    pub chosen: Chosen,
     /// One path per target, in the flow's order of targets: ports from the source's own egress on.
     pub paths: Vec<RoutedCopy>,
+}
+
+/// Why a route is the one it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chosen {
+    /// It has the fewest hops; of equal ones the least load.
+    #[default]
+    FewestHops,
+    /// The description fixes it.
+    Fixed,
+    /// With the fewest hops a promise would be broken: of this flow or of another.
+    LoadAndDeadlines,
+}
+
+impl Chosen {
+    /// Whether there is nothing to say about it.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::FewestHops
+    }
+}
+
+/// What holds once a link between switches is lost and those that it carried go other ways: a
+/// steady state of its own, with its certificate. How long the change takes is not promised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkLoss {
+    /// The link, by its two ends.
+    pub link: [LinkEnd; 2],
+    /// The routes that replace those of the plan; all others stay.
+    pub routes: Vec<Route>,
+    /// Service of every port and class.
+    pub ports: Vec<PortService>,
+    /// Times at processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorService>,
+    /// Load and buffer per port.
+    pub port_rows: Vec<PortRow>,
+    /// Load and receive buffers of processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processor_rows: Vec<ProcessorRow>,
+    /// Bounds per flow and target. A flow of two copies has the largest bound of both, although
+    /// one may not arrive.
+    pub flows: Vec<FlowBound>,
+    /// Places of tables that the switches need, by name.
+    pub table_use: Vec<(String, TableUse)>,
+    /// Why not every promise holds.
+    pub refusals: Vec<Refusal>,
 }
 
 /// The path of one copy to one target.
@@ -262,7 +319,8 @@ pub struct ModeChangeTerm {
 pub struct Refusal {
     /// Where: a port label or a switch.
     pub place: String,
-    /// `rate`, `deadline`, `buffer`, `entries`, `meters`, `groups`, `queues`, `route`, `skew`.
+    /// `rate`, `deadline`, `buffer`, `entries`, `meters`, `groups`, `queues`, `route`, `skew`,
+    /// `priorities`, `backup`.
     pub resource: String,
     /// Mode or transition, where it depends on one.
     pub mode: Option<Transition>,
@@ -299,6 +357,11 @@ pub enum Verdict {
     Broken,
     /// Something could not be judged on this machine.
     Undecided,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Transition {

@@ -12,14 +12,12 @@ use std::fmt::Write;
 const PLAN_BYTES_MAX: usize = 1 << 30;
 
 impl Plan {
-    /// The plan as indented JSON, ending in a newline.
+    /// The plan as indented JSON, ending in a newline; every linear proof on a line of its own.
     ///
     /// # Panics
     /// Never: every map of a plan has texts as keys.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("keys are texts");
-        text.push('\n');
-        text
+        crate::proof_lines::text(self).expect("keys are texts")
     }
 
     /// Reads a plan; the hashes are not checked here, see [`Plan::verify_digest`].

@@ -43,7 +43,8 @@ pub fn summary(network: &Network) -> String {
     let signals =
         count(usize::try_from(t.lost_signals).unwrap_or(usize::MAX), "lost signal", "lost signals");
     let loss = if t.controller_loss { ", controller loss" } else { "" };
-    say("tolerates", format!("{babbling}, {signals}{loss}"));
+    let links = if t.links_lost > 0 { ", 1 link between switches" } else { "" };
+    say("tolerates", format!("{babbling}, {signals}{loss}{links}"));
     if let OtherTraffic::Carry { priority, rate_bps, frame_bytes_max } = network.other_traffic {
         let rate = format_rate(rate_bps);
         say(

@@ -223,11 +223,12 @@ fn write_flows(out: &mut String, network: &Network) {
     line(out, 0, "flows:");
     for flow in &network.flows {
         line(out, 2, &format!("{}:", word(&flow.name)));
-        write_flow(out, flow, &network.modes);
+        write_flow(out, flow, network);
     }
 }
 
-fn write_flow(out: &mut String, flow: &Flow, modes: &[String]) {
+fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
+    let modes = network.modes.as_slice();
     let mut put = |text: String| line(out, 4, &text);
     if let Some(vl) = flow.vl {
         put(format!("vl: {vl}"));
@@ -279,7 +280,11 @@ fn write_flow(out: &mut String, flow: &Flow, modes: &[String]) {
         put(format!("monitor_at: {}", words(&flow.monitor_at)));
     }
     if !flow.copies.is_empty() {
-        put(format!("copies: {}", words(&flow.copies)));
+        let is_disjoint = network.networks.is_empty();
+        put(match is_disjoint {
+            true => "copies: disjoint".to_owned(),
+            false => format!("copies: {}", words(&flow.copies)),
+        });
     }
     if let Some(skew) = flow.skew_max_ns {
         put(format!("skew_max: {}", format_time(skew)));
@@ -338,8 +343,10 @@ fn write_policies(out: &mut String, network: &Network) {
         line(out, 0, &format!("mode_return: {{quiet: {}}}", format_time(quiet)));
     }
     let t = network.tolerates;
+    let links =
+        if t.links_lost > 0 { format!(", links_lost: {}", t.links_lost) } else { String::new() };
     let text = format!(
-        "{{babbling_hosts: {}, lost_signals: {}, controller_loss: {}}}",
+        "{{babbling_hosts: {}, lost_signals: {}, controller_loss: {}{links}}}",
         t.babbling_hosts, t.lost_signals, t.controller_loss
     );
     line(out, 0, &format!("tolerates: {text}"));

@@ -47,6 +47,7 @@ fn plan() -> Plan {
         model: ForwardingModel::StoreAndForward,
         as_stated: false,
         line_shaping: true,
+        staircases: false,
         feasible: false,
         routes: vec![],
         ports: vec![],
@@ -59,6 +60,7 @@ fn plan() -> Plan {
         signal_copies: 0,
         switches: vec![],
         hosts: vec![],
+        link_losses: vec![],
         refusals: vec![],
         assumptions: vec![],
     };

@@ -108,3 +108,29 @@ fn the_summary_names_modes_and_flows() {
     assert!(text.contains("modes     LO HI\n"), "{text}");
     assert!(text.contains("200 ms > 22 ms"), "{text}");
 }
+
+#[test]
+fn copies_may_take_disjoint_ways_and_links_may_be_lost() {
+    let text = "tenuto: 1\nhosts: [a, d]\nswitches: {p: {profile: ideal}, q: {profile: ideal}}\n\
+                defaults: {link: {rate: 1 Gbit/s}}\ntolerates: {links_lost: 1}\n\
+                links: [{ends: [a, p]}, {ends: [a, q]}, {ends: [p, d]}, {ends: [q, d]}]\n\
+                flows: {f: {source: a, targets: [d], frame: 100 B, period: 1 ms, copies: disjoint, \
+                skew_max: 1 ms}}\n";
+    let read = |text: &str| {
+        let sources = tenuto_model::MemorySources::new().with("n.yaml", text);
+        tenuto_model::read_network(&sources, "n.yaml").map(|(network, _)| network)
+    };
+    let network = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(network.flows[0].copies, ["A", "B"]);
+    assert_eq!(network.tolerates.links_lost, 1);
+    let again = read(&tenuto_model::write_network(&network));
+    assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), network);
+    for (from, to, said) in [
+        ("copies: disjoint, skew_max: 1 ms", "copies: [A]", "there is no network `A`"),
+        ("copies: disjoint, skew_max: 1 ms", "priority: 0", "attached by 2 links"),
+        ("links_lost: 1", "links_lost: 2", "links_lost"),
+    ] {
+        let problems = read(&text.replace(from, to)).expect_err("refused").to_string();
+        assert!(problems.contains(said), "{problems}");
+    }
+}

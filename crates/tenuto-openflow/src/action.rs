@@ -1,5 +1,6 @@
 //! Actions and instructions (OpenFlow 1.3.5, sections 7.2.4 and 7.2.5).
 
+use crate::attendre::{Encap, Version};
 use crate::error::{BadAction, BadInstruction, ErrorCode};
 use crate::experimenter::EXPERIMENTER_ID;
 use crate::oxm::Oxm;
@@ -33,6 +34,14 @@ mod action_type {
     pub(super) const SUBTYPE_MONITOR: u16 = 1;
     /// The length of that action after the experimenter id: subtype, padding, monitor.
     pub(super) const MONITOR_DATA_LEN: usize = 8;
+    /// The subtype of [`Action::Buffer`](super::Action::Buffer).
+    pub(super) const SUBTYPE_BUFFER: u16 = 2;
+    /// Subtype, messages, padding, version.
+    pub(super) const BUFFER_DATA_LEN: usize = 24;
+    /// The subtype of [`Action::Encap`](super::Action::Encap).
+    pub(super) const SUBTYPE_ENCAP: u16 = 3;
+    /// Subtype, messages, port, version, table, priority, padding; a match follows.
+    pub(super) const ENCAP_DATA_LEN_MIN: usize = 32;
 }
 
 /// Numbers of instructions (`enum ofp_instruction_type`).
@@ -89,6 +98,16 @@ pub enum Action {
     DecNwTtl,
     /// Account it to a behaviour monitor (Tenuto's experimenter action).
     Monitor(u32),
+    /// Keep it until a message set is complete (Tenuto's experimenter action, Attendre).
+    Buffer {
+        /// The set.
+        version: Version,
+        /// Messages in it.
+        messages: u16,
+    },
+    /// Tell the next switch to keep what follows, ahead of the first packet only (Tenuto's
+    /// experimenter action, Attendre).
+    Encap(Encap),
     /// An action of another experimenter, or one of ours that this version does not know.
     Experimenter {
         /// The experimenter id.
@@ -154,10 +173,26 @@ impl Action {
 
     fn read_experimenter(body: &mut Reader<'_>) -> Result<Self, ErrorCode> {
         let experimenter = body.u32()?;
-        let ours = experimenter == EXPERIMENTER_ID && body.len() == action_type::MONITOR_DATA_LEN;
-        if ours && body.peek_u16(0)? == action_type::SUBTYPE_MONITOR {
-            body.skip(4)?;
-            return body.u32().map(Self::Monitor);
+        let subtype = match experimenter {
+            EXPERIMENTER_ID if body.len() >= 2 => Some(body.peek_u16(0)?),
+            _ => None,
+        };
+        match (subtype, body.len()) {
+            (Some(action_type::SUBTYPE_MONITOR), action_type::MONITOR_DATA_LEN) => {
+                body.skip(4)?;
+                return body.u32().map(Self::Monitor);
+            }
+            (Some(action_type::SUBTYPE_BUFFER), action_type::BUFFER_DATA_LEN) => {
+                body.skip(2)?;
+                let messages = body.u16()?;
+                body.skip(4)?;
+                return Ok(Self::Buffer { version: Version::read(body)?, messages });
+            }
+            (Some(action_type::SUBTYPE_ENCAP), action_type::ENCAP_DATA_LEN_MIN..) => {
+                body.skip(2)?;
+                return Encap::read(body).map(Self::Encap);
+            }
+            _ => {}
         }
         Ok(Self::Experimenter { experimenter, data: body.rest().to_vec() })
     }
@@ -190,7 +225,9 @@ impl Action {
             Self::PopVlan => action_type::POP_VLAN,
             Self::SetNwTtl(_) => action_type::SET_NW_TTL,
             Self::DecNwTtl => action_type::DEC_NW_TTL,
-            Self::Monitor(_) | Self::Experimenter { .. } => action_type::EXPERIMENTER,
+            Self::Monitor(_) | Self::Buffer { .. } | Self::Encap(_) | Self::Experimenter { .. } => {
+                action_type::EXPERIMENTER
+            }
             Self::Unknown { type_, .. } => *type_,
         }
     }
@@ -220,6 +257,18 @@ impl Action {
                 w.u16(action_type::SUBTYPE_MONITOR);
                 w.zeros(2);
                 w.u32(*monitor_id);
+            }
+            Self::Buffer { version, messages } => {
+                w.u32(EXPERIMENTER_ID);
+                w.u16(action_type::SUBTYPE_BUFFER);
+                w.u16(*messages);
+                w.zeros(4);
+                version.write(w);
+            }
+            Self::Encap(encap) => {
+                w.u32(EXPERIMENTER_ID);
+                w.u16(action_type::SUBTYPE_ENCAP);
+                encap.write(w);
             }
             Self::Experimenter { experimenter, data } => {
                 w.u32(*experimenter);

@@ -3,6 +3,7 @@
 //! `docs/reference/experimenter.md` describes ours byte by byte. Their id is not registered with
 //! the ONF, so they are for switches that are known to be Tenuto's.
 
+use crate::attendre::AttendreMessage;
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
 use crate::error::{BadRequest, ErrorCode};
 use crate::flow::FlowMod;
@@ -37,6 +38,8 @@ const SHADOW_STATS_HEADER_LEN: usize = OFP_HEADER_LEN + 8 + 8;
 pub enum Experimenter {
     /// One of ours, about modes.
     Modes(ModesMessage),
+    /// One of ours, about Attendre.
+    Attendre(AttendreMessage),
     /// Another experimenter's, or one of ours that this version does not know.
     Unknown {
         /// The experimenter id.
@@ -238,16 +241,20 @@ impl Experimenter {
     pub const fn ids(&self) -> (u32, u32) {
         match self {
             Self::Modes(message) => (EXPERIMENTER_ID, message.exp_type()),
+            Self::Attendre(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Unknown { experimenter, exp_type, .. } => (*experimenter, *exp_type),
         }
     }
 
     pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
         let (experimenter, exp_type) = (r.u32()?, r.u32()?);
-        if experimenter == EXPERIMENTER_ID
-            && let Some(message) = ModesMessage::read(exp_type, r)?
-        {
-            return Ok(Self::Modes(message));
+        if experimenter == EXPERIMENTER_ID {
+            if let Some(message) = ModesMessage::read(exp_type, r)? {
+                return Ok(Self::Modes(message));
+            }
+            if let Some(message) = AttendreMessage::read(exp_type, r)? {
+                return Ok(Self::Attendre(message));
+            }
         }
         Ok(Self::Unknown { experimenter, exp_type, data: r.rest().to_vec() })
     }
@@ -258,6 +265,7 @@ impl Experimenter {
         w.u32(exp_type);
         match self {
             Self::Modes(message) => message.write(w),
+            Self::Attendre(message) => message.write(w),
             Self::Unknown { data, .. } => w.bytes(data),
         }
     }

@@ -22,6 +22,7 @@
 
 mod action;
 mod async_config;
+mod attendre;
 pub mod constants;
 mod display;
 mod error;
@@ -44,6 +45,11 @@ mod wire;
 
 pub use action::{Action, Instruction};
 pub use async_config::AsyncConfig;
+pub use attendre::{
+    AttendreConfig, AttendreMessage, BufferPhase, BufferStats, BufferTotals, Encap, MessageSet,
+    Version,
+};
+pub use display::EntryText;
 pub use error::{
     BadAction, BadInstruction, BadMatch, BadRequest, DecodeError, ErrorCode, FlowModFailed,
     GroupModFailed, HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,

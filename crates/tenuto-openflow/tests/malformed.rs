@@ -186,6 +186,33 @@ fn modes() {
 }
 
 #[test]
+fn attendre() {
+    let message = |exp_type: u8, data: &str| {
+        let data: String = data.split_whitespace().collect();
+        format!("04 04 {:04x} 00000017 54454e55 {exp_type:08x} {data}", 16 + data.len() / 2)
+    };
+    let set = "0000000000000001 0000000000000002 0000000000000003 0004 000000000000";
+    refuse(&message(12, "02 000000 00000000 0000000000000000"), BadRequest::BadExpType); // on?
+    refuse(&message(12, "01 000000 00000000"), BadRequest::BadLen);
+    refuse(&message(13, set), BadRequest::BadLen); // no flow-mod
+    refuse(&message(14, set), BadRequest::BadLen); // no packet-out
+    refuse(&message(15, &set[..set.len() - 2]), BadRequest::BadLen);
+    refuse(&message(15, &format!("{set} 00")), BadRequest::BadLen);
+    refuse(&message(16, "0000000000000001"), BadRequest::BadLen);
+    refuse(&message(17, "00"), BadRequest::BadLen);
+    let totals = "00".repeat(80);
+    refuse(&message(18, &totals[2..]), BadRequest::BadLen);
+    let buffer = "00".repeat(29) + "02" + &"00".repeat(10) + "0001000400000000";
+    refuse(&message(18, &(totals + &buffer)), BadRequest::BadExpType); // phase
+    // An encap action whose match is longer than the action.
+    let encap = "ffff 0030 54454e55 0003 0001 00000002".to_owned()
+        + &"00".repeat(24)
+        + "0001 0010 00000000";
+    let instruction = format!("0004 0038 00000000 {encap}");
+    refuse(&flow_mod(&format!("0001 0004 00000000 {instruction}")), BadMatch::BadLen);
+}
+
+#[test]
 fn a_mask_where_none_is_allowed_is_kept_for_the_switch_to_refuse() {
     let bytes = hex(&flow_mod("0001 000a 8000 11 02 2e 3f 000000000000"));
     let message = Message::parse(&bytes).expect("well-formed");

@@ -7,19 +7,22 @@
 use crate::drain::drain;
 use crate::end_to_end::{WholePaths, whole_paths};
 use crate::envelope::Reading;
-use crate::fixed_point::{Solution, solve, solve_sources};
+use crate::fixed_point::{DIVERGED_PS, Solution, solve, solve_sources};
 use crate::mesh::Mesh;
 use crate::meters::{Policing, policing};
 use crate::mode_change::{self, RaiseTerms};
 use crate::outlook::Outlook;
 use crate::port::{Ports, signals};
 use crate::processor::{Held, Processors};
-use crate::routing::{Routes, Tree, route};
+use crate::routing::{Effort, Plot, Routes, Tree, Verdict, slowness, verdict};
 use crate::scene::{Scene, at_sources, span, transitions};
 use crate::topology::Topology;
-use crate::{Options, Progress, assumptions, deployment, processor, refusal, routing, rows};
+use crate::{
+    Options, Progress, assumptions, backup, deployment, processor, refusal, routing, rows,
+};
+use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
-use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Refusal, Transition};
+use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
 
 /// Everything that was computed of a network.
@@ -52,36 +55,105 @@ impl Analysis<'_> {
 /// One plan, without looking for what would fit.
 pub(crate) fn plan_once(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
+    effort: Effort,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let topology = Topology::new(network);
-    progress(Progress::Routing);
-    let Routes { trees, refusals } = route(&topology);
-    with_analysis(&topology, &trees, options, progress, |analysis, progress| {
-        progress(Progress::Deploying);
-        finish(analysis, refusals)
-    })
+    let (mut plan, trees) =
+        routed(network, (options, executor), effort, progress, |analysis, routes, progress| {
+            progress(Progress::Deploying);
+            (finish(analysis, routes), routes.trees.clone())
+        });
+    if network.tolerates.links_lost > 0 {
+        backup::add(&mut plan, network, &trees, options, progress);
+    }
+    plan
 }
 
 /// What `look` sees in the analysis of a network, without a plan made of it.
 pub(crate) fn analysed<T>(
     network: &Network,
-    options: &Options,
+    (options, executor): (&Options, &dyn Executor),
     progress: &mut dyn FnMut(Progress),
-    look: impl FnOnce(&Analysis<'_>) -> T,
+    look: impl FnOnce(&Analysis<'_>, &Routes) -> T,
 ) -> T {
-    let topology = Topology::new(network);
-    let Routes { trees, .. } = route(&topology);
-    with_analysis(&topology, &trees, options, progress, |analysis, _| look(analysis))
+    routed(network, (options, executor), Effort::Full, progress, |analysis, routes, _| {
+        look(analysis, routes)
+    })
 }
 
-fn with_analysis<T>(
+/// The analysis of a plan's routes: the fewest hops, unless these break a promise and there are
+/// others.
+fn routed<T>(
+    network: &Network,
+    (options, executor): (&Options, &dyn Executor),
+    effort: Effort,
+    progress: &mut dyn FnMut(Progress),
+    look: impl FnOnce(&Analysis<'_>, &Routes, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    let topology = &Topology::new(network);
+    progress(Progress::Routing);
+    let mut plot = Plot::of_network(topology);
+    let first = plot.fewest_hops();
+    let mut look = Some(look);
+    let done =
+        with_analysis(topology, &first.trees, options, progress, |mut analysis, progress| {
+            let is_settled = !plot.has_choice() || verdict(&analysis).pain == 0;
+            // What sums of hops do not promise, bounds of whole paths may.
+            if is_settled || options.whole_paths.is_some() {
+                analysis.conclude(executor, progress);
+            }
+            let is_settled = is_settled
+                || (options.whole_paths.is_some() && refusal::all(&analysis, &[]).is_empty());
+            if !is_settled {
+                return None;
+            }
+            let look = look.take()?;
+            Some(look(&analysis, &first, progress))
+        });
+    if let Some(done) = done {
+        return done;
+    }
+    let routes = plot.improved(first, options, effort, progress);
+    with_analysis(topology, &routes.trees, options, progress, |mut analysis, progress| {
+        analysis.conclude(executor, progress);
+        let look = look.take().expect("it has looked at nothing yet");
+        look(&analysis, &routes, progress)
+    })
+}
+
+/// What is wrong with these trees, by sums of hops, and the largest delay of each port.
+pub(crate) fn judged(
+    topology: &Topology<'_>,
+    trees: &[Tree],
+    options: &Options,
+) -> (Verdict, Vec<Option<u64>>) {
+    let latest = topology.network.flows.iter().flat_map(|flow| &flow.targets);
+    let latest = latest.flat_map(|target| &target.deadline_ns).max().copied().unwrap_or(0);
+    // What takes several times the longest deadline need not be told from what never ends.
+    let diverged_ps = (i128::from(latest) * 4_000).clamp(1_000_000_000, DIVERGED_PS);
+    with_limit(topology, trees, options, diverged_ps, &mut |_| (), |analysis, _| {
+        (verdict(&analysis), slowness(&analysis))
+    })
+}
+
+pub(crate) fn with_analysis<T>(
     topology: &Topology<'_>,
     trees: &[Tree],
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-    use_it: impl FnOnce(&Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
+    use_it: impl FnOnce(Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
+) -> T {
+    with_limit(topology, trees, options, DIVERGED_PS, progress, use_it)
+}
+
+fn with_limit<T>(
+    topology: &Topology<'_>,
+    trees: &[Tree],
+    options: &Options,
+    diverged_ps: i128,
+    progress: &mut dyn FnMut(Progress),
+    use_it: impl FnOnce(Analysis<'_>, &mut dyn FnMut(Progress)) -> T,
 ) -> T {
     let network = topology.network;
     let mesh = Mesh::new(topology, trees);
@@ -93,12 +165,12 @@ fn with_analysis<T>(
         Bucket::ZERO
     };
     let none = Processors::default();
-    let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none };
+    let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none, diverged_ps };
     let (scenes, policing, reading) = enforce(&ports, trees);
     let processors = Processors::new(topology, &mesh, trees, &policing, reading);
     let ports = Ports { processors: &processors, ..ports };
     let analysis = analyse(ports, trees, scenes, policing, reading, progress);
-    use_it(&analysis, progress)
+    use_it(analysis, progress)
 }
 
 /// How often every mode signal is sent.
@@ -150,13 +222,6 @@ fn analyse<'a>(
         progress(Progress::Analysing(scene.transition));
         analysis.add(scene);
     }
-    if let Some(search) = analysis.ports.options.whole_paths {
-        analysis.whole_paths = whole_paths(&analysis, search, &mut |done, total| {
-            progress(Progress::WholePaths { done, total });
-        });
-    }
-    analysis.rows = rows::flows(&analysis);
-    analysis.port_rows = rows::ports(&analysis);
     analysis
 }
 
@@ -182,6 +247,17 @@ fn police(ports: &Ports<'_>, trees: &[Tree], scenes: &[Scene], reading: Reading)
 }
 
 impl Analysis<'_> {
+    /// Bounds of whole paths, and the rows.
+    pub(crate) fn conclude(&mut self, executor: &dyn Executor, progress: &mut dyn FnMut(Progress)) {
+        if let Some(search) = self.ports.options.whole_paths {
+            self.whole_paths = whole_paths(self, search, executor, &mut |done, total| {
+                progress(Progress::WholePaths { done, total });
+            });
+        }
+        self.rows = rows::flows(self);
+        self.port_rows = rows::ports(self);
+    }
+
     /// Solves one scene; raises come after the steady modes that they start from.
     fn add(&mut self, mut scene: Scene) {
         let mut slowest = None;
@@ -284,9 +360,11 @@ const fn arrives_in(transition: Transition, mode: u8) -> bool {
 }
 
 /// The plan of an analysis.
-fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
-    let Ports { topology, options, .. } = analysis.ports;
+fn finish(analysis: &Analysis<'_>, routes: &Routes) -> Plan {
+    let ports = analysis.ports;
+    let Ports { topology, options, .. } = ports;
     let network = topology.network;
+    let mut refusals = routes.refusals.clone();
     let is_routed = refusals.is_empty();
     let (switches, hosts) =
         if is_routed { deployment::deploy(analysis) } else { (Vec::new(), Vec::new()) };
@@ -294,6 +372,8 @@ fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
     refusals.extend(refusal::all(analysis, &switches));
     let is_valid_for_frames = options.model == ForwardingModel::StoreAndForward
         && !(options.as_stated && has_short_frames(network));
+    let described = routes.trees.iter().zip(&routes.chosen);
+    let described = described.map(|(tree, &chosen)| routing::describe(topology, tree, chosen));
     Plan {
         schema: "tenuto-plan/1".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -303,8 +383,9 @@ fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
         model: options.model,
         as_stated: options.as_stated,
         line_shaping: options.line_shaping,
+        staircases: ports.has_staircases(),
         feasible: refusals.is_empty() && is_valid_for_frames,
-        routes: analysis.trees.iter().map(|tree| routing::describe(topology, tree)).collect(),
+        routes: described.collect(),
         ports: rows::services(analysis),
         processors: processor::rows::services(analysis),
         port_rows: analysis.port_rows.clone(),
@@ -315,6 +396,7 @@ fn finish(analysis: &Analysis<'_>, mut refusals: Vec<Refusal>) -> Plan {
         signal_copies: if network.modes.len() > 1 { signal_copies(network) } else { 0 },
         switches,
         hosts,
+        link_losses: Vec::new(),
         refusals,
         assumptions: assumptions::of(network, options),
     }

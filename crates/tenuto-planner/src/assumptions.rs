@@ -1,6 +1,6 @@
 //! What a plan assumes, in words.
 
-use crate::Options;
+use crate::{Curves, Options};
 use tenuto_model::quantity::format_cost;
 use tenuto_model::{Assumption, ControlShare, ForwardingModel, Network, Receive};
 
@@ -14,6 +14,10 @@ pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
         assume("clock", clock(network)),
     ];
     all.extend(processors(network));
+    if options.curves == Curves::Staircases && options.model == ForwardingModel::StoreAndForward {
+        let text = "messages of a host, and behind a monitor, come a period apart and count whole";
+        all.push(assume("messages", text.into()));
+    }
     if !options.line_shaping {
         all.push(assume("shaping", "input lines are not counted as shaping".into()));
     }
@@ -51,11 +55,20 @@ fn faults(network: &Network) -> String {
     } else {
         "no mode changes".into()
     };
+    let is_disjoint = network.flows.iter().any(|flow| !flow.copies.is_empty());
     let copies = match network.networks.len() {
+        0 if is_disjoint => "one switch or its links for flows with disjoint copies".to_owned(),
         0 | 1 => "no redundant network".into(),
         count => format!("all but one of {count} redundant networks for flows with a copy in each"),
     };
-    format!("tolerates {lost}, {copies}; no other loss of links or nodes")
+    let links = match network.tolerates.links_lost {
+        0 => "",
+        _ => {
+            ", one link between switches once a controller has installed the ways around it (until \
+             then nothing is promised to flows that it carried)"
+        }
+    };
+    format!("tolerates {lost}, {copies}{links}; no other loss of links or nodes")
 }
 
 fn controller(network: &Network) -> String {

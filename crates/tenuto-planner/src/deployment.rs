@@ -5,8 +5,8 @@ use crate::entries::{self, Crossing};
 use crate::other_traffic;
 use crate::scene::span;
 use tenuto_model::{
-    HostDeployment, LevelContract, MeterSpec, MonitorKind, MonitorSpec, PortDeployment, PortRole,
-    ReceiverSpec, SenderSpec, SwitchDeployment, TableUse,
+    HostDeployment, LevelContract, MeterSpec, MonitorSpec, PortDeployment, PortRole, ReceiverSpec,
+    SenderSpec, SwitchDeployment, TableUse,
 };
 
 /// The deployment of every switch and every host, in the order of the description.
@@ -117,12 +117,11 @@ fn monitor(
         period_ns: analysis.reading.monitored_period_ns(contract),
         jitter_ns: contract.jitter_ns.saturating_add(varying_ns),
     };
-    let has_shim = flow.contracts.iter().all(|c| c.size.has_shim());
     let id = next_id(to.monitors.len());
     to.monitors.push(MonitorSpec {
         id,
         flow: flow.name.clone(),
-        kind: if has_shim { MonitorKind::Message } else { MonitorKind::Frame },
+        kind: flow.monitor_kind(),
         contracts: flow.contracts.iter().enumerate().map(level).collect(),
     });
     id

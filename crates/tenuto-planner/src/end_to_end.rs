@@ -10,7 +10,8 @@ use crate::port::Ports;
 use crate::scene::Share;
 use std::collections::BTreeMap;
 use tenuto_bounds::{
-    Effort, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
+    Effort, Executor, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency,
+    ServerGraph,
 };
 use tenuto_calculus::{Bucket, div_up};
 use tenuto_model::{Transition, WholePathProof};
@@ -23,11 +24,13 @@ pub struct Search {
     pub servers_max: usize,
     /// Whether to try larger programs after the polynomial one.
     pub is_thorough: bool,
+    /// Inequalities that all programs of a class together may have.
+    pub rows_total_max: usize,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { servers_max: 12, is_thorough: false }
+        Self { servers_max: 12, is_thorough: false, rows_total_max: 1_000_000 }
     }
 }
 
@@ -48,6 +51,7 @@ pub(crate) type WholePaths = BTreeMap<(Transition, usize, usize), WholePath>;
 pub(crate) fn whole_paths(
     analysis: &Analysis<'_>,
     search: Search,
+    executor: &dyn Executor,
     progress: &mut dyn FnMut(usize, usize),
 ) -> WholePaths {
     if analysis.ports.processors.all().next().is_some() {
@@ -58,6 +62,7 @@ pub(crate) fn whole_paths(
         line_shaping: analysis.ports.options.line_shaping,
         effort: if search.is_thorough { Effort::Tight } else { Effort::Plp },
         tree_servers_max: search.servers_max,
+        rows_total_max: search.rows_total_max,
         ..tenuto_bounds::Options::default()
     };
     let mut found = WholePaths::new();
@@ -70,7 +75,7 @@ pub(crate) fn whole_paths(
         classes.sort_unstable();
         classes.dedup();
         for class in classes {
-            of_class(analysis, result, class, options, &mut found, progress);
+            of_class(analysis, (result, class), (options, executor), &mut found, progress);
         }
     }
     found
@@ -78,14 +83,14 @@ pub(crate) fn whole_paths(
 
 fn of_class(
     analysis: &Analysis<'_>,
-    result: &Outlook,
-    class: u8,
-    options: &tenuto_bounds::Options,
+    (result, class): (&Outlook, u8),
+    (options, executor): (&tenuto_bounds::Options, &dyn Executor),
     found: &mut WholePaths,
     progress: &mut dyn FnMut(usize, usize),
 ) {
     let of = ClassGraph::new(analysis, result, class);
-    let proved = tenuto_bounds::tighten(&of.graph, of.delays.clone(), options, &mut |step| {
+    let delays = of.delays.clone();
+    let proved = tenuto_bounds::tighten(&of.graph, delays, options, executor, &mut |step| {
         progress(step.done, step.total);
     });
     for (bound, proof) in proved.bounds.iter().zip(&proved.proofs.linear) {

@@ -2,8 +2,8 @@
 //! token buckets").
 
 use std::ops::RangeInclusive;
-use tenuto_calculus::{Bucket, div_up, ubits};
-use tenuto_model::{Contract, Flow, MeterCounts, Profile, Size};
+use tenuto_calculus::{Bucket, Staircase, div_up, ubits};
+use tenuto_model::{Contract, Flow, MeterCounts, MonitorKind, Profile, Size};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Picos, WIRE_OVERHEAD_BYTES};
 
 const NS_PER_S: i128 = 1_000_000_000;
@@ -55,6 +55,37 @@ impl Reading {
         contracts.map(|c| self.bucket(c, jitter(c))).fold(Bucket::ZERO, Bucket::or)
     }
 
+    /// The contracts of those modes as whole messages: the largest at the shortest distance. Every
+    /// higher mode allows what a lower one does, so that is the highest of them.
+    pub(crate) fn messages(self, flow: &Flow, modes: RangeInclusive<usize>) -> Option<Staircase> {
+        let contracts = || modes.clone().filter_map(|mode| flow.contract(mode));
+        Some(Staircase {
+            message_ubit: ubits(contracts().map(|c| self.message_bits(c)).max()?),
+            period_ps: i128::from(contracts().map(|c| c.period_ns).min()?) * 1_000,
+            fast_ppm: self.clock_ppm,
+            jitter: contracts().map(jitter).max()?,
+        })
+    }
+
+    /// What a monitor lets pass, as whole messages: none begins earlier than it allows, and each
+    /// may be spread.
+    pub(crate) fn monitored_messages(
+        self,
+        flow: &Flow,
+        modes: RangeInclusive<usize>,
+        varying: Picos,
+    ) -> Option<Staircase> {
+        let period = |mode| flow.contract(mode).map(|c| self.monitored_period_ns(c).max(1));
+        let period_ns = modes.clone().filter_map(period).min()?;
+        let own = self.messages(flow, modes)?;
+        let late = i128::from(varying.to_ns_up()) * 1_000;
+        let late = late.saturating_add(spread(flow, late));
+        Some(
+            Staircase { period_ps: i128::from(period_ns) * 1_000, fast_ppm: 0, ..own }
+                .late(Picos(late)),
+        )
+    }
+
     /// The period that a monitor enforces: T·(1−ρ), rounded down.
     pub(crate) fn monitored_period_ns(self, contract: &Contract) -> u64 {
         let ppm = u128::from(self.clock_ppm.min(1_000_000));
@@ -63,7 +94,8 @@ impl Reading {
     }
 
     /// What a monitor lets pass that allows a delay variation of `varying` since the release:
-    /// its own period and jitter, as enforced, in whole nanoseconds.
+    /// its own period and jitter, as enforced, in whole nanoseconds. A message of several frames
+    /// may be spread by the jitter as well, the largest of all its contracts.
     pub(crate) fn monitored(
         self,
         flow: &Flow,
@@ -72,12 +104,13 @@ impl Reading {
     ) -> Bucket {
         let contracts = modes.filter_map(|mode| flow.contract(mode));
         let late = i128::from(varying.to_ns_up()) * 1_000;
+        let spread = spread(flow, late);
         let behind = |c: &Contract| {
             let bits = self.message_bits(c);
             let period = i128::from(self.monitored_period_ns(c).max(1));
             let rate_ubps = div_up(i128::from(bits) * MILLION * NS_PER_S, period);
             let enforced = Bucket { burst_ubit: ubits(bits), rate_ubps };
-            enforced.grown(Picos(jitter(c).0.saturating_add(late)))
+            enforced.grown(Picos(jitter(c).0.saturating_add(late).saturating_add(spread)))
         };
         contracts.map(behind).fold(Bucket::ZERO, Bucket::or)
     }
@@ -105,6 +138,17 @@ impl MeterSetting {
         let counted = i128::from(counts.counted_bytes(FRAME_BYTES_MIN));
         let on_wire = |kilobits: u32| div_up(i128::from(kilobits) * kilo() * wire, counted);
         Bucket { burst_ubit: on_wire(self.burst_kbit), rate_ubps: on_wire(self.rate_kbps) }
+    }
+}
+
+/// How far apart a monitor lets the frames of one message come, picoseconds.
+fn spread(flow: &Flow, late: i128) -> i128 {
+    match flow.monitor_kind() {
+        MonitorKind::Frame => 0,
+        MonitorKind::Message => {
+            let longest = flow.contracts.iter().map(|c| jitter(c).0).max().unwrap_or(0);
+            longest.saturating_add(late)
+        }
     }
 }
 

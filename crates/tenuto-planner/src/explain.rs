@@ -1,8 +1,10 @@
 //! Why a bound is what it is: hop by hop, who is in the way and what it costs, and what would help.
 
 use crate::analysis::{Analysis, analysed, plan_once};
+use crate::explain_route::{self, ExplainedRoute};
 use crate::outlook::Outlook;
-use crate::{Options, Progress};
+use crate::routing::{Effort, Routes};
+use crate::{InTurn, Options, Progress};
 use serde::Serialize;
 use tenuto_calculus::{Bucket, div_up};
 use tenuto_model::{Flow, FlowBound, Network, Port, Transition};
@@ -15,6 +17,8 @@ const FLOWS_MAX: usize = 2_000;
 pub struct Explanation {
     /// Flow name.
     pub flow: String,
+    /// Its ways, and others that it could take.
+    pub routes: Vec<ExplainedRoute>,
     /// Its rows, the least slack first.
     pub rows: Vec<ExplainedRow>,
     /// Changes that were planned and make the first row's bound smaller, the best first.
@@ -97,15 +101,17 @@ pub struct Tightening {
 /// Explains the bounds of a flow; `None` if the network has no such flow.
 pub fn explain(network: &Network, options: &Options, flow: &str) -> Option<Explanation> {
     let index = network.flows.iter().position(|f| f.name == flow)?;
-    let mut rows = analysed(network, options, &mut |_: Progress| (), |analysis| {
-        explained_rows(analysis, index)
-    });
+    let look = |analysis: &Analysis<'_>, routes: &Routes| {
+        let ways = explain_route::explained(analysis, routes, options, index);
+        (ways, explained_rows(analysis, index))
+    };
+    let (routes, mut rows) = analysed(network, (options, &InTurn), &mut |_: Progress| (), look);
     rows.sort_by_key(|row| match row.delay_bound_ps {
         Some(ps) => i128::from(row.deadline_ns) * 1_000 - i128::from(ps),
         None => i128::MIN,
     });
     let tightens = rows.first().map_or_else(Vec::new, |row| tighten(network, options, index, row));
-    Some(Explanation { flow: flow.to_owned(), rows, tightens })
+    Some(Explanation { flow: flow.to_owned(), routes, rows, tightens })
 }
 
 fn explained_rows(analysis: &Analysis<'_>, flow: usize) -> Vec<ExplainedRow> {
@@ -218,7 +224,7 @@ fn tighten(
     }
     let mut found = Vec::new();
     for (change, changed) in changes(network, flow, row) {
-        let plan = plan_once(&changed, options, &mut |_| ());
+        let plan = plan_once(&changed, (options, &InTurn), Effort::Brief, &mut |_| ());
         let same = |it: &&FlowBound| {
             it.flow == network.flows[flow].name
                 && it.target == row.target

@@ -10,7 +10,7 @@ use tenuto_calculus::Bucket;
 use tenuto_units::Picos;
 
 /// A delay of this length is no bound any more: a thousand seconds.
-const DIVERGED_PS: i128 = 1_000_000_000_000_000;
+pub(crate) const DIVERGED_PS: i128 = 1_000_000_000_000_000;
 /// Passes over a cyclic network until what still grows is given up.
 const PASSES_MAX: usize = 2_000;
 /// Settled is what grows by less than this share in a pass; inflation repays it.
@@ -50,7 +50,11 @@ impl Solution {
             delays: (0..servers).map(classes).collect(),
             processing: vec![Some(Picos(0)); servers],
             late: vec![Some(Picos(0)); bursts.len()],
-            arriving: Arriving { bursts, varying: vec![Some(Picos(0)); servers] },
+            arriving: Arriving {
+                steps: vec![None; bursts.len()],
+                bursts,
+                varying: vec![Some(Picos(0)); servers],
+            },
         }
     }
 
@@ -84,7 +88,7 @@ impl Solution {
         let needed = |line: &crate::processor::Line| {
             let claimed = self.processing[line.line];
             let delay = claimed.and_then(|_| site.delay(line, &late, ports.shapes()));
-            (line.line, delay.filter(|d| d.0 < DIVERGED_PS))
+            (line.line, delay.filter(|d| d.0 < ports.diverged_ps))
         };
         site.lines.iter().map(needed).collect()
     }
@@ -108,23 +112,39 @@ impl Solution {
             let share = &scene.shares[visit.tree];
             let Some(parent) = visit.parent else {
                 self.arriving.bursts[index] = Some(share.source);
+                self.arriving.steps[index] = share.source_steps;
                 continue;
             };
             let enforced = share.forwarded.and_then(|f| f.enforced).filter(|_| visit.depth == 1);
             let upstream = ports.mesh.visits[parent].server;
             let varying = self.arriving.varying[upstream];
-            let grown = || {
+            let by = || {
                 let d = self.delay_of(upstream, &share.classes)?;
-                let by = d.0.saturating_add(jitter).saturating_add(varying?.0);
-                Some(self.arriving.bursts[parent]?.grown(Picos(by)))
+                Some(Picos(d.0.saturating_add(jitter).saturating_add(varying?.0)))
             };
-            let (burst, late) = match enforced {
-                Some(bucket) => (varying.map(|y| bucket.grown(y)), Some(Picos(0))),
-                None => (grown(), self.late_at_entry(ports, scene, parent)),
+            let grown = |by: Picos| Some(self.arriving.bursts[parent]?.grown(by));
+            let later = |by: Picos| {
+                let steps = self.arriving.steps[parent]?;
+                let rate_bps = ports.topology.servers[upstream].rate_bps;
+                let own = if visit.depth == 1 { steps.sending_ps(rate_bps) } else { 0 };
+                // D and j together are never less than the message itself takes on the line.
+                Some(steps.late(Picos((by.0 - own).max(0))))
+            };
+            let (burst, steps, late) = match enforced {
+                Some(bucket) => {
+                    let steps = share.forwarded.and_then(|f| f.steps);
+                    let steps = steps.zip(varying).map(|(steps, y)| steps.late(y));
+                    (varying.map(|y| bucket.grown(y)), steps, Some(Picos(0)))
+                }
+                None => {
+                    let late = self.late_at_entry(ports, scene, parent);
+                    (by().and_then(grown), by().and_then(later), late)
+                }
             };
             let node_varies = varying.map(|y| y.0.saturating_add(jitter));
             self.late[index] = late.zip(node_varies).map(|(x, y)| Picos(x.0.saturating_add(y)));
             self.arriving.bursts[index] = share.forwarded.and(burst);
+            self.arriving.steps[index] = share.forwarded.and(steps);
         }
     }
 
@@ -140,7 +160,7 @@ impl Solution {
             let (class, before) = self.delays[server][place];
             // What has once diverged stays so: F is monotone.
             let now = before.and_then(|_| ports.delay(server, scene, &self.arriving, class));
-            let now = now.filter(|d| d.0 < DIVERGED_PS);
+            let now = now.filter(|d| d.0 < ports.diverged_ps);
             moved |= has_moved(before, now);
             self.delays[server][place].1 = now;
         }

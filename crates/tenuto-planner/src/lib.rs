@@ -9,6 +9,7 @@
 
 mod analysis;
 mod assumptions;
+mod backup;
 pub mod comparison;
 mod deployment;
 mod drain;
@@ -16,6 +17,8 @@ mod end_to_end;
 mod entries;
 mod envelope;
 mod explain;
+mod explain_route;
+mod fitting;
 mod fixed_point;
 pub mod loko;
 mod mesh;
@@ -24,6 +27,7 @@ mod mode_change;
 mod other_traffic;
 mod outlook;
 mod port;
+mod priorities;
 mod processor;
 mod refusal;
 mod routing;
@@ -37,6 +41,9 @@ mod tests;
 
 pub use end_to_end::Search as WholePaths;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use explain_route::ExplainedRoute;
+pub use priorities::Priorities;
+pub use tenuto_bounds::{Executor, InTurn};
 use tenuto_model::{ForwardingModel, Network, Plan};
 
 /// How to plan.
@@ -52,6 +59,10 @@ pub struct Options {
     /// How far to look for bounds of whole paths that are less than the sums of their hops; `None`
     /// is total flow analysis alone.
     pub whole_paths: Option<WholePaths>,
+    /// What counts of flows that come in whole messages.
+    pub curves: Curves,
+    /// How flows get their scheduling classes.
+    pub priorities: Priorities,
     /// Look for changes that would make a refused network fit; each is planned itself.
     pub would_fit: bool,
 }
@@ -63,9 +74,22 @@ impl Default for Options {
             as_stated: false,
             line_shaping: true,
             whole_paths: None,
+            curves: Curves::Buckets,
+            priorities: Priorities::Given,
             would_fit: true,
         }
     }
+}
+
+/// What counts of flows that come in whole messages, a period apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curves {
+    /// Token buckets, as if messages trickled in between.
+    Buckets,
+    /// Whole messages, wherever hosts are trusted or a monitor enforces them.
+    Staircases,
+    /// Whole messages where buckets alone do not keep every promise, and those do more.
+    Auto,
 }
 
 /// What the planner has just begun.
@@ -73,6 +97,18 @@ impl Default for Options {
 pub enum Progress {
     /// Routing every flow.
     Routing,
+    /// Looking for routes that keep every promise.
+    TryingRoutes {
+        /// How many choices were analysed before.
+        done: usize,
+    },
+    /// Looking for ways around a link, in case it is lost.
+    Losing {
+        /// Links done.
+        done: usize,
+        /// Of how many.
+        total: usize,
+    },
     /// Computing delays of one mode or raise.
     Analysing(tenuto_model::Transition),
     /// Bounding whole paths, one target after the other.
@@ -84,6 +120,11 @@ pub enum Progress {
     },
     /// Compiling what every node is told.
     Deploying,
+    /// Looking for priorities that hold.
+    Ranking {
+        /// Analyses done before.
+        done: usize,
+    },
     /// Re-planning with a change that might fit.
     Trying {
         /// How many re-plans were done before.
@@ -102,7 +143,35 @@ pub fn plan_with_progress(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let mut plan = analysis::plan_once(network, options, progress);
+    plan_on(network, options, &InTurn, progress)
+}
+
+/// As [`plan_with_progress`], linear programs side by side as far as `executor` does that.
+pub fn plan_on(
+    network: &Network,
+    options: &Options,
+    executor: &dyn Executor,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
+    let (ranked, told) = match options.priorities {
+        Priorities::RateMonotonic => {
+            let (ranked, told) = priorities::rate_monotonic(network);
+            (Some(ranked), Some(told))
+        }
+        Priorities::Given | Priorities::Audsley => (None, None),
+    };
+    let mut plan = match options.priorities {
+        Priorities::Audsley => priorities::audsley(network, (options, executor), &mut |done| {
+            progress(Progress::Ranking { done })
+        }),
+        _ => fitting::plan_fitting(
+            ranked.as_ref().unwrap_or(network),
+            (options, executor),
+            routing::Effort::Full,
+            progress,
+        ),
+    };
+    plan.assumptions.extend(told);
     if options.would_fit && !plan.refusals.is_empty() {
         would_fit::suggest(&mut plan, options, progress);
     }

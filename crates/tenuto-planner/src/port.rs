@@ -4,9 +4,10 @@ use crate::mesh::{Group, Mesh};
 use crate::processor::Processors;
 use crate::scene::Scene;
 use crate::topology::Topology;
-use crate::{ForwardingModel, Options};
+use crate::{Curves, ForwardingModel, Options};
 use tenuto_calculus::{
-    Bucket, Flows, GroupCurves, Server, backlog, busy_period, delay, div_up, ubits,
+    Bucket, Flows, GroupCurves, Server, Staircase, SteppedGroup, backlog, backlog_stepped,
+    busy_period, busy_period_stepped, delay, delay_stepped, div_up, ubits,
 };
 use tenuto_model::OtherTraffic;
 use tenuto_units::{FRAME_BYTES_MAX, Picos, wire_bits};
@@ -21,6 +22,8 @@ pub(crate) struct Ports<'a> {
     pub(crate) signals: Bucket,
     /// Processors that ports share.
     pub(crate) processors: &'a Processors<'a>,
+    /// A delay of this length is no bound any more.
+    pub(crate) diverged_ps: i128,
 }
 
 /// How everything arrives at the queues; `None` where it has no bound.
@@ -28,6 +31,8 @@ pub(crate) struct Ports<'a> {
 pub(crate) struct Arriving {
     /// Per visit: the tree's curve at the queue.
     pub(crate) bursts: Vec<Option<Bucket>>,
+    /// Per visit: the same as whole messages, where it is known to come so.
+    pub(crate) steps: Vec<Option<Staircase>>,
     /// Per line: Y, how much the time at the processor behind it varies.
     pub(crate) varying: Vec<Option<Picos>>,
 }
@@ -51,6 +56,11 @@ impl Ports<'_> {
 
     pub(crate) fn is_fluid(&self) -> bool {
         self.options.model == ForwardingModel::Fluid
+    }
+
+    /// Whether whole messages count as such.
+    pub(crate) fn has_staircases(&self) -> bool {
+        self.options.curves == Curves::Staircases && !self.is_fluid()
     }
 
     /// Every class that is used at a server, ascending.
@@ -116,7 +126,7 @@ impl Ports<'_> {
         scene: &Scene,
         arriving: &Arriving,
         class: u8,
-    ) -> Option<Vec<GroupCurves>> {
+    ) -> Option<Vec<SteppedGroup>> {
         let mut groups = Vec::with_capacity(self.mesh.groups[server].len() + 1);
         let node = self.topology.servers[server].node;
         match self.processors.site(node).and_then(|site| site.processor.link) {
@@ -124,7 +134,7 @@ impl Ports<'_> {
                 for group in &self.mesh.groups[server] {
                     let mut curves = self.group(group, scene, arriving, class)?;
                     let frame = self.largest_of(group, scene);
-                    curves.line = match group.line {
+                    curves.curves.line = match group.line {
                         Some(line) => self.line(server, line, frame, arriving)?,
                         None => None,
                     };
@@ -135,13 +145,15 @@ impl Ports<'_> {
                 let visits = self.mesh.at(server).collect();
                 let all = Group { line: None, visits };
                 let mut curves = self.group(&all, scene, arriving, class)?;
-                curves.line = self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
+                curves.curves.line =
+                    self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
                 groups.push(curves);
             }
         }
         if self.topology.servers[server].is_trunk && !self.signals.is_zero() {
             let higher = Flows { steady: self.signals, ending: Bucket::ZERO };
-            groups.push(GroupCurves { higher, ..GroupCurves::default() });
+            let curves = GroupCurves { higher, ..GroupCurves::default() };
+            groups.push(SteppedGroup { curves, steps: Vec::new() });
         }
         Some(groups)
     }
@@ -157,19 +169,20 @@ impl Ports<'_> {
         scene: &Scene,
         arriving: &Arriving,
         class: u8,
-    ) -> Option<GroupCurves> {
-        let mut curves = GroupCurves::default();
+    ) -> Option<SteppedGroup> {
+        let mut curves = SteppedGroup::default();
         for &visit in &group.visits {
             if self.frame_ubit(scene, visit).is_none() {
                 continue;
             }
             let share = self.share(scene, visit);
-            let flows = match share.class_first() {
-                first if first < class => &mut curves.higher,
-                first if first == class => &mut curves.class,
-                _ => continue,
-            };
-            flows.add(arriving.bursts[visit]?, share.is_ending(self.mesh.visits[visit].depth));
+            let first = share.class_first();
+            if first > class {
+                continue;
+            }
+            let ends = share.is_ending(self.mesh.visits[visit].depth);
+            let steps = arriving.steps[visit].filter(|_| self.has_staircases());
+            curves.add(arriving.bursts[visit]?, steps, first < class, ends);
         }
         Some(curves)
     }
@@ -226,7 +239,15 @@ impl Ports<'_> {
             ending_after: self.ending(server, scene, class),
             ..Server::new(egress.rate_bps, self.blocking(server, scene, class))
         };
-        delay(it, &groups).map(|d| Picos(d.0 + egress.tick_ps))
+        let buckets = buckets(&groups);
+        let mut most = delay(it, &buckets)?;
+        if has_steps(&groups)
+            && let Some(longest) = busy_period(it, &buckets)
+        {
+            let horizon = busy_period_stepped(it, &groups, longest);
+            most = delay_stepped(it, &groups, horizon, most);
+        }
+        Some(Picos(most.0 + egress.tick_ps))
     }
 
     /// W: the longest busy period of classes up to `class`.
@@ -241,7 +262,8 @@ impl Ports<'_> {
         let rate = self.topology.servers[server].rate_bps;
         let ending_after = self.ending(server, scene, class);
         let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
-        busy_period(it, &groups)
+        let longest = busy_period(it, &buckets(&groups))?;
+        Some(if has_steps(&groups) { busy_period_stepped(it, &groups, longest) } else { longest })
     }
 
     /// The backlog bound over all classes, bits on the wire rounded up.
@@ -256,9 +278,17 @@ impl Ports<'_> {
         let last = self.classes(server, scene).last().copied().unwrap_or(0);
         let ending_after = self.ending(server, scene, last);
         // The lines in front may hold back what overloads the port: that is no bound to rely on.
-        let free = groups.iter().map(|group| GroupCurves { line: None, ..*group });
-        backlog(Server { ending_after, ..Server::new(rate, 0) }, &free.collect::<Vec<_>>())?;
-        let most = backlog(Server { ending_after, ..Server::new(rate, 0) }, &groups)?;
+        let it = Server { ending_after, ..Server::new(rate, 0) };
+        let buckets = buckets(&groups);
+        let free = buckets.iter().map(|group| GroupCurves { line: None, ..*group });
+        backlog(it, &free.collect::<Vec<_>>())?;
+        let mut most = backlog(it, &buckets)?;
+        if has_steps(&groups)
+            && let Some(horizon) = self.busy_period(server, scene, arriving, last)
+            && let Some(stepped) = backlog_stepped(it, &groups, horizon)
+        {
+            most = most.min(stepped);
+        }
         let frames = self.largest_frame(server, scene, None) + self.other_frame();
         u64::try_from(div_up(most + frames, 1_000_000)).ok()
     }
@@ -279,4 +309,12 @@ impl Ports<'_> {
             if self.topology.servers[server].is_trunk { self.signals.rate_ubps } else { 0 };
         lasting.map(rate).fold(signals, i128::saturating_add)
     }
+}
+
+fn has_steps(groups: &[SteppedGroup]) -> bool {
+    groups.iter().any(|group| !group.steps.is_empty())
+}
+
+fn buckets(groups: &[SteppedGroup]) -> Vec<GroupCurves> {
+    groups.iter().map(SteppedGroup::buckets).collect()
 }

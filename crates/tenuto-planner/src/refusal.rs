@@ -345,16 +345,16 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     refusals
 }
 
-/// The quiet window: as stated, or the least safe one rounded up to a millisecond.
+/// The quiet window: as stated, or the least safe one rounded up to a millisecond. A stated one
+/// that is too short is refused, and the bounds of what is refused are those of a safe one.
 pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Option<u64> {
     let network = analysis.ports.topology.network;
     if network.modes.len() < 2 {
         return None;
     }
     let least = mode_change::quiet_least_ns(analysis);
-    let Some(stated) = network.mode_return.quiet_ns else {
-        return least.map(|ns| ns.div_ceil(NS_PER_MS) * NS_PER_MS);
-    };
+    let safe = least.map(|ns| ns.div_ceil(NS_PER_MS) * NS_PER_MS);
+    let Some(stated) = network.mode_return.quiet_ns else { return safe };
     if let Some(least) = least.filter(|&least| least > stated) {
         refusals.push(Refusal {
             needed: Some(least),
@@ -369,7 +369,8 @@ pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Opt
             ..at(network.name.clone(), "quiet")
         });
     }
-    Some(stated)
+    let is_short = least.is_some_and(|least| least > stated);
+    if is_short { safe } else { Some(stated) }
 }
 
 /// `432 kB`, `1.5 kB`, `80 B`.

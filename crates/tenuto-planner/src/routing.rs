@@ -1,16 +1,26 @@
 //! Routes: one tree of ports per flow and copy.
 //!
-//! Routes that the description fixes are kept. The others are grown from the tree so far by the
-//! path with the fewest hops from the source, then the least added load, then the order of links:
-//! the same description always gives the same routes.
+//! Routes that the description fixes are kept. The others begin as the ways with the fewest hops,
+//! then the least added load, then the order of links; if these break a promise, `search` looks
+//! for others. The same description always gives the same routes.
+
+mod disjoint;
+mod grow;
+mod load;
+mod search;
+mod verdict;
+
+pub(crate) use load::Load;
+pub(crate) use search::Effort;
+pub(crate) use verdict::{Verdict, delay_ps, slowness, verdict};
 
 use crate::topology::Topology;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use tenuto_model::{Flow, Refusal, Route, RoutedCopy};
+use crate::{Options, Progress};
+use grow::{Choice, Ground};
+use tenuto_model::{Chosen, Flow, Refusal, Route, RoutedCopy};
 
 /// One copy of a flow and the ports that carry it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     /// Index of the flow.
     pub(crate) flow: usize,
@@ -23,7 +33,7 @@ pub(crate) struct Tree {
 }
 
 /// One port of a tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeHop {
     /// Index of the egress.
     pub(crate) server: usize,
@@ -32,228 +42,239 @@ pub(crate) struct TreeHop {
 }
 
 /// What routing gave.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     pub(crate) trees: Vec<Tree>,
+    /// Per tree, why it is this one.
+    pub(crate) chosen: Vec<Chosen>,
     pub(crate) refusals: Vec<Refusal>,
 }
 
-/// Routes every flow; what cannot be routed is refused and left out.
-pub(crate) fn route(topology: &Topology<'_>) -> Routes {
-    let mut load = vec![0_u64; topology.servers.len()];
-    let mut routes = Routes::default();
-    for (flow, contract) in topology.network.flows.iter().enumerate() {
-        let copies = match contract.copies.len() {
-            0 => vec![None],
-            count => (0..count).map(Some).collect(),
-        };
-        for copy in copies {
-            match Growing::new(topology, &load, flow, copy).grow() {
-                Ok(tree) => {
-                    charge(topology, &mut load, &tree);
-                    routes.trees.push(tree);
-                }
-                Err((place, because)) => routes.refusals.push(refusal(contract, place, because)),
-            }
-        }
-    }
-    routes
+/// What is to be routed, and what stays as it is.
+#[derive(Debug)]
+pub(crate) struct Plot<'a> {
+    pub(crate) topology: &'a Topology<'a>,
+    slots: Vec<Slot<'a>>,
 }
 
-/// Load in parts per million of each port, by the highest contract.
-fn charge(topology: &Topology<'_>, load: &mut [u64], tree: &Tree) {
-    let contract = topology.network.flows[tree.flow].highest();
-    let bits = u128::from(contract.size.frames(false).message_wire_bits);
-    let bps = bits * 1_000_000_000 / u128::from(contract.period_ns.max(1));
-    for hop in &tree.hops {
-        let ppm = bps * 1_000_000 / u128::from(topology.servers[hop.server].rate_bps.max(1));
-        load[hop.server] = load[hop.server].saturating_add(u64::try_from(ppm).unwrap_or(u64::MAX));
+/// One copy of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Slot<'a> {
+    flow: usize,
+    copy: Option<usize>,
+    /// Its tree, where that is settled.
+    held: Option<&'a Tree>,
+    /// Whether routes that the description fixes are kept.
+    keeps_fixed: bool,
+}
+
+impl<'a> Plot<'a> {
+    /// Every flow of the network.
+    pub(crate) fn of_network(topology: &'a Topology<'a>) -> Self {
+        let of_flow = |(flow, contract): (usize, &Flow)| {
+            let copies: Vec<Option<usize>> = match contract.copies.len() {
+                0 => vec![None],
+                count => (0..count).map(Some).collect(),
+            };
+            copies.into_iter().map(move |copy| Slot { flow, copy, held: None, keeps_fixed: true })
+        };
+        let slots = topology.network.flows.iter().enumerate().flat_map(of_flow).collect();
+        Self { topology, slots }
+    }
+
+    /// The flows that a lost link takes their way from; all others stay as they are.
+    ///
+    /// What arrives over another copy too stays as well.
+    pub(crate) fn after_loss(topology: &'a Topology<'a>, trees: &'a [Tree]) -> Self {
+        let is_hit = |tree: &Tree| tree.hops.iter().any(|hop| topology.is_lost(hop.server));
+        let has_other =
+            |tree: &Tree| trees.iter().any(|other| other.flow == tree.flow && !is_hit(other));
+        let slot = |tree: &'a Tree| {
+            let stays = !is_hit(tree) || has_other(tree);
+            let held = stays.then_some(tree);
+            Slot { flow: tree.flow, copy: tree.copy, held, keeps_fixed: stays }
+        };
+        Self { topology, slots: trees.iter().map(slot).collect() }
+    }
+
+    /// What was routed.
+    pub(crate) fn of_routes(topology: &'a Topology<'a>, routes: &Routes) -> Self {
+        let slot =
+            |tree: &Tree| Slot { flow: tree.flow, copy: tree.copy, held: None, keeps_fixed: true };
+        Self { topology, slots: routes.trees.iter().map(slot).collect() }
+    }
+
+    /// The shortest trees around each link of one of these, at most so many.
+    pub(crate) fn others(&self, trees: &[Tree], index: usize, most: usize) -> Vec<Tree> {
+        let tree = &trees[index];
+        let load = Load::of(self.topology, trees);
+        let taken = self.taken_by_others(trees, index);
+        let mut found: Vec<Tree> = Vec::new();
+        for hop in &tree.hops {
+            let around = |server: usize| (server / 2 != hop.server / 2).then_some(1);
+            let ground = Ground {
+                topology: self.topology,
+                load: load.ppm(),
+                choice: Choice::LeastPrice(&around),
+                keeps_fixed: true,
+                taken: &taken,
+            };
+            let other = grow::grow(ground, tree.flow, tree.copy).ok();
+            if let Some(other) = other.filter(|it| it != tree && !found.contains(it)) {
+                found.push(other);
+            }
+        }
+        found.sort_by_key(|it| it.hops.len());
+        found.truncate(most);
+        found
+    }
+
+    /// Whether there is anything to choose about a tree.
+    fn is_free(&self, index: usize) -> bool {
+        self.slots[index].held.is_none() && !self.is_fixed(index)
+    }
+
+    /// Whether the description fixes the whole tree.
+    fn is_fixed(&self, index: usize) -> bool {
+        let slot = &self.slots[index];
+        let targets = &self.topology.network.flows[slot.flow].targets;
+        let is_fixed = |target: &tenuto_model::Target| {
+            let route = target.routes.get(slot.copy.unwrap_or(0)).and_then(Option::as_ref);
+            route.is_some_and(|nodes| !nodes.is_empty())
+        };
+        slot.keeps_fixed && targets.iter().all(is_fixed)
+    }
+
+    fn keeps_fixed(&self, index: usize) -> bool {
+        self.slots[index].keeps_fixed
+    }
+
+    /// Switches that other copies of a tree's flow cross, where one network carries them all.
+    fn taken_by_others(&self, trees: &[Tree], index: usize) -> Vec<usize> {
+        if !self.is_disjoint(trees[index].flow) {
+            return Vec::new();
+        }
+        let is_other =
+            |(other, tree): &(usize, &Tree)| *other != index && tree.flow == trees[index].flow;
+        let others = trees.iter().enumerate().filter(is_other);
+        others.flat_map(|(_, tree)| disjoint::switches(self.topology, tree)).collect()
+    }
+
+    /// Whether copies of the flow take disjoint ways through one network.
+    fn is_disjoint(&self, flow: usize) -> bool {
+        let network = self.topology.network;
+        network.networks.is_empty() && !network.flows[flow].copies.is_empty()
+    }
+
+    /// The ways with the fewest hops; what cannot be routed is refused and left out.
+    pub(crate) fn fewest_hops(&mut self) -> Routes {
+        let topology = self.topology;
+        let mut load = Load::empty(topology);
+        let mut routes = Routes::default();
+        for held in self.slots.iter().filter_map(|slot| slot.held) {
+            load.add(topology, held);
+        }
+        let mut routed = Vec::new();
+        let mut index = 0;
+        while let Some(&slot) = self.slots.get(index) {
+            let copies = if self.is_disjoint(slot.flow) { 2 } else { 1 };
+            let grown = match slot.held {
+                Some(tree) => Ok(vec![tree.clone()]),
+                None if copies == 2 => self.disjoint_pair(&load, slot),
+                None => self.shortest(&load, slot, &[]).map(|tree| vec![tree]),
+            };
+            index += if slot.held.is_some() { 1 } else { copies };
+            match grown {
+                Ok(trees) => {
+                    for tree in trees {
+                        let slot = Slot { copy: tree.copy, ..slot };
+                        if slot.held.is_none() {
+                            load.add(topology, &tree);
+                        }
+                        routed.push(slot);
+                        routes.trees.push(tree);
+                    }
+                }
+                Err((place, because)) => {
+                    let contract = &topology.network.flows[slot.flow];
+                    routes.refusals.push(refusal(contract, place, because));
+                }
+            }
+        }
+        self.slots = routed;
+        let chosen = |index| if self.is_fixed(index) { Chosen::Fixed } else { Chosen::FewestHops };
+        routes.chosen = (0..routes.trees.len()).map(chosen).collect();
+        routes
+    }
+
+    fn shortest(
+        &self,
+        load: &Load,
+        slot: Slot<'_>,
+        taken: &[usize],
+    ) -> Result<Tree, grow::Refused> {
+        let ground = Ground {
+            topology: self.topology,
+            load: load.ppm(),
+            choice: Choice::FewestHops,
+            keeps_fixed: slot.keeps_fixed,
+            taken,
+        };
+        grow::grow(ground, slot.flow, slot.copy)
+    }
+
+    /// Both copies of a flow, over no switch in common.
+    fn disjoint_pair(&self, load: &Load, slot: Slot<'_>) -> Result<Vec<Tree>, grow::Refused> {
+        disjoint::possible(self.topology, slot.flow)?;
+        let copy = |copy| Slot { copy: Some(copy), ..slot };
+        let first = self.shortest(load, copy(0), &[])?;
+        let taken: Vec<usize> = disjoint::switches(self.topology, &first).collect();
+        let refused = match self.shortest(load, copy(1), &taken) {
+            Ok(second) => return Ok(vec![first, second]),
+            Err(refused) => refused,
+        };
+        // A fixed first copy may leave a way for the second only if both were fixed; a free one
+        // may stand in the way of every second, though there are two.
+        disjoint::pair(self.topology, slot.flow).ok_or_else(|| {
+            let flow = &self.topology.network.flows[slot.flow];
+            let because = format!("no two ways without a common switch ({})", refused.1);
+            (flow.source.clone(), because)
+        })
+    }
+
+    /// Whether there is anything to choose at all.
+    pub(crate) fn has_choice(&self) -> bool {
+        (0..self.slots.len()).any(|index| self.is_free(index))
+    }
+
+    /// Better routes than these, if these break a promise and there are any.
+    pub(crate) fn improved(
+        &self,
+        routes: Routes,
+        options: &Options,
+        effort: Effort,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Routes {
+        if !self.has_choice() {
+            return routes;
+        }
+        let first = routes.trees.clone();
+        let trees = search::improve(self, options, effort, routes.trees, progress);
+        let chosen = |(index, known): (usize, Chosen)| match trees[index] == first[index] {
+            true => known,
+            false => Chosen::LoadAndDeadlines,
+        };
+        let chosen = routes.chosen.into_iter().enumerate().map(chosen).collect();
+        Routes { trees, chosen, refusals: routes.refusals }
     }
 }
 
 fn refusal(flow: &Flow, place: String, because: String) -> Refusal {
-    Refusal {
-        place,
-        resource: "route".into(),
-        mode: None,
-        needed: None,
-        available: None,
-        unit: String::new(),
-        flows: vec![flow.name.clone()],
-        because,
-        would_fit: Vec::new(),
-    }
-}
-
-type Refused = (String, String);
-
-/// A tree being grown.
-struct Growing<'a> {
-    topology: &'a Topology<'a>,
-    load: &'a [u64],
-    contract: &'a Flow,
-    tree: Tree,
-    source: usize,
-    /// Per node: whether it is in the tree, and the hop that leads there.
-    reached: Vec<Option<Option<usize>>>,
-}
-
-/// Hops from the source, added load, egress taken: the order of candidates.
-type Candidate = Reverse<(usize, u64, Vec<usize>, usize)>;
-
-impl<'a> Growing<'a> {
-    fn new(topology: &'a Topology<'a>, load: &'a [u64], flow: usize, copy: Option<usize>) -> Self {
-        let contract = &topology.network.flows[flow];
-        let source = topology.node(&contract.source).unwrap_or(usize::MAX);
-        let mut reached = vec![None; topology.nodes.len()];
-        if let Some(place) = reached.get_mut(source) {
-            *place = Some(None);
-        }
-        let tree = Tree { flow, copy, hops: vec![], paths: vec![vec![]; contract.targets.len()] };
-        Self { topology, load, contract, tree, source, reached }
-    }
-
-    /// Fixed routes first, so that the others grow from them.
-    fn grow(mut self) -> Result<Tree, Refused> {
-        if self.source == usize::MAX {
-            return Err((self.contract.source.clone(), "there is no such source".into()));
-        }
-        for fixed in [true, false] {
-            for target in 0..self.contract.targets.len() {
-                let nodes = self.fixed(target);
-                if nodes.is_some() == fixed {
-                    let servers = match nodes {
-                        Some(nodes) => self.along(target, nodes)?,
-                        None => self.search(target)?,
-                    };
-                    self.join(target, &servers)?;
-                }
-            }
-        }
-        Ok(self.tree)
-    }
-
-    fn fixed(&self, target: usize) -> Option<&'a [String]> {
-        let routes = &self.contract.targets[target].routes;
-        let own = routes.get(self.tree.copy.unwrap_or(0)).and_then(Option::as_deref);
-        own.filter(|nodes| !nodes.is_empty())
-    }
-
-    /// The ports along named nodes; of parallel links the least loaded one.
-    fn along(&self, target: usize, nodes: &[String]) -> Result<Vec<usize>, Refused> {
-        let to = &self.contract.targets[target].host;
-        let names = nodes.iter().chain([to]);
-        let mut at = self.source;
-        let mut servers = Vec::new();
-        for name in names.skip_while(|name| **name == self.contract.source) {
-            let next = self.topology.node(name);
-            let links = self.topology.leaving(at).iter().copied();
-            let link = links
-                .filter(|&s| Some(self.topology.servers[s].peer) == next)
-                .min_by_key(|&s| (!self.is_hop(s), self.load[s], s));
-            let Some(link) = link else {
-                let from = self.topology.nodes[at].name;
-                return Err((
-                    from.into(),
-                    format!("the route to {to} has no link {from} - {name}"),
-                ));
-            };
-            servers.push(link);
-            at = self.topology.servers[link].peer;
-        }
-        Ok(servers)
-    }
-
-    fn is_hop(&self, server: usize) -> bool {
-        self.tree.hops.iter().any(|hop| hop.server == server)
-    }
-
-    /// Adds the ports to the tree; they must not meet it again after they left it.
-    fn join(&mut self, target: usize, servers: &[usize]) -> Result<(), Refused> {
-        let mut parent = None;
-        let mut path = Vec::new();
-        for &server in servers {
-            let known =
-                self.tree.hops.iter().position(|h| h.server == server && h.parent == parent);
-            let egress = &self.topology.servers[server];
-            let hop = match known {
-                Some(hop) => hop,
-                None if self.reached[egress.peer].is_some() => {
-                    let place = self.topology.nodes[egress.peer].name;
-                    let because =
-                        format!("its routes meet again at {place}; they must form a tree");
-                    return Err((place.into(), because));
-                }
-                None => {
-                    self.tree.hops.push(TreeHop { server, parent });
-                    self.reached[egress.peer] = Some(Some(self.tree.hops.len() - 1));
-                    self.tree.hops.len() - 1
-                }
-            };
-            parent = Some(hop);
-            path.push(hop);
-        }
-        self.tree.paths[target] = path;
-        Ok(())
-    }
-
-    /// The ports from the source, first along the tree, to a target.
-    fn search(&self, target: usize) -> Result<Vec<usize>, Refused> {
-        let to = &self.contract.targets[target].host;
-        let goal = self.topology.node(to);
-        let mut settled = vec![false; self.topology.nodes.len()];
-        let mut waiting: BinaryHeap<Candidate> = BinaryHeap::new();
-        for (node, reached) in self.reached.iter().enumerate() {
-            if let Some(hop) = reached {
-                let path = self.up_to(*hop);
-                waiting.push(Reverse((path.len(), 0, path, node)));
-            }
-        }
-        while let Some(Reverse((hops, added, path, node))) = waiting.pop() {
-            if Some(node) == goal {
-                return Ok(path);
-            }
-            if std::mem::replace(&mut settled[node], true) || !self.may_forward(node) {
-                continue;
-            }
-            for &server in self.topology.leaving(node) {
-                let peer = self.topology.servers[server].peer;
-                let is_new = self.reached[peer].is_none() && !settled[peer];
-                if is_new && (self.may_forward(peer) || Some(peer) == goal) {
-                    let mut longer = path.clone();
-                    longer.push(server);
-                    let added = added.saturating_add(self.load[server]);
-                    waiting.push(Reverse((hops + 1, added, longer, peer)));
-                }
-            }
-        }
-        let within =
-            self.copy_network().map_or(String::new(), |name| format!(" in network {name}"));
-        Err((self.contract.source.clone(), format!("no path to {to}{within}")))
-    }
-
-    /// The servers from the source up to a hop.
-    fn up_to(&self, hop: Option<usize>) -> Vec<usize> {
-        let steps = std::iter::successors(hop, |&h| self.tree.hops[h].parent);
-        let mut servers: Vec<usize> = steps.map(|h| self.tree.hops[h].server).collect();
-        servers.reverse();
-        servers
-    }
-
-    fn copy_network(&self) -> Option<&'a str> {
-        self.tree.copy.and_then(|copy| self.contract.copies.get(copy)).map(String::as_str)
-    }
-
-    /// The source, and switches of the copy's network.
-    fn may_forward(&self, node: usize) -> bool {
-        let place = &self.topology.nodes[node];
-        let inside = self.copy_network().is_none_or(|name| place.network == Some(name));
-        node == self.source || (!place.is_host() && inside)
-    }
+    Refusal { flows: vec![flow.name.clone()], because, ..crate::refusal::at(place, "route") }
 }
 
 /// A tree in the words of the plan.
-pub(crate) fn describe(topology: &Topology<'_>, tree: &Tree) -> Route {
+pub(crate) fn describe(topology: &Topology<'_>, tree: &Tree, chosen: Chosen) -> Route {
     let flow = &topology.network.flows[tree.flow];
     let port = |&hop: &usize| topology.servers[tree.hops[hop].server].port();
     let paths = flow.targets.iter().zip(&tree.paths).map(|(target, path)| RoutedCopy {
@@ -263,6 +284,7 @@ pub(crate) fn describe(topology: &Topology<'_>, tree: &Tree) -> Route {
     Route {
         flow: flow.name.clone(),
         copy: tree.copy.map(|copy| flow.copies[copy].clone()),
+        chosen,
         paths: paths.collect(),
     }
 }

@@ -41,7 +41,7 @@ fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
 }
 
 /// A flow is guaranteed in the mode that a transition ends in, if its level reaches it.
-fn is_guaranteed(flow: &Flow, mode: Transition) -> bool {
+pub(crate) fn is_guaranteed(flow: &Flow, mode: Transition) -> bool {
     flow.level >= usize::from(mode.level_after())
 }
 
@@ -75,6 +75,7 @@ fn row(
     let method = match copies.first().and_then(|copy| copy.proof.as_ref()) {
         _ if is_change => "change",
         Some(proof) => &proof.method,
+        None if analysis.ports.has_staircases() => "staircase",
         None => "tfa",
     };
     let method = method.to_owned();
@@ -92,7 +93,7 @@ fn row(
 }
 
 /// The deadline of a mode; in a transition the smaller one of those it has before and after.
-fn deadline(flow: &Flow, target: &Target, mode: Transition) -> u64 {
+pub(crate) fn deadline(flow: &Flow, target: &Target, mode: Transition) -> u64 {
     let of = |level: u8| {
         let level = usize::from(level).min(flow.level);
         target.deadline_ns.get(level).copied()

@@ -4,7 +4,7 @@ use crate::envelope::{Reading, excess_raises, frame_within};
 use crate::meters::Policing;
 use crate::routing::Tree;
 use std::ops::RangeInclusive;
-use tenuto_calculus::Bucket;
+use tenuto_calculus::{Bucket, Staircase};
 use tenuto_model::{Flow, Network, Transition};
 use tenuto_units::Picos;
 
@@ -23,6 +23,8 @@ pub(crate) struct Scene {
 pub(crate) struct Share {
     /// At the source's queue: hosts do not know the mode, so every flow always sends.
     pub(crate) source: Bucket,
+    /// The same as whole messages: what a host releases keeps its period.
+    pub(crate) source_steps: Option<Staircase>,
     /// Largest frame there, 10⁻⁶ bit.
     pub(crate) source_frame_ubit: i128,
     /// Every scheduling class that it has, ascending; never empty.
@@ -36,6 +38,8 @@ pub(crate) struct Share {
 pub(crate) struct Forwarded {
     /// At the first switch's queue where it is enforced; else the source's bucket grows.
     pub(crate) enforced: Option<Bucket>,
+    /// The same as whole messages, if a monitor enforces them: a meter does not.
+    pub(crate) steps: Option<Staircase>,
     /// Largest frame, 10⁻⁶ bit.
     pub(crate) frame_ubit: i128,
     /// Whether it is out of mode after the swap.
@@ -75,7 +79,8 @@ impl Share {
         classes.sort_unstable();
         classes.dedup();
         Self {
-            source: reading.at_source(flow, modes),
+            source: reading.at_source(flow, modes.clone()),
+            source_steps: reading.messages(flow, modes),
             source_frame_ubit: contracts.iter().map(|c| reading.frame_ubit(c)).max().unwrap_or(0),
             classes,
             forwarded: None,
@@ -96,12 +101,17 @@ impl Share {
         }
         let modes = modes_of(flow, transition);
         let mut frame_ubit = self.source_frame_ubit;
+        let mut steps = None;
         let enforced = policing.map(|policing| {
             let is_monitored = policing.is_monitored_first && excess_raises(flow, *modes.end());
             let Some(varying) = policing.varying else {
+                // Whatever passes, no frame is longer than frames are.
+                frame_ubit = frame_within(i128::MAX).max(frame_ubit);
                 return Bucket { burst_ubit: i128::MAX, rate_ubps: i128::MAX };
             };
             let passed = if is_monitored {
+                let messages = reading.monitored_messages(flow, modes.clone(), varying);
+                steps = messages.map(|messages| messages.late(policing.latency_jitter));
                 reading.monitored(flow, modes, varying)
             } else {
                 policing.envelope
@@ -112,7 +122,8 @@ impl Share {
             }
             queued
         });
-        self.forwarded = Some(Forwarded { enforced, frame_ubit, is_ending: flow.level < high });
+        self.forwarded =
+            Some(Forwarded { enforced, steps, frame_ubit, is_ending: flow.level < high });
         self
     }
 

@@ -2,8 +2,11 @@
 
 mod builder;
 mod certificate;
+mod choosing;
+mod comparisons;
 mod deployment;
 mod envelopes;
+mod losses;
 mod modes;
 mod refusals;
 mod replay;

@@ -13,6 +13,8 @@ pub(crate) struct Topology<'a> {
     pub(crate) nodes: Vec<Node<'a>>,
     /// Two per link: from its first end, then from its second.
     pub(crate) servers: Vec<Egress<'a>>,
+    /// The link that is taken for lost, by its index.
+    lost: Option<usize>,
     by_name: BTreeMap<&'a str, usize>,
     leaving: Vec<Vec<usize>>,
 }
@@ -95,6 +97,7 @@ impl<'a> Topology<'a> {
             leaving: vec![Vec::new(); nodes.len()],
             nodes,
             servers: vec![],
+            lost: None,
             by_name,
         };
         for link in &network.links {
@@ -134,6 +137,16 @@ impl<'a> Topology<'a> {
     /// The node of that name.
     pub(crate) fn node(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
+    }
+
+    /// The same network without one of its links, by its index; every port keeps its own.
+    pub(crate) fn without(network: &'a Network, link: usize) -> Self {
+        Self { lost: Some(link), ..Self::new(network) }
+    }
+
+    /// Whether no new way may lead over that port.
+    pub(crate) fn is_lost(&self, server: usize) -> bool {
+        self.lost == Some(server / 2)
     }
 
     /// The same link in the other direction.

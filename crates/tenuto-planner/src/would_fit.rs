@@ -3,9 +3,10 @@
 //! A change is offered if nothing is refused any more; where no such change is found, if it takes
 //! this refusal away and leaves fewer, which its text then says.
 
-use crate::analysis::plan_once;
+use crate::fitting::plan_fitting;
 use crate::refusal::{kilobytes, milliseconds};
-use crate::{Options, Progress};
+use crate::routing::Effort;
+use crate::{InTurn, Options, Progress, WholePaths};
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, Network, Plan, Refusal, Size, Transition};
 
@@ -139,7 +140,10 @@ impl Search<'_> {
         }
         (self.progress)(Progress::Trying { done: self.done });
         self.done += 1;
-        let plan = plan_once(&change.1, self.options, &mut |_| ());
+        // What holds with the smallest programs holds with larger ones.
+        let quick = |search| WholePaths { is_thorough: false, ..search };
+        let options = Options { whole_paths: self.options.whole_paths.map(quick), ..*self.options };
+        let plan = plan_fitting(&change.1, (&options, &InTurn), Effort::Brief, &mut |_| ());
         let left: Vec<Key> = plan.refusals.iter().map(key).collect();
         self.known.insert(change.0.clone(), left.clone());
         Some(left)

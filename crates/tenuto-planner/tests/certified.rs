@@ -1,5 +1,7 @@
 //! The independent checker accepts what the planner claims, and nothing that was tampered with.
 
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
 use std::path::PathBuf;
 use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan};
 use tenuto_planner::{Options, WholePaths, plan};

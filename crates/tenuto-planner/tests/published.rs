@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use tenuto_model::{ForwardingModel, ImportFormat, ImportOptions, Network, import};
-use tenuto_planner::{Options, plan};
+use tenuto_planner::{Curves, Options, plan};
 
 /// A file of the data set, or nothing where it is absent: then the test says so and passes.
+#[allow(clippy::disallowed_methods, reason = "a test reads its data")]
 fn file(name: &str) -> Option<String> {
     let root = std::env::var_os("TENUTO_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -37,7 +38,7 @@ fn network(name: &str) -> Option<Network> {
 /// Mean and largest bound, nanoseconds.
 fn figures(network: &Network, model: ForwardingModel, line_shaping: bool) -> (u64, u64) {
     let options =
-        Options { model, line_shaping, as_stated: true, would_fit: false, whole_paths: None };
+        Options { model, line_shaping, as_stated: true, would_fit: false, ..Options::default() };
     let plan = plan(network, &options);
     let bounds: Vec<u64> = plan.flows.iter().filter_map(|row| row.delay_bound_ps).collect();
     assert_eq!(bounds.len(), 1_002);
@@ -57,6 +58,31 @@ fn the_published_bounds_are_reproduced() {
     near(figures(&network, ForwardingModel::StoreAndForward, true), 453_973, 1_148_094);
 }
 
+#[test]
+fn whole_messages_tighten_the_published_bounds() {
+    let Some(network) = network("AFDX.xml") else { return };
+    let of = |curves| {
+        let options = Options { as_stated: true, would_fit: false, curves, ..Options::default() };
+        plan(&network, &options)
+    };
+    let (buckets, whole) = (of(Curves::Buckets), of(Curves::Staircases));
+    let mut sums = [0, 0];
+    let mut largest = [0, 0];
+    for (bucket, stepped) in buckets.flows.iter().zip(&whole.flows) {
+        let bounds = [bucket, stepped].map(|row| row.delay_bound_ps.expect("a bound"));
+        assert!(bounds[1] <= bounds[0], "{}", stepped.flow);
+        for (place, bound) in bounds.into_iter().enumerate() {
+            sums[place] += bound;
+            largest[place] = bound.max(largest[place]);
+        }
+    }
+    let us = |ps: u64| ps / 1_000_000;
+    println!("mean {:?} us, largest {:?} us", sums.map(|sum| us(sum / 1_002)), largest.map(us));
+    assert!(sums[1] < sums[0] / 100 * 95, "at least a twentieth less on average");
+    let checked = tenuto_certify::certify(&whole.to_json());
+    assert!(checked.is_ok(), "{:?}", checked.err().map(|findings| findings[0].to_string()));
+}
+
 /// The value of an attribute in a line of XML; enough for the flat result files.
 fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     line.split_once(&format!("{name}=\""))?.1.split_once('"').map(|(value, _)| value)
@@ -69,7 +95,7 @@ fn the_small_networks_agree_target_by_target() {
         line_shaping: false,
         as_stated: true,
         would_fit: false,
-        whole_paths: None,
+        ..Options::default()
     };
     for name in ["ESE", "ES2E_M", "ESSE", "ISAE_TEST_1", "STAR_3"] {
         let Some(network) = network(&format!("{name}.xml")) else { return };

@@ -19,6 +19,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         model: plan.model,
         as_stated: plan.as_stated,
         line_shaping: plan.line_shaping,
+        staircases: plan.staircases,
         feasible: plan.feasible,
         quiet_ns: plan.quiet_ns,
         signal_copies: plan.signal_copies,
@@ -31,6 +32,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         mode_changes: Vec::new(),
         switches: Vec::new(),
         hosts: Vec::new(),
+        link_losses: Vec::new(),
         refusals: Vec::new(),
         assumptions: Vec::new(),
     }

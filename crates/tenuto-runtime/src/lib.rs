@@ -15,6 +15,9 @@
 //! machine itself adds to delays is measured ([`measure_allowance`]), added to the analysis
 //! ([`allowances`]), and watched while the lab runs: lateness above it is told as a stall.
 //!
+//! [`standalone`] is a switch of its own over real interfaces, for any controller, with the tools
+//! that ask it.
+//!
 //! When any process dies, the rest goes on or ends in order; when `tenuto up` dies, the kernel
 //! removes everything.
 
@@ -37,6 +40,7 @@ mod protocol;
 mod reporter;
 mod scenario_events;
 mod slow;
+pub mod standalone;
 mod supervisor;
 mod switch_node;
 mod watch;

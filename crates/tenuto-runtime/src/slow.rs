@@ -141,7 +141,12 @@ mod tests {
             flows: Vec::new(),
             other_traffic: OtherTraffic::Drop,
             mode_return: ModeReturn { quiet_ns: Some(500) },
-            tolerates: Tolerates { babbling_hosts: 0, lost_signals: 0, controller_loss: false },
+            tolerates: Tolerates {
+                babbling_hosts: 0,
+                lost_signals: 0,
+                controller_loss: false,
+                links_lost: 0,
+            },
             profiles: [(profile.name.clone(), profile)].into(),
         }
     }

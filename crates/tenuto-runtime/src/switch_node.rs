@@ -218,6 +218,7 @@ const fn is_flood(reason: DropReason) -> bool {
             | DropReason::Unknown
             | DropReason::Malformed
             | DropReason::SignalRejected
+            | DropReason::CommandRejected
     )
 }
 

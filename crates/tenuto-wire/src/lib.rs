@@ -1,4 +1,4 @@
-//! Frame views and builders, Tenuto's headers, and the keyed MAC of mode signals.
+//! Frame views and builders, Tenuto's headers, and the keyed MAC of mode signals and Attendre commands.
 //!
 //! Everything here is bytes in, values out, and back: no clock, no socket, no allocation. A
 //! decoder is total: any bytes give a value or a typed error, never a panic.
@@ -30,6 +30,7 @@ pub mod signal;
 pub mod stamp;
 pub mod udp;
 
+pub use attendre::{CommandFrame, CommandRepr, ReplayWindow};
 pub use build::{UdpFrame, Written};
 pub use error::{AddressError, EmitError, KeyError, WireError};
 pub use ethernet::{

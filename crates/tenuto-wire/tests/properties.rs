@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tenuto_units::Instant;
 use tenuto_wire::afdx::{Network, Source, VlId, sequence_number};
+use tenuto_wire::attendre::{COMMAND_LEN_MAX, CommandFrame, CommandRepr, MATCH_BYTES_MAX};
 use tenuto_wire::build::UDP_PAYLOAD_LEN_MAX;
 use tenuto_wire::shim::{
     MessagePart, PAYLOAD_BYTES_MAX, SHIM_BYTES, frames_of_message, payload_bytes_of_frame,
@@ -98,6 +99,25 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// A command with one header byte replaced, and perhaps cut.
+    fn nearly_right_command()(
+        matching in vec(any::<u8>(), 0..40),
+        sequence: u64,
+        at in 12..22_usize,
+        value in 0..40_u8,
+        cut in 0..3_usize,
+    ) -> Vec<u8> {
+        let mut bytes = vec![0; COMMAND_LEN_MAX];
+        let command = CommandRepr { sequence, matching: &matching, ..CommandRepr::default() };
+        let key = LinkKey::new([0xa5; 16]);
+        let len = command.emit(MacAddress::default(), &key, &mut bytes).expect("short");
+        bytes[at] = value;
+        bytes.truncate(len - cut);
+        bytes
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes in vec(any::<u8>(), 0..200)) {
@@ -112,8 +132,10 @@ proptest! {
     fn nearly_right_bytes_are_decoded_or_refused(
         frame in nearly_right_frame(),
         signal in nearly_right_signal(),
+        command in nearly_right_command(),
     ) {
         fuzz_bodies::frame(&frame);
+        fuzz_bodies::frame(&command);
         fuzz_bodies::frame(&signal);
     }
 
@@ -176,6 +198,27 @@ proptest! {
         prop_assert_eq!(signal.emit(src, &key, &mut bytes), SIGNAL_FRAME_LEN);
         let frame = SignalFrame::parse(&bytes).expect("as written");
         prop_assert_eq!((frame.repr(), frame.src()), (signal, src));
+        prop_assert!(frame.verify(&key));
+        prop_assert_eq!(frame.verify(&other), key == other);
+    }
+
+    #[test]
+    fn a_command_is_read_back_and_verified(
+        matching in vec(any::<u8>(), 0..=MATCH_BYTES_MAX),
+        (table, priority, messages) in any::<(u8, u16, u16)>(),
+        (generation, counter, sequence) in any::<(u64, u64, u64)>(),
+        src in any_address(),
+        keys in any::<[[u8; 16]; 2]>(),
+    ) {
+        let [key, other] = keys.map(LinkKey::new);
+        let matching = &matching;
+        let command =
+            CommandRepr { table, priority, messages, generation, counter, sequence, matching };
+        let mut bytes = [0; COMMAND_LEN_MAX];
+        let len = command.emit(src, &key, &mut bytes).expect("it fits");
+        prop_assert_eq!(len, command.frame_len());
+        let frame = CommandFrame::parse(&bytes[..len]).expect("as written");
+        prop_assert_eq!((frame.repr(), frame.src()), (command, src));
         prop_assert!(frame.verify(&key));
         prop_assert_eq!(frame.verify(&other), key == other);
     }

@@ -43,6 +43,12 @@ pub(crate) enum Verb {
     Up(Up),
     /// Run a program inside a node of a running lab
     Exec(Exec),
+    /// An OpenFlow 1.3 switch over real interfaces, until Ctrl-C or SIGTERM
+    Switch(crate::verbs::switch::Switch),
+    /// What the tables of a switch do to one frame, step by step
+    Trace(crate::verbs::trace::Trace),
+    /// What a switch has in its tables, as ovs-ofctl writes it
+    Dump(crate::verbs::dump::Dump),
     /// Visit every interleaving of the mode change and return
     Explore(Explore),
     /// One HTML file with pictures, of a plan or of a run
@@ -187,6 +193,56 @@ pub(crate) struct Planning {
     /// links.sw1-sw2.rate=1Gbit/s; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Who comes before whom: as the file says, by period, or whatever Audsley's assignment finds
+    #[arg(long, value_name = "ORDER", default_value = "given")]
+    pub(crate) priorities: Ranking,
+    /// What counts of messages: token buckets around them, or whole messages as they come
+    #[arg(long, default_value = "auto")]
+    pub(crate) curves: Curves,
+}
+
+/// Who comes before whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ranking {
+    /// The priorities of the file; a flow without one ranks by its period
+    #[default]
+    Given,
+    /// The shorter the period, the higher, whatever the file says
+    RateMonotonic,
+    /// The lowest to whoever keeps its deadlines there, and so on upwards
+    Audsley,
+}
+
+impl From<Ranking> for tenuto_planner::Priorities {
+    fn from(ranking: Ranking) -> Self {
+        match ranking {
+            Ranking::Given => Self::Given,
+            Ranking::RateMonotonic => Self::RateMonotonic,
+            Ranking::Audsley => Self::Audsley,
+        }
+    }
+}
+
+/// What counts of messages.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Curves {
+    /// Buckets; whole messages where those keep more promises
+    #[default]
+    Auto,
+    /// Token buckets only
+    Buckets,
+    /// Whole messages wherever hosts are trusted or a monitor watches
+    Staircases,
+}
+
+impl From<Curves> for tenuto_planner::Curves {
+    fn from(curves: Curves) -> Self {
+        match curves {
+            Curves::Auto => Self::Auto,
+            Curves::Buckets => Self::Buckets,
+            Curves::Staircases => Self::Staircases,
+        }
+    }
 }
 
 #[derive(Debug, Flags)]
@@ -231,22 +287,45 @@ pub(crate) struct Plan {
 /// How bounds are computed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Method {
-    /// `best` where that takes seconds (server graphs, networks of up to 64 bounds), else `tfa`
+    /// The least of all that takes seconds: `best` for server graphs and small networks, `plp` for
+    /// large ones
     Auto,
     /// Total flow analysis: sums of delays per hop
     Tfa,
+    /// Pay multiplexing only once, whatever the order of service (server graphs)
+    Pmoo,
+    /// The optimum whatever the order of service: never looser than pmoo (server graphs)
+    Blind,
     /// Polynomial linear programs over whole paths too
     Plp,
     /// Larger linear programs too, as far as they stay small
     Elp,
     /// The least of all of them, per flow
     Best,
+    /// What Silo would promise; for comparison only, not valid where ports share a processor
+    Silo,
+    /// What `QJump` would promise; for comparison only, not valid where ports share a processor
+    Qjump,
+}
+
+impl Method {
+    /// Whose promises are shown instead of ours.
+    pub(crate) const fn peer(self) -> Option<crate::compared::Peer> {
+        match self {
+            Self::Silo => Some(crate::compared::Peer::Silo),
+            Self::Qjump => Some(crate::compared::Peer::Qjump),
+            Self::Auto | Self::Tfa | Self::Plp | Self::Elp | Self::Best => None,
+        }
+    }
 }
 
 impl From<Method> for tenuto_bounds::Effort {
     fn from(method: Method) -> Self {
         match method {
-            Method::Tfa => Self::Tfa,
+            // Promises of others are shown before any effort is made.
+            Method::Tfa | Method::Silo | Method::Qjump => Self::Tfa,
+            Method::Pmoo => Self::Pmoo,
+            Method::Blind => Self::Blind,
             Method::Plp => Self::Plp,
             Method::Auto | Method::Elp | Method::Best => Self::Tight,
         }
@@ -376,9 +455,11 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Explore {
-    /// Network or plan file
-    #[arg(value_name = "NET|PLAN")]
+    /// Network or plan file; or the word attendre: reactive applications, with and without Attendre
+    #[arg(value_name = "NET|PLAN|attendre")]
     pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) attendre: crate::verbs::explore_attendre::AttendreFlags,
     /// A watched flow exceeds its start contract N times; without any, each of them once
     #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
     pub(crate) excess: Vec<(String, u8)>,
@@ -435,6 +516,7 @@ impl Verb {
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
             Self::Import(_) | Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Switch(_) | Self::Trace(_) | Self::Dump(_) => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The independent checker's word on a plan, without which no bound is printed.
 
 use tenuto_certify::Certificate;
-use tenuto_model::{ForwardingModel, Plan};
+use tenuto_model::Plan;
 
 /// What the checker says.
 #[derive(Clone, Debug)]
@@ -10,16 +10,11 @@ pub(crate) enum Certification {
     Certified(Box<Certificate>),
     /// The claims and the description differ, in words.
     Rejected(Vec<String>),
-    /// Bounds that are not for frames are not checked: for comparison only.
-    NotForFrames,
 }
 
 impl Certification {
     /// Asks the checker about a sealed plan.
     pub(crate) fn of(plan: &Plan) -> Self {
-        if plan.model == ForwardingModel::Fluid {
-            return Self::NotForFrames;
-        }
         Self::of_text(&plan.to_json())
     }
 
@@ -33,6 +28,6 @@ impl Certification {
 
     /// Whether bounds may be shown.
     pub(crate) const fn allows_bounds(&self) -> bool {
-        matches!(self, Self::Certified(_) | Self::NotForFrames)
+        matches!(self, Self::Certified(_))
     }
 }

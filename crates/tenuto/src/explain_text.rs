@@ -1,7 +1,8 @@
 //! `plan --explain FLOW` for people: one table per bound, one block per hop.
 
-use crate::format::{Table, counted, kilobytes_up, megabits_up, ms_down, ms_up};
+use crate::format::{Table, counted, kilobytes_up, megabits_up, ms_down, ms_up, percent_up};
 use std::fmt::Write;
+use tenuto_model::Chosen;
 use tenuto_planner::{ExplainedHop, ExplainedRow, Explanation, Interferer};
 
 /// Interferers that are listed per hop; the rest is summed up.
@@ -9,7 +10,7 @@ const LISTED_MAX: usize = 6;
 
 /// The text; only the row with the least slack unless `all`.
 pub(crate) fn text(explanation: &Explanation, all: bool) -> String {
-    let mut out = String::new();
+    let mut out = ways(explanation);
     let shown = if all { explanation.rows.len() } else { 1 };
     for row in explanation.rows.iter().take(shown) {
         row_text(&mut out, &explanation.flow, row);
@@ -20,6 +21,32 @@ pub(crate) fn text(explanation: &Explanation, all: bool) -> String {
     }
     if let Some(row) = explanation.rows.first() {
         tighter(&mut out, explanation, row);
+    }
+    out
+}
+
+/// The way of each copy and why, then the others and what they would give.
+fn ways(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    for route in &explanation.routes {
+        let copy = route.copy.as_ref().map_or(String::new(), |copy| format!(" (copy {copy})"));
+        let why = if route.chosen.is_some() { "way    " } else { "instead" };
+        let _ = write!(out, "{why}{copy} ");
+        let nodes: Vec<String> = route.ways.iter().map(|way| way.join(" ")).collect();
+        let bound = route
+            .delay_bound_ps
+            .map_or_else(|| "no bound".into(), |ps| format!("bound {} ms by hops", ms_up(ps)));
+        let load = percent_up(route.fullest_ppm, 1_000_000);
+        let rest = match (route.chosen, route.is_kept) {
+            (Some(Chosen::Fixed), _) => "fixed by the description",
+            (Some(Chosen::FewestHops), _) => "the fewest hops, then the least load",
+            (Some(Chosen::LoadAndDeadlines), true) => "with the fewest hops promises are broken",
+            (Some(Chosen::LoadAndDeadlines), false) => "hurts least of what was tried",
+            (None, true) => "would do too",
+            (None, false) => "a promise is broken",
+        };
+        let nodes = nodes.join("; ");
+        let _ = writeln!(out, "{nodes}: {bound}, {} at {load}; {rest}", route.fullest_port);
     }
     out
 }

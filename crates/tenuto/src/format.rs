@@ -111,6 +111,9 @@ pub(crate) fn tolerated(network: &Network) -> String {
     if t.controller_loss {
         parts.push("controller loss".into());
     }
+    if t.links_lost > 0 {
+        parts.push("1 lost link between switches".into());
+    }
     if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
 }
 

@@ -6,6 +6,7 @@
 mod admission;
 mod args;
 mod certified;
+mod compared;
 mod doctor_text;
 mod explain_text;
 mod failure;
@@ -18,6 +19,7 @@ mod plan_csv;
 mod plan_diff;
 mod plan_graph;
 mod plan_json;
+mod plan_losses;
 mod plan_text;
 mod planning;
 mod progress;
@@ -26,6 +28,7 @@ mod report;
 mod run_text;
 mod server_bounds;
 mod settings;
+mod side_by_side;
 mod tables_text;
 mod verbs;
 

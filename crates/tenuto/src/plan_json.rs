@@ -20,12 +20,15 @@ pub(crate) struct Document<'a> {
     model: ForwardingModel,
     as_stated: bool,
     line_shaping: bool,
+    staircases: bool,
     flows: Vec<FlowRow<'a>>,
     ports: Vec<PortRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     processors: Vec<ProcessorRow>,
     mode_changes: Vec<ChangeRow>,
     quiet_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    link_losses: Vec<crate::plan_losses::LossRow<'a>>,
     refusals: Vec<RefusalRow<'a>>,
     assumptions: Vec<&'a str>,
     switches: Vec<SwitchRow<'a>>,
@@ -160,6 +163,7 @@ pub(crate) fn document(planned: &Planned) -> Document<'_> {
         model: plan.model,
         as_stated: plan.as_stated,
         line_shaping: plan.line_shaping,
+        staircases: plan.staircases,
         flows: if has_bounds {
             plan.flows.iter().map(|row| flow(network, row)).collect()
         } else {
@@ -169,6 +173,7 @@ pub(crate) fn document(planned: &Planned) -> Document<'_> {
         processors: if has_bounds { processors(plan) } else { Vec::new() },
         mode_changes: if has_bounds { changes(plan) } else { Vec::new() },
         quiet_ns: plan.quiet_ns,
+        link_losses: crate::plan_losses::rows(plan, has_bounds),
         refusals: plan.refusals.iter().map(|it| refusal(network, it)).collect(),
         assumptions: plan.assumptions.iter().map(|it| it.text.as_str()).collect(),
         switches: switches(plan, &|_| true),
@@ -316,9 +321,6 @@ fn certificate(certification: &Certification) -> CertificateRow<'_> {
         }
         Certification::Rejected(findings) => {
             CertificateRow { verdict: "rejected", certificate: None, findings }
-        }
-        Certification::NotForFrames => {
-            CertificateRow { verdict: "not_for_frames", certificate: None, findings: &[] }
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::format::{
     Table, beside, counted, kilobytes_down, kilobytes_up, ms_down, ms_up, percent_up, short_hash,
     tolerated,
 };
+use crate::plan_losses;
 use crate::planning::{Planned, Promise};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,6 +24,7 @@ pub(crate) fn text(planned: &Planned, all: bool) -> String {
     out.push('\n');
     out.push_str(&beside(&port_table(plan, all), &switch_table(plan)));
     out.push_str(&processor_table(plan));
+    out.push_str(&plan_losses::text(plan, all));
     out.push_str(&change_line(plan));
     out.push_str(&assumptions(plan));
     out
@@ -83,6 +85,9 @@ fn header(planned: &Planned) -> String {
     if !plan.line_shaping {
         out.push_str(", without line shaping");
     }
+    if plan.staircases {
+        out.push_str(", whole messages");
+    }
     if let Some(took) = planned.took {
         let _ = write!(out, "   planned in {:.2} s", took.as_secs_f64());
     }
@@ -103,6 +108,10 @@ fn flow_table(plan: &Plan, all: bool) -> String {
     let has_skew = rows.iter().any(|row| row.skew_bound_ps.is_some());
     let mut heads =
         vec!["flow", "target", "mode", "level", ">prio", ">deadline ms", ">bound ms", ">slack ms"];
+    let worst = plan_losses::worst(plan);
+    if !worst.is_empty() {
+        heads.push(">after a loss ms");
+    }
     if has_skew {
         heads.extend([">skew ms", ">limit ms"]);
     }
@@ -121,6 +130,9 @@ fn flow_table(plan: &Plan, all: bool) -> String {
             row.delay_bound_ps.map_or_else(|| "unbounded".into(), ms_up),
             slack_ps(row).map_or_else(|| "-".into(), ms_down),
         ];
+        if !worst.is_empty() {
+            cells.push(plan_losses::cell(&worst, row));
+        }
         if has_skew {
             let limit = flow.and_then(|f| f.skew_max_ns);
             cells.push(row.skew_bound_ps.map_or_else(|| "-".into(), ms_up));

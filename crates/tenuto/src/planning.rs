@@ -1,15 +1,16 @@
 //! From a network or a plan file to a plan that was checked.
 
-use crate::args::{Method, Planning};
+use crate::args::{Method, Planning, Ranking};
 use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Input};
 use crate::progress::Progress;
+use crate::side_by_side::SideBySide;
 use crate::{output, settings};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tenuto_model::{ForwardingModel, Network, Plan};
-use tenuto_planner::Options;
+use tenuto_planner::{Curves, Options};
 
 /// A sealed plan and what the checker says of it.
 #[derive(Debug)]
@@ -65,28 +66,42 @@ impl Planned {
     }
 }
 
-/// Bounds of whole paths that are looked for without being asked.
-const WHOLE_PATHS_MAX: usize = 64;
+/// Bounds of a network that is small enough for larger programs without being asked.
+const BOUNDS_SMALL: usize = 64;
+/// Inequalities of all programs together that are solved without being asked: about two seconds
+/// in polynomial programs, as larger ones take longer per inequality.
+const ROWS_MAX: usize = 1_000_000;
+const ROWS_LARGER_MAX: usize = 50_000;
 
 /// How far to look for bounds of whole paths.
 pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_planner::WholePaths> {
     let copies = |flow: &tenuto_model::Flow| flow.targets.len() * flow.copies.len().max(1);
     let modes = |flow: &tenuto_model::Flow| flow.level + 1;
     let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
+    let wide = tenuto_planner::WholePaths::default();
+    let search = |is_thorough, rows_total_max| {
+        Some(tenuto_planner::WholePaths { is_thorough, rows_total_max, ..wide })
+    };
     match method {
-        Method::Tfa => None,
-        Method::Auto if bounds > WHOLE_PATHS_MAX => None,
-        Method::Auto | Method::Plp => Some(tenuto_planner::WholePaths::default()),
-        Method::Elp | Method::Best => {
-            let wide = tenuto_planner::WholePaths::default();
-            Some(tenuto_planner::WholePaths { is_thorough: true, ..wide })
-        }
+        // Classes of a network are served in order: what holds in any order gives less there.
+        Method::Tfa | Method::Silo | Method::Qjump | Method::Pmoo | Method::Blind => None,
+        Method::Auto if bounds <= BOUNDS_SMALL => search(true, ROWS_LARGER_MAX),
+        Method::Auto => search(false, ROWS_MAX),
+        Method::Plp => Some(wide),
+        Method::Elp | Method::Best => search(true, wide.rows_total_max),
     }
 }
 
 /// What a network is planned with where nothing else is asked: every verb promises the same.
 pub(crate) fn usual_options(network: &Network) -> Options {
-    Options { whole_paths: whole_paths(Method::Auto, network), ..Options::default() }
+    let whole_paths = whole_paths(Method::Auto, network);
+    Options { whole_paths, curves: Curves::Auto, ..Options::default() }
+}
+
+/// The same with what the command line says of priorities and curves.
+pub(crate) fn options(network: &Network, planning: &Planning) -> Options {
+    let (priorities, curves) = (planning.priorities.into(), planning.curves.into());
+    Options { priorities, curves, ..usual_options(network) }
 }
 
 /// Plans, seals and checks. Should the checker not accept what was found of whole paths, sums of
@@ -109,7 +124,7 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
     let started = Instant::now();
     let mut progress = Progress::new();
     let modes = &network.modes;
-    let mut plan = tenuto_planner::plan_with_progress(network, options, &mut |step| {
+    let mut plan = tenuto_planner::plan_on(network, options, &SideBySide, &mut |step| {
         progress.say(|| told(step, modes));
     });
     plan.seal();
@@ -123,9 +138,18 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
 fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
     match step {
         tenuto_planner::Progress::Routing => "routing".into(),
+        tenuto_planner::Progress::TryingRoutes { done } => {
+            format!("looking for other routes: {done} choices analysed")
+        }
+        tenuto_planner::Progress::Losing { done, total } => {
+            format!("looking for ways around lost links: {done} of {total}")
+        }
         tenuto_planner::Progress::Analysing(mode) => format!("analysing {}", mode.label(modes)),
         tenuto_planner::Progress::WholePaths { done, total } => {
             format!("bounding whole paths: {done} of {total}")
+        }
+        tenuto_planner::Progress::Ranking { done } => {
+            format!("looking for priorities that hold: {done} analyses")
         }
         tenuto_planner::Progress::Deploying => "compiling what the nodes are told".into(),
         tenuto_planner::Progress::Trying { done } => {
@@ -154,11 +178,13 @@ pub(crate) fn of_input_slowed(
                     Failure::input(format!("--slow {slow}: {error}"), None, Some(hint))
                 })?;
             }
-            planned(&network, &usual_options(&network))?
+            planned(&network, &options(&network, planning))?
         }
         Input::Plan(plan) => {
-            if slow > 1 || !planning.set.is_empty() {
-                let hint = "--set and --slow are for a network, which is then planned";
+            let is_ranked = planning.priorities != Ranking::Given;
+            if slow > 1 || !planning.set.is_empty() || is_ranked {
+                let hint =
+                    "--set, --priorities and --slow are for a network, which is then planned";
                 let shown = path.display().to_string();
                 return Err(Failure::input("a plan has its values", Some(&shown), Some(hint)));
             }

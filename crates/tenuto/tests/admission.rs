@@ -47,7 +47,8 @@ fn the_ring_holds_more_than_any_reference_implementation() {
 
 #[test]
 fn the_line_holds_more_than_any_reference_implementation() {
-    holds_more_than("line4-1G", 503, 589.0, 10.4);
+    // A fifth more flows than the best of them, and 24 % more load.
+    holds_more_than("line4-1G", 587, 690.0, 12.4);
 }
 
 #[test]

@@ -19,7 +19,12 @@ fn the_first_flow_waits_for_one_frame_per_port() {
     // but a line brings no more than it carries: the frame itself.
     let hop_ns = (1_530 + 306) * 8 * 10;
     let least = 3 * hop_ns + 3 * 100;
-    assert!((least..least + 10).contains(&grant.bound_ns), "{} against {least}", grant.bound_ns);
+    // What is claimed is eased by a 64th, so that the next flow needs no raise.
+    assert!(
+        (least..=least + least / 64 + 10).contains(&grant.bound_ns),
+        "{} against {least}",
+        grant.bound_ns
+    );
     assert_eq!(grant.visits.len(), 3);
 }
 
@@ -72,7 +77,7 @@ fn what_would_fit_was_tried() {
     let network = chain(4, 2, false, M100);
     let mut engine = engine(&network, Method::Reserve);
     let asked = crate::Request {
-        deadline_ns: 300_000,
+        deadline_ns: 1_000_000,
         ..request(1, host(&network, 0), host(&network, 7), 1)
     };
     assert!(matches!(engine.add(&asked), Decision::Refused(_)));

@@ -1,6 +1,7 @@
 //! Networks of the literature, generated: all servers alike, sizes and loads as parameters.
 #![allow(dead_code, reason = "each test file uses some of these")]
 
+pub(crate) mod any_order;
 pub(crate) mod random;
 pub(crate) mod rtns;
 pub(crate) mod simulator;

@@ -104,7 +104,7 @@ pub(crate) fn largest_delays(
 
 /// Whole packets within every bucket of the flow: all it may at each burst, greedy in between
 /// until the next one comes near.
-fn releases(
+pub(crate) fn releases(
     flow: &tenuto_bounds::GraphFlow,
     bursts_ps: &[i128],
     packet_ubit: i128,

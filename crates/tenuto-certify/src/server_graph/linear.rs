@@ -2,40 +2,47 @@
 
 use super::net::Net;
 use super::pieces::{FINE, Line};
-use super::read::{Kind, Proof, Stop, Term};
+use super::read::{Date, Kind, Proof, Stop, Term};
 use super::tree::{Flaw, Place, Tree};
+use super::ways::Groups;
 use crate::exact::ceil_div;
 use num_bigint::BigInt;
 use num_traits::Signed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a proof is to bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Objective {
-    /// The way of data from the entrance of a node to the exit of the root.
-    Delay { from: usize },
+    /// The way of data from the entrance of a node to the exit of the root: of the flow with that
+    /// visit at the root, if it has to be of one flow.
+    Delay { from: usize, of: Option<Stop> },
     /// The burst of a flow behind the root; its visit there.
     Burst { stop: Stop },
 }
 
 /// An unknown. Dates count back from the exit of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Unknown {
+pub(super) enum Unknown {
     Time(Place),
-    /// What a flow had brought to a node by a date.
-    Amount(usize, Stop, usize),
+    /// What a group had brought to a node by a date.
+    Amount(usize, usize, usize),
+    /// What a group that ends at a node had left it by a date at its exit; no FIFO date says so.
+    Left(usize, usize, usize),
+    /// When the data whose delay is bounded had entered, if dates do not say so.
+    Entry,
     /// What the flow whose burst is bounded had brought in the end.
     Last,
 }
 
 /// The sum so far.
-struct Sum<'a> {
-    tree: &'a Tree<'a>,
+pub(super) struct Sum<'a> {
+    pub(super) tree: &'a Tree<'a>,
+    pub(super) groups: Groups,
     left: BTreeMap<Unknown, BigInt>,
-    most: BigInt,
+    pub(super) most: BigInt,
     /// Weights of inequalities between times, and between amounts.
-    of_time: BigInt,
-    of_data: BigInt,
+    pub(super) of_time: BigInt,
+    pub(super) of_data: BigInt,
     /// The bucket of the flow whose burst is bounded, once a term has named it.
     which: Option<usize>,
 }
@@ -53,12 +60,20 @@ pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
     }
     let is_burst = matches!(objective, Objective::Burst { .. });
     let tree = Tree::new(net, &proof.nodes, is_burst)?;
+    // The flow that is looked at by itself.
+    let never = match objective {
+        Objective::Delay { of, .. } if tree.fifo(0, 0).is_err() => of.map(|stop| stop.0),
+        Objective::Delay { .. } => None,
+        Objective::Burst { stop } => Some(stop.0),
+    };
+    let groups = tree.groups(&named(proof, never), never);
     let mut under = BigInt::from(proof.time_parts) * proof.data_parts;
     if matches!(objective, Objective::Delay { .. }) {
         under *= FINE;
     }
     let mut sum = Sum {
         tree: &tree,
+        groups,
         left: BTreeMap::new(),
         most: BigInt::ZERO,
         of_time: BigInt::from(proof.data_parts) * FINE,
@@ -72,6 +87,15 @@ pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
     sum.boxes(objective)?;
     let rate = sum.bucket(objective)?.map(|bucket| bucket.rate).unwrap_or_default();
     Ok(Proved { most: ceil_div(sum.most, under), rate })
+}
+
+/// Flows that are named by themselves.
+fn named(proof: &Proof, never: Option<usize>) -> BTreeSet<usize> {
+    let name = |term: &Term| match term {
+        Term::Monotone(_, stop, ..) | Term::Arrival(_, stop, ..) => Some(stop.0),
+        _ => None,
+    };
+    proof.terms.iter().filter_map(name).chain(never).collect()
 }
 
 impl Sum<'_> {
@@ -100,32 +124,56 @@ impl Sum<'_> {
                 self.time((node, date), &-weight);
             }
             Term::Monotone(node, stop, early, late, m) => {
-                self.in_order(node, early, late)?;
-                self.at(node, stop)?;
-                let weight = &self.of_data * m;
-                self.amount(node, stop, early, &weight)?;
-                self.amount(node, stop, late, &-weight)?;
+                let group = self.at(node, stop)?;
+                self.monotone(node, &[group], (early, late), m)?;
+            }
+            Term::AllMonotone(node, stop, early, late, m) => {
+                let groups = self.like(node, stop)?;
+                self.monotone(node, &groups, (early, late), m)?;
             }
             Term::Arrival(node, stop, which, early, late, m) => {
-                self.in_order(node, early, late)?;
-                self.at(node, stop)?;
-                let buckets = self.tree.net.buckets(stop);
-                let bucket = buckets.get(which).ok_or("no such bucket")?;
-                self.bounded(node, &[stop], bucket, (early, late), m)?;
+                let group = self.at(node, stop)?;
+                // Its buckets are those where it is named, which need not be where it enters.
+                let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
+                self.bounded(node, &[group], bucket, (early, late), m)?;
+            }
+            Term::AllArrival(node, stop, which, early, late, m) => {
+                let groups = self.like(node, stop)?;
+                let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
+                for &group in &groups {
+                    let group = &self.groups.all[group];
+                    if group.way.entry != node {
+                        return Err("flows are bounded together where they enter".into());
+                    }
+                    let bucket = group.bucket(self.tree.net, which).ok_or("no such bucket")?;
+                    sum.burst += bucket.burst;
+                    sum.rate += bucket.rate;
+                }
+                self.bounded(node, &groups, &sum, (early, late), m)?;
             }
             Term::Line(node, from, early, late, m) => {
-                self.in_order(node, early, late)?;
                 let is_there = from < self.tree.net.graph.servers.len();
                 let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
                 let line = line.filter(|_| is_there).ok_or("no such line")?;
-                let stops = &self.tree.net.stops[self.tree.nodes[node].server];
+                let here = self.tree.nodes.get(node).ok_or("no such node")?.server;
+                let stops = self.tree.net.stops[here].iter();
                 let is_from =
                     |s: &&Stop| self.tree.net.earlier(**s).is_some_and(|(_, f)| f == from);
-                let group: Vec<Stop> = stops.iter().filter(is_from).copied().collect();
-                self.bounded(node, &group, &line, (early, late), m)?;
+                // Those of a way come from one server, here too: a group does so as a whole.
+                let groups: BTreeSet<usize> =
+                    stops.filter(is_from).filter_map(|s| self.groups.of(node, *s)).collect();
+                let groups: Vec<usize> = groups.into_iter().collect();
+                self.bounded(node, &groups, &line, (early, late), m)?;
             }
             Term::Service(node, date, which, m) => self.service(node, date, which, m)?,
             Term::Last(which, date, m) => self.last(which, date, m, objective)?,
+            Term::Left(node, stop, date, m) => self.left_later(node, stop, date, m)?,
+            Term::Through(node, stop, which, date, last, m) => {
+                self.through(node, stop, which, (date, last), m)?;
+            }
+            Term::Into(node, from, date, last, m) => self.into(node, from, (date, last), m)?,
+            Term::Entered(which, m) => self.entered(objective, which, m)?,
+            Term::Since(m) => self.since(objective, m)?,
         }
         Ok(())
     }
@@ -135,24 +183,43 @@ impl Sum<'_> {
         if is { Ok(()) } else { Err(format!("dates {early}, {late} of node {node} in no order")) }
     }
 
-    /// Whether a flow's visit is at a node.
-    fn at(&self, node: usize, stop: Stop) -> Result<(), Flaw> {
-        let stops = self.tree.nodes.get(node).map(|node| &self.tree.net.stops[node.server]);
-        match stops.is_some_and(|stops| stops.binary_search(&stop).is_ok()) {
-            true => Ok(()),
-            false => Err(format!("flow {}, visit {}: not at node {node}", stop.0, stop.1)),
-        }
+    /// The group of a flow's visit at a node.
+    pub(super) fn at(&self, node: usize, stop: Stop) -> Result<usize, Flaw> {
+        let group = self.groups.of(node, stop);
+        group.ok_or_else(|| format!("flow {}, visit {}: not at node {node}", stop.0, stop.1))
     }
 
-    fn add(&mut self, unknown: Unknown, weight: &BigInt) {
+    /// All groups that go the way of a flow's visit at a node.
+    pub(super) fn like(&self, node: usize, stop: Stop) -> Result<Vec<usize>, Flaw> {
+        self.at(node, stop)?;
+        self.groups.like(node, stop).ok_or_else(|| "that flow is in no group".to_owned())
+    }
+
+    fn monotone(
+        &mut self,
+        node: usize,
+        groups: &[usize],
+        (early, late): (usize, usize),
+        multiplier: u64,
+    ) -> Result<(), Flaw> {
+        self.in_order(node, early, late)?;
+        let weight = &self.of_data * multiplier;
+        for &group in groups {
+            self.amount(node, group, early, &weight)?;
+            self.amount(node, group, late, &-&weight)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, unknown: Unknown, weight: &BigInt) {
         *self.left.entry(unknown).or_default() -= weight;
     }
 
-    fn time(&mut self, place: Place, weight: &BigInt) {
+    pub(super) fn time(&mut self, place: Place, weight: &BigInt) {
         self.add(Unknown::Time(place), weight);
     }
 
-    fn exit(&mut self, exit: Option<Place>, weight: &BigInt) {
+    pub(super) fn exit(&mut self, exit: Option<Place>, weight: &BigInt) {
         // The exit of the root is where time is zero.
         if let Some(place) = exit {
             self.time(place, weight);
@@ -160,23 +227,26 @@ impl Sum<'_> {
     }
 
     /// The name of an amount: what has come by a FIFO date has left by the date behind it.
-    fn name(&self, node: usize, stop: Stop, date: usize) -> Result<Unknown, Flaw> {
-        let (mut node, mut stop, mut date) = (node, stop, date);
-        while self.tree.date(node, date)?.1 == Kind::Fifo {
-            let Some((next, onward)) = self.tree.onward(node, stop) else { break };
-            (node, stop, date) = (next, onward, self.tree.date(node, date)?.0);
+    fn name(&self, node: usize, group: usize, date: usize) -> Result<Unknown, Flaw> {
+        let last = self.groups.all[group].way.last;
+        let (mut node, mut date) = (node, date);
+        while let Date(exit, Kind::Fifo) = self.tree.date(node, date)?
+            && node != last
+            && let Some(next) = self.tree.nodes[node].next
+        {
+            (node, date) = (next, exit);
         }
-        Ok(Unknown::Amount(node, stop, date))
+        Ok(Unknown::Amount(node, group, date))
     }
 
-    fn amount(
+    pub(super) fn amount(
         &mut self,
         node: usize,
-        stop: Stop,
+        group: usize,
         date: usize,
         weight: &BigInt,
     ) -> Result<(), Flaw> {
-        let name = self.name(node, stop, date)?;
+        let name = self.name(node, group, date)?;
         self.add(name, weight);
         Ok(())
     }
@@ -185,15 +255,16 @@ impl Sum<'_> {
     fn bounded(
         &mut self,
         node: usize,
-        stops: &[Stop],
+        groups: &[usize],
         bucket: &Line,
         (early, late): (usize, usize),
         multiplier: u64,
     ) -> Result<(), Flaw> {
+        self.in_order(node, early, late)?;
         let weight = &self.of_data * multiplier;
-        for &stop in stops {
-            self.amount(node, stop, late, &weight)?;
-            self.amount(node, stop, early, &-&weight)?;
+        for &group in groups {
+            self.amount(node, group, late, &weight)?;
+            self.amount(node, group, early, &-&weight)?;
         }
         let by_time = &weight * &bucket.rate;
         self.time((node, early), &by_time);
@@ -207,14 +278,14 @@ impl Sum<'_> {
         if derived.1 != Kind::Service {
             return Err("service counts from service dates".into());
         }
-        let behind = self.tree.fifo(node, derived.0)?;
         let server = self.tree.nodes[node].server;
         let piece = self.tree.net.graph.servers[server].service.get(which);
         let piece = *piece.ok_or("no such rate-latency")?;
         let weight = &self.of_data * m;
-        for stop in self.tree.net.stops[server].clone() {
-            self.amount(node, stop, date, &weight)?;
-            self.amount(node, stop, behind, &-&weight)?;
+        let groups: Vec<usize> = self.groups.at[node].iter().copied().collect();
+        for group in groups {
+            self.amount(node, group, date, &weight)?;
+            self.left_by(node, group, derived.0, &-&weight)?;
         }
         let by_time = &weight * piece.rate_ubps;
         self.time((node, date), &-&by_time);
@@ -254,7 +325,8 @@ impl Sum<'_> {
         self.tree.date(entry, date)?;
         let weight = &self.of_data * m;
         self.add(Unknown::Last, &weight);
-        self.amount(entry, first, date, &-&weight)?;
+        let group = self.at(entry, first)?;
+        self.amount(entry, group, date, &-&weight)?;
         self.time((entry, date), &(&weight * &bucket.rate));
         self.most += weight * bucket.burst;
         Ok(())
@@ -262,7 +334,10 @@ impl Sum<'_> {
 
     fn objective(&mut self, objective: Objective, under: &BigInt) -> Result<(), Flaw> {
         match objective {
-            Objective::Delay { from } => {
+            Objective::Delay { .. } if self.tree.fifo(0, 0).is_err() => {
+                self.add(Unknown::Entry, under);
+            }
+            Objective::Delay { from, .. } => {
                 // FIFO dates all the way: where data entered that leaves the root at its exit.
                 let mut way = vec![from];
                 while let Some(next) = self.tree.nodes[way[way.len() - 1]].next {
@@ -279,8 +354,8 @@ impl Sum<'_> {
                     return Err("nothing bounds the last arrivals".into());
                 }
                 self.add(Unknown::Last, &-under);
-                let exit = self.tree.fifo(0, 0)?;
-                self.amount(0, stop, exit, under)?;
+                let group = self.at(0, stop)?;
+                self.left_by(0, group, 0, under)?;
             }
         }
         Ok(())
@@ -289,29 +364,34 @@ impl Sum<'_> {
     /// What is left over is at most this: dates lie within the delays and busy periods of the
     /// nodes behind them; amounts of a flow add up to nothing, so that they are differences.
     fn boxes(&mut self, objective: Objective) -> Result<(), Flaw> {
-        let mut balance: BTreeMap<(usize, Stop), BigInt> = BTreeMap::new();
+        let mut balance: BTreeMap<usize, BigInt> = BTreeMap::new();
         let mut repaid = BigInt::ZERO;
-        let grown = self.bucket(objective)?.map(|bucket| (self.last_flow(objective), bucket));
+        let grown = self.bucket(objective)?.map(|bucket| (self.last_group(objective), bucket));
         for (unknown, rest) in &self.left {
-            let flow = match *unknown {
+            let group = match *unknown {
                 Unknown::Time((node, date)) => {
                     if rest.is_negative() {
                         repaid -= rest * self.tree.reach(node, date)?;
                     }
                     continue;
                 }
-                Unknown::Amount(node, stop, _) => self.ends(node, stop),
-                Unknown::Last => self.last_flow(objective).ok_or("no last arrivals")?,
+                Unknown::Entry => {
+                    if rest.is_negative() {
+                        let (node, _, date) = self.start(objective)?;
+                        repaid -= rest * self.tree.reach(node, date)?;
+                    }
+                    continue;
+                }
+                Unknown::Amount(_, group, _) | Unknown::Left(_, group, _) => group,
+                Unknown::Last => self.last_group(objective).ok_or("no last arrivals")?,
             };
-            *balance.entry(flow).or_default() += rest;
+            *balance.entry(group).or_default() += rest;
             if rest.is_positive() {
-                let (entry, first) = self.tree.entry(flow.0, flow.1);
-                let depth = self.tree.depth(entry);
-                let lines = self.tree.net.buckets(first);
-                let width = lines.iter().map(|line| line.within(&depth)).min();
-                let mut width = width.ok_or("a flow without a bucket")?;
-                if let Some((of, bucket)) = &grown
-                    && *of == Some(flow)
+                let of = &self.groups.all[group];
+                let depth = self.tree.depth(of.way.entry);
+                let mut width = of.width(self.tree.net, &depth).ok_or("a flow without a bucket")?;
+                if let Some((grows, bucket)) = &grown
+                    && *grows == Some(group)
                 {
                     width += bucket.within(&depth);
                 }
@@ -325,18 +405,11 @@ impl Sum<'_> {
         Ok(())
     }
 
-    /// The last node and visit of a flow in the tree.
-    fn ends(&self, mut node: usize, mut stop: Stop) -> (usize, Stop) {
-        while let Some((next, onward)) = self.tree.onward(node, stop) {
-            (node, stop) = (next, onward);
-        }
-        (node, stop)
-    }
-
-    fn last_flow(&self, objective: Objective) -> Option<(usize, Stop)> {
+    /// The flow whose burst is bounded: a group by itself.
+    fn last_group(&self, objective: Objective) -> Option<usize> {
         match objective {
             Objective::Delay { .. } => None,
-            Objective::Burst { stop } => Some(self.ends(0, stop)),
+            Objective::Burst { stop } => self.groups.of(0, stop),
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod linear;
 mod net;
+mod passage;
 mod paths;
 mod pieces;
 mod read;
 mod tree;
+mod ways;
 
 pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
 pub(crate) use read::{Document, Proof};
@@ -268,7 +270,9 @@ impl Check<'_> {
 
     fn linear(&self, bound: &Bound, proof: &Proof) -> Result<BigInt, String> {
         let from = trunk(&proof.nodes, &self.way(bound))?;
-        Ok(proved(self.net, proof, Objective::Delay { from })?.most)
+        let visit = self.net.graph.flows[bound.flow].targets[bound.target].visit;
+        let of = Some((bound.flow, visit));
+        Ok(proved(self.net, proof, Objective::Delay { from, of })?.most)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The graph of a document: what is sound about it, who meets whom, which curves are claimed.
 
-use super::pieces::{Line, Pieces, Service};
+use super::pieces::{FINE, Line, Pieces, Service};
 use super::read::{Document, Graph, Multiplexing, Stop};
 use crate::finding::{Findings, rule};
 use num_bigint::BigInt;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 /// Lines or rate-latencies of one curve that are looked at.
@@ -21,6 +22,26 @@ pub(super) struct Net<'a> {
     bursts: BTreeMap<Stop, Vec<Line>>,
     /// Per flow and visit: the sum of the claimed delays before it.
     before: Vec<Vec<Option<BigInt>>>,
+    /// Per flow and visit: every bucket claimed of it.
+    buckets: Vec<Vec<Vec<Line>>>,
+    /// Per server, once asked for: all that arrives, from buckets alone.
+    alone: Vec<OnceCell<Option<Pieces>>>,
+    /// What was found of delays and busy periods of servers by themselves.
+    found: RefCell<BTreeMap<Question, bool>>,
+}
+
+/// Server, what is asked of it, and the time that it is to take at most.
+type Question = (usize, Asked, i128);
+
+/// What is asked of a server by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    /// The largest delay, by its order of service.
+    Delay,
+    /// The longest busy period, data counted bit by bit.
+    Busy,
+    /// The longest busy period, data counted as packets' last bits.
+    BusyPacketized,
 }
 
 impl<'a> Net<'a> {
@@ -41,6 +62,9 @@ impl<'a> Net<'a> {
             onward: BTreeMap::new(),
             bursts: BTreeMap::new(),
             before: Vec::new(),
+            buckets: Vec::new(),
+            alone: graph.servers.iter().map(|_| OnceCell::new()).collect(),
+            found: RefCell::default(),
         };
         for (index, flow) in graph.flows.iter().enumerate() {
             let mut sums: Vec<Option<BigInt>> = Vec::new();
@@ -62,6 +86,10 @@ impl<'a> Net<'a> {
             let of = net.bursts.entry((claim.flow, claim.visit)).or_default();
             of.push(Line::of(claim.bucket));
         }
+        let of = |(flow, f): (usize, &super::read::Flow)| {
+            (0..f.visits.len()).map(|visit| net.buckets_of((flow, visit))).collect()
+        };
+        net.buckets = graph.flows.iter().enumerate().map(of).collect();
         Some(net)
     }
 
@@ -99,11 +127,42 @@ impl<'a> Net<'a> {
         self.before[stop.0][stop.1].as_ref()
     }
 
-    /// Every bucket claimed of a flow where it arrives: grown ones, then bursts.
-    pub(super) fn buckets(&self, stop: Stop) -> Vec<Line> {
+    fn buckets_of(&self, stop: Stop) -> Vec<Line> {
         let mut buckets = self.before(stop).map(|by| self.source(stop.0, by)).unwrap_or_default();
         buckets.extend(self.bursts.get(&stop).into_iter().flatten().cloned());
         buckets
+    }
+
+    /// Every bucket claimed of a flow where it arrives: grown ones, then bursts.
+    pub(super) fn buckets(&self, stop: Stop) -> &[Line] {
+        &self.buckets[stop.0][stop.1]
+    }
+
+    /// Whether a server by itself, whatever a tree adds, keeps within a time.
+    pub(super) fn is_within(&self, server: usize, asked: Asked, time_ps: i128) -> bool {
+        let question = (server, asked, time_ps);
+        if let Some(found) = self.found.borrow().get(&question) {
+            return *found;
+        }
+        let arrivals = self.alone[server].get_or_init(|| {
+            let curve = |stop: Stop| {
+                let lines = self.buckets(stop);
+                (!lines.is_empty()).then(|| Pieces::least(lines))
+            };
+            self.arrivals(server, &curve)
+        });
+        let packet = BigInt::from(self.graph.servers[server].packet_ubit) * FINE;
+        let is_within = arrivals.as_ref().is_some_and(|arrivals| match asked {
+            Asked::Delay if self.is_fifo(server) => {
+                self.service(server, BigInt::ZERO).keeps_up(arrivals, time_ps)
+            }
+            Asked::Delay | Asked::Busy => {
+                self.service(server, BigInt::ZERO).catches_up(arrivals, time_ps)
+            }
+            Asked::BusyPacketized => self.service(server, packet).catches_up(arrivals, time_ps),
+        });
+        self.found.borrow_mut().insert(question, is_within);
+        is_within
     }
 
     /// Everything that arrives at a server, capped by lines; `None` if a curve is missing.

@@ -85,7 +85,7 @@ impl<'a> Paths<'a> {
     /// In words, what is wrong with the proof.
     pub(crate) fn bound(&self, proof: &Proof, way: &[usize]) -> Result<BigInt, String> {
         let from = trunk(&proof.nodes, way)?;
-        Ok(proved(&self.net, proof, Objective::Delay { from })?.most)
+        Ok(proved(&self.net, proof, Objective::Delay { from, of: None })?.most)
     }
 }
 
@@ -109,6 +109,16 @@ impl Proof {
                 }
                 Term::Arrival(node, stop, which, early, late, m) => {
                     Term::Arrival(node, other(stop)?, which, early, late, m)
+                }
+                Term::Left(node, stop, date, m) => Term::Left(node, other(stop)?, date, m),
+                Term::Through(node, stop, which, date, last, m) => {
+                    Term::Through(node, other(stop)?, which, date, last, m)
+                }
+                Term::AllMonotone(node, stop, early, late, m) => {
+                    Term::AllMonotone(node, other(stop)?, early, late, m)
+                }
+                Term::AllArrival(node, stop, which, early, late, m) => {
+                    Term::AllArrival(node, other(stop)?, which, early, late, m)
                 }
                 same => same,
             });

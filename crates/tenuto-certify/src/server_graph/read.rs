@@ -99,10 +99,20 @@ pub(crate) enum Term {
     Causal(usize, usize, u64),
     Monotone(usize, Stop, usize, usize, u64),
     Arrival(usize, Stop, usize, usize, usize, u64),
+    /// Of all flows that go the same way through the tree as the one that is named.
+    #[serde(rename = "all-monotone")]
+    AllMonotone(usize, Stop, usize, usize, u64),
+    #[serde(rename = "all-arrival")]
+    AllArrival(usize, Stop, usize, usize, usize, u64),
     Line(usize, usize, usize, usize, u64),
     Service(usize, usize, usize, u64),
     Delay(usize, usize, u64),
     Last(usize, usize, u64),
+    Left(usize, Stop, usize, u64),
+    Through(usize, Stop, usize, usize, usize, u64),
+    Into(usize, usize, usize, usize, u64),
+    Entered(usize, u64),
+    Since(u64),
 }
 
 #[derive(Clone, Debug, Deserialize)]

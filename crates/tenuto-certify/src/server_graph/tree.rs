@@ -1,8 +1,9 @@
 //! The tree of a linear proof: whether it is one, what its nodes claim, which dates are in order.
 
-use super::net::Net;
+use super::net::{Asked, Net};
 use super::pieces::{FINE, Line, Pieces};
 use super::read::{Date, Kind, Node, Stop};
+use super::ways::{Groups, Member, Way};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,8 @@ impl<'a> Tree<'a> {
 
     fn shape(&mut self, index: usize, node: &Node) -> Result<(), Flaw> {
         let stops = self.net.stops.get(node.server).ok_or("no such server")?;
-        if !self.net.is_fifo(node.server) {
+        let is_fifo = self.net.is_fifo(node.server);
+        if !is_fifo && node.dates.iter().any(|date| date.1 == Kind::Fifo) {
             return Err("its server is not first in, first out".into());
         }
         if stops.windows(2).any(|pair| pair[0].0 == pair[1].0) {
@@ -70,13 +72,34 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Delays and busy periods of the nodes, leaves first.
+    /// Delays and busy periods of the nodes: mostly the servers by themselves keep within them.
     fn claims(&self) -> Result<(), Flaw> {
+        let is_held = |(index, node): (usize, &Node)| {
+            let busy = match self.is_packetized(index) {
+                true => Asked::BusyPacketized,
+                false => Asked::Busy,
+            };
+            let is_claimed = self.net.delay(node.server).is_some_and(|d| node.delay_ps >= d);
+            let delay = || node.delay_ps >= 0 && self.within(node, Asked::Delay, node.delay_ps);
+            (is_claimed || delay()) && node.busy_ps >= 0 && self.within(node, busy, node.busy_ps)
+        };
+        match self.nodes.iter().enumerate().all(is_held) {
+            true => Ok(()),
+            false => self.claims_as_one(),
+        }
+    }
+
+    fn within(&self, node: &Node, asked: Asked, time_ps: i128) -> bool {
+        self.net.is_within(node.server, asked, time_ps)
+    }
+
+    /// As [`Tree::claims`], leaves first: what enters a branch bounds what comes out of it.
+    fn claims_as_one(&self) -> Result<(), Flaw> {
         let mut curves: Vec<BTreeMap<Stop, Vec<Line>>> = vec![BTreeMap::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut here = BTreeMap::new();
             for &stop in &self.net.stops[node.server] {
-                let mut lines = self.net.buckets(stop);
+                let mut lines = self.net.buckets(stop).to_vec();
                 if let Some((child, earlier)) = self.child(index, stop) {
                     let by = BigInt::from(self.nodes[child].delay_ps);
                     lines.extend(curves[child][&earlier].iter().map(|line| line.later(&by)));
@@ -90,13 +113,7 @@ impl<'a> Tree<'a> {
             let arrivals = self.net.arrivals(node.server, &curve).ok_or("no curve")?;
             let is_delay = match self.net.delay(node.server) {
                 Some(claim) if node.delay_ps >= claim => true,
-                _ => {
-                    node.delay_ps >= 0
-                        && self
-                            .net
-                            .service(node.server, BigInt::ZERO)
-                            .keeps_up(&arrivals, node.delay_ps)
-                }
+                _ => node.delay_ps >= 0 && self.is_delay(node, &arrivals),
             };
             if !is_delay {
                 return Err(format!("node {index}: its delay exceeds {} ps", node.delay_ps));
@@ -110,14 +127,50 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
+    fn is_delay(&self, node: &Node, arrivals: &Pieces) -> bool {
+        let service = self.net.service(node.server, BigInt::ZERO);
+        match self.net.is_fifo(node.server) {
+            true => service.keeps_up(arrivals, node.delay_ps),
+            false => service.catches_up(arrivals, node.delay_ps),
+        }
+    }
+
     /// The part of the service that a packet may hold back: none at a root where data counts bit
     /// by bit.
     pub(super) fn held(&self, node: usize) -> BigInt {
-        let node = &self.nodes[node];
-        if node.next.is_none() && !self.is_root_packetized {
-            return BigInt::ZERO;
+        match self.is_packetized(node) {
+            true => {
+                BigInt::from(self.net.graph.servers[self.nodes[node].server].packet_ubit) * FINE
+            }
+            false => BigInt::ZERO,
         }
-        BigInt::from(self.net.graph.servers[node.server].packet_ubit) * FINE
+    }
+
+    fn is_packetized(&self, node: usize) -> bool {
+        self.nodes[node].next.is_some() || self.is_root_packetized
+    }
+
+    /// The groups of its flows; `alone` are named by themselves, `never` is in no other's.
+    pub(super) fn groups(&self, alone: &BTreeSet<usize>, never: Option<usize>) -> Groups {
+        let member = |node: usize, stop: Stop| {
+            let (entry, first) = self.entry(node, stop);
+            let from = self.net.earlier(first).map(|(_, from)| from);
+            let buckets = self.net.buckets(first).len();
+            let way = Way { entry, last: self.last(node, stop), from, buckets };
+            Member { stop, way, first }
+        };
+        let at = |(index, node): (usize, &Node)| {
+            self.net.stops[node.server].iter().map(|&stop| member(index, stop)).collect()
+        };
+        Groups::new(self.nodes.iter().enumerate().map(at).collect(), alone, never)
+    }
+
+    /// The last node of a flow.
+    fn last(&self, mut node: usize, mut stop: Stop) -> usize {
+        while let Some((next, onward)) = self.onward(node, stop) {
+            (node, stop) = (next, onward);
+        }
+        node
     }
 
     /// The child that a flow comes from, and its visit there; `None` where it enters the tree.
@@ -135,7 +188,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The next node, and the visit of a flow there if it goes on to it.
-    pub(super) fn onward(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
+    fn onward(&self, node: usize, stop: Stop) -> Option<(usize, Stop)> {
         let next = self.nodes[node].next?;
         Some((next, self.net.onward(stop, self.nodes[next].server)?))
     }

@@ -6,4 +6,5 @@ mod fake_switch;
 mod installing;
 mod lab;
 mod misbehaving;
+mod reactive;
 mod sessions;

@@ -253,7 +253,7 @@ impl EndSystem {
                     self.receivers[place].1.expire(now, fx);
                 }
             }
-            TimerId::Mode | TimerId::Session | TimerId::FlowExpiry => {}
+            TimerId::Mode | TimerId::Session | TimerId::FlowExpiry | TimerId::Buffer(_) => {}
         }
     }
 

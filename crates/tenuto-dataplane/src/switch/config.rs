@@ -47,12 +47,44 @@ pub struct GeneralConfig {
     pub connections_max: u16,
     /// What it does while no controller is connected.
     pub fail_mode: FailMode,
+    /// Packet-ins of one port in a second, with a burst of a tenth of that; `None` without limit.
+    /// What is above is dropped before anything is made of it, and counted.
+    pub packet_ins_per_s: Option<u32>,
     /// Addresses that it remembers where it learns them (standalone, `OFPP_NORMAL`).
     pub learned_max: usize,
     /// What people call this data path.
     pub description: String,
     /// Names of ports by number; the others are called after their number.
     pub port_names: BTreeMap<u32, String>,
+    /// What Attendre may keep, once a controller switches it on; `None`: it is not offered.
+    pub attendre: Option<AttendreLimits>,
+}
+
+/// What Attendre may keep in a switch: apart from the buffers of flows, and bounded (theory T29).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttendreLimits {
+    /// Buffers at once.
+    pub buffers_max: u16,
+    /// Frames in one buffer.
+    pub frames_each: u16,
+    /// Frames in all of them. The frame store needs room for so many beside its others.
+    pub frames_max: u16,
+    /// Message sets that are open, and as many complete ones, that are remembered.
+    pub sets_max: u16,
+    /// How long a buffer waits for its set unless a controller says otherwise.
+    pub timeout: Span,
+}
+
+impl Default for AttendreLimits {
+    fn default() -> Self {
+        Self {
+            buffers_max: 64,
+            frames_each: 32,
+            frames_max: 256,
+            sets_max: 1_024,
+            timeout: Span::from_ms(500),
+        }
+    }
 }
 
 /// What a switch does while no controller is connected (OpenFlow 1.3.5, section 6.3.2).
@@ -72,9 +104,11 @@ impl Default for GeneralConfig {
             buffers_max: 256,
             connections_max: 16,
             fail_mode: FailMode::Secure,
+            packet_ins_per_s: None,
             learned_max: 4_096,
             description: String::new(),
             port_names: BTreeMap::new(),
+            attendre: Some(AttendreLimits::default()),
         }
     }
 }

@@ -27,8 +27,14 @@ pub(super) struct Connection {
     pub(super) framer: Framer,
     pub(super) role: ControllerRole,
     pub(super) wants: AsyncConfig,
+    /// Whether this controller answers packet-ins with message sets (Attendre).
+    pub(super) uses_attendre: bool,
     /// The main connection and the number of this auxiliary one (section 6.3.5).
     pub(super) auxiliary: Option<(ConnectionId, u8)>,
+    /// Whether it was made to the switch, as tools do: it is no controller whose loss counts, and
+    /// hears what it did not ask for only once it has set what it wants to hear.
+    pub(super) is_service: bool,
+    pub(super) listens: bool,
 }
 
 /// Kinds of asynchronous messages that a controller can choose among.
@@ -42,7 +48,9 @@ pub(super) enum Asynchronous {
 impl Connection {
     fn new(id: ConnectionId, auxiliary: Option<(ConnectionId, u8)>) -> Self {
         let (role, wants) = (ControllerRole::Equal, AsyncConfig::default());
-        Self { id, framer: Framer::default(), role, wants, auxiliary }
+        let framer = Framer::default();
+        let (is_service, listens, uses_attendre) = (false, true, false);
+        Self { id, framer, role, wants, auxiliary, is_service, listens, uses_attendre }
     }
 
     pub(super) const fn is_slave(&self) -> bool {
@@ -50,14 +58,15 @@ impl Connection {
     }
 
     /// Whether it wants messages of this kind and reason.
-    fn wants(&self, kind: Asynchronous, reason: u8) -> bool {
+    pub(super) fn wants(&self, kind: Asynchronous, reason: u8) -> bool {
         let masks = match kind {
             Asynchronous::PacketIn => self.wants.packet_in_mask,
             Asynchronous::PortStatus => self.wants.port_status_mask,
             Asynchronous::FlowRemoved => self.wants.flow_removed_mask,
         };
         let mask = masks[usize::from(self.is_slave())];
-        self.auxiliary.is_none() && 1_u32.checked_shl(reason.into()).is_some_and(|b| mask & b != 0)
+        let hears = self.listens && self.auxiliary.is_none();
+        hears && 1_u32.checked_shl(reason.into()).is_some_and(|b| mask & b != 0)
     }
 }
 
@@ -100,6 +109,24 @@ impl Switch {
         Ok(())
     }
 
+    /// A tool has connected, or a controller that the switch was not told of. Says hello. It may do
+    /// what a controller may, but is none whose loss counts (see [`FailMode`]), and hears
+    /// asynchronous messages once it has sent a set-config, a set-async or a role request.
+    ///
+    /// # Errors
+    /// As [`Switch::connected_to`].
+    pub fn serve(
+        &mut self,
+        id: ConnectionId,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Result<(), ConnectionRefused> {
+        self.connected_to(id, None, fx)?;
+        if let Some(connection) = self.connection(id) {
+            (connection.is_service, connection.listens) = (true, false);
+        }
+        Ok(())
+    }
+
     /// A connection is lost, and with a main one its auxiliary ones: those are to be closed, and
     /// are given back (section 6.3.5).
     pub fn disconnected_from(&mut self, id: ConnectionId) -> Vec<ConnectionId> {
@@ -119,7 +146,7 @@ impl Switch {
     /// are connected.
     pub fn is_standalone(&self) -> bool {
         let mode = self.config.general.as_ref().map_or(FailMode::Secure, |g| g.fail_mode);
-        mode == FailMode::Standalone && self.connections.is_empty()
+        mode == FailMode::Standalone && self.connections.iter().all(|c| c.is_service)
     }
 
     pub(super) fn connection(&mut self, id: ConnectionId) -> Option<&mut Connection> {

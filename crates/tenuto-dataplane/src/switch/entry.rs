@@ -1,5 +1,6 @@
 //! What an entry is: what it matches, and what happens to the frames that it matches.
 
+use super::attendre::Command;
 use super::key::Pattern;
 use super::packet::Edit;
 
@@ -18,6 +19,8 @@ pub struct Behaviour {
     pub metadata: Option<(u64, u64)>,
     /// Next table.
     pub goto: Option<u8>,
+    /// Commands for other switches, which its encap actions name.
+    pub(super) commands: Vec<Command>,
 }
 
 /// One action.
@@ -35,6 +38,9 @@ pub enum ActionStep {
     Edit(Edit),
     /// Show the frame to a monitor.
     Monitor(u32),
+    /// The first frame takes a command along to the next switch: its place in
+    /// [`Behaviour::commands`].
+    Encap(u16),
 }
 
 /// A flow entry.
@@ -54,6 +60,8 @@ pub struct Entry {
     pub hard_timeout: u16,
     /// What happens.
     pub behaviour: Behaviour,
+    /// The message set that put it here, if one did (Attendre).
+    pub version: Option<tenuto_openflow::Version>,
     /// The match as it was sent, for read-back.
     pub matching: tenuto_openflow::Match,
     /// The instructions as they were sent, for read-back.
@@ -82,7 +90,8 @@ impl Entry {
                 ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
                 ActionStep::Output(_) => sends = sends.or(Some(queue)),
                 ActionStep::Group(id) => sends = sends.or_else(|| group_queue(id)),
-                ActionStep::Monitor(_) | ActionStep::Controller(_) | ActionStep::Edit(_) => {}
+                ActionStep::Monitor(_) | ActionStep::Encap(_) => {}
+                ActionStep::Controller(_) | ActionStep::Edit(_) => {}
             }
         }
         sends

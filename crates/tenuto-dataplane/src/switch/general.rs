@@ -1,11 +1,12 @@
 //! What a general switch keeps beyond a planned one: room to change frames, packets that wait for
 //! a controller, time-outs, configuration.
 
+use super::attendre::Attendre;
 use super::bridge::Bridge;
 use super::config::GeneralConfig;
 use super::expiry::Expiry;
 use super::group::{DEPTH_MAX, GroupCounters};
-use super::meter::MeterState;
+use super::meter::{Meter, MeterState};
 use super::packet::{Buffer, EditSet};
 use super::packet_in::PacketBuffers;
 use std::collections::BTreeMap;
@@ -29,12 +30,18 @@ pub(super) struct General {
     pub(super) groups: BTreeMap<u32, GroupCounters>,
     /// The meter of what goes to the controllers (`OFPM_CONTROLLER`).
     pub(super) controller_meter: Option<MeterState>,
+    /// What limits the packet-ins of each port; none without a limit.
+    pub(super) packet_in_limits: Vec<Meter>,
+    /// Packet-ins that were not made for that limit.
+    pub(super) packet_ins_limited: u64,
+    pub(super) attendre: Option<Attendre>,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
 }
 
 impl General {
-    pub(super) fn new(config: &GeneralConfig) -> Self {
+    pub(super) fn new(config: &GeneralConfig, ports: usize) -> Self {
+        let limit = config.packet_ins_per_s.map(Meter::of_packets);
         Self {
             buffer: Buffer::default(),
             saved: vec![Buffer::default(); DEPTH_MAX],
@@ -44,6 +51,9 @@ impl General {
             bridge: Bridge::new(config.learned_max),
             groups: BTreeMap::new(),
             controller_meter: None,
+            packet_in_limits: limit.map_or_else(Vec::new, |limit| vec![limit; ports]),
+            packet_ins_limited: 0,
+            attendre: config.attendre.clone().map(Attendre::new),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
         }

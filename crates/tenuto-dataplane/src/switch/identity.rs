@@ -3,12 +3,22 @@
 //! Over tables (by content) and dynamic state (relative to now, saturated where more makes no
 //! difference); never over statistics or caches. Behaviour from here on: for frames that arrive from
 //! now on. Sequence numbers of signals are left out, as on a link in order, on which nobody forges,
-//! they never decide; a world in which signals are played back must keep them itself.
+//! they never decide; a world in which signals are played back must keep them itself. So are those of
+//! Attendre commands.
 
 use super::{Entry, Switch};
 use crate::{FrameId, Queued};
 use std::hash::{Hash, Hasher};
 use tenuto_units::Instant;
+
+/// Against what instants are told: deadlines by how far off they are, ages by how long ago.
+#[derive(Clone, Copy)]
+struct Clock {
+    for_deadlines: Instant,
+    for_ages: Instant,
+    /// Whether time stands still: then any armed timer may fire, and only that it is armed counts.
+    is_frozen: bool,
+}
 
 impl Switch {
     /// Feeds everything that decides future behaviour into `hasher`; `content` gives the identity
@@ -19,6 +29,24 @@ impl Switch {
         hasher: &mut H,
         content: impl Fn(FrameId) -> u64,
     ) {
+        let clock = Clock { for_deadlines: now, for_ages: now, is_frozen: false };
+        self.identify_by(clock, hasher, content);
+    }
+
+    /// The same where time stands still (theory T31, `untimed`): any armed timer may fire, buckets
+    /// are full, and how long anything takes or has lasted makes no difference.
+    pub fn identify_untimed<H: Hasher>(&self, hasher: &mut H, content: impl Fn(FrameId) -> u64) {
+        let (for_deadlines, for_ages) = (Instant::MAX, Instant::ZERO);
+        self.identify_by(Clock { for_deadlines, for_ages, is_frozen: true }, hasher, content);
+    }
+
+    fn identify_by<H: Hasher>(
+        &self,
+        clock: Clock,
+        hasher: &mut H,
+        content: impl Fn(FrameId) -> u64,
+    ) {
+        let Clock { for_deadlines: now, for_ages, is_frozen } = clock;
         (self.level, self.admitted).hash(hasher);
         self.identify_tables(hasher);
         for (id, group) in &*self.groups {
@@ -38,15 +66,18 @@ impl Switch {
         for port in &self.ports {
             port.signal_credit.relative(now).hash(hasher);
             port.egress.deadline().map(|at| at.since(now)).hash(hasher);
-            port.egress.remainder().hash(hasher);
+            if !is_frozen {
+                port.egress.remainder().hash(hasher);
+            }
             port.egress.for_each_frame(|queue, queued: &Queued| {
                 (queue, content(queued.frame), queued.cookie).hash(hasher);
             });
         }
         (&self.connections, self.generation).hash(hasher);
-        self.identify_general(now, hasher);
+        self.identify_general(for_ages, hasher);
+        self.identify_attendre(clock, hasher, &content);
         if let Some(agent) = &self.agent {
-            agent.identify(now, hasher);
+            agent.identify(for_ages, hasher);
         }
     }
 
@@ -56,6 +87,9 @@ impl Switch {
         (general.flags, general.miss_send_len).hash(hasher);
         general.waiting.identify(now, hasher);
         general.bridge.identify(now, hasher);
+        for limit in &general.packet_in_limits {
+            limit.deficit(now).hash(hasher);
+        }
         for port in &self.ports {
             (port.config, port.is_up).hash(hasher);
         }
@@ -73,15 +107,35 @@ impl Switch {
         }
     }
 
+    /// Buffers in canonical order, message sets, and the packet-ins that are counted.
+    fn identify_attendre(
+        &self,
+        clock: Clock,
+        hasher: &mut impl Hasher,
+        content: impl Fn(FrameId) -> u64,
+    ) {
+        let Some(attendre) = self.attendre() else { return };
+        (attendre.sets(), attendre.next_number(), attendre.meter, attendre.timeout).hash(hasher);
+        for (table, entry, buffer) in attendre.in_order() {
+            (table, entry.precedence, entry.pattern).hash(hasher);
+            (buffer.version, buffer.messages, buffer.number).hash(hasher);
+            (buffer.phase, buffer.until.since(clock.for_deadlines)).hash(hasher);
+            (buffer.frames.len(), buffer.firsts).hash(hasher);
+            for held in &buffer.frames {
+                held.identify(content(held.frame), hasher);
+            }
+        }
+    }
+
     fn identify_tables(&self, hasher: &mut impl Hasher) {
         for level in 0..self.tables.levels() {
             for table in 0..self.config.tables {
                 let Some(state) = self.tables.get(level, table) else { continue };
                 state.table().entries().len().hash(hasher);
-                for Entry { pattern, precedence, cookie, behaviour, .. } in
-                    state.table().entries().iter()
-                {
+                for (slot, entry) in state.table().entries().with_slots() {
+                    let Entry { pattern, precedence, cookie, behaviour, version, .. } = entry;
                     (pattern, precedence, cookie, behaviour).hash(hasher);
+                    (version, state.is_spent(slot)).hash(hasher);
                 }
             }
         }

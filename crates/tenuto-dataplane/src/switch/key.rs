@@ -83,6 +83,23 @@ pub(super) const fn mac([a, b, c, d, e, f]: [u8; 6]) -> u64 {
 }
 
 impl PacketKey {
+    /// The mask under which everything counts.
+    pub(super) const ALL: Self = Self([u64::MAX; WORDS]);
+
+    /// The port of entry and the Ethernet header, in the form of messages.
+    pub(super) fn described(&self) -> Match {
+        let address = |field| {
+            let [_, _, bytes @ ..] = self.get(field).to_be_bytes();
+            bytes
+        };
+        Match::from(vec![
+            Oxm::InPort(u32::try_from(self.get(field::IN_PORT)).unwrap_or(0)),
+            Oxm::EthDst { value: address(field::ETH_DST), mask: None },
+            Oxm::EthSrc { value: address(field::ETH_SRC), mask: None },
+            Oxm::EthType(self.eth_type()),
+        ])
+    }
+
     /// The key of a frame that entered at `in_port`.
     #[inline]
     pub fn of(flow: &FlowKey, in_port: u32) -> Self {

@@ -53,6 +53,17 @@ impl Meter {
         Self { config, depth, tokens: depth, refilled: Instant::ZERO }
     }
 
+    /// A full bucket of packets: `rate` in a second, and a tenth of that at once.
+    pub(super) fn of_packets(rate: u32) -> Self {
+        let config = MeterConfig { rate_kbps: rate, burst_kbit: 0 };
+        Self::with_unstated_burst(config, UNITS_PER_PACKET)
+    }
+
+    /// Whether one more packet conforms; if so its token is taken.
+    pub(super) fn takes_packet(&mut self, arrival: Instant) -> bool {
+        self.takes(arrival, UNITS_PER_PACKET)
+    }
+
     /// Whether a frame of `bits` that arrived at `arrival` conforms; if so its tokens are taken.
     ///
     /// Arrivals of several ports may be out of order by the processing between them; an earlier
@@ -71,6 +82,20 @@ impl Meter {
             self.tokens -= cost;
         }
         conforms
+    }
+
+    /// The earliest instant from `now` on at which a cost conforms; `now` if it never will, as its
+    /// frame is then dropped whenever it comes.
+    fn ready_at(&self, now: Instant, cost: u64) -> Instant {
+        let rate = u64::from(self.config.rate_kbps);
+        let earned = now.since(self.refilled).as_ns().saturating_mul(rate);
+        let missing = cost.saturating_sub(self.tokens.saturating_add(earned).min(self.depth));
+        if cost > self.depth || rate == 0 {
+            return now;
+        }
+        // What comes before the last refill earns nothing.
+        let from = if missing == 0 { now } else { now.max(self.refilled) };
+        from + Span::from_ns(missing.div_ceil(rate))
     }
 
     /// What it enforces.
@@ -212,6 +237,20 @@ impl MeterState {
         (self.flags, self.sent, self.bands) = (new.flags, new.sent, bands);
     }
 
+    /// The earliest instant from `now` on at which none of its bands drops a frame.
+    pub(super) fn ready_at(&self, now: Instant, bits: u64) -> Instant {
+        let cost = self.cost(bits);
+        let drops = self.bands.iter().filter(|band| band.effect == BandEffect::Drop);
+        drops.map(|band| band.meter.ready_at(now, cost)).max().unwrap_or(now)
+    }
+
+    const fn cost(&self, bits: u64) -> u64 {
+        match self.flags & meter_flag::PKTPS {
+            0 => bits.saturating_mul(UNITS_PER_BIT),
+            _ => UNITS_PER_PACKET,
+        }
+    }
+
     /// Judges a frame: what is to be done with it, if anything.
     pub(super) fn judge(
         &mut self,
@@ -220,10 +259,7 @@ impl MeterState {
         frame_bytes: u32,
     ) -> Option<BandEffect> {
         self.seen.add(frame_bytes);
-        let cost = match self.flags & meter_flag::PKTPS {
-            0 => bits.saturating_mul(UNITS_PER_BIT),
-            _ => UNITS_PER_PACKET,
-        };
+        let cost = self.cost(bits);
         let mut exceeded: Option<&mut BandState> = None;
         for band in &mut *self.bands {
             let is_higher = exceeded

@@ -5,6 +5,7 @@
 //! [`Switch::fire`] hands frames over as their slots end. A violation changes the mode inside the
 //! very call that sees it, so the violating frame itself already goes by the new tables.
 
+mod attendre;
 mod bridge;
 mod config;
 mod connection;
@@ -30,8 +31,10 @@ mod ports;
 mod signals;
 mod table;
 mod tables;
+mod trace;
 
-pub use config::{FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
+pub use attendre::AttendreMutant;
+pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
@@ -42,11 +45,12 @@ pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
+pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::sync::Arc;
 use tenuto_units::Instant;
-use tenuto_wire::frame_bytes;
+use tenuto_wire::{ReplayWindow, frame_bytes};
 
 /// What a monitor has seen; in two lines of cache, as every message is written here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +85,8 @@ pub struct PortCounters {
     pub buffer_full: u64,
     /// Mode signals that were not accepted.
     pub signals_rejected: u64,
+    /// Attendre commands that were not accepted.
+    pub commands_rejected: u64,
     /// Frames that were to leave here while the port was down or closed.
     pub not_sent: u64,
 }
@@ -96,6 +102,9 @@ struct PortState {
     /// Sequence number of the last signal sent and accepted here.
     signal_sent: u64,
     signal_seen: u64,
+    /// Sequence number of the last Attendre command sent, and those seen here.
+    command_sent: u64,
+    command_seen: ReplayWindow,
     /// Signals that may still be sent, in nanoseconds of the dwell time.
     signal_credit: signals::Credit,
 }
@@ -122,6 +131,8 @@ pub struct Switch {
     purged: u64,
     mode_actions: Vec<ModeAction>,
     mutant: Mutant,
+    /// What a dry run has noted; `None` in any other.
+    trace: Option<Vec<TraceStep>>,
 }
 
 impl Switch {
@@ -135,9 +146,13 @@ impl Switch {
             counters: PortCounters::default(),
             signal_sent: config.boot_seed,
             signal_seen: 0,
+            command_sent: config.boot_seed,
+            command_seen: ReplayWindow::default(),
             signal_credit: signals::Credit::default(),
         };
         let ports: Vec<PortState> = config.ports.iter().map(port).collect();
+        let general = config.general.as_ref();
+        let general = general.map(|it| general::General::new(it, ports.len()));
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {
             tables: Tables::new(config.clone()),
@@ -151,12 +166,13 @@ impl Switch {
             admitted: 0,
             connections: Vec::new(),
             generation: None,
-            general: config.general.as_ref().map(|g| Box::new(general::General::new(g))),
+            general: general.map(Box::new),
             raises: 0,
             returns: 0,
             purged: 0,
             mode_actions: Vec::new(),
             mutant: Mutant::None,
+            trace: None,
             config,
         }
     }
@@ -173,6 +189,9 @@ impl Switch {
         }
         if let Some(at) = self.general.as_ref().and_then(|general| general.expiry.deadline()) {
             visit(TimerId::FlowExpiry, at);
+        }
+        if let Some(attendre) = self.attendre() {
+            attendre.for_each_deadline(|place, at| visit(TimerId::Buffer(place), at));
         }
     }
 
@@ -212,6 +231,7 @@ impl Switch {
                 }
             }
             TimerId::FlowExpiry => self.expire(now, fx),
+            TimerId::Buffer(place) => self.fire_buffer(now, place, frames, fx),
             _ => {}
         }
     }
@@ -278,11 +298,23 @@ impl Switch {
         self.agent.as_ref()
     }
 
+    /// Packet-ins that were not made, as their port had its share of them.
+    pub fn packet_ins_limited(&self) -> u64 {
+        self.general.as_ref().map_or(0, |general| general.packet_ins_limited)
+    }
+
     /// Replaces the mode protocol by a broken one; for exploration only.
     pub fn set_mutant(&mut self, mutant: Mutant) {
         self.mutant = mutant;
         if let Some(agent) = &mut self.agent {
             agent.set_mutant(mutant);
+        }
+    }
+
+    /// Replaces Attendre by a broken one; for exploration only.
+    pub fn set_attendre_mutant(&mut self, mutant: AttendreMutant) {
+        if let Some(attendre) = self.attendre_mut() {
+            attendre.mutant = mutant;
         }
     }
 
@@ -306,6 +338,7 @@ impl Switch {
             R::Malformed => counters.malformed += 1,
             R::BufferFull => counters.buffer_full += 1,
             R::SignalRejected => counters.signals_rejected += 1,
+            R::CommandRejected => counters.commands_rejected += 1,
             R::Purged | R::PoolFull | R::Duplicate => {}
         }
         fx.drops.push(drop);

@@ -2,8 +2,12 @@
 //!
 //! The sporadic invariant with a guide time ([MC-SDN] section IV-A): message k must not arrive
 //! before G_k = max(G_{k−1}, E_{k−1} − J) + T. Judged by arrival stamp, per level; the level asked
-//! for is the lowest whose contract the message keeps. Sizes are counted from the real frames of a
+//! for is the lowest from which on the message keeps every contract. Sizes are counted from the real frames of a
 //! message, on the wire; the size in the shim header is only a claim (theory, message delay).
+//!
+//! All frames of a message are released at once, so they come within J of the first: what comes
+//! later under the same id begins another message. Else a host could hold most of a message back
+//! until the next is due, and send two at once unseen.
 //!
 //! After a violation the guide time starts from the violating message, so that a flow that goes
 //! back to its lower contract is seen to keep it at once, and a network can return.
@@ -95,12 +99,25 @@ pub struct Monitor {
     guides: Guides,
     message: Option<u32>,
     message_wire_bytes: u64,
+    /// The last instant at which a frame can belong to the current message.
+    message_until: Instant,
 }
 
 impl Monitor {
     /// A monitor that has seen nothing; `contracts` lowest level first.
     pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        Self { kind, guides: Guides::of(contracts), message: None, message_wire_bytes: 0 }
+        Self {
+            kind,
+            guides: Guides::of(contracts),
+            message: None,
+            message_wire_bytes: 0,
+            message_until: Instant::ZERO,
+        }
+    }
+
+    /// How far apart the frames of one message can arrive: the largest J of its contracts.
+    fn spread(&self) -> Span {
+        self.guides.all().iter().map(|guide| guide.jitter).max().unwrap_or_default()
     }
 
     /// Takes in a frame; returns the level that its message asks for.
@@ -114,12 +131,13 @@ impl Monitor {
         wire_bytes: u32,
     ) -> Observation {
         let message = message.filter(|_| self.kind == MonitorKind::Message);
-        let same = message.is_some() && message == self.message;
+        let same = message.is_some() && message == self.message && arrival <= self.message_until;
         let before = if same { self.wanted() } else { 0 };
         if same {
             self.message_wire_bytes += u64::from(wire_bytes);
         } else {
             self.message = message;
+            self.message_until = arrival + self.spread();
             self.message_wire_bytes = u64::from(wire_bytes);
             self.guides.all_mut().iter_mut().for_each(|guide| guide.begin_message(arrival));
         }
@@ -127,19 +145,25 @@ impl Monitor {
         Observation { wanted, begins: !same, violates: wanted > 0 && before == 0 }
     }
 
-    /// The level that the message asks for by what was seen of it.
+    /// The level that the message asks for by what was seen of it: the lowest from which on it
+    /// keeps every contract. A lower guide that a violation has set back excuses no higher one.
     fn wanted(&self) -> u8 {
         let size = self.message_wire_bytes;
-        let kept = |g: &&Guide| !g.early && size <= u64::from(g.wire_bytes_max);
+        let broken = |g: &Guide| g.early || size > u64::from(g.wire_bytes_max);
         // What keeps no contract at all asks for the highest level; the excess there is policed.
-        let found = self.guides.all().iter().find(kept).or(self.guides.all().last());
-        found.map_or(0, |g| g.level)
+        let guides = self.guides.all();
+        let first_kept = guides.iter().rposition(broken).map_or(0, |last| last + 1);
+        guides.get(first_kept).or(guides.last()).map_or(0, |g| g.level)
     }
 
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
     /// equal keys judge alike all that arrives from `now` on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        (self.kind, self.message, self.message_wire_bytes, self.guides.all().len()).hash(hasher);
+        // What can belong to a message that has ended counts for nothing any more.
+        let open = self.message.filter(|_| now <= self.message_until);
+        let bytes = if open.is_some() { self.message_wire_bytes } else { 0 };
+        let left = open.map(|_| self.message_until.since(now).as_ns());
+        (self.kind, open, bytes, left, self.guides.all().len()).hash(hasher);
         for guide in self.guides.all() {
             let Guide { level, early, wire_bytes_max, period, jitter, not_before } = *guide;
             // A guide time counts until the jitter has passed as well: the next message is held
@@ -229,6 +253,17 @@ mod tests {
         assert_eq!(first, Observation { wanted: 0, begins: true, violates: false });
         let second = monitor.observe(ms(1), Some(7), 100);
         assert_eq!(second, Observation { wanted: 1, begins: true, violates: true });
+    }
+
+    #[test]
+    fn what_is_held_back_of_a_message_is_another_one() {
+        let mut monitor = car_camera();
+        assert_eq!(monitor.observe(ms(0), Some(7), 500).wanted, 0);
+        let in_time = monitor.observe(ms(1), Some(7), 100);
+        assert_eq!((in_time.wanted, in_time.begins), (0, false), "within the jitter of 1 ms");
+        // The rest just in front of the next message: both at once were twice the contract.
+        let late = monitor.observe(ms(199), Some(7), 400);
+        assert_eq!(late, Observation { wanted: 1, begins: true, violates: true });
     }
 
     #[test]

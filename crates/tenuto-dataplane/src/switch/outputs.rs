@@ -3,7 +3,7 @@
 use super::entry::ActionStep;
 use super::packet::{Edit, Layers, TtlExpired};
 use super::pipeline::{Passage, message_of};
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued};
 use tenuto_openflow::GroupType;
 use tenuto_openflow::constants::{port, port_config};
@@ -96,6 +96,7 @@ impl Switch {
             if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
                 counters.buckets[place].add(passage.frame_bytes);
             }
+            self.note(|_| TraceStep::Bucket { group: id, bucket: place });
             self.bucket(&group.buckets[place].steps, passage, frames, fx);
         }
     }
@@ -232,6 +233,8 @@ impl Switch {
         let closed = port_config::PORT_DOWN | port_config::NO_FWD;
         if state.config & closed != 0 || !state.is_up {
             state.counters.not_sent += 1;
+            let port = state.number;
+            self.note(|_| TraceStep::NotSent { port });
             return;
         }
         passage.outputs += 1;
@@ -239,6 +242,11 @@ impl Switch {
             return self.drop_frame(DropReason::Malformed, passage, frames, fx);
         };
         frames.retain(frame);
+        self.note(|switch| TraceStep::Output {
+            port: switch.ports[place].number,
+            queue: passage.queue,
+            frame: frames.bytes(frame).to_vec(),
+        });
         let queued = Queued {
             frame,
             wire_bits: u32::try_from(wire_bits(passage.frame_bytes)).unwrap_or(u32::MAX),
@@ -246,6 +254,10 @@ impl Switch {
             since: passage.now,
         };
         let queue = u8::try_from(passage.queue).unwrap_or(u8::MAX - 1);
+        let behind = passage.commands > 0 && self.sends_commands_behind();
+        if passage.commands > 0 && !behind {
+            self.send_commands(place, queue, passage, frames);
+        }
         if self.ports[place].egress.enqueue(passage.now, queue, queued).is_err() {
             let dropped = Dropped {
                 reason: DropReason::BufferFull,
@@ -257,10 +269,17 @@ impl Switch {
             self.report(dropped, passage.place, fx);
             frames.release(frame);
         }
+        if behind {
+            self.send_commands(place, queue, passage, frames);
+        }
     }
 
     /// The frame in the store that looks as it does now; `None` if it has become too long.
-    fn frame_now(&self, passage: &mut Passage, frames: &mut impl Frames) -> Option<FrameId> {
+    pub(super) fn frame_now(
+        &self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> Option<FrameId> {
         match &self.general {
             Some(general) if passage.edited => {
                 if passage.copy.is_none() {

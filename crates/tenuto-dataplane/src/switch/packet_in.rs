@@ -1,14 +1,17 @@
 //! Packets for the controllers, and packets that wait for their word (OpenFlow 1.3.5, section
 //! 6.1.2).
 
-use super::connection::Asynchronous;
+use super::connection::{Asynchronous, Connection};
 use super::meter::BandEffect;
 use super::pipeline::Passage;
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{Effects, Frames};
 use std::hash::{Hash, Hasher};
 use tenuto_openflow::constants::{NO_BUFFER, controller_max_len, port_config};
-use tenuto_openflow::{BadRequest, Body, ErrorCode, Match, Oxm, PacketIn, PacketInReason};
+use tenuto_openflow::{
+    AttendreMessage, BadRequest, Body, ErrorCode, Experimenter, Match, Oxm, PacketIn,
+    PacketInReason,
+};
 use tenuto_units::{Instant, Span};
 
 /// A buffered packet may be replaced by another after this time (section 6.1.2: "a reasonable
@@ -110,6 +113,7 @@ impl Switch {
         frames: &impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        self.note(|_| TraceStep::Controller { reason, max_len });
         if !self.is_wanted(Asynchronous::PacketIn, reason.to_wire()) {
             return;
         }
@@ -119,6 +123,13 @@ impl Switch {
         }
         let extra = self.config.meter_extra_bytes;
         let Some(general) = &mut self.general else { return };
+        if let Some(place) = passage.place
+            && let Some(limit) = general.packet_in_limits.get_mut(place)
+            && !limit.takes_packet(passage.arrival)
+        {
+            general.packet_ins_limited += 1;
+            return;
+        }
         let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
         if let Some(meter) = &mut general.controller_meter
             && meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)
@@ -145,7 +156,7 @@ impl Switch {
         if tunnel != 0 {
             match_.push(Oxm::TunnelId { value: tunnel, mask: None });
         }
-        let body = Body::PacketIn(PacketIn {
+        let packet_in = PacketIn {
             buffer_id: buffer_id.unwrap_or(NO_BUFFER),
             total_len: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
             reason,
@@ -153,8 +164,34 @@ impl Switch {
             cookie: passage.entry_cookie,
             match_: Match::from(match_),
             data: bytes[..len].to_vec(),
-        });
-        self.notify(Asynchronous::PacketIn, reason.to_wire(), &body, fx);
+        };
+        self.tell_packet_in(packet_in, passage, fx);
+    }
+
+    /// A controller that answers with message sets gets its packet-in numbered: what follows with
+    /// the same headers waits for the answer (Attendre, Fig. 5).
+    fn tell_packet_in(
+        &mut self,
+        packet_in: PacketIn,
+        passage: &Passage,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let (kind, reason) = (Asynchronous::PacketIn, packet_in.reason.to_wire());
+        let hears = |c: &Connection| c.uses_attendre && c.wants(kind, reason);
+        let number = match packet_in.reason == PacketInReason::NoMatch {
+            true if self.connections.iter().any(hears) => self.open_for_packet_in(passage),
+            _ => None,
+        };
+        let Some(number) = number else {
+            return self.notify(kind, reason, &Body::PacketIn(packet_in), fx);
+        };
+        let numbered = AttendreMessage::PacketIn { number, packet_in: packet_in.clone() };
+        let numbered = Body::Experimenter(Experimenter::Attendre(numbered));
+        let plain = Body::PacketIn(packet_in);
+        for connection in self.connections.iter().filter(|c| c.wants(kind, reason)) {
+            let body = if connection.uses_attendre { &numbered } else { &plain };
+            self.emit(connection.id, 0, body.clone(), fx);
+        }
     }
 
     /// The reason for handing a frame to the controllers: it fell through to the table-miss entry,

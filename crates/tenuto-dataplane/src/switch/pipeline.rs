@@ -1,12 +1,13 @@
 //! One frame through the tables.
 
+use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
 use super::tables::Tables;
-use super::{Switch, SwitchEvent};
+use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
 use tenuto_openflow::constants::{config_flag, port_config};
@@ -50,9 +51,23 @@ pub(super) struct Passage {
     pub(super) depth: usize,
     /// Whether it has cost as much as a frame may: then even copies of it go no further.
     pub(super) spent: bool,
+    /// Level and slot of the entry at hand; a slot of [`NO_SLOT`] before the first.
+    pub(super) level: u8,
+    pub(super) slot: u32,
+    /// Commands for other switches that it takes along.
+    pub(super) commands: u8,
+    /// Whether it comes back from the controller that was asked about it, ahead of those that wait.
+    pub(super) is_first: bool,
+    /// The buffer that it just left.
+    pub(super) left: Option<u16>,
+    /// The meter that its release has been charged to.
+    pub(super) paid: Option<u32>,
     /// Set when the frame is to go no further.
     pub(super) stop: Option<DropReason>,
 }
+
+/// The slot of a frame that no entry has matched.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 impl Passage {
     #[inline]
@@ -82,6 +97,12 @@ impl Passage {
             copy: None,
             depth: 0,
             spent: false,
+            level: 0,
+            slot: NO_SLOT,
+            commands: 0,
+            is_first: false,
+            left: None,
+            paid: None,
             stop: None,
         }
     }
@@ -89,8 +110,8 @@ impl Passage {
 
 /// The action set: at most one of each kind (OpenFlow 1.3.5, section 5.10). Changes of the frame
 /// are kept apart, as only general switches have them.
-#[derive(Clone, Copy, Default)]
-struct ActionSet {
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(super) struct ActionSet {
     queue: Option<u32>,
     group: Option<u32>,
     /// An output, be it to the controllers.
@@ -123,6 +144,11 @@ fn tail_of(frame: &[u8]) -> Option<u32> {
     is_tail.then_some(part.shim.message_id)
 }
 
+/// What meters count of a frame of so many bytes with FCS.
+fn bits_metered(config: &SwitchConfig, frame_bytes: u32) -> u64 {
+    u64::from(frame_bytes - 4 + config.meter_extra_bytes) * 8
+}
+
 impl Switch {
     pub(super) fn process(
         &mut self,
@@ -141,8 +167,11 @@ impl Switch {
         counters.received_bytes += u64::from(passage.frame_bytes);
         let reason = match self.key_of(bytes, in_port) {
             None => Some(DropReason::Malformed),
-            Some(key) if key.eth_type() == EtherType::MODE_SIGNAL.0 => {
-                return self.receive_signal(now, place, frame, frames, fx);
+            Some(key) if key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 => {
+                return match key.eth_type() == EtherType::ATTENDRE.0 {
+                    true => self.receive_command(now, place, frame, frames, fx),
+                    false => self.receive_signal(now, place, frame, frames, fx),
+                };
             }
             Some(_) if self.refuses(place, bytes) => Some(DropReason::NoOutput),
             Some(key) => {
@@ -188,6 +217,9 @@ impl Switch {
         if let Some(reason) = reason {
             self.drop_frame(reason, &passage, frames, fx);
         }
+        if passage.commands > 0 {
+            self.spend_commands(&passage);
+        }
         if let Some(copy) = passage.copy {
             frames.release(copy);
         }
@@ -219,11 +251,21 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
-        let mut set = ActionSet::default();
         if let Some(general) = &mut self.general {
             general.set.clear();
         }
-        let mut table = 0;
+        self.walk_from(0, ActionSet::default(), passage, frames, fx)
+    }
+
+    /// Goes on in a table with an action set: from the first, or where the frame has waited.
+    pub(super) fn walk_from(
+        &mut self,
+        mut table: u8,
+        mut set: ActionSet,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
         let mut level;
         loop {
             level = Tables::level_of(table, self.level, self.admitted);
@@ -234,29 +276,43 @@ impl Switch {
             let (found, probes) = state.table().look_up(&passage.key);
             passage.work.lookups += 1;
             passage.work.probes += probes;
+            if let Some(attendre) = self.general.as_ref().and_then(|g| g.attendre.as_ref())
+                && attendre.is_keeping()
+            {
+                let precedence = found.map(|slot| state.table().entry(slot).precedence);
+                let keeper = attendre.keeper(table, precedence, &passage.key, passage.left);
+                if let Some(keeper) = keeper {
+                    return self.keep(keeper, set, passage, frames);
+                }
+            }
             state.count(found, passage.now, passage.frame_bytes);
+            if let Some(trace) = &mut self.trace {
+                let entry = found.map(|slot| Box::new(state.table().entry(slot).clone()));
+                trace.push(TraceStep::Table { level, table, entry });
+            }
             let Some(slot) = found else { return Some(DropReason::Unknown) };
             let course = *state.course(slot);
             if course.cookie != 0 {
                 passage.cookie = course.cookie;
             }
-            passage.table = table;
+            (passage.level, passage.table, passage.slot) = (level, table, slot);
             passage.entry_cookie = course.cookie;
             passage.is_miss = course.is_table_miss;
             if course.writes {
-                self.write_set((level, table, slot), &mut set);
+                self.write_set(&mut set, passage);
             }
             if let Some(id) = course.meter()
+                && passage.paid != Some(id)
                 && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
             }
-            self.apply(&course, (level, table, slot), passage, frames, fx);
+            self.apply(&course, passage, frames, fx);
             if passage.stop.is_some() {
                 return passage.stop;
             }
             if course.writes
-                && let Some((value, mask)) = self.entry((level, table, slot)).behaviour.metadata
+                && let Some((value, mask)) = self.entry(passage).behaviour.metadata
             {
                 passage.key.set_metadata(value, mask);
             }
@@ -274,27 +330,30 @@ impl Switch {
         (passage.outputs == 0).then_some(reason)
     }
 
-    /// The entry at a place that a look-up found; a frame changes no tables.
-    fn entry(&self, (level, table, slot): (u8, u8, u32)) -> &Entry {
-        self.tables.get(level, table).expect("looked up before").table().entry(slot)
+    /// The entry at hand; a frame changes no tables.
+    fn entry(&self, passage: &Passage) -> &Entry {
+        let state = self.tables.get(passage.level, passage.table).expect("looked up before");
+        state.table().entry(passage.slot)
     }
 
-    /// What an entry does to the action set.
-    fn write_set(&mut self, place: (u8, u8, u32), set: &mut ActionSet) {
-        if self.entry(place).behaviour.clear {
+    /// What the entry at hand does to the action set.
+    fn write_set(&mut self, set: &mut ActionSet, passage: &mut Passage) {
+        if self.entry(passage).behaviour.clear {
             *set = ActionSet::default();
             if let Some(general) = &mut self.general {
                 general.set.clear();
             }
         }
-        for step in 0..self.entry(place).behaviour.write.len() {
-            match self.entry(place).behaviour.write[step] {
+        let mut writes_commands = false;
+        for step in 0..self.entry(passage).behaviour.write.len() {
+            match self.entry(passage).behaviour.write[step] {
                 ActionStep::SetQueue(queue) => set.queue = Some(queue),
                 ActionStep::Group(group) => set.group = Some(group),
                 step @ (ActionStep::Output(_) | ActionStep::Controller(_)) => {
                     set.output = Some(step);
                 }
                 ActionStep::Monitor(_) => {}
+                ActionStep::Encap(_) => writes_commands = true,
                 ActionStep::Edit(edit) => {
                     if let Some(general) = &mut self.general {
                         general.set.write(edit);
@@ -302,23 +361,25 @@ impl Switch {
                 }
             }
         }
+        if writes_commands {
+            self.take_written(passage);
+        }
     }
 
-    /// Carries out the actions of an entry, until one of them stops the frame.
+    /// Carries out the actions of the entry at hand, until one of them stops the frame.
     fn apply(
         &mut self,
         course: &Course,
-        place: (u8, u8, u32),
         passage: &mut Passage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
         let known = course.steps();
-        for step in 0..known.unwrap_or_else(|| self.entry(place).behaviour.apply.len()) {
+        for step in 0..known.unwrap_or_else(|| self.entry(passage).behaviour.apply.len()) {
             // Read anew each time: a monitor may have changed the mode, not the entries.
             let step = match known {
                 Some(_) => course.step(step),
-                None => self.entry(place).behaviour.apply[step],
+                None => self.entry(passage).behaviour.apply[step],
             };
             self.step(step, passage, frames, fx);
             if passage.stop.is_some() {
@@ -327,13 +388,19 @@ impl Switch {
         }
     }
 
+    /// What meters count of a frame.
+    pub(super) fn metered_bits(&self, frame_bytes: u32) -> u64 {
+        bits_metered(&self.config, frame_bytes)
+    }
+
     fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
-        let in_memory = passage.frame_bytes - 4;
-        let bits = u64::from(in_memory + self.config.meter_extra_bytes) * 8;
-        match state.judge(passage.arrival, bits, passage.frame_bytes) {
+        let bits = bits_metered(&self.config, passage.frame_bytes);
+        let judged = state.judge(passage.arrival, bits, passage.frame_bytes);
+        self.note(|_| TraceStep::Meter { id, passes: judged != Some(BandEffect::Drop) });
+        match judged {
             Some(BandEffect::Drop) => false,
             None => true,
             Some(BandEffect::Remark(steps)) => {
@@ -356,11 +423,13 @@ impl Switch {
             passage.stop = Some(DropReason::NoOutput);
             return;
         }
+        self.note(|_| TraceStep::Action(step));
         match step {
             ActionStep::SetQueue(queue) => passage.queue = queue,
             ActionStep::Output(port) => self.output(port, passage, frames, fx),
             ActionStep::Group(id) => self.group(id, passage, frames, fx),
             ActionStep::Monitor(id) => self.observe(id, passage, frames, fx),
+            ActionStep::Encap(index) => self.take_along(index, passage),
             ActionStep::Controller(max_len) => {
                 // Whether somebody hears it or not: that is where the entry sends it.
                 passage.outputs += 1;

@@ -3,7 +3,7 @@
 
 use super::connection::Asynchronous;
 use super::{PortState, Switch, SwitchEvent};
-use crate::Effects;
+use crate::{Effects, UNPACED_BPS};
 use tenuto_openflow::constants::{port_config, port_state};
 use tenuto_openflow::{Body, FixedText, Port, PortReason, PortStatus};
 
@@ -16,6 +16,11 @@ impl Switch {
             self.ports[place].is_up = is_up;
             self.tell_port(place, fx);
         }
+    }
+
+    /// Whether the link of a port is up; `None` if there is no such port.
+    pub fn is_link_up(&self, number: u32) -> Option<bool> {
+        self.port_index.get(&number).map(|&place| self.ports[place].is_up)
     }
 
     /// Whether frames can leave by a port: what watches it is live.
@@ -47,8 +52,11 @@ impl Switch {
 
     pub(super) fn described_port(&self, place: usize) -> Port {
         let state = &self.ports[place];
-        let kbps = state.egress.config().rate.as_bps() / 1_000;
-        let kbps = u32::try_from(kbps).unwrap_or(u32::MAX);
+        // A port that is not paced tells no rate.
+        let kbps = match state.egress.config().rate.as_bps() {
+            UNPACED_BPS.. => 0,
+            bps => u32::try_from(bps / 1_000).unwrap_or(u32::MAX),
+        };
         let names = self.config.general.as_ref().map(|general| &general.port_names);
         let name = names.and_then(|names| names.get(&state.number));
         let live = if self.is_port_live(state.number) { port_state::LIVE } else { 0 };

@@ -182,7 +182,10 @@ impl Switch {
         if !changed {
             return;
         }
-        let purged = if level == from { 0 } else { self.purge(level, frames, fx) };
+        let mut purged = if level == from { 0 } else { self.purge(level, frames, fx) };
+        if level > from {
+            purged += self.purge_buffers(level, frames, fx);
+        }
         self.raises += u64::from(level > from);
         self.returns += u64::from(resumed);
         self.purged += u64::from(purged);

@@ -62,6 +62,8 @@ pub struct TableState {
     lines: Vec<Line>,
     /// When each entry came.
     since: Vec<Instant>,
+    /// Whether its first frame has taken its commands along (Attendre).
+    spent: Vec<bool>,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -101,6 +103,7 @@ impl TableState {
             table: Arc::new(Table::new(config.classifier)),
             lines: Vec::new(),
             since: Vec::new(),
+            spent: Vec::new(),
             looked_up: 0,
             matched: 0,
         }
@@ -124,6 +127,15 @@ impl TableState {
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
         EntryAge { since: self.since[slot as usize], used: self.lines[slot as usize].used }
+    }
+
+    /// Whether the commands of the entry in a slot have left with a frame.
+    pub(super) fn is_spent(&self, slot: u32) -> bool {
+        self.spent[slot as usize]
+    }
+
+    pub(super) fn spend(&mut self, slot: u32) {
+        self.spent[slot as usize] = true;
     }
 
     /// Frames looked up here, and those among them that matched.
@@ -156,8 +168,10 @@ impl TableState {
         let slot = table.insert(entry);
         self.lines.resize(table.slots(), line);
         self.since.resize(table.slots(), now);
+        self.spent.resize(table.slots(), false);
         self.lines[slot as usize] = line;
         self.since[slot as usize] = now;
+        self.spent[slot as usize] = false;
         slot
     }
 
@@ -255,6 +269,7 @@ impl Tables {
                     line.counter = EntryCounter::default();
                 }
                 state.since[slot as usize] = now;
+                state.spent[slot as usize] = false;
                 state.change(slot, |old| *old = entry);
                 slot
             }
@@ -303,6 +318,7 @@ impl Tables {
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
             state.change(slot, &change);
+            state.spent[slot as usize] = false;
             if reset {
                 state.lines[slot as usize].counter = EntryCounter::default();
             }

@@ -15,9 +15,11 @@ pub(crate) fn config() -> SwitchConfig {
         buffers_max: 2,
         connections_max: 4,
         fail_mode: FailMode::Secure,
+        packet_ins_per_s: None,
         learned_max: 16,
         description: "on the bench".into(),
         port_names: BTreeMap::from([(1, "left".into())]),
+        ..GeneralConfig::default()
     };
     SwitchConfig { general: Some(general), tables: 64, ..super::config() }
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod attendre;
 pub(crate) mod general;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

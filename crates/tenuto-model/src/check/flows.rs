@@ -209,14 +209,24 @@ impl FlowJudge<'_> {
         }
     }
 
+    /// Whether its two copies take disjoint ways through one network.
+    fn is_disjoint(&self) -> bool {
+        self.network.networks.is_empty() && self.flow.copies == ["A", "B"]
+    }
+
     fn copies(&self, reader: &mut Reader) {
         let (flow, networks) = (self.flow, &self.network.networks);
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for copy in &flow.copies {
+            if self.is_disjoint() {
+                break;
+            }
             if !networks.contains(copy) {
                 let message = format!("there is no network `{}`", shown(copy));
                 let hint = match networks.as_slice() {
-                    [] => "leave `copies` out, or add `networks: [A, B]` at the top".to_owned(),
+                    [] => "write `copies: disjoint` for two ways through one network, or add \
+                           `networks: [A, B]` at the top"
+                        .to_owned(),
                     all => format!("there is: {}", all.join(", ")),
                 };
                 reader.error_at(&self.at("copies"), &message, &hint);
@@ -313,8 +323,8 @@ impl FlowJudge<'_> {
 
     fn ways(&self, reader: &mut Reader, target: &crate::Target, key: &str) {
         let flow = self.flow;
-        let copies: Vec<Option<&str>> = if flow.copies.is_empty() {
-            vec![None]
+        let copies: Vec<Option<&str>> = if flow.copies.is_empty() || self.is_disjoint() {
+            vec![None; flow.copies.len().max(1)]
         } else {
             flow.copies.iter().map(|c| Some(c.as_str())).collect()
         };

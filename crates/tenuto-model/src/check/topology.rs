@@ -190,6 +190,14 @@ fn judge_hosts(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
         .flat_map(|f| std::iter::once(&f.source).chain(f.targets.iter().map(|t| &t.host)))
         .map(String::as_str)
         .collect();
+    // Hosts of flows whose copies take disjoint ways need two links.
+    let twice: BTreeSet<&str> = network
+        .flows
+        .iter()
+        .filter(|flow| !flow.copies.is_empty())
+        .flat_map(|f| std::iter::once(&f.source).chain(f.targets.iter().map(|t| &t.host)))
+        .map(String::as_str)
+        .collect();
     for host in &network.hosts {
         let path = format!("hosts.{}", host.name);
         let links = topology.neighbours(&host.name).len();
@@ -198,9 +206,11 @@ fn judge_hosts(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
             reader.warn_at(&path, &message, "add a link, or leave the host out");
         }
         if network.networks.is_empty() {
-            if links > 1 {
+            let most = if twice.contains(host.name.as_str()) { 2 } else { 1 };
+            if links > most {
                 let message = format!("host `{}` is attached by {links} links", host.name);
-                let hint = "one link, or `networks: [A, B]` with one to each";
+                let hint = "one link; two with `networks: [A, B]`, one to each, or for flows with \
+                            `copies: disjoint`";
                 reader.error_at(&path, &message, hint);
             }
             continue;

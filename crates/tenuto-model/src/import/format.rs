@@ -35,11 +35,13 @@ pub enum ImportFormat {
     Can,
     /// ROS 2 topics.
     Ros2,
+    /// Lists of links and flows of the time-sensitive SDN evaluations.
+    Tssdn,
 }
 
 impl ImportFormat {
     /// Every format, in the order in which help lists them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Wopanets,
         Self::Xtfa,
         Self::Saihu,
@@ -55,6 +57,7 @@ impl ImportFormat {
         Self::TasBenchmark,
         Self::Can,
         Self::Ros2,
+        Self::Tssdn,
     ];
 
     /// The word of the command line.
@@ -75,6 +78,7 @@ impl ImportFormat {
             Self::TasBenchmark => "tas-benchmark",
             Self::Can => "can",
             Self::Ros2 => "ros2",
+            Self::Tssdn => "tssdn",
         }
     }
 
@@ -96,6 +100,7 @@ impl ImportFormat {
             Self::TasBenchmark => "TAS benchmark JSON: a network",
             Self::Can => "CSV of CAN messages; --bus, --gateway, --target, --rate or --topology",
             Self::Ros2 => "CSV or YAML of ROS 2 topics; --rate, or --topology FILE",
+            Self::Tssdn => "links.dat of time-sensitive SDN; --flows FILE, --rate, --cycle",
         }
     }
 
@@ -110,6 +115,7 @@ impl ImportFormat {
         match text.chars().next()? {
             '<' => Self::detect_xml(text),
             '{' => Self::detect_json(text),
+            '(' => Some(Self::Tssdn),
             _ => Self::detect_text(text),
         }
     }
@@ -191,6 +197,7 @@ mod tests {
             ("ID,Transmission Time/us,Period/us", Some(ImportFormat::Can)),
             ("topic,publisher,subscribers", Some(ImportFormat::Ros2)),
             ("# VL_ID,Source\nV1,a,b", Some(ImportFormat::VlTable)),
+            ("(h1 s1)", Some(ImportFormat::Tssdn)),
             ("tenuto: 1", None),
             ("{}", None),
             ("", None),

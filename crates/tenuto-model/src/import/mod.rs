@@ -25,6 +25,7 @@ mod table;
 mod tas_benchmark;
 mod topology;
 mod tsnsched;
+mod tssdn;
 mod vl_table;
 mod wopanets;
 mod xml;
@@ -207,6 +208,7 @@ fn read(format: ImportFormat, it: &mut Import<'_>) -> Option<Found> {
         ImportFormat::TasBenchmark => tas_benchmark::read(it).map(of_draft),
         ImportFormat::Can => can::read(it).map(of_draft),
         ImportFormat::Ros2 => ros2::read(it).map(of_draft),
+        ImportFormat::Tssdn => tssdn::read(it).map(of_draft),
     }
 }
 

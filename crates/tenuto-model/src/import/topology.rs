@@ -109,7 +109,7 @@ fn assemble(
 }
 
 /// Whether a name is that of an end system: `es…`, `h1`, `host…`, `end…`, `station…`.
-fn kind_by_name(name: &str) -> Kind {
+pub(super) fn kind_by_name(name: &str) -> Kind {
     let lower = name.to_lowercase();
     let digits = |rest: &str| {
         let rest = rest.trim_start_matches('_');

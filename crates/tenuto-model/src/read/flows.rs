@@ -4,7 +4,7 @@ use super::network::{Draft, mode_index};
 use super::reader::{Field, Reader, join, shown};
 use crate::quantity::{QuantityError, parse_size_bytes, parse_time_ns};
 use crate::yaml::Value;
-use crate::{Contract, Flow, MatchKind, OtherTraffic, OutOfMode, Size, Target};
+use crate::{Contract, Flow, MatchKind, OutOfMode, Size, Target};
 use std::collections::BTreeSet;
 
 const KEYS: [&str; 19] = [
@@ -342,8 +342,19 @@ impl<'a> FlowReader<'_, 'a> {
         }
     }
 
+    /// Names of networks; over one network the word `disjoint`, which is two copies.
     fn read_copies(&mut self, networks: &[String]) -> Vec<String> {
-        self.names("copies").unwrap_or_else(|| networks.to_vec())
+        let written = self.layers.get("copies");
+        let is_disjoint = written
+            .is_some_and(|f| matches!(&f.node.value, Value::Text(text) if text == "disjoint"));
+        if is_disjoint && networks.is_empty() {
+            return vec!["A".into(), "B".into()];
+        }
+        let names = self.names("copies").unwrap_or_else(|| networks.to_vec());
+        match names.as_slice() {
+            [only] if only == "disjoint" && networks.is_empty() => vec!["A".into(), "B".into()],
+            _ => names,
+        }
     }
 
     fn read_match(&mut self, is_vl: bool) -> MatchKind {
@@ -448,25 +459,8 @@ impl<'a> FlowReader<'_, 'a> {
     }
 }
 
-/// Gives flows without a written priority their rate-monotonic class: the shorter the period in
-/// the flow's highest mode, the higher. More periods than classes share classes evenly.
+/// Gives flows without a written priority their rate-monotonic class.
 pub(crate) fn settle_priorities(draft: &mut Draft) {
-    let network = &mut draft.network;
-    let queues = network.profiles.values().map(|p| p.queues_per_port).min().unwrap_or(8);
-    let classes = match network.other_traffic {
-        OtherTraffic::Carry { priority, .. } => priority.min(queues).max(1),
-        OtherTraffic::Drop => queues,
-    };
-    let mut periods: BTreeSet<u64> = BTreeSet::new();
-    let unranked = |flow: &Flow| draft.unranked.contains(&flow.name);
-    periods.extend(network.flows.iter().filter(|f| unranked(f)).map(|f| f.highest().period_ns));
-    let distinct = periods.len();
-    let classes = usize::from(classes.max(1));
-    for flow in network.flows.iter_mut().filter(|f| draft.unranked.contains(&f.name)) {
-        let rank = periods.range(..flow.highest().period_ns).count();
-        let class = if distinct <= classes { rank } else { rank * classes / distinct };
-        for contract in &mut flow.contracts {
-            contract.priority = u8::try_from(class).expect("below the number of queues");
-        }
-    }
+    let unranked = &draft.unranked;
+    draft.network.rank_by_period(|flow| unranked.contains(&flow.name));
 }

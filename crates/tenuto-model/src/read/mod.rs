@@ -8,7 +8,9 @@ mod profile;
 pub(crate) mod reader;
 mod scenario;
 mod scenario_events;
+mod switch_file;
 pub(crate) mod tables;
 
 pub use network::read_network;
 pub use scenario::read_scenario;
+pub use switch_file::{JudgeText, SwitchFile, SwitchFilePort, SwitchText, read_switch};

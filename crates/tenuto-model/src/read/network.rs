@@ -74,7 +74,12 @@ impl Draft {
                 flows: Vec::new(),
                 other_traffic: OtherTraffic::Drop,
                 mode_return: ModeReturn::default(),
-                tolerates: Tolerates { babbling_hosts: 0, lost_signals: 0, controller_loss: true },
+                tolerates: Tolerates {
+                    babbling_hosts: 0,
+                    lost_signals: 0,
+                    controller_loss: true,
+                    links_lost: 0,
+                },
                 profiles: BTreeMap::new(),
             },
             names: BTreeSet::new(),
@@ -244,13 +249,17 @@ fn read_policies(reader: &mut Reader, top: &Field<'_>, draft: &mut Draft) {
         reader.remember(field.path.clone(), field.node.place);
     }
     let Some(field) = top.get("tolerates") else { return };
-    reader.expect_map(&field, &["babbling_hosts", "lost_signals", "controller_loss"]);
+    let known = ["babbling_hosts", "lost_signals", "controller_loss", "links_lost"];
+    reader.expect_map(&field, &known);
     let mut count = |key, max| field.get(key).and_then(|f| reader.number(&f, 0, max));
     if let Some(hosts) = count("babbling_hosts", 4_000) {
         network.tolerates.babbling_hosts = u32::try_from(hosts).expect("at most 4000");
     }
     if let Some(signals) = count("lost_signals", 16) {
         network.tolerates.lost_signals = u32::try_from(signals).expect("at most 16");
+    }
+    if let Some(links) = count("links_lost", 1) {
+        network.tolerates.links_lost = u32::try_from(links).expect("at most 1");
     }
     if let Some(loss) = field.get("controller_loss").and_then(|f| reader.truth(&f)) {
         network.tolerates.controller_loss = loss;

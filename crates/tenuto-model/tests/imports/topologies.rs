@@ -170,3 +170,36 @@ fn xml_that_stands_for_more_is_refused() {
     let said = refused(ImportFormat::Gml, &deep, &ImportOptions::default()).to_string();
     assert!(said.contains("nests too deep"), "{said}");
 }
+
+#[test]
+fn lists_of_links_and_flows_become_a_network() {
+    let links = "(h1 s1)\n(s1 h1)\n(h2 s2)\n(s1 s2)\n(s2 s1)\n(h3 s1)\n";
+    let flows = "(h1 h2 1)\n(h3 h2 h1 4)\n";
+    let sources = MemorySources::new().with("flows.dat", flows);
+    let options = ImportOptions {
+        rate_bps: Some(1_000_000_000),
+        flows: Some("flows.dat"),
+        sources: &sources,
+        ..Default::default()
+    };
+    let imported = tenuto_model::import(None, links, "links.dat", &options).expect("a network");
+    let notes = imported.notes.join("\n");
+    assert!(notes.contains("a base period is 1 ms"), "{notes}");
+    let network = imported.network().expect("a network");
+    assert_eq!((network.hosts.len(), network.switches.len()), (3, 2));
+    assert_eq!((network.links.len(), network.flows.len()), (4, 2), "a link is once per direction");
+    assert_eq!(network.flows[1].targets.len(), 2);
+    assert_eq!(network.flows[1].highest().period_ns, 4_000_000);
+    for (flows, said) in [
+        ("(h1 h2 0)", "is no flow"),
+        ("(h1 2)", "is no flow"),
+        ("h1 h2 1", "not in parentheses"),
+        ("(h1 h9 1)", "there is no node `h9`"),
+    ] {
+        let sources = MemorySources::new().with("flows.dat", flows);
+        let options = ImportOptions { sources: &sources, ..options };
+        let problems = tenuto_model::import(None, links, "links.dat", &options);
+        let problems = problems.expect_err("refused").to_string();
+        assert!(problems.contains(said), "{problems}");
+    }
+}

@@ -11,6 +11,7 @@ impl Display for Experimenter {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Modes(message) => message.fmt(f),
+            Self::Attendre(message) => message.fmt(f),
             Self::Unknown { experimenter, exp_type, data } => {
                 write!(f, "id=0x{experimenter:08x} type={exp_type} {} bytes", data.len())
             }

@@ -3,12 +3,16 @@
 //! Meant for traces: everything that decides what a message does is in the line; packet data only by
 //! its length. The flow syntax of matches and actions is in `syntax`.
 
+mod attendre;
 mod experimenter;
 mod flow;
 mod multipart;
 mod queues;
+mod statistics;
 mod syntax;
 mod tables;
+
+pub use statistics::EntryText;
 
 use crate::constants::NO_BUFFER;
 use crate::hello::Hello;

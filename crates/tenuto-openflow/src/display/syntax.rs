@@ -226,6 +226,10 @@ impl Display for Action {
             Self::SetNwTtl(ttl) => write!(f, "mod_nw_ttl:{ttl}"),
             Self::DecNwTtl => f.write_str("dec_ttl"),
             Self::Monitor(monitor) => write!(f, "monitor:{monitor}"),
+            Self::Buffer { version, messages } => {
+                write!(f, "buffer(set={version} of {messages})")
+            }
+            Self::Encap(encap) => encap.fmt(f),
             Self::Experimenter { experimenter, data } => {
                 write!(f, "experimenter[id=0x{experimenter:08x},{}]", Hex(data))
             }

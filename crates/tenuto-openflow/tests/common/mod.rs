@@ -65,6 +65,17 @@ fn aligned(extra: usize) -> impl Strategy<Value = Vec<u8>> {
     (0_usize..4).prop_flat_map(move |n| vec(any::<u8>(), extra + 8 * n))
 }
 
+fn version() -> impl Strategy<Value = Version> {
+    any::<(u64, u64)>().prop_map(|(generation, counter)| Version { generation, counter })
+}
+
+fn encap() -> impl Strategy<Value = Encap> {
+    (version(), any::<(u32, u16, u8, u16)>(), match_()).prop_map(|(version, head, match_)| {
+        let (port, messages, table_id, priority) = head;
+        Encap { port, version, messages, table_id, priority, match_ }
+    })
+}
+
 pub(crate) fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         any::<(u32, u16)>().prop_map(|(port, max_len)| Action::Output { port, max_len }),
@@ -86,6 +97,9 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
         any::<u8>().prop_map(Action::SetNwTtl),
         Just(Action::DecNwTtl),
         any::<u32>().prop_map(Action::Monitor),
+        (version(), any::<u16>())
+            .prop_map(|(version, messages)| Action::Buffer { version, messages }),
+        encap().prop_map(Action::Encap),
         (foreign_experimenter(), aligned(0))
             .prop_map(|(experimenter, data)| Action::Experimenter { experimenter, data }),
         (30_u16..0xffff, aligned(4)).prop_map(|(type_, data)| Action::Unknown { type_, data }),
@@ -639,13 +653,64 @@ fn modes() -> impl Strategy<Value = ModesMessage> {
     ]
 }
 
+fn message_set() -> impl Strategy<Value = MessageSet> {
+    (version(), any::<(u16, u64)>()).prop_map(|(version, (messages, answers))| MessageSet {
+        version,
+        messages,
+        answers,
+    })
+}
+
+fn buffer_totals() -> impl Strategy<Value = BufferTotals> {
+    any::<[u64; 9]>().prop_map(|counts| BufferTotals {
+        buffered: counts[0],
+        released: counts[1],
+        overflowed: counts[2],
+        purged: counts[3],
+        timed_out: counts[4],
+        completed: counts[5],
+        commands_sent: counts[6],
+        commands_accepted: counts[7],
+        commands_rejected: counts[8],
+    })
+}
+
+fn buffer_stats() -> impl Strategy<Value = BufferStats> {
+    let head = any::<((u16, u16), u8, bool, u16, u32, u64)>();
+    (version(), head, match_()).prop_map(|(version, head, match_)| {
+        let (messages, table_id, is_releasing, priority, frames, number) = head;
+        let phase = if is_releasing { BufferPhase::Releasing } else { BufferPhase::Waiting };
+        BufferStats { version, messages, table_id, phase, priority, frames, number, match_ }
+    })
+}
+
+fn attendre() -> impl Strategy<Value = AttendreMessage> {
+    prop_oneof![
+        any::<(bool, u32, u64)>().prop_map(|(is_on, meter_id, timeout_ns)| {
+            AttendreMessage::Config(AttendreConfig { is_on, meter_id, timeout_ns })
+        }),
+        (message_set(), flow_mod())
+            .prop_map(|(set, flow_mod)| AttendreMessage::SetFlowMod { set, flow_mod }),
+        (message_set(), packet_out())
+            .prop_map(|(set, packet_out)| AttendreMessage::SetPacketOut { set, packet_out }),
+        message_set().prop_map(AttendreMessage::SetEmpty),
+        (any::<u64>(), packet_in())
+            .prop_map(|(number, packet_in)| AttendreMessage::PacketIn { number, packet_in }),
+        Just(AttendreMessage::BuffersRequest),
+        (any::<bool>(), buffer_totals(), vec(buffer_stats(), 0..3)).prop_map(
+            |(more, totals, buffers)| AttendreMessage::BuffersReply { more, totals, buffers }
+        ),
+    ]
+}
+
 fn experimenter() -> impl Strategy<Value = Experimenter> {
     prop_oneof![
         4 => modes().prop_map(Experimenter::Modes),
+        4 => attendre().prop_map(Experimenter::Attendre),
         1 => (foreign_experimenter(), any::<u32>(), bytes(40)).prop_map(
             |(experimenter, exp_type, data)| Experimenter::Unknown { experimenter, exp_type, data }
         ),
-        1 => (12_u32.., bytes(40)).prop_map(|(exp_type, data)| Experimenter::Unknown {
+        1 => (19_u32.., bytes(40)).prop_map(|(exp_type, data)| Experimenter::Unknown {
             experimenter: EXPERIMENTER_ID,
             exp_type,
             data

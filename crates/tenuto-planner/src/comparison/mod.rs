@@ -5,5 +5,6 @@
 
 pub mod attendre;
 pub mod mc_sdn;
+pub mod networks;
 pub mod qjump;
 pub mod silo;

@@ -29,7 +29,12 @@ pub(crate) fn network(hosts: &[&str], switches: &[&str], profile: &str) -> Netwo
         flows: vec![],
         other_traffic: OtherTraffic::Drop,
         mode_return: ModeReturn::default(),
-        tolerates: Tolerates { babbling_hosts: 0, lost_signals: 1, controller_loss: true },
+        tolerates: Tolerates {
+            babbling_hosts: 0,
+            lost_signals: 1,
+            controller_loss: true,
+            links_lost: 0,
+        },
         profiles: BTreeMap::from([(profile.into(), built_in)]),
     }
 }

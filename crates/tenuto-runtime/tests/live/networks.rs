@@ -118,7 +118,12 @@ pub(crate) fn row(switches: usize) -> Network {
         ],
         other_traffic: OtherTraffic::Drop,
         mode_return: ModeReturn::default(),
-        tolerates: Tolerates { babbling_hosts: 1, lost_signals: 0, controller_loss: true },
+        tolerates: Tolerates {
+            babbling_hosts: 1,
+            lost_signals: 0,
+            controller_loss: true,
+            links_lost: 0,
+        },
         profiles: [(profile.name.clone(), profile)].into(),
     }
 }

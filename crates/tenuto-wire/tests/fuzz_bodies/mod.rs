@@ -3,6 +3,7 @@
 //! Each takes any bytes and panics only if a promise of the crate is broken.
 
 use tenuto_wire::afdx::{sequence_number, set_sequence_number};
+use tenuto_wire::attendre::{COMMAND_LEN_MAX, CommandFrame};
 use tenuto_wire::shim::{MessagePart, SHIM_BYTES};
 use tenuto_wire::signal::SIGNAL_FRAME_LEN;
 use tenuto_wire::stamp::STAMP_BYTES;
@@ -16,6 +17,7 @@ pub fn frame(bytes: &[u8]) {
     shim_in_frame(bytes);
     afdx_sequence(bytes);
     mode_signal(bytes);
+    attendre_command(bytes);
 }
 
 /// The key says of a frame what the views say, and what a reader with bare offsets finds.
@@ -125,4 +127,17 @@ pub fn mode_signal(bytes: &[u8]) {
     assert_eq!(again[6..62], bytes[6..62]);
     assert_eq!(signal.verify(&key), again[62..] == bytes[62..SIGNAL_FRAME_LEN]);
     assert!(!signal.to_string().is_empty());
+}
+
+/// The same of an Attendre command.
+pub fn attendre_command(bytes: &[u8]) {
+    let Ok(command) = CommandFrame::parse(bytes) else { return };
+    let key = LinkKey::new([0xa5; 16]);
+    let mut again = [0; COMMAND_LEN_MAX];
+    let written = command.repr().emit(command.src(), &key, &mut again);
+    assert_eq!(written, Ok(bytes.len()));
+    let tag = bytes.len() - 16;
+    assert_eq!(again[6..tag], bytes[6..tag]);
+    assert_eq!(command.verify(&key), again[tag..bytes.len()] == bytes[tag..]);
+    assert!(!command.repr().to_string().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use tenuto_dataplane::{FRAME_CAPACITY, FrameId, Frames};
-use tenuto_wire::SignalFrame;
+use tenuto_wire::{CommandFrame, CommandRepr, SignalFrame};
 
 /// Contents by id; nothing is ever released, so states share frames freely.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub(super) struct Interned {
 }
 
 impl Interned {
-    /// What decides a frame's effect: a signal without the sequence number and tag that differ
-    /// from send to send (links are in order and nobody forges, so they never decide), any other
+    /// What decides a frame's effect: a signal or command without the sequence number and tag that
+    /// differ from send to send (links are in order and nobody forges, so they never decide), any other
     /// frame by its bytes.
     pub(super) fn identity(&self, frame: FrameId) -> u64 {
         self.identities[frame.0 as usize]
@@ -29,7 +29,10 @@ impl Interned {
                 (signal.kind as u8, signal.level, signal.from_level).hash(&mut hasher);
                 (signal.generation, signal.epoch, signal.origin, signal.nonce).hash(&mut hasher);
             }
-            Err(_) => bytes.hash(&mut hasher),
+            Err(_) => match CommandFrame::parse(bytes) {
+                Ok(command) => CommandRepr { sequence: 0, ..command.repr() }.hash(&mut hasher),
+                Err(_) => bytes.hash(&mut hasher),
+            },
         }
         hasher.finish()
     }

@@ -13,6 +13,7 @@
 
 mod frames;
 mod properties;
+pub mod reactive;
 mod search;
 pub(crate) mod source;
 mod ticked;

@@ -55,6 +55,7 @@ impl Observation {
             DropReason::BufferFull => "buffer_full",
             DropReason::PoolFull => "pool_full",
             DropReason::SignalRejected => "signal_rejected",
+            DropReason::CommandRejected => "command_rejected",
             DropReason::NoOutput => "no_output",
             DropReason::Duplicate => "duplicate",
         }

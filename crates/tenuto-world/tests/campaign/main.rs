@@ -8,7 +8,7 @@ mod overload;
 mod runs;
 
 use tenuto_model::{MemorySources, Network, Plan, Scenario, Verdict, read_network};
-use tenuto_planner::{Options, WholePaths, plan};
+use tenuto_planner::{Curves, Options, WholePaths, plan};
 use tenuto_world::{RunDocument, clockwork};
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -83,7 +83,9 @@ impl Tally {
         let Some(network) = read(&text) else { return };
         // Every other network is held to bounds of whole paths, which are never above the sums.
         let whole_paths = seed.is_multiple_of(2).then(WholePaths::default);
-        let options = Options { would_fit: false, whole_paths, ..Options::default() };
+        // One in three counts whole messages, which are never above their buckets.
+        let curves = if seed.is_multiple_of(3) { Curves::Staircases } else { Curves::Buckets };
+        let options = Options { would_fit: false, whole_paths, curves, ..Options::default() };
         let plan = plan(&network, &options);
         self.networks += 1;
         let overloaded = overload::unproved(&plan);

@@ -20,6 +20,8 @@ pub(crate) struct List {
     pub(crate) name: String,
     pub(crate) network: Network,
     pub(crate) operations: Vec<Operation>,
+    /// Operations that only fill the network: their times do not count.
+    pub(crate) filled: usize,
 }
 
 #[derive(Deserialize)]
@@ -115,7 +117,7 @@ pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure
         asked.requests.iter().enumerate().map(request).collect::<Result<Vec<_>, _>>()?;
     let network = Network::new(nodes, ports)
         .map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
-    Ok(List { name: asked.scenario, network, operations })
+    Ok(List { name: asked.scenario, network, operations, filled: 0 })
 }
 
 /// A JSON document of a known form.

@@ -6,9 +6,14 @@ use tenuto_admission::{Network, Node, NodeId, Port, Request};
 
 const M100: u64 = 100_000_000;
 const G1: u64 = 1_000_000_000;
+const G10: u64 = 10_000_000_000;
 const REQUESTS: u64 = 1_000;
+/// Requests of the lists that fill a network before anything is timed, and of the removals and
+/// adds that then are.
+const REQUESTS_TO_FILL: u64 = 10_500;
+const CHANGES: u64 = 1_000;
 /// Names, shapes and mixes.
-const LISTS: [(&str, Shape, Mix, u64); 7] = [
+const LISTS: [(&str, Shape, Mix, u64); 10] = [
     ("ring31-100M", Shape::Ring(31, 1), Mix::Wind, M100),
     ("ring12-100M", Shape::Ring(12, 3), Mix::Wind, M100),
     ("ring31-1G", Shape::Ring(31, 1), Mix::Server, G1),
@@ -16,6 +21,9 @@ const LISTS: [(&str, Shape, Mix, u64); 7] = [
     ("line4-100M", Shape::Line(4, 4), Mix::SlowServer, M100),
     ("star-1G", Shape::Star(4, 4), Mix::Plant, G1),
     ("fat-tree-1G", Shape::FatTree, Mix::Plant, G1),
+    ("ring31-10G", Shape::Ring(31, 1), Mix::Wind, G10),
+    ("ring31-1G-sensors", Shape::Ring(31, 1), Mix::Sensors, G1),
+    ("fat-tree-10G", Shape::FatTree, Mix::Wind, G10),
 ];
 
 /// Switches, and hosts at each.
@@ -33,6 +41,8 @@ enum Shape {
 enum Mix {
     /// One frame of 306 B at 0.75-1 Mbit/s; 5, 10 or 50 ms.
     Wind,
+    /// The same at a tenth of the rate.
+    Sensors,
     /// Isochronous, cyclic, alarms, diagnosis, video.
     Plant,
     /// The same, half of it from or to one host.
@@ -67,16 +77,25 @@ pub(crate) fn generated(name: &str) -> Result<List, Failure> {
         let hint = format!("NAME or NAME#SEED, NAME one of {}", known.join(", "));
         return Err(Failure::input(format!("no list {name:?} is known"), None, Some(&hint)));
     };
-    let network = network(*shape, *rate_bps);
+    // Ten thousand flows are held before anything is timed.
+    let is_large = *rate_bps == G10 || *mix == Mix::Sensors;
+    let network = network(*shape, *rate_bps, is_large);
     let nodes = (0_u32..).map(NodeId).zip(network.nodes());
     let hosts: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_switch).map(|(id, _)| id).collect();
     let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let operations =
-        (0..REQUESTS).map(|id| Operation::Add(request(id, *mix, &hosts, &mut draw))).collect();
-    Ok(List { name: name.to_owned(), network, operations })
+    let mut ask = |id: u64| Operation::Add(request(id, *mix, &hosts, &mut draw));
+    let requests = if is_large { REQUESTS_TO_FILL } else { REQUESTS };
+    let mut operations: Vec<Operation> = (0..requests).map(&mut ask).collect();
+    let filled = if is_large { operations.len() } else { 0 };
+    for change in 0..if is_large { CHANGES } else { 0 } {
+        // One of those who asked goes, another one asks.
+        operations.push(Operation::Remove(change * 7_919 % REQUESTS_TO_FILL));
+        operations.push(ask(REQUESTS_TO_FILL + change));
+    }
+    Ok(List { name: name.to_owned(), network, operations, filled })
 }
 
-fn network(shape: Shape, rate_bps: u64) -> Network {
+fn network(shape: Shape, rate_bps: u64, is_large: bool) -> Network {
     let (switches, with_hosts, hosts_each, trunks): (u32, u32, u32, Vec<(u32, u32)>) = match shape {
         Shape::Ring(n, hosts) => (n, n, hosts, (0..n).map(|at| (at, (at + 1) % n)).collect()),
         Shape::Line(n, hosts) => (n, n, hosts, (1..n).map(|at| (at - 1, at)).collect()),
@@ -84,7 +103,11 @@ fn network(shape: Shape, rate_bps: u64) -> Network {
         Shape::FatTree => (20, 8, 2, fat_tree()),
     };
     let is_slow = rate_bps == M100 && !matches!(shape, Shape::Line(..));
-    let (queue_bytes, host_queue_bytes) = if is_slow { (12_000, 12_000) } else { (30_000, 60_000) };
+    let (queue_bytes, host_queue_bytes) = match (is_large, is_slow) {
+        (true, _) => (2_000_000, 4_000_000),
+        (false, true) => (12_000, 12_000),
+        (false, false) => (30_000, 60_000),
+    };
     let mut nodes: Vec<Node> =
         (0..switches).map(|at| Node { name: format!("s{at}"), is_switch: true }).collect();
     let mut ports = Vec::new();
@@ -134,6 +157,7 @@ fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Draw) -> Request {
     }
     let (burst_bytes, rate_bps, deadline_ms) = match mix {
         Mix::Wind => (306, 750_000 + draw.below(250_000), draw.one_of(&[5, 10, 50])),
+        Mix::Sensors => (306, 75_000 + draw.below(25_000), draw.one_of(&[5, 10, 50])),
         Mix::Plant | Mix::Server => contract(draw),
         Mix::SlowServer => {
             let (burst, rate, deadline) = contract(draw);

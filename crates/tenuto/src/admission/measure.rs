@@ -10,6 +10,9 @@ use tenuto_admission::{
     Visit, paced,
 };
 
+/// Rounds of lowering at most.
+const ROUNDS_MAX: usize = 64;
+
 /// How a list is decided.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
@@ -46,6 +49,8 @@ pub(crate) struct Report {
     pub(crate) adaptations: usize,
     pub(crate) moved: usize,
     pub(crate) adaptation: Times,
+    /// Rounds in which reserved delays came down after removals, beside the decisions.
+    pub(crate) lowering: Times,
     /// Refusals by what was scarce.
     pub(crate) scarce: BTreeMap<&'static str, usize>,
     pub(crate) granted_over_recomputed_median: f64,
@@ -94,9 +99,9 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
             other => other.clone(),
         })
         .collect();
-    let (engine, mut best) = decide(list, &operations, setting, Some(&mut report));
+    let (mut engine, now, mut best) = decide(list, &operations, setting, Some(&mut report));
     for _ in 1..setting.repeat.max(1) {
-        let (_, again) = decide(list, &operations, setting, None);
+        let (_, _, again) = decide(list, &operations, setting, None);
         for (best, again) in best.times.iter_mut().zip(again.times) {
             best.1 = best.1.min(again.1);
         }
@@ -105,7 +110,8 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
         }
     }
     let of = |kinds: &[Kind]| {
-        let chosen = best.times.iter().filter(|(kind, _)| kinds.contains(kind));
+        let timed = best.times.iter().skip(list.filled);
+        let chosen = timed.filter(|(kind, _)| kinds.contains(kind));
         times(chosen.map(|(_, ns)| *ns).collect())
     };
     report.decisions = of(&[Kind::Accepted, Kind::Refused]);
@@ -113,7 +119,9 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
     report.refused = of(&[Kind::Refused]);
     report.removed = of(&[Kind::Removed]);
     report.adaptation = times(best.adaptations);
-    report.requests = report.decisions.count;
+    let asked = |operation: &&Operation| matches!(operation, Operation::Add(_));
+    report.requests = operations.iter().filter(asked).count();
+    settle(&mut engine, now, &mut report);
     judge(&engine, &shaper_ns, &mut report);
     report
 }
@@ -123,7 +131,7 @@ fn decide(
     operations: &[Operation],
     setting: &Setting,
     mut report: Option<&mut Report>,
-) -> (Engine, Run) {
+) -> (Engine, tenuto_units::Instant, Run) {
     let mut engine =
         Engine::new(list.network.clone(), setting.method, Reservation::starting_on(&list.network));
     let mut run = Run::default();
@@ -161,7 +169,7 @@ fn decide(
             }
         }
     }
-    (engine, run)
+    (engine, now, run)
 }
 
 fn elapsed_ns(start: Instant) -> u64 {
@@ -188,6 +196,20 @@ fn times(mut ns: Vec<u64>) -> Times {
     let Some(max_ns) = ns.last().copied() else { return Times::default() };
     let at = |percent: usize| ns[(ns.len() * percent / 100).min(ns.len() - 1)];
     Times { count: ns.len(), median_ns: at(50), p99_ns: at(99), max_ns }
+}
+
+/// Lets reserved delays come down after removals, round by round, as they may between decisions.
+fn settle(engine: &mut Engine, mut now: tenuto_units::Instant, report: &mut Report) {
+    let mut rounds = Vec::new();
+    while rounds.len() < ROUNDS_MAX {
+        let start = Instant::now();
+        let due = engine.relax(now);
+        let ns = elapsed_ns(start);
+        let Some(due) = due else { break };
+        now = due;
+        rounds.push(ns);
+    }
+    report.lowering = times(rounds);
 }
 
 /// Loads, and the independent recomputation.

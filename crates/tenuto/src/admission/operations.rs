@@ -76,7 +76,7 @@ pub(crate) fn read_operations(path: &Path, with_removals: bool) -> Result<List, 
         let gone = if was_carried_out { held.remove(&key) } else { None };
         operations.extend(gone.map(Operation::Remove));
     }
-    Ok(List { name: shown, network, operations })
+    Ok(List { name: shown, network, operations, filled: 0 })
 }
 
 /// Every link that a path of the log uses, in both directions; switches are what forwards.

@@ -33,6 +33,13 @@ pub(crate) fn text(name: &str, setting: &Setting, report: &Report) -> String {
             ms(report.adaptation.max_ns),
         ));
     }
+    if report.lowering.count > 0 {
+        out.push_str(&format!(
+            "lowered    delays in {} rounds, at most {:.1} ms each, beside the decisions\n",
+            report.lowering.count,
+            ms(report.lowering.max_ns),
+        ));
+    }
     let scarce: Vec<String> =
         report.scarce.iter().map(|(word, count)| format!("{word} {count}")).collect();
     if !scarce.is_empty() {

@@ -80,6 +80,7 @@ fn methods(plan: &Plan) -> Vec<String> {
     }
     let name = |method: &str| match method {
         "tfa" => "tfa, total flow analysis".to_owned(),
+        "staircase" => "staircase, total flow analysis of whole messages".to_owned(),
         "change" => "change, total flow analysis over a mode change".to_owned(),
         other => other.to_owned(),
     };

@@ -9,6 +9,7 @@ pub(crate) use scarce::{Refusal, refusals};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::side_by_side::SideBySide;
 use std::time::{Duration, Instant};
 use tenuto_bounds::{Document, GraphServer, GraphTarget, Options, ServerGraph, TargetBound};
 use tenuto_certify::BoundsCertificate;
@@ -34,7 +35,7 @@ pub(crate) struct Bounded {
 pub(crate) fn bounded(graph: ServerGraph, options: &Options) -> Result<Bounded, Failure> {
     let started = Instant::now();
     let mut progress = Progress::new();
-    let analysis = tenuto_bounds::analyse(&graph, options, &mut |step| {
+    let analysis = tenuto_bounds::analyse_on(&graph, options, &SideBySide, &mut |step| {
         progress.say(|| format!("{}: {} of {}", step.method, step.done, step.total));
     });
     let took = started.elapsed();

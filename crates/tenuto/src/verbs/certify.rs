@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
 use tenuto_certify::{BoundsCertificate, Certificate};
-use tenuto_model::{ForwardingModel, Plan};
+use tenuto_model::Plan;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -43,19 +43,9 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
     }
     let plan = load::plan(&args.plan)?;
     // The checker reads the file's own text, not ours again.
-    let certification = match plan.model {
-        ForwardingModel::Fluid => Certification::NotForFrames,
-        ForwardingModel::StoreAndForward => Certification::of_text(&load::text(&args.plan)?),
-    };
-    let certificate = match certification {
+    let certificate = match Certification::of_text(&load::text(&args.plan)?) {
         Certification::Certified(certificate) => certificate,
         Certification::Rejected(findings) => return Err(Failure::not_certified(&findings)),
-        Certification::NotForFrames => {
-            let shown = args.plan.display().to_string();
-            let hint = "plan without --model fluid";
-            let message = "a fluid plan is not valid for frames and is not certified";
-            return Err(Failure::input(message, Some(&shown), Some(hint)));
-        }
     };
     if args.json {
         output::say_json(&Document {

@@ -36,6 +36,13 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
+    if args.input.as_os_str() == super::explore_attendre::WORD {
+        return super::explore_attendre::run(args);
+    }
+    if args.attendre.app.is_some() {
+        let hint = "`tenuto explore attendre --app APP` explores an application";
+        return Err(Failure::input("--app goes with the word attendre", None, Some(hint)));
+    }
     let planned = planning::of_input(&args.input, &Planning::default())?;
     if planned.promise() == Promise::Refused {
         return super::sim::refused(&planned, args.json);

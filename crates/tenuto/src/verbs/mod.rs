@@ -4,14 +4,19 @@ pub(crate) mod bench;
 mod certify;
 mod check;
 mod doctor;
+pub(crate) mod dump;
 mod exec;
 mod explore;
+pub(crate) mod explore_attendre;
 mod export;
 mod import;
 mod plan;
 mod report;
 mod sim;
+pub(crate) mod switch;
+mod switch_flags;
 mod tables;
+pub(crate) mod trace;
 mod up;
 
 use crate::args::Verb;
@@ -31,6 +36,9 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
         Verb::Exec(it) => return exec::run(&it),
+        Verb::Switch(it) => switch::run(&it),
+        Verb::Trace(it) => trace::run(&it),
+        Verb::Dump(it) => dump::run(&it),
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
         Verb::Bench(it) => bench::run(&it),

@@ -1,17 +1,18 @@
 //! `tenuto plan NET`: what can be promised, or what is scarce.
 
-use crate::args::{Model, Plan};
+use crate::args::{Model, Plan, Ranking};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
 use crate::{
-    explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds, settings,
+    compared, explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds,
+    settings,
 };
 use serde::Serialize;
 use std::path::Path;
 use tenuto_model::Network;
-use tenuto_planner::Options;
+use tenuto_planner::{Curves, Options, Priorities};
 
 pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
     if load::is_servers(&args.network)? {
@@ -19,12 +20,15 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
     }
     let network = load::network(&args.network)?;
     let network = settings::apply(network, &args.planning.set)?;
+    if let Some(peer) = args.method.peer() {
+        return compared::run(args, &network, peer);
+    }
     let options = Options {
         model: args.model.into(),
         as_stated: args.as_stated,
         line_shaping: !args.no_line_shaping,
         whole_paths: planning::whole_paths(args.method, &network),
-        ..Options::default()
+        ..planning::options(&network, &args.planning)
     };
     if let Some(flow) = &args.explain {
         return explain(args, &network, &options, flow);
@@ -81,7 +85,11 @@ fn explain(
     flow: &str,
 ) -> Result<Outcome, Failure> {
     let planned = planning::planned(network, &Options { would_fit: false, ..*options })?;
-    let Some(explanation) = tenuto_planner::explain(network, options, flow) else {
+    // The analysis that was chosen, of the network as it was ranked.
+    let curves = if planned.plan.staircases { Curves::Staircases } else { Curves::Buckets };
+    let options = Options { curves, priorities: Priorities::Given, ..*options };
+    let network = &planned.plan.network;
+    let Some(explanation) = tenuto_planner::explain(network, &options, flow) else {
         let names = network.flows.iter().map(|flow| flow.name.as_str());
         let shown = args.network.display().to_string();
         let hint = tenuto_model::meant(flow, names);
@@ -109,9 +117,15 @@ struct Explained<'a> {
 /// Bounds of a server graph.
 fn servers(args: &Plan) -> Result<Outcome, Failure> {
     let of_frames = matches!(args.model, Model::Fluid) || args.as_stated;
-    if of_frames || !args.planning.set.is_empty() {
-        let hint = "--model, --as-stated and --set are for networks; this is a server graph";
+    let is_ranked = args.planning.priorities != Ranking::Given;
+    if of_frames || is_ranked || !args.planning.set.is_empty() {
+        let hint = "--model, --as-stated, --priorities and --set are for networks; this is a \
+                    server graph";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    if args.method.peer().is_some() {
+        let hint = "silo and qjump are for networks; this is a server graph";
+        return Err(Failure::input("this method does not fit", None, Some(hint)));
     }
     let graph = load::servers(&args.network)?;
     let effort = args.method.into();

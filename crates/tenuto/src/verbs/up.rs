@@ -10,7 +10,7 @@ use crate::planning::{self, Planned, Promise};
 use crate::verbs::{report, sim};
 use std::path::Path;
 use tenuto_model::{Expect, Network, Plan, Scenario, Verdict};
-use tenuto_planner::Options;
+use tenuto_planner::{Curves, Options};
 use tenuto_runtime::{HostService, UpError, UpOptions, UpOutcome};
 use tenuto_units::Span;
 use tenuto_world::Replay;
@@ -95,7 +95,9 @@ fn lab(
 ) -> Result<UpOutcome, Failure> {
     let plan = &planned.plan;
     let planner = |network: &Network| {
-        let options = Options { would_fit: false, ..planning::usual_options(network) };
+        // What counted in the plan counts on this machine, or the two could not be compared.
+        let curves = if plan.staircases { Curves::Staircases } else { Curves::Buckets };
+        let options = Options { would_fit: false, curves, ..planning::usual_options(network) };
         tenuto_planner::plan(network, &options)
     };
     let options = UpOptions {

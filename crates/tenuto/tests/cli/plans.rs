@@ -108,6 +108,28 @@ fn values_can_be_set() {
 }
 
 #[test]
+fn priorities_are_found_on_request() {
+    let printed = ["plan", "vehicle-as-printed.yaml", "--set", "flows.STREAM.message=200kB"];
+    tenuto(&printed).exits(1);
+    let ranked = [&printed[..], &["--priorities", "audsley"]].concat();
+    tenuto(&ranked).exits(0).says(&[
+        "Audsley's, ",
+        "0 LIDAR, 1 CAM, 2 STREAM",
+        "certified exactly",
+    ]);
+    let nothing = ["plan", "vehicle-as-printed.yaml", "--priorities", "audsley"];
+    tenuto(&nothing).exits(1).complains_of(&["no assignment of priorities holds"]);
+}
+
+#[test]
+fn whole_messages_carry_what_buckets_refuse() {
+    let set = ["plan", "vehicle.yaml", "--set", "flows.STREAM.message=211kB", "--method", "tfa"];
+    tenuto(&set).exits(0).says(&["whole messages", "certified exactly"]);
+    let buckets = [&set[..], &["--curves", "buckets"]].concat();
+    tenuto(&buckets).exits(1);
+}
+
+#[test]
 fn a_fluid_plan_guarantees_nothing() {
     let said = tenuto(&["plan", "vehicle.yaml", "--model", "fluid"]).exits(3);
     said.says(&["model fluid: not valid for frames", "FOR COMPARISON ONLY"]);
@@ -195,4 +217,22 @@ fn a_resealed_lie_is_not_certified() {
         assert_eq!(document["verdict"], "not_certified");
         assert!(document.get("flows").is_none(), "no bound is shown: {document:#}");
     }
+}
+
+/// Promises of others are shown, marked, and never taken for a plan.
+#[test]
+fn silo_and_qjump_are_for_comparison_only() {
+    let cell = "cell.yaml";
+    for method in ["silo", "qjump"] {
+        let said = tenuto(&["plan", cell, "--method", method, "--json"]).exits(3);
+        let document = said.json();
+        assert_eq!(document["verdict"], "comparison");
+        assert_eq!(document["is_valid_for_frames"], false);
+        assert_eq!(document["unfit_switches"].as_array().map(Vec::len), Some(6));
+        assert_eq!(document["flows"].as_array().map(Vec::len), Some(9));
+        tenuto(&["plan", cell, "--method", method])
+            .exits(3)
+            .says(&["FOR COMPARISON ONLY", "NOT VALID FOR SUCH SWITCHES"]);
+    }
+    tenuto(&["plan", cell, "--method", "silo", "-o", "never.json"]).exits(2);
 }

@@ -98,6 +98,7 @@ fn every_interleaving_of_the_vehicle_holds() {
     let few = tenuto(&["explore", "vehicle.yaml", "--states", "50"]).exits(3);
     few.says(&["BOUNDED"]);
     tenuto(&["explore", "line.yaml"]).exits(2).complains_of(&["one mode only"]);
+    tenuto(&["explore", "line.yaml", "--app", "route-flow"]).exits(2).complains_of(&["attendre"]);
     tenuto(&["explore", "vehicle.yaml", "--excess", "LIDAR"])
         .exits(2)
         .complains_of(&["--excess LIDAR", "CAM"]);
@@ -134,4 +135,21 @@ fn the_doctor_answers_first() {
     let said = tenuto(&["doctor", "--for", "200ms"]);
     assert!(matches!(said.code, Some(0 | 3)));
     said.says(&["This machine can", "rights", "measured"]);
+}
+
+#[test]
+fn races_are_found_and_attendre_is_without() {
+    tenuto(&["explore", "attendre"]).exits(0).says(&[
+        "untimed",
+        "VIOLATED: s2 asks although an answer is on its way",
+        "HOLDS in every state: one-packet-in",
+    ]);
+    let document = tenuto(&["explore", "attendre", "--json"]).exits(0).json();
+    assert_eq!(document["verdict"], "holds");
+    assert_eq!(document["runs"].as_array().map(Vec::len), Some(10));
+    let broken = ["explore", "attendre", "--app", "route-flow", "--mutant", "forgets-completion"];
+    tenuto(&broken).exits(1).says(&["frames wait at s1"]);
+    tenuto(&["explore", "attendre", "--app", "route-flow", "--property", "speed"])
+        .exits(2)
+        .complains_of(&["in-order"]);
 }

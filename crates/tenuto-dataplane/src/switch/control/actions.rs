@@ -42,6 +42,7 @@ impl Switch {
                 ActionStep::SetQueue(_) => queue = Some(step),
                 ActionStep::Group(_) => group = Some(step),
                 ActionStep::Output(_) | ActionStep::Controller(_) => output = Some(step),
+                ActionStep::Encap(_) => return Err(BadAction::BadArgument.into()),
                 ActionStep::Monitor(_) => {}
             }
         }
@@ -65,6 +66,12 @@ impl Switch {
                 Ok(ActionStep::Monitor(*id))
             }
             Action::Monitor(_) => Err(BadAction::BadArgument.into()),
+            // Buffers stand over tables: only a flow-mod can say over which.
+            Action::Buffer { .. } if self.attendre().is_some() => {
+                Err(BadAction::BadArgument.into())
+            }
+            Action::Buffer { .. } => Err(BadAction::BadExpType.into()),
+            Action::Encap(encap) => self.check_encap(encap),
             Action::Experimenter { experimenter: EXPERIMENTER_ID, .. } => {
                 Err(BadAction::BadExpType.into())
             }

@@ -74,6 +74,8 @@ impl Switch {
         let last = self.config.tables - 1;
         let actions: Vec<FeatureId> = actions().iter().map(FeatureId::from).collect();
         let fields: Vec<OxmId> = FIELDS.filter_map(OxmId::basic).collect();
+        // Whether a field is left out says nothing of masks; Open vSwitch refuses one here.
+        let omitted: Vec<OxmId> = FIELDS.filter_map(OxmId::unmasked).collect();
         // A field is set whole.
         let settable: Vec<OxmId> =
             FIELDS.filter(|field| !READ_ONLY.contains(field)).filter_map(OxmId::unmasked).collect();
@@ -93,8 +95,8 @@ impl Switch {
                 },
                 TableProperty::WriteActions { miss: false, ids: actions.clone() },
                 TableProperty::ApplyActions { miss: false, ids: actions },
-                TableProperty::Match(fields.clone()),
-                TableProperty::Wildcards(fields),
+                TableProperty::Match(fields),
+                TableProperty::Wildcards(omitted),
                 TableProperty::WriteSetField { miss: false, ids: settable.clone() },
                 TableProperty::ApplySetField { miss: false, ids: settable },
             ],

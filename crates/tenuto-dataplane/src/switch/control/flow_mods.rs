@@ -1,6 +1,7 @@
 //! Entries: what a flow-mod adds, changes and removes, and which instructions this switch takes on.
 
 use super::Done;
+use super::attendre::{collect_commands, has_buffers};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Behaviour, Entry};
 use crate::switch::key::Pattern;
@@ -9,7 +10,7 @@ use crate::switch::{Switch, SwitchEvent};
 use tenuto_openflow::constants::{flow_flag, group, port, table};
 use tenuto_openflow::{
     BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
-    Instruction, MeterModFailed, Oxm,
+    Instruction, MeterModFailed, Oxm, Version,
 };
 use tenuto_units::Instant;
 
@@ -25,6 +26,7 @@ impl Switch {
         now: Instant,
         level: Option<u8>,
         flow_mod: &FlowMod,
+        version: Option<Version>,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         use FlowModCommand as C;
@@ -38,6 +40,9 @@ impl Switch {
         }
         if flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
+        }
+        if has_buffers(flow_mod) {
+            return self.flow_mod_with_buffers(now, Some(level), flow_mod, version, fx);
         }
         // What this switch does not do is refused, not silently left out: in a planned network
         // an entry that goes by itself would take a guarantee with it.
@@ -58,6 +63,7 @@ impl Switch {
             idle_timeout: flow_mod.idle_timeout,
             hard_timeout: flow_mod.hard_timeout,
             behaviour,
+            version,
             matching: flow_mod.match_.clone(),
             instructions: flow_mod.instructions.clone(),
         };
@@ -81,6 +87,7 @@ impl Switch {
         let change = |e: &mut Entry| {
             e.behaviour.clone_from(&entry.behaviour);
             e.instructions.clone_from(&entry.instructions);
+            e.version = version.or(e.version);
         };
         let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
         self.tables.modify((level, table), scope, chosen, change, reset);
@@ -146,10 +153,12 @@ impl Switch {
                     behaviour.meter = Some(*id);
                 }
                 Instruction::ApplyActions(actions) => {
-                    behaviour.apply = self.applied(&flow_mod.match_, actions)?
+                    behaviour.apply = self.applied(&flow_mod.match_, actions)?;
+                    collect_commands(&mut behaviour.apply, actions, &mut behaviour.commands)?;
                 }
                 Instruction::WriteActions(actions) => {
-                    behaviour.write = self.applied(&flow_mod.match_, actions)?
+                    behaviour.write = self.applied(&flow_mod.match_, actions)?;
+                    collect_commands(&mut behaviour.write, actions, &mut behaviour.commands)?;
                 }
                 Instruction::ClearActions => behaviour.clear = true,
                 Instruction::WriteMetadata { metadata, mask } => {

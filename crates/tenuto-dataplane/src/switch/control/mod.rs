@@ -5,6 +5,7 @@
 //! before the next frame is looked up.
 
 mod actions;
+mod attendre;
 mod features;
 mod flow_mods;
 mod modes;
@@ -19,8 +20,9 @@ use super::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::constants::{capability, config_flag};
 use tenuto_openflow::{
-    BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter, Features, Framer,
-    Hello, HelloFailed, Message, ModesMessage, Role, SwitchConfigFailed, SwitchConfigMsg,
+    AttendreMessage, BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter,
+    Features, Framer, Hello, HelloFailed, Message, ModesMessage, Role, SwitchConfigFailed,
+    SwitchConfigMsg,
 };
 use tenuto_units::Instant;
 
@@ -137,6 +139,9 @@ impl Switch {
                         | ModesMessage::MonitorStatsRequest
                         | ModesMessage::ShadowStatsRequest { .. }
                 ),
+                Body::Experimenter(Experimenter::Attendre(message)) => {
+                    !matches!(message, AttendreMessage::BuffersRequest)
+                }
                 _ => false,
             }
     }
@@ -149,6 +154,11 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         let now = request.now;
+        let says_what_it_hears =
+            matches!(body, Body::SetConfig(_) | Body::SetAsync(_) | Body::RoleRequest(_));
+        if says_what_it_hears && let Some(connection) = self.connection(request.connection) {
+            connection.listens = true;
+        }
         match body {
             Body::Hello(hello) if Hello::default().negotiate(hello).is_none() => {
                 return Err(HelloFailed::Incompatible.into());
@@ -173,14 +183,17 @@ impl Switch {
             }
             Body::FlowMod(flow_mod) => {
                 self.check_waiting(flow_mod)?;
-                self.flow_mod(now, None, flow_mod, fx)?;
-                self.release_waiting(now, flow_mod, frames, fx)?;
+                self.flow_mod(now, None, flow_mod, None, fx)?;
+                self.release_waiting(now, flow_mod, false, frames, fx)?;
             }
             Body::GroupMod(group_mod) => self.group_mod(now, group_mod, fx)?,
             Body::MeterMod(meter_mod) => self.meter_mod(now, meter_mod, fx)?,
             Body::MultipartRequest(multipart) => self.multipart(request, multipart, fx)?,
             Body::Experimenter(Experimenter::Modes(modes)) => {
                 self.modes(request, modes, frames, fx)?;
+            }
+            Body::Experimenter(Experimenter::Attendre(message)) => {
+                self.attendre_message(request, message, frames, fx)?;
             }
             Body::Experimenter(Experimenter::Unknown { experimenter: EXPERIMENTER_ID, .. }) => {
                 return Err(BadRequest::BadExpType.into());
@@ -203,7 +216,9 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         match body {
-            Body::PacketOut(packet_out) => self.packet_out(request.now, packet_out, frames, fx)?,
+            Body::PacketOut(packet_out) => {
+                self.packet_out(request.now, packet_out, false, frames, fx)?;
+            }
             Body::PortMod(port_mod) => self.port_mod(port_mod, fx)?,
             Body::TableMod(table_mod) => self.table_mod(*table_mod)?,
             Body::QueueGetConfigRequest { port } => {

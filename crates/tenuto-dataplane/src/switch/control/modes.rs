@@ -36,7 +36,7 @@ impl Switch {
                 if flow_mod.table_id == TABLE_WATCH {
                     return Err(FlowModFailed::BadTableId.into());
                 }
-                self.flow_mod(now, Some(*level), flow_mod, fx)?;
+                self.flow_mod(now, Some(*level), flow_mod, None, fx)?;
             }
             ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(now, monitor_mod, fx)?,
             ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
@@ -108,7 +108,9 @@ impl Switch {
         self.agent = Some(agent);
         // Back at the highest level until it has joined: what has no place there leaves the queues.
         self.settle();
-        self.purged += u64::from(self.purge(self.level, frames, fx));
+        let queued = self.purge(self.level, frames, fx);
+        let buffered = self.purge_buffers(self.level, frames, fx);
+        self.purged += u64::from(queued + buffered);
         Ok(())
     }
 

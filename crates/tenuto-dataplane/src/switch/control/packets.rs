@@ -2,6 +2,7 @@
 //! 7.3.7).
 
 use super::Done;
+use super::attendre::collect_commands;
 use crate::switch::entry::ActionStep;
 use crate::switch::pipeline::Passage;
 use crate::switch::{Switch, SwitchEvent};
@@ -16,6 +17,14 @@ enum Way {
     Steps(Vec<ActionStep>),
 }
 
+/// A packet of a controller.
+struct Injected<'a> {
+    in_port: u32,
+    bytes: &'a [u8],
+    /// Whether it is the one that a message set answers: it goes ahead of those that wait.
+    is_first: bool,
+}
+
 /// The buffered packet that a flow-mod names; a deletion names none (section 7.3.4.1).
 fn named_buffer(flow_mod: &FlowMod) -> Option<u32> {
     use FlowModCommand as C;
@@ -28,6 +37,7 @@ impl Switch {
         &mut self,
         now: Instant,
         packet_out: &PacketOut,
+        is_first: bool,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
@@ -44,7 +54,9 @@ impl Switch {
             |action: &Action| matches!(action, Action::Output { port: port::TABLE, .. });
         let before = packet_out.actions.iter().position(to_tables);
         let listed = &packet_out.actions[..before.unwrap_or(packet_out.actions.len())];
-        let steps = self.steps(listed)?;
+        let mut steps = self.steps(listed)?;
+        let mut commands = Vec::new();
+        collect_commands(&mut steps, listed, &mut commands)?;
         let bytes = match packet_out.buffer_id {
             NO_BUFFER => packet_out.data.clone(),
             id => self.take_waiting(id)?.1,
@@ -54,7 +66,11 @@ impl Switch {
         }
         let mut ways = vec![Way::Steps(steps)];
         ways.extend(before.map(|_| Way::Tables));
-        self.inject(now, packet_out.in_port, &bytes, &ways, frames, fx);
+        if let Some(attendre) = self.attendre_mut() {
+            attendre.listed = commands;
+        }
+        let packet = Injected { in_port: packet_out.in_port, bytes: &bytes, is_first };
+        self.inject(now, packet, &ways, frames, fx);
         Ok(())
     }
 
@@ -71,6 +87,7 @@ impl Switch {
         &mut self,
         now: Instant,
         flow_mod: &FlowMod,
+        is_first: bool,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
@@ -78,7 +95,8 @@ impl Switch {
             return Ok(());
         };
         let (in_port, bytes) = self.take_waiting(id)?;
-        self.inject(now, in_port, &bytes, &[Way::Tables], frames, fx);
+        let packet = Injected { in_port, bytes: &bytes, is_first };
+        self.inject(now, packet, &[Way::Tables], frames, fx);
         Ok(())
     }
 
@@ -91,8 +109,7 @@ impl Switch {
     fn inject(
         &mut self,
         now: Instant,
-        in_port: u32,
-        bytes: &[u8],
+        Injected { in_port, bytes, is_first }: Injected<'_>,
         ways: &[Way],
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
@@ -107,6 +124,7 @@ impl Switch {
         };
         let mut passage = Passage::new((now, now), (place, in_port), frame, bytes.len());
         passage.key = self.key_of(bytes, in_port).unwrap_or_default();
+        passage.is_first = is_first;
         let mut reason = None;
         for way in ways {
             match way {

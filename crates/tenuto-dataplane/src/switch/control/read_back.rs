@@ -10,9 +10,10 @@ use crate::switch::tables::TableState;
 use crate::switch::{MeterState, PortState, Switch, SwitchEvent};
 use tenuto_openflow::constants::{group, meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
-    AggregateStats, BadRequest, BandStats, Body, BucketStats, Description, ErrorCode, FixedText,
-    FlowStats, FlowStatsRequest, GroupDescription, GroupStats, MeterBand, MeterConfig, MeterStats,
-    MultipartReply, MultipartRequest, PortStats, QueueStats, ReplyBody, RequestBody, TableStats,
+    Action, AggregateStats, BadRequest, BandStats, Body, BucketStats, Description, ErrorCode,
+    FixedText, FlowStats, FlowStatsRequest, GroupDescription, GroupStats, Instruction, MeterBand,
+    MeterConfig, MeterStats, MultipartReply, MultipartRequest, PortStats, QueueStats, ReplyBody,
+    RequestBody, TableStats,
 };
 use tenuto_units::Instant;
 
@@ -293,8 +294,23 @@ fn entry_stats(
         packet_count: counter.frames,
         byte_count: counter.bytes,
         match_: entry.matching.clone(),
-        instructions: entry.instructions.clone(),
+        instructions: match state.is_spent(slot) {
+            true => without_commands(&entry.instructions),
+            false => entry.instructions.clone(),
+        },
     }
+}
+
+/// Encap actions are gone once a packet has taken their commands along ([Attendre] section IV.C.2).
+fn without_commands(instructions: &[Instruction]) -> Vec<Instruction> {
+    let mut instructions = instructions.to_vec();
+    for instruction in &mut instructions {
+        if let Instruction::ApplyActions(actions) | Instruction::WriteActions(actions) = instruction
+        {
+            actions.retain(|action| !matches!(action, Action::Encap(_)));
+        }
+    }
+    instructions
 }
 
 fn table_stats(table_id: u8, state: &TableState) -> TableStats {

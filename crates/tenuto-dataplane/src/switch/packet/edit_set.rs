@@ -61,6 +61,11 @@ impl EditSet {
         self.given = 0;
     }
 
+    /// Whether there is nothing to change.
+    pub(in crate::switch) fn is_empty(&self) -> bool {
+        self.given == 0 && self.edits.iter().all(Option::is_none)
+    }
+
     /// Takes the next change out, in the order of execution.
     pub(in crate::switch) fn take_next(&mut self) -> Option<Edit> {
         if let Some(edit) = self.edits.iter_mut().find_map(Option::take) {

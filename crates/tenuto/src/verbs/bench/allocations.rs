@@ -10,7 +10,7 @@ use tenuto_planner::loko::{
 
 const ENTRIES: u32 = 17;
 /// Lists of flows for which an allocation is chosen, and others by which it is judged.
-const LISTS: u64 = 64;
+pub(super) const LISTS: u64 = 64;
 /// Rounds of the search over single switches.
 const ROUNDS: usize = 1;
 const HOPS: [usize; 6] = [0, 1, 3, 5, 10, 20];
@@ -82,13 +82,13 @@ fn row(
 }
 
 /// A topology by index: links between switches, the switch of every host.
-struct Indexed {
-    links: Vec<(usize, usize)>,
-    hosts: Vec<usize>,
-    switches: usize,
+pub(super) struct Indexed {
+    pub(super) links: Vec<(usize, usize)>,
+    pub(super) hosts: Vec<usize>,
+    pub(super) switches: usize,
 }
 
-fn published() -> Option<Indexed> {
+pub(super) fn published() -> Option<Indexed> {
     let root =
         std::env::var_os("TENUTO_DATA").map_or_else(|| "../shared/data".into(), PathBuf::from);
     let text = std::fs::read_to_string(root.join("wind-oss/topology.json")).ok()?;

@@ -1,6 +1,7 @@
 //! `tenuto bench loko`: the Zodiac FX, its allocations, and what Silo and QJump would promise.
 
 use super::allocations;
+use super::loko_admission;
 use super::sheet::{Form, Sheet, rounded, show};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -25,7 +26,7 @@ const PRINTED_BURST_BYTES: u64 = 2_376;
 
 #[derive(Debug, Args)]
 pub(crate) struct Loko {
-    /// One part only; without it, all but fig20 and allocations
+    /// One part only; without it, all but fig20, allocations and accept
     part: Option<Part>,
     /// Runs per path length of fig20
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -48,6 +49,8 @@ enum Part {
     Qjump,
     /// Flows that a chosen allocation accepts more than full and k-th rate
     Allocations,
+    /// Flows that exact and reserving admission holds beside every allocation
+    Accept,
 }
 
 pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
@@ -71,6 +74,9 @@ pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
     }
     if has(Part::Allocations) {
         sheets.extend(allocations::sheets());
+    }
+    if has(Part::Accept) {
+        sheets.extend(loko_admission::sheets());
     }
     show("loko", Some(SEED), &sheets, &args.form)
 }

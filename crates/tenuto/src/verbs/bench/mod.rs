@@ -5,6 +5,7 @@ mod admission;
 mod allocations;
 mod attendre_delay;
 mod loko;
+mod loko_admission;
 mod mc_sdn;
 mod sheet;
 

@@ -1,0 +1,259 @@
+//! The program of [`crate::any_order`] solved in one pass from the root to the leaves.
+//!
+//! Its dual has one weight y per server, by which its service counts; a flow then has to be
+//! covered at every server of its way by at least that weight, and a bucket covers from the entry
+//! of the flow on, so the cover W never grows along the way. Time must not be left over: at every
+//! server y·R ≥ (1 on the way of the flow in question) + Σ r·W. All costs grow with y and W, and
+//! the least y of a server depends on servers behind it alone: the least of each is the optimum.
+//! Pay multiplexing only once [SZM08] is the choice of one cover for all flows on the way.
+//! This holds for one rate-latency per server and one bucket per flow; of several, the fastest
+//! and the one with the lowest rate are taken, and lines are not used.
+
+use crate::any_order::Of;
+use crate::grouping::{Group, Grouping};
+use crate::outcome::Method;
+use crate::program::{Program, Row};
+use crate::proof::Term;
+use crate::tree::Tree;
+use num_traits::ToPrimitive;
+use std::collections::BTreeMap;
+
+/// Weights of a tree. Of a delay, in ps per 10⁻¹⁸ bit; of a burst, plain numbers.
+struct Weights {
+    /// Per node: how much its service counts.
+    service: Vec<f64>,
+    /// Per node and group: how much of what passes is covered.
+    cover: Vec<Vec<f64>>,
+    /// Per node: time that is left over.
+    slack: Vec<f64>,
+}
+
+/// Multipliers of all rows, in ps and 10⁻¹⁸ bit; `None` if a server is overloaded.
+pub(crate) fn multipliers(
+    tree: &Tree,
+    grouping: &Grouping,
+    services: &[Vec<i128>],
+    program: &Program,
+    of: Of,
+    method: Method,
+) -> Option<Vec<f64>> {
+    let fastest: Vec<usize> = services.iter().map(|rates| largest(rates)).collect::<Option<_>>()?;
+    let rate = |node: usize| services[node][fastest[node]].to_f64();
+    let flow = grouping.nodes[0].iter().find(|group| group.stops == [of.stop()])?.flow;
+    let mut weights = weights(tree, grouping, flow, of, method, &rate)?;
+    if matches!(of, Of::Delay(_)) {
+        cover_way(grouping, flow, &mut weights);
+    }
+    let bucket = slowest_buckets(grouping);
+    // By node and first stop: which group of the node.
+    let mut groups: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
+    for (node, at) in grouping.nodes.iter().enumerate() {
+        for (index, group) in at.iter().enumerate() {
+            let stop = group.stops.first()?;
+            groups.insert((node, stop.flow, stop.visit), index);
+        }
+    }
+    let of_row = |row: &Row| -> Option<f64> {
+        Some(match row.term {
+            Term::Service(node, _, which, _) if which == fastest[node] => weights.service[node],
+            Term::Left(node, (flow, visit), ..) => {
+                let group = groups[&(node, flow, visit)];
+                weights.cover[node][group] - weights.service[node]
+            }
+            Term::Through(node, (f, visit), which, _, last, _) => {
+                let group = groups[&(node, f, visit)];
+                let of = &grouping.nodes[node][group];
+                if of.flow == flow || bucket[node][group] != which {
+                    return Some(0.0);
+                }
+                weights.dropped(tree, grouping, (node, group), last)
+            }
+            Term::Causal(node, ..) => weights.slack[node].max(0.0),
+            Term::Entered(which, _) => match is_own(grouping, &bucket, flow, which)? {
+                true => weights.way(grouping, flow)?,
+                false => 0.0,
+            },
+            Term::Since(_) => {
+                let entry = own_rate(grouping, &bucket, flow)?.to_f64()?;
+                let left = 1.0 - weights.way(grouping, flow)? * entry;
+                // Were it negative, the flow alone would overload a server.
+                (left > -1e-9).then(|| left.max(0.0))?
+            }
+            Term::Last(..) => 1.0,
+            _ => 0.0,
+        })
+    };
+    program.rows.iter().map(of_row).collect()
+}
+
+fn largest(rates: &[i128]) -> Option<usize> {
+    (0..rates.len()).max_by_key(|&index| rates[index]).filter(|&index| rates[index] > 0)
+}
+
+/// Per node and group: the bucket that counts in the long run; of several, the least burst.
+fn slowest_buckets(grouping: &Grouping) -> Vec<Vec<usize>> {
+    let of = |group: &Group| {
+        let buckets = group.buckets.iter().enumerate();
+        buckets.min_by_key(|(_, b)| (b.rate, b.burst)).map_or(0, |(index, _)| index)
+    };
+    grouping.nodes.iter().map(|groups| groups.iter().map(of).collect()).collect()
+}
+
+/// Where a flow of the tree enters it.
+fn entry(grouping: &Grouping, flow: usize) -> Option<(usize, usize)> {
+    let is_it = |group: &Group| group.flow == flow && group.enters;
+    let mut nodes = grouping.nodes.iter().enumerate();
+    nodes.find_map(|(node, groups)| Some((node, groups.iter().position(is_it)?)))
+}
+
+fn is_own(grouping: &Grouping, bucket: &[Vec<usize>], flow: usize, which: usize) -> Option<bool> {
+    let (node, group) = entry(grouping, flow)?;
+    Some(bucket[node][group] == which)
+}
+
+fn own_rate(grouping: &Grouping, bucket: &[Vec<usize>], flow: usize) -> Option<i128> {
+    let (node, group) = entry(grouping, flow)?;
+    Some(grouping.nodes[node][group].buckets[bucket[node][group]].rate)
+}
+
+/// The long-term rate of every group, wherever it is.
+fn rates(tree: &Tree, grouping: &Grouping) -> Option<Vec<Vec<f64>>> {
+    let mut rates: Vec<Vec<f64>> = grouping.nodes.iter().map(|g| vec![0.0; g.len()]).collect();
+    for (node, groups) in grouping.nodes.iter().enumerate() {
+        for (index, group) in groups.iter().enumerate().filter(|(_, group)| group.enters) {
+            let rate = group.buckets.iter().map(|bucket| bucket.rate).min()?.to_f64()?;
+            let mut at = Some((node, index));
+            while let Some((node, group)) = at {
+                rates[node][group] = rate;
+                at = tree.nodes[node].next.zip(grouping.nodes[node][group].onward);
+            }
+        }
+    }
+    Some(rates)
+}
+
+fn weights(
+    tree: &Tree,
+    grouping: &Grouping,
+    flow: usize,
+    of: Of,
+    method: Method,
+    rate: &dyn Fn(usize) -> Option<f64>,
+) -> Option<Weights> {
+    let rates = rates(tree, grouping)?;
+    let floor = match (method, of) {
+        (Method::Pmoo, Of::Delay(_)) => slowest(grouping, flow, &rates, rate)?,
+        _ => 0.0,
+    };
+    let mut weights = Weights { service: Vec::new(), cover: Vec::new(), slack: Vec::new() };
+    let is_delay = matches!(of, Of::Delay(_));
+    for (node, rates) in rates.iter().enumerate() {
+        let groups = &grouping.nodes[node];
+        let behind = |group: &Group| match (group.onward, tree.nodes[node].next) {
+            (Some(onward), Some(next)) => weights.cover[next][onward],
+            // The burst itself counts one.
+            _ if node == 0 && group.flow == flow && !is_delay => 1.0,
+            _ => 0.0,
+        };
+        let mut cover: Vec<f64> = groups.iter().map(behind).collect();
+        let is_on_way = groups.iter().any(|group| group.flow == flow);
+        let need = if is_delay && is_on_way { 1.0 } else { 0.0 };
+        if is_on_way {
+            cover.iter_mut().for_each(|cover| *cover = cover.max(floor));
+        }
+        let counts = |index: &usize| !(is_delay && groups[*index].flow == flow);
+        let others: Vec<(f64, f64)> =
+            (0..groups.len()).filter(counts).map(|i| (cover[i], rates[i])).collect();
+        let speed = rate(node)?;
+        let service = least(speed, need, others)?;
+        let mut slack = service * speed - need;
+        for index in 0..groups.len() {
+            cover[index] = cover[index].max(service);
+            if counts(&index) {
+                slack -= cover[index] * rates[index];
+            }
+        }
+        weights.service.push(service);
+        weights.cover.push(cover);
+        weights.slack.push(slack);
+    }
+    Some(weights)
+}
+
+/// The weight of the slowest residual rate on the way of a flow.
+fn slowest(
+    grouping: &Grouping,
+    flow: usize,
+    rates: &[Vec<f64>],
+    rate: &dyn Fn(usize) -> Option<f64>,
+) -> Option<f64> {
+    let mut least = f64::INFINITY;
+    for (node, groups) in grouping.nodes.iter().enumerate() {
+        if groups.iter().any(|group| group.flow == flow) {
+            let others = groups.iter().zip(&rates[node]).filter(|(group, _)| group.flow != flow);
+            least = least.min(rate(node)? - others.map(|(_, rate)| rate).sum::<f64>());
+        }
+    }
+    (least > 0.0).then(|| 1.0 / least)
+}
+
+/// The least y with y·speed ≥ need + Σ rate·max(y, cover).
+fn least(speed: f64, need: f64, mut others: Vec<(f64, f64)>) -> Option<f64> {
+    others.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut above: f64 = others.iter().map(|(cover, rate)| cover * rate).sum();
+    let mut left = speed;
+    for (cover, rate) in others {
+        if left <= 0.0 {
+            return None;
+        }
+        let y = (need + above) / left;
+        if y <= cover {
+            return Some(y.max(0.0));
+        }
+        above -= cover * rate;
+        left -= rate;
+    }
+    let y = (need + above.max(0.0)) / left;
+    (left > 0.0 && y.is_finite()).then_some(y)
+}
+
+/// The flow in question is covered by the same weight on all its way.
+fn cover_way(grouping: &Grouping, flow: usize, weights: &mut Weights) {
+    let own = |node: usize| grouping.nodes[node].iter().position(|group| group.flow == flow);
+    let places: Vec<(usize, usize)> =
+        (0..grouping.nodes.len()).filter_map(|node| Some((node, own(node)?))).collect();
+    let most = places.iter().map(|(node, _)| weights.service[*node]).fold(0.0, f64::max);
+    for (node, group) in places {
+        weights.cover[node][group] = most;
+    }
+}
+
+impl Weights {
+    /// The cover of the flow in question.
+    fn way(&self, grouping: &Grouping, flow: usize) -> Option<f64> {
+        let root = grouping.nodes[0].iter().position(|group| group.flow == flow)?;
+        Some(self.cover[0][root])
+    }
+
+    /// By how much the cover of a group drops behind a node; all of it at the last one.
+    fn dropped(
+        &self,
+        tree: &Tree,
+        grouping: &Grouping,
+        (node, group): (usize, usize),
+        last: usize,
+    ) -> f64 {
+        let (mut node, mut group) = (node, group);
+        loop {
+            let onward = tree.nodes[node].next.zip(grouping.nodes[node][group].onward);
+            if node == last {
+                let behind = onward.map_or(0.0, |(next, at)| self.cover[next][at]);
+                return self.cover[node][group] - behind;
+            }
+            match onward {
+                Some(next) => (node, group) = next,
+                None => return 0.0,
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The inequality where flows come in whole messages (theory, "Staircases").
+//!
+//! From one step to the next the curves are concave as ever, with what has come in messages so far
+//! as a constant: the inequality is evaluated from every step on that lies in the longest busy
+//! period. Constants from before a step are too little behind it, where the next one judges; behind
+//! the busy period nobody waits.
+
+use crate::analysis::{Context, Group, GroupKey, Load, Stepped, Sum};
+use crate::exact::{self, Curve, Line, ceil_div};
+use crate::messages::WINDOW_PS_MAX;
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+use std::collections::BTreeSet;
+
+/// Steps of one flow that are looked at; a flow with more is taken as its bucket.
+const STEPS_MAX: u128 = 64;
+/// Rounds of the search for the end of the busy period; what is found for buckets holds too.
+const ROUNDS_MAX: usize = 4_000;
+
+/// One group as a class sees it: what is no message of its own, and what is.
+struct View<'a> {
+    key: GroupKey,
+    group: &'a Group,
+    same: Sum,
+    above: Sum,
+    messages: Vec<(bool, &'a Stepped)>,
+}
+
+/// The port of one inequality.
+pub(crate) struct Place<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) load: Option<&'a Load>,
+    pub(crate) port: usize,
+    pub(crate) class: u8,
+    /// Θ, where something ends.
+    pub(crate) end: Option<&'a BigInt>,
+}
+
+impl<'a> Place<'a> {
+    fn capacity(&self) -> BigInt {
+        self.context.scale.bps(self.context.net.ports[self.port].rate_bps, 1, 1)
+    }
+
+    fn views(&self) -> Vec<View<'a>> {
+        let groups = self.load.into_iter().flat_map(|load| &load.groups);
+        let of = |(key, group): (&GroupKey, &'a Group)| {
+            group.classes.range(..=self.class).next()?;
+            let (mut same, mut above) = (Sum::default(), Sum::default());
+            for (highest, sum) in group.trickling.range(..=self.class) {
+                if *highest == self.class { same.merge(sum) } else { above.merge(sum) }
+            }
+            let here = group.stepped.iter().filter(|flow| flow.class <= self.class);
+            let messages = here.map(|flow| (flow.class < self.class, flow)).collect();
+            Some(View { key: *key, group, same, above, messages })
+        };
+        groups.filter_map(of).collect()
+    }
+
+    /// What a flow brings in messages within a window, up to its end.
+    fn within(&self, flow: &Stepped, window_ps: u128) -> BigInt {
+        let end = self.end.filter(|_| !flow.stays).and_then(|end| u128::try_from(end).ok());
+        flow.messages.within(end.map_or(window_ps, |end| end.min(window_ps)))
+    }
+
+    fn come(&self, view: &View<'_>, same_ps: u128, above_ps: u128) -> BigInt {
+        let of = |(is_above, flow): &(bool, &Stepped)| {
+            self.within(flow, if *is_above { above_ps } else { same_ps })
+        };
+        view.messages.iter().map(of).sum()
+    }
+
+    /// K + H under Λ at one instant, with the messages of a window of `come_ps`.
+    fn together(&self, views: &[View<'_>], come_ps: u128) -> Vec<Curve> {
+        let of = |view: &View<'_>| {
+            let mut sum = view.same.clone();
+            sum.merge(&view.above);
+            let come = self.come(view, come_ps, come_ps);
+            let mut curve = raised(sum.curve(0, self.end), &come);
+            curve.extend(self.context.shaping(self.port, view.key, view.group, 0));
+            curve
+        };
+        let signals = self.context.signals(self.port).map(|signals| vec![signals]);
+        views.iter().map(of).chain(signals).collect()
+    }
+
+    /// The longest busy period of classes up to this one, picoseconds up; at most that of buckets.
+    pub(crate) fn busy_period(&self) -> Option<BigInt> {
+        let blocking = self.context.blocking(self.port, self.load, self.class);
+        let capacity = self.capacity();
+        let buckets = self.load.map_or_else(
+            || self.context.signals(self.port).map(|signals| vec![signals]).into_iter().collect(),
+            |load| crate::inequality::together(self.context, load, self.port, self.class, self.end),
+        );
+        let most = exact::busy_period(&blocking, &buckets, &capacity)?;
+        if !self.context.counts_messages() {
+            return Some(most);
+        }
+        Some(self.catching_up(&blocking, &capacity).filter(|found| *found < most).unwrap_or(most))
+    }
+
+    /// The least instant at which all that came is served, from below.
+    fn catching_up(&self, blocking: &BigInt, capacity: &BigInt) -> Option<BigInt> {
+        let views = self.views();
+        // In any case the excess falls by no more than this from one instant to the next.
+        let mut fall = capacity.clone();
+        for view in &views {
+            let own = &view.same.rate + &view.above.rate;
+            let line = self.context.shaping(self.port, view.key, view.group, 0);
+            fall -= line.map_or_else(|| own.clone(), |line| line.rate.min(own.clone()));
+        }
+        fall -= self.context.signals(self.port).map_or_else(BigInt::zero, |line| line.rate);
+        if !fall.is_positive() {
+            return None;
+        }
+        let mut now = 0_u128;
+        for _ in 0..ROUNDS_MAX {
+            let least =
+                |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * now).min();
+            let curves = self.together(&views, now);
+            let come: Option<Vec<BigInt>> = curves.iter().map(least).collect();
+            let lack = blocking + come?.iter().sum::<BigInt>() - capacity * now;
+            if !lack.is_positive() {
+                return Some(now.into());
+            }
+            now = now.checked_add(u128::try_from(ceil_div(lack, fall.clone())).ok()?)?;
+            if now > WINDOW_PS_MAX {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Where the inequality is looked at; flows with too many steps go back into their buckets.
+    fn instants(&self, views: &mut [View<'_>], horizon_ps: u128, delay_ps: u128) -> BTreeSet<u128> {
+        let mut all = BTreeSet::from([0]);
+        for view in views {
+            let (same, above) = (&mut view.same, &mut view.above);
+            view.messages.retain(|(is_above, flow)| {
+                let ahead = if *is_above { delay_ps } else { 0 };
+                match flow.messages.instants(ahead, horizon_ps + ahead, STEPS_MAX) {
+                    Some(steps) => {
+                        all.extend(steps.into_iter().map(|at| at - ahead));
+                        true
+                    }
+                    None => {
+                        let sum = if *is_above { &mut *above } else { &mut *same };
+                        sum.add(&flow.bucket, flow.stays);
+                        false
+                    }
+                }
+            });
+        }
+        all
+    }
+
+    /// Whether nobody waits longer than `delay_ps`, which is without the pacer's rounding.
+    pub(crate) fn is_sufficient(&self, delay_ps: u64) -> bool {
+        let Some(horizon) = self.busy_period().and_then(|w| u128::try_from(w).ok()) else {
+            return false;
+        };
+        let delay = u128::from(delay_ps);
+        if horizon.saturating_add(delay) > WINDOW_PS_MAX {
+            return false;
+        }
+        let capacity = self.capacity();
+        let blocking = self.context.blocking(self.port, self.load, self.class);
+        let mut views = self.views();
+        let instants = self.instants(&mut views, horizon, delay);
+        instants.into_iter().all(|from| {
+            let mut curves: Vec<Curve> =
+                views.iter().map(|view| self.delayed(view, from, delay_ps)).collect();
+            curves.extend(self.context.signals(self.port).map(|signals| {
+                let burst = &signals.burst + &signals.rate * delay_ps;
+                vec![Line::new(burst, signals.rate)]
+            }));
+            let room = &capacity * (delay + from) - &blocking;
+            let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
+            exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
+        })
+    }
+
+    /// min{K(t) + H(t+d), Λ(t) + H(d), Λ(t+d)}, messages counted as of `from`.
+    fn delayed(&self, view: &View<'_>, from: u128, delay_ps: u64) -> Curve {
+        let delay = u128::from(delay_ps);
+        let above_then = view.above.curve(delay_ps, self.end);
+        let both = exact::add(&view.same.curve(0, self.end), &above_then);
+        let mut curve = raised(both, &self.come(view, from, from + delay));
+        if let Some(now) = self.context.shaping(self.port, view.key, view.group, 0) {
+            let above = view.messages.iter().filter(|(is_above, _)| *is_above);
+            let waiting: BigInt = above.map(|(_, flow)| self.within(flow, delay)).sum();
+            let rest = |line: &Line| Line::new(&line.burst + &waiting, BigInt::zero());
+            let above_waiting: Curve = above_then.iter().map(rest).collect();
+            curve.extend(exact::add(&[now], &above_waiting));
+            curve.extend(self.context.shaping(self.port, view.key, view.group, delay_ps));
+        }
+        curve
+    }
+
+    /// The largest backlog, a size of the scale rounded up, without what is being sent.
+    pub(crate) fn backlog(&self) -> Option<BigInt> {
+        let horizon = u128::try_from(self.busy_period()?).ok().filter(|w| *w <= WINDOW_PS_MAX)?;
+        let capacity = self.capacity();
+        let mut views = self.views();
+        let mut most = BigInt::zero();
+        for from in self.instants(&mut views, horizon, 0) {
+            let curves = self.together(&views, from);
+            let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
+            let excess = exact::largest_excess(&curves, &capacity)?.ceil() - &capacity * from;
+            most = most.max(excess);
+        }
+        Some(most)
+    }
+}
+
+/// A curve with a constant more.
+fn raised(curve: Curve, by: &BigInt) -> Curve {
+    curve.into_iter().map(|line| Line::new(line.burst + by, line.rate)).collect()
+}
+
+/// A curve whose time starts at `from`.
+fn seen_from(curve: Curve, from: u128) -> Curve {
+    curve.into_iter().map(|line| Line::new(line.burst + &line.rate * from, line.rate)).collect()
+}

@@ -1,0 +1,213 @@
+//! Commands from switch to switch ([Attendre] section IV.C.2, theory T28).
+
+use super::buffers::Asked;
+use super::{AttendreMutant, COMMANDS_MAX};
+use crate::switch::entry::ActionStep;
+use crate::switch::key::Pattern;
+use crate::switch::pipeline::{NO_SLOT, Passage};
+use crate::switch::{PortRole, Switch, SwitchEvent};
+use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
+use std::sync::Arc;
+use tenuto_openflow::{Encap, Match, Version};
+use tenuto_units::{Instant, wire_bits};
+use tenuto_wire::attendre::COMMAND_LEN_MAX;
+use tenuto_wire::{CommandFrame, CommandRepr, frame_bytes};
+
+/// What the next switch behind a port is told, ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::switch) struct Command {
+    pub(in crate::switch) port: u32,
+    version: Version,
+    messages: u16,
+    table: u8,
+    priority: u16,
+    /// Match fields as bytes.
+    matching: Arc<[u8]>,
+}
+
+/// A command that the frame at hand takes along.
+#[derive(Clone, Debug)]
+pub(super) struct Outgoing {
+    command: Command,
+    /// Level, table and slot of its entry; a slot of [`NO_SLOT`] if a packet-out brought it.
+    entry: (u8, u8, u32),
+    is_sent: bool,
+}
+
+impl Command {
+    pub(in crate::switch) fn new(encap: &Encap) -> Self {
+        Self {
+            port: encap.port,
+            version: encap.version,
+            messages: encap.messages,
+            table: encap.table_id,
+            priority: encap.priority,
+            matching: encap.match_.to_oxm_bytes().into(),
+        }
+    }
+}
+
+impl Switch {
+    /// The encap action: the frame at hand takes a command along, if no frame did before it.
+    pub(in crate::switch) fn take_along(&mut self, index: u16, passage: &mut Passage) {
+        let entry = (passage.level, passage.table, passage.slot);
+        let index = usize::from(index);
+        let state = self.tables.get(passage.level, passage.table);
+        let Some(attendre) = self.general.as_mut().and_then(|general| general.attendre.as_mut())
+        else {
+            return;
+        };
+        let command = match passage.slot {
+            NO_SLOT => attendre.listed.get(index),
+            slot => state
+                .filter(|state| !state.is_spent(slot))
+                .and_then(|state| state.table().entry(slot).behaviour.commands.get(index)),
+        };
+        let Some(command) = command.cloned() else { return };
+        if passage.commands == 0 {
+            attendre.outgoing.clear();
+        }
+        if attendre.outgoing.len() < COMMANDS_MAX {
+            attendre.outgoing.push(Outgoing { command, entry, is_sent: false });
+            passage.commands += 1;
+        }
+    }
+
+    /// The same of the actions that the entry at hand writes into the action set.
+    pub(in crate::switch) fn take_written(&mut self, passage: &mut Passage) {
+        let mut place = 0;
+        loop {
+            let state = self.tables.get(passage.level, passage.table);
+            let steps = state.map(|state| &state.table().entry(passage.slot).behaviour.write);
+            match steps.and_then(|steps| steps.get(place)) {
+                Some(&ActionStep::Encap(index)) => self.take_along(index, passage),
+                Some(_) => {}
+                None => return,
+            }
+            place += 1;
+        }
+    }
+
+    /// Commands are for the first packet only: their entries have done with them.
+    pub(in crate::switch) fn spend_commands(&mut self, passage: &Passage) {
+        let Some(general) = &self.general else { return };
+        let Some(attendre) = &general.attendre else { return };
+        if passage.outputs == 0 {
+            return;
+        }
+        for Outgoing { entry: (level, table, slot), .. } in &attendre.outgoing {
+            if *slot != NO_SLOT
+                && let Some(state) = self.tables.get_mut(*level, *table)
+            {
+                state.spend(*slot);
+            }
+        }
+    }
+
+    /// Queues the commands that go with the frame at hand through this port, directly ahead of it.
+    /// Without room for both the packet goes alone: plain OpenFlow results.
+    pub(in crate::switch) fn send_commands(
+        &mut self,
+        place: usize,
+        queue: u8,
+        passage: &Passage,
+        frames: &mut impl Frames,
+    ) {
+        let config = self.config.clone();
+        let PortRole::Trunk(key) = &config.ports[place].role else { return };
+        let port = &mut self.ports[place];
+        let Some(attendre) = self.general.as_mut().and_then(|general| general.attendre.as_mut())
+        else {
+            return;
+        };
+        for outgoing in &mut attendre.outgoing {
+            let command = &outgoing.command;
+            if outgoing.is_sent || command.port != port.number {
+                continue;
+            }
+            outgoing.is_sent = true;
+            port.command_sent += 1;
+            let repr = CommandRepr {
+                table: command.table,
+                priority: command.priority,
+                messages: command.messages,
+                generation: command.version.generation,
+                counter: command.version.counter,
+                sequence: port.command_sent,
+                matching: &command.matching,
+            };
+            let mut buffer = [0; COMMAND_LEN_MAX];
+            let Ok(len) = repr.emit(config.mac(), key, &mut buffer) else { continue };
+            let bits = |bytes| u32::try_from(wire_bits(bytes)).unwrap_or(u32::MAX);
+            let wire_bits = bits(frame_bytes(len));
+            let both = u64::from(wire_bits) + u64::from(bits(passage.frame_bytes));
+            if !port.egress.has_room(queue, both) {
+                continue;
+            }
+            let Some(frame) = frames.insert(&buffer[..len]) else { continue };
+            let queued = Queued { frame, wire_bits, cookie: passage.cookie, since: passage.now };
+            match port.egress.enqueue(passage.now, queue, queued) {
+                Ok(()) => attendre.totals.commands_sent += 1,
+                Err(_) => frames.release(frame),
+            }
+        }
+    }
+
+    pub(in crate::switch) fn sends_commands_behind(&self) -> bool {
+        self.attendre().is_some_and(|a| a.mutant == AttendreMutant::CommandBehindPacket)
+    }
+
+    /// A command arrives: what it speaks of waits here from now on (Fig. 5, lines 2 to 15).
+    pub(in crate::switch) fn receive_command(
+        &mut self,
+        now: Instant,
+        place: usize,
+        frame: FrameId,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let bytes = frames.bytes(frame);
+        let frame_bytes = frame_bytes(bytes.len());
+        let work = Work { bytes: frame_bytes, control_messages: 1, ..Work::default() };
+        match self.verified_command(place, bytes) {
+            Some(asked) => {
+                if let Some(attendre) = self.attendre_mut() {
+                    attendre.totals.commands_accepted += 1;
+                }
+                // Without a controller that completes sets nothing may wait for one.
+                if self.connections.iter().any(|c| c.uses_attendre) {
+                    self.open_for_set(asked, now);
+                }
+            }
+            None => {
+                if let Some(attendre) = self.attendre_mut() {
+                    attendre.totals.commands_rejected += 1;
+                }
+                let (reason, port) = (DropReason::CommandRejected, self.ports[place].number);
+                let dropped = Dropped { reason, port, cookie: 0, message: None, frame_bytes };
+                self.report(dropped, place, fx);
+            }
+        }
+        frames.release(frame);
+        work
+    }
+
+    /// What the command asks for, if its port, form, key, sender and sequence entitle it.
+    fn verified_command(&mut self, place: usize, bytes: &[u8]) -> Option<Asked> {
+        self.attendre()?;
+        let PortRole::Trunk(key) = &self.config.ports[place].role else { return None };
+        let frame = CommandFrame::parse(bytes).ok()?;
+        if frame.src() == self.config.mac() || !frame.verify(key) {
+            return None;
+        }
+        let CommandRepr { table, priority, messages, generation, counter, sequence, matching } =
+            frame.repr();
+        if !self.ports[place].command_seen.accept(sequence) || table >= self.config.tables {
+            return None;
+        }
+        let matching = Match::from_oxm_bytes(matching).ok()?;
+        let pattern = Pattern::from_match(&matching).ok()?;
+        let version = Some(Version { generation, counter });
+        Some(Asked { table, precedence: priority, pattern, matching, version, messages })
+    }
+}

@@ -1,0 +1,116 @@
+//! Two ways through one switched network that have no switch in common.
+
+use super::grow::Refused;
+use super::{Tree, TreeHop};
+use crate::topology::Topology;
+use std::collections::VecDeque;
+
+/// The switches that a tree crosses.
+pub(super) fn switches<'a>(
+    topology: &'a Topology<'_>,
+    tree: &'a Tree,
+) -> impl Iterator<Item = usize> + 'a {
+    let from = tree.hops.iter().map(|hop| topology.servers[hop.server].node);
+    from.filter(|&node| !topology.nodes[node].is_host())
+}
+
+/// What is missing at the hosts themselves: both ends need a link for each copy.
+pub(super) fn possible(topology: &Topology<'_>, flow: usize) -> Result<(), Refused> {
+    let flow = &topology.network.flows[flow];
+    let hosts = flow.targets.iter().map(|target| &target.host).chain([&flow.source]);
+    for host in hosts {
+        let node = topology.node(host);
+        let links = node.map_or(0, |node| topology.leaving(node).len());
+        if links < 2 {
+            let because = format!(
+                "copies take disjoint ways, but {host} has one link: it needs two, to different \
+                 switches"
+            );
+            return Err((host.clone(), because));
+        }
+    }
+    Ok(())
+}
+
+/// Two ways of a flow with one target and no fixed route, if there are any: two units of flow
+/// through switches that carry one each (Ford and Fulkerson, nodes split).
+pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
+    let contract = &topology.network.flows[flow];
+    let [target] = contract.targets.as_slice() else { return None };
+    if target.routes.iter().flatten().any(|nodes| !nodes.is_empty()) {
+        return None;
+    }
+    let (source, goal) = (topology.node(&contract.source)?, topology.node(&target.host)?);
+    let mut used = vec![false; topology.servers.len()];
+    for _ in 0..2 {
+        augment(topology, source, goal, &mut used)?;
+    }
+    let mut trees = Vec::new();
+    for copy in 0..2 {
+        let mut hops: Vec<TreeHop> = Vec::new();
+        let mut at = source;
+        while at != goal {
+            let server = *topology.leaving(at).iter().find(|&&server| used[server])?;
+            used[server] = false;
+            hops.push(TreeHop { server, parent: hops.len().checked_sub(1) });
+            at = topology.servers[server].peer;
+        }
+        let paths = vec![(0..hops.len()).collect()];
+        trees.push(Tree { flow, copy: Some(copy), hops, paths });
+    }
+    Some(trees)
+}
+
+/// Where a search stands: at a node, and whether it came there as the way of the first unit
+/// does, so that it may only go on along that way or back.
+type Place = (usize, bool);
+
+/// One more unit from source to goal, which may push an earlier one onto another way.
+fn augment(topology: &Topology<'_>, source: usize, goal: usize, used: &mut [bool]) -> Option<()> {
+    let carries = |node: usize, used: &[bool]| {
+        let enters = |&server: &usize| used[topology.opposite(server)];
+        topology.leaving(node).iter().find(|server| enters(server)).copied()
+    };
+    let mut from: Vec<[Option<(Place, usize, bool)>; 2]> = vec![[None; 2]; topology.nodes.len()];
+    let mut waiting: VecDeque<Place> = VecDeque::from([(source, false)]);
+    let mut found = None;
+    while let Some((node, is_inside)) = waiting.pop_front() {
+        if node == goal {
+            found = Some((node, is_inside));
+            break;
+        }
+        if topology.nodes[node].is_host() && node != source {
+            continue;
+        }
+        for &server in topology.leaving(node) {
+            let peer = topology.servers[server].peer;
+            let back = topology.opposite(server);
+            // Against a used port: that unit is pushed back, and the node before is free to send.
+            let (place, is_undo) = match (used[back], used[server]) {
+                (true, _) => ((peer, true), true),
+                (_, true) => continue,
+                _ if !is_inside && carries(node, used).is_some() && node != source => continue,
+                _ => ((peer, false), false),
+            };
+            if peer == source || (!is_undo && topology.is_lost(server)) {
+                continue;
+            }
+            let slot = &mut from[place.0][usize::from(place.1)];
+            if slot.is_none() {
+                *slot = Some(((node, is_inside), server, is_undo));
+                waiting.push_back(place);
+            }
+        }
+    }
+    let mut at = found?;
+    while at.0 != source {
+        let (before, server, is_undo) = from[at.0][usize::from(at.1)]?;
+        if is_undo {
+            used[topology.opposite(server)] = false;
+        } else {
+            used[server] = true;
+        }
+        at = before;
+    }
+    Some(())
+}

@@ -1,0 +1,167 @@
+//! What is wrong with a choice of routes, and where it hurts.
+
+use crate::analysis::Analysis;
+use crate::outlook::Outlook;
+use crate::rows;
+use std::collections::BTreeMap;
+use tenuto_calculus::UBIT_PER_BIT;
+
+/// What every broken promise counts, besides by how much it is broken.
+const BROKEN: u64 = 1_000_000;
+/// The most that one broken promise counts: an unbounded delay, an overloaded port.
+const WORST: u64 = 10 * BROKEN;
+
+/// How far routes are from keeping every promise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Nothing if every promise holds; the less, the better.
+    pub(crate) pain: u64,
+    /// The share of ports in it, the most hurtful first.
+    pub(crate) ports: Vec<(usize, u64)>,
+    /// Trees with a broken deadline, the worst first.
+    pub(crate) trees: Vec<(usize, u64)>,
+}
+
+#[derive(Default)]
+struct Gathering {
+    pain: u64,
+    ports: BTreeMap<usize, u64>,
+    trees: BTreeMap<usize, u64>,
+}
+
+impl Gathering {
+    fn port(&mut self, server: usize, pain: u64) {
+        let known = self.ports.entry(server).or_default();
+        *known = known.saturating_add(pain);
+    }
+
+    fn done(self) -> Verdict {
+        let worst_first = |all: BTreeMap<usize, u64>| {
+            let mut all: Vec<(usize, u64)> = all.into_iter().collect();
+            all.sort_by_key(|&(index, pain)| (std::cmp::Reverse(pain), index));
+            all
+        };
+        let (ports, trees) = (worst_first(self.ports), worst_first(self.trees));
+        Verdict { pain: self.pain, ports, trees }
+    }
+}
+
+/// How much a need above a limit counts.
+fn above(needed: u128, limit: u128) -> u64 {
+    let excess = needed.saturating_sub(limit) * u128::from(BROKEN) / limit.max(1);
+    u64::try_from(excess).unwrap_or(WORST).saturating_add(BROKEN).min(WORST)
+}
+
+/// Loads alone, in parts per million: ports that carry more than they can. No analysis has a
+/// bound there.
+pub(super) fn overload(load: &[u64]) -> Verdict {
+    let mut all = Gathering::default();
+    for (server, &ppm) in load.iter().enumerate().filter(|(_, ppm)| **ppm > 1_000_000) {
+        let pain = WORST.saturating_add(above(ppm.into(), 1_000_000).saturating_mul(10));
+        all.pain = all.pain.saturating_add(pain);
+        all.port(server, pain);
+    }
+    all.done()
+}
+
+/// Everything that routes can help: loads, deadlines, buffers.
+pub(crate) fn verdict(analysis: &Analysis<'_>) -> Verdict {
+    let mut all = Gathering::default();
+    for result in &analysis.results {
+        loads_and_buffers(analysis, result, &mut all);
+        deadlines(analysis, result, &mut all);
+    }
+    all.done()
+}
+
+fn loads_and_buffers(analysis: &Analysis<'_>, result: &Outlook, all: &mut Gathering) {
+    let topology = analysis.ports.topology;
+    for (server, egress) in topology.servers.iter().enumerate() {
+        if analysis.ports.mesh.groups[server].is_empty() {
+            continue;
+        }
+        let rate = analysis.ports.rate_ubps(server, &result.scene, u8::MAX);
+        let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
+        let mut pain = 0;
+        if rate > capacity {
+            pain = WORST + above(rate.unsigned_abs(), capacity.unsigned_abs()).saturating_mul(10);
+        }
+        let profile = topology.nodes[egress.node].profile;
+        let limit = profile.and_then(|profile| profile.buffer_bytes_per_port);
+        if let Some((limit, bits)) = limit.zip(result.backlogs[server])
+            && bits > limit.saturating_mul(8)
+        {
+            pain += above(bits.into(), u128::from(limit) * 8);
+        }
+        if pain > 0 {
+            all.pain = all.pain.saturating_add(pain);
+            all.port(server, pain);
+        }
+    }
+}
+
+fn deadlines(analysis: &Analysis<'_>, result: &Outlook, all: &mut Gathering) {
+    let topology = analysis.ports.topology;
+    let mode = result.scene.transition;
+    for (index, tree) in analysis.trees.iter().enumerate() {
+        let flow = &topology.network.flows[tree.flow];
+        if !rows::is_guaranteed(flow, mode) {
+            continue;
+        }
+        for (place, target) in flow.targets.iter().enumerate() {
+            let deadline_ps = u128::from(rows::deadline(flow, target, mode)) * 1_000;
+            let sum = delay_ps(analysis, result, index, place);
+            let pain = match sum {
+                None => WORST,
+                Some(sum) if sum > deadline_ps => above(sum, deadline_ps),
+                Some(_) => continue,
+            };
+            all.pain = all.pain.saturating_add(pain);
+            let known = all.trees.entry(index).or_default();
+            *known = known.saturating_add(pain);
+            let slow = |&&hop: &&usize| {
+                takes_ps(analysis, result, index, hop).map_or(u128::MAX, |takes| takes)
+            };
+            if let Some(&hop) = tree.paths[place].iter().max_by_key(slow) {
+                all.port(tree.hops[hop].server, pain);
+            }
+        }
+    }
+}
+
+/// The bound of a tree to one of its targets, the sum of its hops; `None` without one.
+pub(crate) fn delay_ps(
+    analysis: &Analysis<'_>,
+    result: &Outlook,
+    tree: usize,
+    place: usize,
+) -> Option<u128> {
+    let hops = &analysis.trees[tree].paths[place];
+    hops.iter().map(|&hop| takes_ps(analysis, result, tree, hop)).sum()
+}
+
+/// What one hop takes at most, picoseconds; `None` without a bound.
+fn takes_ps(analysis: &Analysis<'_>, result: &Outlook, tree: usize, hop: usize) -> Option<u128> {
+    let topology = analysis.ports.topology;
+    let it = &analysis.trees[tree];
+    let server = it.hops[hop].server;
+    let egress = &topology.servers[server];
+    let waits = result.solution.delay_of(server, &result.scene.shares[tree].classes)?;
+    let processing = match it.hops[hop].parent {
+        Some(parent) => result.solution.processing[it.hops[parent].server]?.0,
+        None => 0,
+    };
+    let own = topology.nodes[egress.node].latency_max_ps() + egress.propagation_ps;
+    u128::try_from(waits.0 + processing + own).ok()
+}
+
+/// The largest delay of any class at each port in any mode or raise, picoseconds.
+pub(crate) fn slowness(analysis: &Analysis<'_>) -> Vec<Option<u64>> {
+    let servers = 0..analysis.ports.topology.servers.len();
+    let of = |server: usize| {
+        let delays = analysis.results.iter().flat_map(|result| &result.solution.delays[server]);
+        let steady = delays.filter_map(|(_, delay)| *delay).max();
+        steady.and_then(|delay| u64::try_from(delay.0).ok())
+    };
+    servers.map(of).collect()
+}

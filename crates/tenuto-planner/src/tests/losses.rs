@@ -1,0 +1,184 @@
+//! Lost links and disjoint copies: ways around, their bounds, and what is refused.
+
+use super::builder::{MS, contract, flow, link, links, network};
+use crate::{Options, plan};
+use tenuto_model::{Network, Plan, Size};
+
+fn quick() -> Options {
+    Options { would_fit: false, ..Options::default() }
+}
+
+/// Four switches in a ring, a host at each.
+fn square() -> Network {
+    let mut it = network(&["a", "b", "c", "d"], &["w1", "w2", "w3", "w4"], "ideal");
+    links(
+        &mut it,
+        &[
+            ("a", "w1"),
+            ("b", "w2"),
+            ("c", "w3"),
+            ("d", "w4"),
+            ("w1", "w2"),
+            ("w2", "w3"),
+            ("w3", "w4"),
+            ("w4", "w1"),
+        ],
+    );
+    it.tolerates.links_lost = 1;
+    let frames = contract(Size::FrameBytes(1_518), 2 * MS, 0);
+    it.flows.push(flow("one", "a", &["b"], frames));
+    it.flows.push(flow("two", "c", &["b", "d"], frames));
+    it
+}
+
+fn findings(plan: &Plan) -> Vec<String> {
+    match tenuto_certify::certify(&plan.to_json()) {
+        Ok(_) => Vec::new(),
+        Err(findings) => findings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn every_used_link_has_a_way_around_with_bounds_of_its_own() {
+    let planned = plan(&square(), &quick());
+    assert!(planned.feasible, "{:?}", planned.refusals);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    let label = |ends: &[tenuto_model::LinkEnd; 2]| format!("{} {}", ends[0].node, ends[1].node);
+    let lost: Vec<String> = planned.link_losses.iter().map(|loss| label(&loss.link)).collect();
+    assert_eq!(lost, ["w1 w2", "w2 w3", "w3 w4"], "w4 - w1 carries nothing");
+    let first = &planned.link_losses[0];
+    assert_eq!(first.routes.len(), 1, "only what the link carried goes another way");
+    let nodes: Vec<&str> =
+        first.routes[0].paths[0].ports.iter().map(|port| port.node.as_str()).collect();
+    assert_eq!(nodes, ["a", "w1", "w4", "w3", "w2"]);
+    let bound = |rows: &[tenuto_model::FlowBound]| rows[0].delay_bound_ps.expect("a bound");
+    assert!(bound(&first.flows) > bound(&planned.flows));
+    // Meters, entries and buffers are those that the switches then need.
+    assert!(first.table_use.iter().all(|(_, used)| used.entries > 0));
+}
+
+#[test]
+fn a_bridge_is_refused_with_its_flows() {
+    let mut it = square();
+    it.links.retain(|link| link.a.node != "w4" || link.b.node != "w1");
+    let planned = plan(&it, &quick());
+    assert!(!planned.feasible);
+    assert_eq!(planned.refusals.len(), 3);
+    let refusal = &planned.refusals[0];
+    assert_eq!(refusal.resource, "backup");
+    assert_eq!(refusal.flows, ["one"]);
+    assert!(refusal.because.contains("no path to b"), "{}", refusal.because);
+    assert_eq!(findings(&planned), Vec::<String>::new(), "its other bounds hold");
+}
+
+#[test]
+fn deadlines_hold_after_a_loss_too() {
+    let mut it = square();
+    // Five lines instead of three: 246 µs more at least.
+    it.flows[0].targets[0].deadline_ns = vec![600_000];
+    let planned = plan(&it, &quick());
+    assert!(!planned.feasible, "the way around takes longer than the deadline");
+    assert!(
+        planned
+            .flows
+            .iter()
+            .all(|row| { row.delay_bound_ps.is_some_and(|ps| ps <= row.deadline_ns * 1_000) })
+    );
+    let refusal = &planned.refusals[0];
+    assert!(refusal.because.starts_with("deadline of "), "{}", refusal.because);
+}
+
+#[test]
+fn what_is_said_of_a_loss_is_checked() {
+    let planned = plan(&square(), &quick());
+    let tampered = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = planned.clone();
+        change(&mut plan);
+        plan.seal();
+        findings(&plan)
+    };
+    assert!(!tampered(&|plan| plan.link_losses[0].ports[0].delay_ps /= 2).is_empty());
+    assert!(!tampered(&|plan| plan.link_losses[0].routes.clear()).is_empty());
+    assert!(!tampered(&|plan| drop(plan.link_losses.remove(1))).is_empty());
+    let row = |plan: &mut Plan| plan.link_losses[0].flows[0].delay_bound_ps = Some(1);
+    assert!(!tampered(&row).is_empty());
+    let elsewhere = |plan: &mut Plan| {
+        let other = plan.routes[1].clone();
+        plan.link_losses[0].routes.push(other);
+    };
+    assert!(tampered(&elsewhere).iter().any(|it| it.contains("did not carry it")));
+}
+
+#[test]
+fn with_modes_a_loss_is_refused_not_forgotten() {
+    let mut it = super::builder::vehicle(100, 1, 2);
+    it.tolerates.links_lost = 1;
+    let planned = plan(&it, &quick());
+    assert!(!planned.feasible);
+    assert!(planned.refusals.iter().any(|refusal| refusal.resource == "backup"));
+}
+
+/// a and d with two links each, over two rows of switches with a rung between them.
+fn ladder() -> Network {
+    let mut it = network(&["a", "d"], &["p1", "p2", "q1", "q2"], "ideal");
+    links(&mut it, &[("a", "p1"), ("a", "q1"), ("p1", "p2"), ("q1", "q2"), ("p1", "q2")]);
+    links(&mut it, &[("p2", "d"), ("q2", "d")]);
+    let mut own = flow("f", "a", &["d"], contract(Size::FrameBytes(1_000), 2 * MS, 0));
+    own.copies = vec!["A".into(), "B".into()];
+    own.targets[0].routes = vec![None, None];
+    it.flows.push(own);
+    it
+}
+
+#[test]
+fn two_copies_share_no_switch() {
+    // Of equal ways the first copy would take p1 - q2, which leaves none for the second.
+    let planned = plan(&ladder(), &quick());
+    assert!(planned.feasible, "{:?}", planned.refusals);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    let ways: Vec<Vec<&str>> = planned
+        .routes
+        .iter()
+        .map(|route| route.paths[0].ports.iter().map(|port| port.node.as_str()).collect())
+        .collect();
+    assert!(ways.contains(&vec!["a", "p1", "p2"]) && ways.contains(&vec!["a", "q1", "q2"]));
+    let row = &planned.flows[0];
+    let largest = row.copies.iter().filter_map(|copy| copy.delay_bound_ps).max();
+    assert_eq!(row.delay_bound_ps, largest, "with one way lost the other's bound counts");
+    assert!(row.skew_bound_ps.is_some());
+    assert_eq!(planned.hosts[0].senders[0].ports, [1, 2]);
+    let mut crossed = planned.clone();
+    crossed.routes[1] = tenuto_model::Route { copy: Some("B".into()), ..crossed.routes[0].clone() };
+    crossed.seal();
+    assert!(findings(&crossed).iter().any(|it| it.contains("disjoint")));
+}
+
+#[test]
+fn copies_with_one_link_at_a_host_are_refused() {
+    let mut it = ladder();
+    it.links.retain(|link| link.a.node != "q2" || link.b.node != "d");
+    let planned = plan(&it, &quick());
+    assert_eq!(planned.refusals[0].resource, "route");
+    assert!(planned.refusals[0].because.contains("d has one link"), "{:?}", planned.refusals);
+    let mut it = ladder();
+    it.links.retain(|link| link.a.node != "q1" || link.b.node != "q2");
+    let planned = plan(&it, &quick());
+    assert!(planned.refusals[0].because.contains("without a common switch"));
+}
+
+#[test]
+fn disjoint_copies_need_no_way_around() {
+    let mut it = ladder();
+    it.tolerates.links_lost = 1;
+    let planned = plan(&it, &quick());
+    assert!(planned.feasible, "{:?}", planned.refusals);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    assert!(planned.link_losses.iter().all(|loss| loss.routes.is_empty()));
+    // A flow of one copy does go another way.
+    link(&mut it, "p2", "q2");
+    it.flows.push(flow("g", "a", &["d"], contract(Size::FrameBytes(100), 2 * MS, 1)));
+    let planned = plan(&it, &quick());
+    assert!(planned.feasible, "{:?}", planned.refusals);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    assert!(planned.link_losses.iter().any(|loss| loss.routes.len() == 1));
+}

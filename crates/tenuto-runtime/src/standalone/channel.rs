@@ -1,0 +1,253 @@
+//! One control connection: whole messages in, bounded bytes out.
+//!
+//! What a peer is sent is bounded in both ways that it can grow. Asynchronous messages to a peer
+//! that does not read are dropped and counted; while its answers wait, no further request of it is
+//! taken, which its own TCP then tells it.
+
+use super::stream::{Stream, is_later};
+use std::io::{self, Read, Write};
+use tenuto_dataplane::switch::ConnectionId;
+use tenuto_io::{Interest, PollKey, PollSet};
+use tenuto_openflow::{Body, Message};
+use tenuto_units::{Instant, Span};
+
+/// Bytes taken in per turn, so that the data path is never kept waiting.
+const INPUT_BYTES: usize = 8 * 1024;
+/// Answers that may wait before further requests do.
+const ANSWERS_MAX: usize = 256 * 1024;
+const HEADER_BYTES: usize = 8;
+/// `OFPT_PACKET_IN`, `OFPT_FLOW_REMOVED`, `OFPT_PORT_STATUS`: what nobody asked for.
+const ASYNCHRONOUS: [u8; 3] = [10, 11, 12];
+
+/// Why a connection has ended that its peer has closed.
+pub(super) const CLOSED: &str = "closed by the other end";
+
+/// Why a connection has ended.
+pub(super) type Ended = String;
+
+/// A connection that is there.
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) id: ConnectionId,
+    /// How it is called in messages.
+    pub(super) peer: String,
+    stream: Stream,
+    pub(super) key: PollKey,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    sent: usize,
+    async_bytes_max: usize,
+    /// Asynchronous messages dropped because the peer did not read.
+    pub(super) unread: u64,
+    /// When the peer was last heard.
+    heard: Instant,
+    probed: bool,
+    pub(super) has_spoken: bool,
+    /// Whether it was made to us.
+    pub(super) is_service: bool,
+    is_paused: bool,
+}
+
+impl Channel {
+    pub(super) fn new(
+        id: ConnectionId,
+        peer: String,
+        stream: Stream,
+        async_bytes_max: usize,
+        now: Instant,
+        poll: &mut PollSet,
+    ) -> Self {
+        use std::os::fd::AsRawFd;
+        let key = poll.add(stream.as_raw_fd(), Interest::Read);
+        Self {
+            id,
+            peer,
+            stream,
+            key,
+            input: Vec::new(),
+            output: Vec::new(),
+            sent: 0,
+            async_bytes_max,
+            unread: 0,
+            heard: now,
+            probed: false,
+            has_spoken: false,
+            is_service: false,
+            is_paused: false,
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.output.len() - self.sent
+    }
+
+    /// Takes in what the peer has sent, if there is room.
+    pub(super) fn read(&mut self, now: Instant) -> Result<(), Ended> {
+        if self.is_paused {
+            return Ok(());
+        }
+        let before = self.input.len();
+        self.input.resize(before + INPUT_BYTES, 0);
+        let read = self.stream.read(&mut self.input[before..]);
+        self.input.truncate(before + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => Err(CLOSED.into()),
+            Ok(_) => {
+                (self.heard, self.probed, self.has_spoken) = (now, false, true);
+                Ok(())
+            }
+            Err(error) if is_later(&error) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The next message, or what can be none; `None` until it is whole and its answer has room.
+    pub(super) fn next_message(&mut self, bytes: &mut Vec<u8>) -> bool {
+        bytes.clear();
+        self.is_paused = self.waiting() > ANSWERS_MAX;
+        if self.is_paused {
+            return false;
+        }
+        let Some(header) = self.input.first_chunk::<HEADER_BYTES>() else { return false };
+        let length = usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES);
+        if self.input.len() < length {
+            return false;
+        }
+        bytes.extend(self.input.drain(..length));
+        true
+    }
+
+    /// Takes over bytes for the peer: whole messages, as the switch has made them.
+    pub(super) fn queue(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(header) = rest.first_chunk::<HEADER_BYTES>() {
+            let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
+            let (message, behind) = rest.split_at(length.clamp(HEADER_BYTES, rest.len()));
+            rest = behind;
+            let is_asynchronous = ASYNCHRONOUS.contains(&header[1]);
+            if is_asynchronous && self.waiting() + message.len() > self.async_bytes_max {
+                self.unread += 1;
+            } else {
+                self.output.extend_from_slice(message);
+            }
+        }
+    }
+
+    /// Sends as much as the peer takes.
+    pub(super) fn flush(&mut self, poll: &mut PollSet) -> Result<(), Ended> {
+        while self.sent < self.output.len() {
+            match self.stream.write(&self.output[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_later(&error) => break,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        // What was sent goes when it is most of it: moving the rest then costs little.
+        if self.sent * 2 >= self.output.len() {
+            self.output.drain(..self.sent);
+            self.sent = 0;
+        }
+        let interest = match (self.waiting() > 0, self.waiting() > ANSWERS_MAX) {
+            (_, true) => Interest::Write,
+            (true, false) => Interest::ReadWrite,
+            (false, false) => Interest::Read,
+        };
+        poll.set_interest(self.key, interest);
+        Ok(())
+    }
+
+    /// Asks a silent peer whether it is there; ends when it does not answer in time.
+    pub(super) fn keep_alive(&mut self, now: Instant, probe: Span) -> Result<(), Ended> {
+        if now < self.deadline(probe) {
+            return Ok(());
+        }
+        if self.probed {
+            return Err(format!(
+                "no answer to an echo request for {} ms",
+                probe.as_ns() / 1_000_000
+            ));
+        }
+        self.probed = true;
+        let echo = Message { xid: 0, body: Body::EchoRequest(Vec::new()) };
+        self.queue(&echo.to_bytes());
+        Ok(())
+    }
+
+    /// When silence has lasted long enough.
+    pub(super) fn deadline(&self, probe: Span) -> Instant {
+        let asked = self.heard + probe;
+        if self.probed { asked + probe } else { asked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn channel(poll: &mut PollSet) -> (Channel, UnixStream) {
+        let (here, there) = UnixStream::pair().expect("descriptors");
+        here.set_nonblocking(true).expect("a socket");
+        let stream = Stream::Local(here);
+        let id = ConnectionId(1);
+        (Channel::new(id, "test".into(), stream, 10_000, Instant::ZERO, poll), there)
+    }
+
+    fn message(type_: u8, length: u16) -> Vec<u8> {
+        let mut bytes = vec![0; length.into()];
+        bytes[0] = 4;
+        bytes[1] = type_;
+        bytes[2..4].copy_from_slice(&length.to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_peer_that_does_not_read_loses_what_it_did_not_ask_for() {
+        let mut poll = PollSet::new();
+        let (mut channel, _there) = channel(&mut poll);
+        for _ in 0..100 {
+            channel.queue(&[message(10, 500), message(21, 8)].concat());
+        }
+        // 19 packet-ins and as many answers fit; then only the answers are taken.
+        assert_eq!(channel.unread, 81);
+        assert_eq!(channel.waiting(), 19 * 500 + 100 * 8);
+    }
+
+    #[test]
+    fn requests_wait_while_answers_do() {
+        let mut poll = PollSet::new();
+        let (mut channel, mut there) = channel(&mut poll);
+        there.write_all(&[message(20, 8), message(20, 8)].concat()).expect("room");
+        channel.read(Instant::ZERO).expect("open");
+        let mut bytes = Vec::new();
+        assert!(channel.next_message(&mut bytes) && bytes == message(20, 8));
+        channel.queue(&vec![message(19, 60_000); 5].concat());
+        assert!(!channel.next_message(&mut bytes), "its answers are not read");
+        let mut read = vec![0; 300_000];
+        let mut count = 0;
+        while count < 300_000 {
+            channel.flush(&mut poll).expect("open");
+            count += there.read(&mut read).expect("open");
+        }
+        assert!(channel.next_message(&mut bytes) && bytes == message(20, 8));
+        assert!(!channel.next_message(&mut bytes), "there is no more");
+    }
+
+    #[test]
+    fn silence_is_asked_about_once_and_then_ends() {
+        let mut poll = PollSet::new();
+        let (mut channel, mut there) = channel(&mut poll);
+        let (probe, at) = (Span::from_s(5), |s| Instant::ZERO + Span::from_s(s));
+        channel.keep_alive(at(4), probe).expect("not yet");
+        assert_eq!(channel.waiting(), 0);
+        channel.keep_alive(at(5), probe).expect("asked");
+        assert_eq!(channel.output[1], 2, "an echo request");
+        channel.keep_alive(at(9), probe).expect("still time");
+        there.write_all(&message(3, 8)).expect("room");
+        channel.read(at(9)).expect("open");
+        channel.keep_alive(at(10), probe).expect("it has answered");
+        channel.keep_alive(at(14), probe).expect("asked again");
+        assert!(channel.keep_alive(at(19), probe).is_err());
+    }
+}

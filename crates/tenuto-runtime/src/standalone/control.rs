@@ -1,0 +1,395 @@
+//! All control connections: those that the switch makes, and those that are made to it.
+
+use super::channel::{CLOSED, Channel};
+use super::dial::{Dial, Dialled, Way};
+use super::endpoint::{ListenAt, Transport};
+use super::news::SwitchNews;
+use super::settings::SwitchSettings;
+use super::stream::Stream;
+use super::tls::Tls;
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use tenuto_dataplane::switch::ConnectionId;
+use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_units::{Instant, Span};
+
+/// Connections taken in per turn and listener.
+const ACCEPTED_MAX: usize = 4;
+/// Connections at once, and TLS handshakes of peers that nobody knows yet.
+pub(super) const CONNECTIONS_MAX: u16 = 64;
+/// A connection that lasted so long begins its next attempts without a pause.
+const LASTING: Span = Span::from_s(5);
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A controller that the switch was told of.
+    Controller,
+    /// A further connection of that controller, with its number.
+    Auxiliary(ConnectionId, u8),
+    /// Whoever connected: a tool, for all that is known.
+    Service,
+}
+
+/// A connection to be made again whenever it is lost.
+struct Slot {
+    way: Way,
+    /// 0 for the main connection.
+    auxiliary: u8,
+    /// The slot of the main connection.
+    main: usize,
+    state: SlotState,
+    failures: u32,
+    since: Instant,
+}
+
+enum SlotState {
+    Idle,
+    Dialling(Dial),
+    Up(ConnectionId),
+}
+
+struct Listener {
+    socket: TcpListener,
+    key: PollKey,
+    tls: Option<Tls>,
+    /// TLS connections whose handshake is done.
+    shaken: mpsc::Receiver<(Stream, String)>,
+    tell: mpsc::Sender<(Stream, String)>,
+    /// Readable when there may be one.
+    wake: UnixStream,
+    waker: UnixStream,
+    wake_key: PollKey,
+}
+
+/// What the switch core is to do about connections.
+pub(super) enum Change {
+    /// Take on a connection.
+    New(ConnectionId, Purpose),
+    /// Forget one.
+    Gone(ConnectionId),
+}
+
+pub(super) struct Control {
+    pub(super) channels: Vec<Channel>,
+    slots: Vec<Slot>,
+    listeners: Vec<Listener>,
+    next_id: u16,
+    async_bytes_max: usize,
+    probe: Span,
+    /// Asynchronous messages that peers which are gone did not read.
+    unread: u64,
+}
+
+impl Control {
+    pub(super) fn new(
+        settings: &SwitchSettings,
+        poll: &mut PollSet,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<Self> {
+        let tls = settings.tls.as_ref().map(Tls::load).transpose()?;
+        let mut control = Self {
+            channels: Vec::new(),
+            slots: slots(settings, tls.as_ref()),
+            listeners: Vec::new(),
+            next_id: 0,
+            async_bytes_max: settings.async_bytes_max,
+            probe: settings.probe,
+            unread: 0,
+        };
+        for at in &settings.listen {
+            let listener = Listener::open(at, tls.as_ref(), poll)?;
+            let local = listener.socket.local_addr()?;
+            let shown = ListenAt { port: local.port(), ..at.clone() };
+            news(SwitchNews::Listening(shown.to_string()));
+            control.listeners.push(listener);
+        }
+        control.start_mains(poll)?;
+        Ok(control)
+    }
+
+    fn start_mains(&mut self, poll: &mut PollSet) -> io::Result<()> {
+        for slot in self.slots.iter_mut().filter(|slot| slot.auxiliary == 0) {
+            slot.dial(poll)?;
+        }
+        Ok(())
+    }
+
+    /// When it wants a turn at the latest.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.channels.iter().map(|channel| channel.deadline(self.probe)).min()
+    }
+
+    /// Asynchronous messages that were dropped because they were not read.
+    pub(super) fn unread(&self) -> u64 {
+        self.unread + self.channels.iter().map(|channel| channel.unread).sum::<u64>()
+    }
+
+    /// New connections, and silent ones that are given up; to be called when the poll set woke up.
+    pub(super) fn turn(
+        &mut self,
+        poll: &mut PollSet,
+        changes: &mut Vec<Change>,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<()> {
+        self.take_dialled(poll, changes, news)?;
+        self.accept(poll, changes, news);
+        let now = MonotonicClock::now();
+        for place in (0..self.channels.len()).rev() {
+            let probe = self.probe;
+            if let Err(why) = self.channels[place].keep_alive(now, probe) {
+                changes.push(Change::Gone(self.channels[place].id));
+                self.close(self.channels[place].id, &why, poll, news)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_dialled(
+        &mut self,
+        poll: &mut PollSet,
+        changes: &mut Vec<Change>,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<()> {
+        for place in 0..self.slots.len() {
+            let peer = self.slots[place].name();
+            let SlotState::Dialling(dial) = &mut self.slots[place].state else { continue };
+            match dial.turn(poll) {
+                None => {}
+                Some(Dialled::Failed(why)) => news(SwitchNews::Unreachable { peer, why }),
+                Some(Dialled::Made(stream)) => {
+                    if let SlotState::Dialling(dial) = self.slots[place].replace(SlotState::Idle) {
+                        dial.end(poll);
+                    }
+                    self.take_made(place, peer, stream, poll, changes, news)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_made(
+        &mut self,
+        place: usize,
+        peer: String,
+        stream: Stream,
+        poll: &mut PollSet,
+        changes: &mut Vec<Change>,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<()> {
+        let Slot { auxiliary, main, .. } = self.slots[place];
+        let purpose = match (auxiliary, &self.slots[main].state) {
+            (0, _) => Purpose::Controller,
+            (number, SlotState::Up(main)) => Purpose::Auxiliary(*main, number),
+            // Its main connection is gone: it is made again behind that.
+            _ => return Ok(()),
+        };
+        let Some(id) = self.free_id() else {
+            self.slots[place].failures = self.slots[place].failures.saturating_add(1);
+            return self.slots[place].dial(poll);
+        };
+        self.slots[place].state = SlotState::Up(id);
+        news(SwitchNews::Connected(peer.clone()));
+        self.add(id, peer, stream, purpose, poll);
+        changes.push(Change::New(id, purpose));
+        Ok(())
+    }
+
+    /// Auxiliary connections follow when the main one has been answered.
+    pub(super) fn start_auxiliaries(&mut self, poll: &mut PollSet) -> io::Result<()> {
+        for place in 0..self.slots.len() {
+            let Slot { auxiliary, main, .. } = self.slots[place];
+            let is_idle = matches!(self.slots[place].state, SlotState::Idle);
+            let SlotState::Up(main) = self.slots[main].state else { continue };
+            let has_spoken = self.channels.iter().any(|c| c.id == main && c.has_spoken);
+            if auxiliary > 0 && is_idle && has_spoken {
+                self.slots[place].dial(poll)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(
+        &mut self,
+        poll: &mut PollSet,
+        changes: &mut Vec<Change>,
+        news: &mut dyn FnMut(SwitchNews),
+    ) {
+        for place in 0..self.listeners.len() {
+            let mut fresh = Vec::new();
+            let listener = &mut self.listeners[place];
+            if poll.readiness(listener.key).readable {
+                listener.accept(&mut fresh, news);
+            }
+            if poll.readiness(listener.wake_key).readable {
+                let _ = listener.wake.read(&mut [0; 64]);
+                fresh.extend(listener.shaken.try_iter());
+            }
+            for (stream, peer) in fresh {
+                let Some(id) = self.free_id() else {
+                    let why = format!("there are {CONNECTIONS_MAX} connections, which is the most");
+                    news(SwitchNews::Lost { peer, why, unread: 0 });
+                    continue;
+                };
+                self.add(id, peer, stream, Purpose::Service, poll);
+                changes.push(Change::New(id, Purpose::Service));
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        id: ConnectionId,
+        peer: String,
+        stream: Stream,
+        purpose: Purpose,
+        poll: &mut PollSet,
+    ) {
+        let (now, is_service) = (MonotonicClock::now(), purpose == Purpose::Service);
+        let mut channel = Channel::new(id, peer, stream, self.async_bytes_max, now, poll);
+        channel.is_service = is_service;
+        self.channels.push(channel);
+    }
+
+    /// A number that no connection has; those of the switch's own sessions begin with 1.
+    fn free_id(&mut self) -> Option<ConnectionId> {
+        if self.channels.len() >= usize::from(CONNECTIONS_MAX) {
+            return None;
+        }
+        loop {
+            self.next_id = self.next_id.checked_add(1).unwrap_or(1);
+            let id = ConnectionId(self.next_id);
+            if self.channels.iter().all(|channel| channel.id != id) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Ends a connection; one that the switch had made is made again.
+    pub(super) fn close(
+        &mut self,
+        id: ConnectionId,
+        why: &str,
+        poll: &mut PollSet,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<()> {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else {
+            return Ok(());
+        };
+        let mut channel = self.channels.remove(place);
+        // What it was told last may say why it is closed.
+        let _ = channel.flush(poll);
+        poll.remove(channel.key);
+        self.unread += channel.unread;
+        let (peer, unread) = (channel.peer, channel.unread);
+        // Tools come and go.
+        if !channel.is_service || why != CLOSED || unread > 0 {
+            news(SwitchNews::Lost { peer, why: why.to_owned(), unread });
+        }
+        let is_its = |slot: &Slot| matches!(slot.state, SlotState::Up(up) if up == id);
+        let Some(place) = self.slots.iter().position(is_its) else { return Ok(()) };
+        let slot = &mut self.slots[place];
+        slot.state = SlotState::Idle;
+        let lasted = MonotonicClock::now().since(slot.since) >= LASTING;
+        slot.failures = if lasted { 0 } else { slot.failures.saturating_add(1) };
+        match slot.auxiliary {
+            0 => slot.dial(poll),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The main connection of every controller, and its auxiliary ones.
+fn slots(settings: &SwitchSettings, tls: Option<&Tls>) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for controller in &settings.controllers {
+        let main = slots.len();
+        for auxiliary in 0..=controller.auxiliary {
+            let way = Way {
+                endpoint: controller.endpoint.clone(),
+                tls: tls.cloned(),
+                backoff_max: settings.backoff_max,
+            };
+            let (state, since) = (SlotState::Idle, Instant::ZERO);
+            slots.push(Slot { way, auxiliary, main, state, failures: 0, since });
+        }
+    }
+    slots
+}
+
+impl Slot {
+    fn name(&self) -> String {
+        match self.auxiliary {
+            0 => self.way.endpoint.to_string(),
+            number => format!("{} (auxiliary {number})", self.way.endpoint),
+        }
+    }
+
+    fn dial(&mut self, poll: &mut PollSet) -> io::Result<()> {
+        self.state = SlotState::Dialling(Dial::start(self.way.clone(), self.failures, poll)?);
+        Ok(())
+    }
+
+    fn replace(&mut self, state: SlotState) -> SlotState {
+        self.since = MonotonicClock::now();
+        std::mem::replace(&mut self.state, state)
+    }
+}
+
+impl Listener {
+    fn open(at: &ListenAt, tls: Option<&Tls>, poll: &mut PollSet) -> io::Result<Self> {
+        let step = |error: io::Error| {
+            let why = match error.kind() {
+                io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
+                _ => error.to_string(),
+            };
+            io::Error::new(error.kind(), format!("cannot listen at {at}: {why}"))
+        };
+        let tls = match (at.transport, tls) {
+            (Transport::Tcp, _) => None,
+            (Transport::Tls, Some(tls)) => Some(tls.clone()),
+            (Transport::Tls, None) => {
+                let text = "no certificate and key were named (--tls-cert, --tls-key, --tls-ca)";
+                return Err(step(io::Error::other(text)));
+            }
+        };
+        let socket = TcpListener::bind((at.host.as_str(), at.port)).map_err(step)?;
+        socket.set_nonblocking(true)?;
+        let key = poll.add(socket.as_raw_fd(), Interest::Read);
+        let (tell, shaken) = mpsc::channel();
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
+        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key })
+    }
+
+    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, news: &mut dyn FnMut(SwitchNews)) {
+        for _ in 0..ACCEPTED_MAX {
+            let Ok((socket, from)) = self.socket.accept() else { return };
+            let made = match &self.tls {
+                None => {
+                    Stream::tcp(socket).map(|stream| fresh.push((stream, format!("tcp:{from}"))))
+                }
+                Some(tls) => self.waker.try_clone().and_then(|mut waker| {
+                    let (peer, tell) = (format!("tls:{from}"), self.tell.clone());
+                    tls.accept(socket, move |stream| {
+                        // Without a listener there is nobody to want it; a full pipe wakes up too.
+                        let _ = tell.send((stream, peer));
+                        let _ = waker.write(&[1]);
+                    })
+                }),
+            };
+            if let Err(error) = made {
+                news(SwitchNews::Lost {
+                    peer: from.to_string(),
+                    why: error.to_string(),
+                    unread: 0,
+                });
+            }
+        }
+    }
+}

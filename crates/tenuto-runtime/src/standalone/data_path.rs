@@ -1,0 +1,406 @@
+//! The one thread of a stand-alone switch: ports, timers and control connections around the core.
+//!
+//! Control messages are carried out between two bursts of frames, each to its end, so that a barrier
+//! reply is written when what came before it is in effect for the next frame that is looked up.
+
+use super::control::{CONNECTIONS_MAX, Change, Control, Purpose};
+use super::news::SwitchNews;
+use super::ports::{self, SwitchPort};
+use super::settings::{PortSettings, SwitchSettings};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use tenuto_dataplane::switch::{
+    ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+};
+use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
+use tenuto_io::signals::{Signal, SignalFd};
+use tenuto_io::{Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, realtime};
+use tenuto_units::{Instant, Rate, Span};
+
+/// Frames taken from a port before the next one is served.
+const RECEIVE_BURST: usize = 16;
+/// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
+const SMALLEST_WIRE_BYTES: u64 = 84;
+/// Room for frames in hand and copies.
+const FRAMES_SPARE: u64 = 1_024;
+/// Frames that are held at most, whatever the buffers: 100 MB.
+const FRAMES_MAX: u64 = 65_536;
+/// A frame that leaves within this time is waited for without sleeping.
+const SOON: Span = Span::from_us(3);
+/// Captures that have ended are looked for so often.
+const LOOK_AT_TAPS: Span = Span::from_s(1);
+
+/// What a stand-alone switch did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwitchSummary {
+    /// Whether Ctrl-C ended it, rather than SIGTERM.
+    pub interrupted: bool,
+    /// Frames received.
+    pub received: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames that went no further, for whatever reason.
+    pub dropped: u64,
+    /// Frames that found the store of frames full, or were too long for it.
+    pub not_stored: u64,
+    /// Packet-ins that were not made, as their port had its share.
+    pub packet_ins_limited: u64,
+    /// Asynchronous messages that were dropped because a controller did not read.
+    pub unread: u64,
+}
+
+struct DataPath<'a> {
+    switch: Switch,
+    pool: FramePool,
+    fx: Effects<SwitchEvent>,
+    ports: Vec<SwitchPort>,
+    control: Control,
+    changes: Vec<Change>,
+    poll: PollSet,
+    links: LinkWatch,
+    links_key: PollKey,
+    signals: SignalFd,
+    signals_key: PollKey,
+    settings: &'a SwitchSettings,
+    news: &'a mut dyn FnMut(SwitchNews),
+    summary: SwitchSummary,
+    /// Port that is served first in the next turn.
+    first: usize,
+    lost: Vec<(usize, String)>,
+    message: Vec<u8>,
+    taps_at: Instant,
+}
+
+/// Runs a switch until SIGINT or SIGTERM; to be called before any other thread is started.
+///
+/// # Errors
+/// When a port cannot be opened, an address cannot be listened at, or a file for TLS cannot be used;
+/// the text says which and what would help.
+pub fn run_switch(
+    settings: &SwitchSettings,
+    news: &mut dyn FnMut(SwitchNews),
+) -> io::Result<SwitchSummary> {
+    let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
+    realtime::set_timer_slack(Span::from_ns(1))?;
+    let mut poll = PollSet::new();
+    let ports = ports::open(&settings.ports, &mut poll, news)?;
+    let control = Control::new(settings, &mut poll, news)?;
+    let links = LinkWatch::new()?;
+    let links_key = poll.add(links.as_raw_fd(), Interest::Read);
+    let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
+    let mut path = DataPath {
+        switch: Switch::new(Arc::new(config(settings))),
+        pool: FramePool::new(pool_frames(settings)),
+        fx: Effects::new(),
+        ports,
+        control,
+        changes: Vec::new(),
+        poll,
+        links,
+        links_key,
+        signals,
+        signals_key,
+        settings,
+        news,
+        summary: SwitchSummary::default(),
+        first: 0,
+        lost: Vec::new(),
+        message: Vec::new(),
+        taps_at: Instant::ZERO,
+    };
+    let (name, ports) = (settings.name.clone(), settings.ports.len());
+    (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
+    path.look_at_links();
+    loop {
+        if let Some(interrupted) = path.turn()? {
+            return Ok(path.finish(interrupted));
+        }
+    }
+}
+
+/// What the core is made of.
+fn config(settings: &SwitchSettings) -> SwitchConfig {
+    let port = |port: &PortSettings| PortConfig {
+        port: port.number,
+        role: PortRole::Host,
+        egress: EgressConfig {
+            rate: port.rate.or(Rate::from_bps(UNPACED_BPS)).expect("a trillion is not zero"),
+            queues: port.queues,
+            buffer_bits: port.buffer_bytes.saturating_mul(8),
+            unpromised_from: None,
+        },
+    };
+    let names: BTreeMap<u32, String> =
+        settings.ports.iter().map(|port| (port.number, port.interface.clone())).collect();
+    SwitchConfig {
+        datapath_id: settings.datapath_id,
+        ports: settings.ports.iter().map(port).collect(),
+        tables: settings.tables,
+        entries_max: settings.entries_max,
+        meters_max: settings.meters_max,
+        groups_max: settings.groups_max,
+        // As users of other switches expect it: frames with their FCS.
+        meter_extra_bytes: 4,
+        classifier: ClassifierKind::ByMask,
+        boot_seed: MonotonicClock::now().as_ns(),
+        mode_retry: Span::from_ms(100),
+        general: Some(GeneralConfig {
+            buffers_max: settings.buffers_max,
+            connections_max: CONNECTIONS_MAX,
+            fail_mode: settings.fail_mode,
+            packet_ins_per_s: settings.packet_ins_per_s,
+            description: settings.name.clone(),
+            port_names: names,
+            ..GeneralConfig::default()
+        }),
+    }
+}
+
+/// Frames that all egress buffers hold together, in the worst case.
+fn pool_frames(settings: &SwitchSettings) -> usize {
+    let held: u64 = settings.ports.iter().map(|port| port.buffer_bytes / SMALLEST_WIRE_BYTES).sum();
+    usize::try_from((held + FRAMES_SPARE).min(FRAMES_MAX)).expect("a machine of 32 bits or more")
+}
+
+impl DataPath<'_> {
+    /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
+    fn turn(&mut self) -> io::Result<Option<bool>> {
+        let due = self.switch.next_deadline().map(|(_, at)| at);
+        let taps = self.settings.ports.iter().any(|port| port.tap.is_some());
+        let taps = taps.then_some(self.taps_at);
+        let first = [due, self.control.deadline(), taps].into_iter().flatten().min();
+        self.poll.wait_with(self.settings.wait, first)?;
+        self.settle()?;
+        for turn in 0..self.ports.len() {
+            let place = (self.first + turn) % self.ports.len();
+            let key = self.ports[place].key;
+            if key.is_some_and(|key| self.poll.readiness(key).readable) {
+                self.receive(place);
+                self.settle()?;
+            }
+        }
+        self.first = (self.first + 1) % self.ports.len().max(1);
+        self.take_control()?;
+        if self.poll.readiness(self.links_key).readable {
+            self.links.take_news()?;
+            self.look_at_links();
+            self.settle()?;
+        }
+        self.look_at_taps();
+        let mut ended = None;
+        if self.poll.readiness(self.signals_key).readable {
+            while let Some(signal) = self.signals.next_pending()? {
+                ended = Some(signal == Signal::Interrupt);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Takes a burst from one port.
+    fn receive(&mut self, place: usize) {
+        let Self { switch, pool, fx, ports, summary, .. } = self;
+        let number = ports[place].number;
+        let mut sink = |arrival: Instant, frame: &[u8]| {
+            let Some(id) = pool.insert(frame) else {
+                summary.not_stored += 1;
+                return;
+            };
+            switch.receive(MonotonicClock::now(), arrival, number, id, pool, fx);
+        };
+        if let Err(error) = ports[place].receive(RECEIVE_BURST, &mut sink) {
+            self.lost.push((place, error.to_string()));
+        }
+    }
+
+    /// Fires what is due and carries out what the core wants.
+    fn settle(&mut self) -> io::Result<()> {
+        loop {
+            let mut now = MonotonicClock::now();
+            let Some((timer, at)) = self.switch.next_deadline() else { break };
+            if at > now + SOON {
+                break;
+            }
+            while now < at {
+                std::hint::spin_loop();
+                now = MonotonicClock::now();
+            }
+            self.switch.fire(timer, now, &mut self.pool, &mut self.fx);
+        }
+        ports::transmit(&mut self.fx.transmits, &mut self.ports, &mut self.pool, &mut self.lost);
+        self.summary.dropped += self.fx.drops.len() as u64;
+        self.fx.drops.clear();
+        self.fx.events.clear();
+        for (place, why) in std::mem::take(&mut self.lost) {
+            self.lose_port(place, why);
+        }
+        self.hand_out()
+    }
+
+    /// Gives every connection what the core has for it.
+    fn hand_out(&mut self) -> io::Result<()> {
+        for (id, bytes) in &mut self.fx.channels {
+            let channel = self.control.channels.iter_mut().find(|channel| channel.id.0 == *id);
+            if let Some(channel) = channel {
+                channel.queue(bytes);
+            }
+            bytes.clear();
+        }
+        for place in (0..self.control.channels.len()).rev() {
+            let channel = &mut self.control.channels[place];
+            if let Err(why) = channel.flush(&mut self.poll) {
+                let id = channel.id;
+                self.changes.push(Change::Gone(id));
+                self.control.close(id, &why, &mut self.poll, self.news)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Connections and their messages.
+    fn take_control(&mut self) -> io::Result<()> {
+        self.control.turn(&mut self.poll, &mut self.changes, self.news)?;
+        self.carry_changes()?;
+        let now = MonotonicClock::now();
+        for place in (0..self.control.channels.len()).rev() {
+            // What is carried out for one connection may end others.
+            let Some(channel) = self.control.channels.get_mut(place) else { continue };
+            let id = channel.id;
+            let is_readable = self.poll.readiness(channel.key).readable;
+            let read = if is_readable { channel.read(now) } else { Ok(()) };
+            let followed = self.take_messages(place);
+            let ended = read.and(followed);
+            self.hand_out()?;
+            if let Err(why) = ended {
+                self.changes.push(Change::Gone(id));
+                self.control.close(id, &why, &mut self.poll, self.news)?;
+            }
+            self.carry_changes()?;
+        }
+        self.control.start_auxiliaries(&mut self.poll)?;
+        self.settle()
+    }
+
+    /// Carries out the messages of one connection, as long as its answers are read.
+    fn take_messages(&mut self, place: usize) -> Result<(), String> {
+        let id = self.control.channels[place].id;
+        let mut message = std::mem::take(&mut self.message);
+        let mut is_followed = true;
+        while is_followed && self.control.channels[place].next_message(&mut message) {
+            let now = MonotonicClock::now();
+            let Self { switch, pool, fx, .. } = self;
+            is_followed = switch.control_from(id, now, &message, pool, fx);
+            let own = fx.channels.iter_mut().filter(|(number, _)| *number == id.0);
+            for (_, bytes) in own {
+                self.control.channels[place].queue(bytes);
+                bytes.clear();
+            }
+        }
+        self.message = message;
+        match is_followed {
+            true => Ok(()),
+            false => Err("what it sent is no OpenFlow 1.3".into()),
+        }
+    }
+
+    fn carry_changes(&mut self) -> io::Result<()> {
+        for change in std::mem::take(&mut self.changes) {
+            match change {
+                Change::Gone(id) => {
+                    for other in self.switch.disconnected_from(id) {
+                        let why = "its main connection is gone";
+                        self.control.close(other, why, &mut self.poll, self.news)?;
+                    }
+                    self.fx.channels.retain(|(number, _)| *number != id.0);
+                }
+                Change::New(id, purpose) => {
+                    let taken = match purpose {
+                        Purpose::Controller => self.switch.connected_to(id, None, &mut self.fx),
+                        Purpose::Auxiliary(main, number) => {
+                            let auxiliary = Some((main, number));
+                            self.switch.connected_to(id, auxiliary, &mut self.fx)
+                        }
+                        Purpose::Service => self.switch.serve(id, &mut self.fx),
+                    };
+                    if taken.is_err() {
+                        let why = "there is no room for it";
+                        self.control.close(id, why, &mut self.poll, self.news)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks every port for its link.
+    fn look_at_links(&mut self) {
+        for place in 0..self.ports.len() {
+            let port = &mut self.ports[place];
+            match port.link() {
+                None => {}
+                Some(Ok(LinkState::Gone)) => {
+                    self.lose_port(place, "its interface was removed".into());
+                }
+                Some(Ok(state)) => {
+                    let (number, is_up) = (port.number, state == LinkState::Up);
+                    let interface = port.interface.clone();
+                    if self.switch.is_link_up(number) != Some(is_up) {
+                        self.switch.set_link(number, is_up, &mut self.fx);
+                        (self.news)(SwitchNews::Link { interface, is_up });
+                    }
+                }
+                Some(Err(error)) => self.lose_port(place, error.to_string()),
+            }
+        }
+    }
+
+    fn lose_port(&mut self, place: usize, why: String) {
+        let port = &mut self.ports[place];
+        if port.key.is_none() {
+            return;
+        }
+        port.lose(&mut self.poll);
+        let (number, interface) = (port.number, port.interface.clone());
+        self.switch.set_link(number, false, &mut self.fx);
+        (self.news)(SwitchNews::PortLost { interface, why });
+    }
+
+    fn look_at_taps(&mut self) {
+        let now = MonotonicClock::now();
+        if now < self.taps_at {
+            return;
+        }
+        self.taps_at = now + LOOK_AT_TAPS;
+        for port in &mut self.ports {
+            if let Some(why) = port.tap_end() {
+                (self.news)(SwitchNews::TapEnded { interface: port.interface.clone(), why });
+            }
+        }
+    }
+
+    /// The end: captures are written out, connections closed, and what happened is counted.
+    fn finish(mut self, interrupted: bool) -> SwitchSummary {
+        for port in &mut self.ports {
+            if let Some(text) = port.finish() {
+                (self.news)(SwitchNews::Warning(text));
+            }
+        }
+        let ports = self
+            .switch
+            .ports()
+            .map(|(_, counters, egress)| (counters.received, egress.stats().frames));
+        let (received, sent) =
+            ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
+        let refused: u64 = self.ports.iter().map(|port| port.refused).sum();
+        SwitchSummary {
+            interrupted,
+            received,
+            sent: sent - refused.min(sent),
+            dropped: self.summary.dropped + refused,
+            not_stored: self.summary.not_stored,
+            packet_ins_limited: self.switch.packet_ins_limited(),
+            unread: self.control.unread(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A stand-alone OpenFlow switch: the general switch core over real interfaces.
+//!
+//! One thread does everything that a frame waits for: ports, tables, timers, and the messages of
+//! controllers, which therefore are in effect when a barrier is answered. What may take long is done
+//! beside it: connecting, TLS, writing captures.
+
+mod channel;
+mod client;
+mod control;
+mod data_path;
+mod dial;
+mod dump;
+mod endpoint;
+mod news;
+mod packet_text;
+mod pcap;
+mod pcap_read;
+mod ports;
+mod replica;
+mod settings;
+mod stream;
+mod tls;
+mod trace_text;
+
+pub use client::SwitchClient;
+pub use data_path::{SwitchSummary, run_switch};
+pub use dump::{Dump, DumpPart};
+pub use endpoint::{Endpoint, EndpointError, ListenAt, OPENFLOW_PORT, Transport};
+pub use news::SwitchNews;
+pub use packet_text::{PacketText, describe_frame};
+pub use pcap_read::pcap_frame;
+pub use replica::Replica;
+pub use settings::{
+    ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings, TlsFiles,
+};
+pub use trace_text::{TraceNames, trace_text};

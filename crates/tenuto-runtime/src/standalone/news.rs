@@ -1,0 +1,84 @@
+//! What a stand-alone switch tells whoever started it.
+
+use std::fmt::{self, Display, Formatter};
+
+/// Something that an operator wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SwitchNews {
+    /// Every port is open.
+    Up {
+        /// Its name.
+        name: String,
+        /// Its datapath id.
+        datapath_id: u64,
+        /// Its ports.
+        ports: usize,
+    },
+    /// It can be connected to here.
+    Listening(String),
+    /// A connection is there.
+    Connected(String),
+    /// A connection is gone, or was refused.
+    Lost {
+        /// Whose.
+        peer: String,
+        /// Why.
+        why: String,
+        /// Asynchronous messages that it did not read.
+        unread: u64,
+    },
+    /// A controller cannot be reached; told when the reason changes.
+    Unreachable {
+        /// Which.
+        peer: String,
+        /// Why.
+        why: String,
+    },
+    /// A link came up or went down.
+    Link {
+        /// The port's interface.
+        interface: String,
+        /// Whether frames can leave.
+        is_up: bool,
+    },
+    /// A port is lost for good, as its interface is gone.
+    PortLost {
+        /// The port's interface.
+        interface: String,
+        /// Why.
+        why: String,
+    },
+    /// A capture has ended.
+    TapEnded {
+        /// The port's interface.
+        interface: String,
+        /// Why.
+        why: String,
+    },
+    /// Something that does not stop the switch.
+    Warning(String),
+}
+
+impl Display for SwitchNews {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Up { name, datapath_id, ports } => {
+                let plural = if *ports == 1 { "" } else { "s" };
+                write!(f, "{name} is up: datapath 0x{datapath_id:016x}, {ports} port{plural}")
+            }
+            Self::Listening(at) => write!(f, "listening at {at}"),
+            Self::Connected(peer) => write!(f, "connected: {peer}"),
+            Self::Lost { peer, why, unread: 0 } => write!(f, "lost: {peer}: {why}"),
+            Self::Lost { peer, why, unread } => {
+                write!(f, "lost: {peer}: {why}; it left {unread} asynchronous messages unread")
+            }
+            Self::Unreachable { peer, why } => write!(f, "not reached: {peer}: {why}"),
+            Self::Link { interface, is_up } => {
+                write!(f, "link {interface} is {}", if *is_up { "up" } else { "down" })
+            }
+            Self::PortLost { interface, why } => write!(f, "port {interface} is lost: {why}"),
+            Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
+            Self::Warning(text) => write!(f, "warning: {text}"),
+        }
+    }
+}

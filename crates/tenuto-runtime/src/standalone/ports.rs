@@ -1,0 +1,231 @@
+//! The ports of a stand-alone switch: opened with errors that say what to do, fed and emptied.
+
+use super::news::SwitchNews;
+use super::pcap::{Direction, Tap};
+use super::settings::PortSettings;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use tenuto_dataplane::{FramePool, Frames, Transmit};
+use tenuto_io::{
+    Interest, LinkState, MemoryPort, PollKey, PollSet, Port, PortKind, PortOpener,
+    PortSettings as OpenSettings,
+};
+use tenuto_units::Instant;
+
+/// Frames that a pair in memory holds in each direction.
+const MEMORY_FRAMES: usize = 1_024;
+
+/// An open port.
+pub(super) struct SwitchPort {
+    pub(super) number: u32,
+    pub(super) interface: String,
+    port: Box<dyn Port>,
+    /// `None` once its interface is gone.
+    pub(super) key: Option<PollKey>,
+    has_batch: bool,
+    tap: Option<Tap>,
+    /// The far end of a pair in memory.
+    far: Option<MemoryPort>,
+    /// Keeps other switches of this kind from the interface; the kernel frees it at our end.
+    _claim: Option<UnixListener>,
+    /// Frames that the device did not take.
+    pub(super) refused: u64,
+}
+
+/// Opens every port.
+///
+/// # Errors
+/// For the first one that cannot be opened, with its interface, the reason and what would help.
+pub(super) fn open(
+    settings: &[PortSettings],
+    poll: &mut PollSet,
+    news: &mut dyn FnMut(SwitchNews),
+) -> io::Result<Vec<SwitchPort>> {
+    let mut openers: Vec<(Option<PortKind>, PortOpener)> = Vec::new();
+    let mut ports = Vec::new();
+    for port in settings {
+        let place = match openers.iter().position(|(kind, _)| *kind == port.kind) {
+            Some(place) => place,
+            None => {
+                let count = settings.iter().filter(|other| other.kind == port.kind).count();
+                let how = OpenSettings { kind: port.kind, ..OpenSettings::default() };
+                openers.push((port.kind, PortOpener::new(how, count)));
+                openers.len() - 1
+            }
+        };
+        ports.push(SwitchPort::open(port, &mut openers[place].1, poll, news)?);
+    }
+    Ok(ports)
+}
+
+impl SwitchPort {
+    fn open(
+        settings: &PortSettings,
+        opener: &mut PortOpener,
+        poll: &mut PollSet,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<Self> {
+        let interface = &settings.interface;
+        let mut far = None;
+        let mut claimed = None;
+        let port: Box<dyn Port> = if settings.kind == Some(PortKind::Memory) {
+            let (near, other) = MemoryPort::pair(MEMORY_FRAMES)?;
+            far = Some(other);
+            Box::new(near)
+        } else {
+            claimed = Some(claim(interface)?);
+            let opened = opener.open(interface).map_err(|error| taught(interface, error))?;
+            opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
+            opened.port
+        };
+        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port has a descriptor"))?;
+        Ok(Self {
+            number: settings.number,
+            interface: interface.clone(),
+            port,
+            key: Some(poll.add(fd, Interest::Read)),
+            has_batch: false,
+            tap: settings.tap.as_ref().map(Tap::open).transpose()?,
+            far,
+            _claim: claimed,
+            refused: 0,
+        })
+    }
+
+    /// Takes at most `budget` frames.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    pub(super) fn receive(
+        &mut self,
+        budget: usize,
+        sink: &mut dyn FnMut(Instant, &[u8]),
+    ) -> io::Result<usize> {
+        let Self { port, tap, .. } = self;
+        let Some(tap) = tap else { return port.receive(budget, sink) };
+        port.receive(budget, &mut |arrival, frame| {
+            tap.note(Direction::Received, arrival, frame);
+            sink(arrival, frame);
+        })
+    }
+
+    fn send(&mut self, departure: Instant, frame: &[u8]) -> io::Result<()> {
+        if let Some(tap) = &mut self.tap {
+            tap.note(Direction::Sent, departure, frame);
+        }
+        if !self.port.send(frame)? {
+            self.flush()?;
+            self.port.send(frame)?;
+        }
+        self.has_batch = true;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_batch) {
+            self.refused += self.port.flush()?.refused as u64;
+        }
+        if let Some(far) = &mut self.far {
+            reflect(far)?;
+        }
+        Ok(())
+    }
+
+    /// The state of its link; `None` once its interface is gone.
+    pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
+        self.key.map(|_| self.port.link())
+    }
+
+    /// Takes the port out of service: its interface is gone.
+    pub(super) fn lose(&mut self, poll: &mut PollSet) {
+        if let Some(key) = self.key.take() {
+            poll.remove(key);
+        }
+        self.has_batch = false;
+    }
+
+    /// Why its capture has ended, told once.
+    pub(super) fn tap_end(&mut self) -> Option<String> {
+        self.tap.as_mut().and_then(Tap::take_end)
+    }
+
+    /// Writes out what its capture holds; says if that is not everything.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        let (path, missed) = self.tap.take()?.finish();
+        let path = path.display();
+        (missed > 0)
+            .then(|| format!("capture {path} missed {missed} frames: the disk was too slow"))
+    }
+}
+
+/// Hands frames over to their ports and gives them back to the pool; the ports that are lost.
+pub(super) fn transmit(
+    transmits: &mut Vec<Transmit>,
+    ports: &mut [SwitchPort],
+    pool: &mut FramePool,
+    lost: &mut Vec<(usize, String)>,
+) {
+    if transmits.is_empty() {
+        return;
+    }
+    for sent in transmits.drain(..) {
+        let found = ports.iter_mut().enumerate().find(|(_, port)| port.number == sent.port);
+        if let Some((place, port)) = found.filter(|(_, port)| port.key.is_some())
+            && let Err(error) = port.send(sent.departure, pool.bytes(sent.frame))
+            && error.kind() != io::ErrorKind::InvalidInput
+        {
+            lost.push((place, error.to_string()));
+        }
+        pool.release(sent.frame);
+    }
+    for (place, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.key.is_some()) {
+        if let Err(error) = port.flush() {
+            lost.push((place, error.to_string()));
+        }
+    }
+}
+
+/// Sends back whatever waits at the far end.
+fn reflect(far: &mut MemoryPort) -> io::Result<()> {
+    let mut frames = Vec::new();
+    far.receive(MEMORY_FRAMES, &mut |_, frame| frames.push(frame.to_vec()))?;
+    for frame in &frames {
+        if !far.send(frame)? {
+            far.flush()?;
+            far.send(frame)?;
+        }
+    }
+    far.flush()?;
+    Ok(())
+}
+
+/// Keeps a second switch from an interface: two would both forward every frame.
+fn claim(interface: &str) -> io::Result<UnixListener> {
+    // Abstract names belong to the network namespace, as interfaces do, and die with the process.
+    let address = SocketAddr::from_abstract_name(format!("tenuto switch port {interface}"))?;
+    UnixListener::bind_addr(&address).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            let text = format!("interface {interface}: in use by another tenuto switch");
+            io::Error::new(error.kind(), text)
+        }
+        _ => error,
+    })
+}
+
+/// What would help, behind what the kernel says.
+fn taught(interface: &str, error: io::Error) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "run as root, or grant it once: setcap cap_net_raw,cap_net_admin+ep $(which tenuto)"
+        }
+        _ if error.raw_os_error().is_none() && error.to_string().contains("find it") => {
+            "`ip link` lists the interfaces of this network namespace"
+        }
+        _ => return error,
+    };
+    let text = error.to_string();
+    let named = text.contains(interface);
+    let text = if named { text } else { format!("interface {interface}: {text}") };
+    io::Error::new(error.kind(), format!("{text}; {hint}"))
+}

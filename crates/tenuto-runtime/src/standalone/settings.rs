@@ -1,0 +1,151 @@
+//! What a stand-alone switch is told at its start; everything else it is told over OpenFlow.
+
+use super::endpoint::{Endpoint, ListenAt};
+use std::path::PathBuf;
+use tenuto_dataplane::switch::FailMode;
+use tenuto_io::{PortKind, WaitPolicy};
+use tenuto_units::{Rate, Span};
+
+/// One port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSettings {
+    /// Its number in OpenFlow, from 1.
+    pub number: u32,
+    /// The interface, which is also its name in OpenFlow.
+    pub interface: String,
+    /// How frames get in and out; `None` for AF_PACKET with a ring, and without where there is no
+    /// memory for one. A port in memory sends back whatever leaves by it.
+    pub kind: Option<PortKind>,
+    /// Paced rate; `None` hands frames to the device as fast as it takes them.
+    pub rate: Option<Rate>,
+    /// Strict-priority queues.
+    pub queues: u8,
+    /// Bytes on the wire that wait at most.
+    pub buffer_bytes: u64,
+    /// Where what passes is written to.
+    pub tap: Option<TapSettings>,
+}
+
+/// A capture of what passes a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapSettings {
+    /// The file.
+    pub file: PathBuf,
+    /// Bytes of a file at most.
+    pub bytes_max: u64,
+    /// Files: with 1 the capture ends when it is full, with more the oldest goes.
+    pub files: u16,
+    /// Which frames.
+    pub direction: TapDirection,
+}
+
+/// Which frames a capture holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TapDirection {
+    /// All.
+    #[default]
+    Both,
+    /// Those that enter the switch.
+    Received,
+    /// Those that leave it.
+    Sent,
+}
+
+/// One controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerSettings {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Further connections beside the main one.
+    pub auxiliary: u8,
+}
+
+/// Files for TLS, PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Who may vouch for peers.
+    pub ca: PathBuf,
+    /// Our certificate, and what leads from it to the peer's authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// What a stand-alone switch is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchSettings {
+    /// What people call it.
+    pub name: String,
+    /// OpenFlow datapath id.
+    pub datapath_id: u64,
+    /// Its ports.
+    pub ports: Vec<PortSettings>,
+    /// Controllers that it connects to.
+    pub controllers: Vec<ControllerSettings>,
+    /// Where tools and controllers may connect to it.
+    pub listen: Vec<ListenAt>,
+    /// What it does without a controller.
+    pub fail_mode: FailMode,
+    /// Flow tables.
+    pub tables: u8,
+    /// Entries over all tables.
+    pub entries_max: usize,
+    /// Groups.
+    pub groups_max: usize,
+    /// Meters.
+    pub meters_max: usize,
+    /// Packets that wait for a controller's word.
+    pub buffers_max: u16,
+    /// Packet-ins of one port in a second; `None` without limit.
+    pub packet_ins_per_s: Option<u32>,
+    /// Bytes that wait for a controller before asynchronous messages to it are dropped.
+    pub async_bytes_max: usize,
+    /// Silence after which a controller is asked whether it is there, and given up after as much.
+    pub probe: Span,
+    /// Longest pause between attempts to connect.
+    pub backoff_max: Span,
+    /// For `tls:` and `ptls:`.
+    pub tls: Option<TlsFiles>,
+    /// How the data path waits.
+    pub wait: WaitPolicy,
+}
+
+impl SwitchSettings {
+    /// A switch without ports and controllers.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            datapath_id: 1,
+            ports: Vec::new(),
+            controllers: Vec::new(),
+            listen: Vec::new(),
+            fail_mode: FailMode::Secure,
+            tables: 64,
+            entries_max: 100_000,
+            groups_max: 1_024,
+            meters_max: 1_024,
+            buffers_max: 256,
+            packet_ins_per_s: Some(10_000),
+            async_bytes_max: 1 << 20,
+            probe: Span::from_s(5),
+            backoff_max: Span::from_s(8),
+            tls: None,
+            wait: WaitPolicy::Block,
+        }
+    }
+}
+
+impl PortSettings {
+    /// A port that is not paced, with eight queues.
+    pub fn new(number: u32, interface: &str) -> Self {
+        Self {
+            number,
+            interface: interface.to_owned(),
+            kind: None,
+            rate: None,
+            queues: 8,
+            buffer_bytes: 1 << 20,
+            tap: None,
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A state, and what can happen in it.
+
+use super::super::frames::Interned;
+use super::properties::{Finding, Property};
+use super::scenario::{App, Fixed, NOW, bodies, packet_of};
+use super::trace::Action;
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::collections::VecDeque;
+use std::hash::Hash;
+use std::sync::Arc;
+use tenuto_controller::reactive::{Packet, Reactive};
+use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::{Effects, FrameId, Frames, TimerId};
+use tenuto_openflow::{AttendreMessage, Body, Experimenter, Message, PacketIn};
+use tenuto_units::Instant;
+use tenuto_wire::CommandFrame;
+
+/// Source and destination.
+pub(super) type Flow = ([u8; 6], [u8; 6]);
+
+/// A message on its way to a switch.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Sent {
+    /// The answer that it is a part of.
+    pub(super) answer: u32,
+    /// The flow that the answer is about.
+    flow: Option<Flow>,
+    pub(super) body: Body,
+}
+
+/// A state.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    pub(super) switches: Vec<Arc<Switch>>,
+    /// Per link: frames in order.
+    pub(super) channels: Vec<VecDeque<FrameId>>,
+    /// Packets that each host has sent.
+    pub(super) sent: Vec<u8>,
+    /// Packets that each host got, in order: sender and number.
+    pub(super) received: Vec<Vec<(u8, u8)>>,
+    pub(super) to_controller: Vec<VecDeque<Body>>,
+    pub(super) to_switch: Vec<VecDeque<Sent>>,
+    pub(super) controller: Reactive<App>,
+    /// Answers given so far.
+    pub(super) answers: u32,
+    pub(super) timeouts_left: u8,
+    pub(super) losses_left: u8,
+    /// What the last step did wrong.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// The packet-in in a message, numbered or not.
+fn packet_in(body: &Body) -> Option<&PacketIn> {
+    match body {
+        Body::PacketIn(packet_in) => Some(packet_in),
+        Body::Experimenter(Experimenter::Attendre(AttendreMessage::PacketIn {
+            packet_in, ..
+        })) => Some(packet_in),
+        _ => None,
+    }
+}
+
+fn flow_of(body: &Body) -> Option<Flow> {
+    Packet::of(packet_in(body)?).map(|packet| (packet.src, packet.dst))
+}
+
+impl World {
+    /// Everything that can happen now: what must in the end, and what may.
+    pub(super) fn actions(&self, fixed: &Fixed, frames: &Interned) -> (Vec<Action>, Vec<Action>) {
+        let (mut must, mut may) = (Vec::new(), Vec::new());
+        for (host, at) in fixed.hosts.iter().enumerate() {
+            let due = if at.replies { self.received[host].len() } else { at.packets.len() };
+            if usize::from(self.sent[host]) < due.min(at.packets.len()) {
+                must.push(Action::Emit { host: at.name.into() });
+            }
+        }
+        for (place, switch) in self.switches.iter().enumerate() {
+            let name = || fixed.names[place].clone();
+            switch.for_each_deadline(|timer, _| match timer {
+                TimerId::PortReady(port) => must.push(Action::HandOver { switch: name(), port }),
+                TimerId::Buffer(buffer) if self.timeouts_left > 0 => {
+                    may.push(Action::Expire { switch: name(), buffer });
+                }
+                _ => {}
+            });
+            if !self.to_controller[place].is_empty() {
+                must.push(Action::Decide { switch: name() });
+            }
+            let mut answers = Vec::new();
+            for Sent { answer, .. } in &self.to_switch[place] {
+                if !answers.contains(answer) && (answers.is_empty() || fixed.settings.threads) {
+                    answers.push(*answer);
+                    must.push(Action::Obey { switch: name(), answer: *answer });
+                }
+            }
+        }
+        for (link, channel) in fixed.links.iter().zip(&self.channels) {
+            let Some(&first) = channel.front() else { continue };
+            let (from, to) = (fixed.names[link.from].clone(), fixed.names[link.to].clone());
+            if self.losses_left > 0 && CommandFrame::parse(frames.bytes(first)).is_ok() {
+                may.push(Action::Lose { from: from.clone(), to: to.clone() });
+            }
+            must.push(Action::Deliver { from, to });
+        }
+        (must, may)
+    }
+
+    /// The state after an action, and what it did in words; `None` if it is not possible here.
+    pub(super) fn after(
+        &self,
+        action: &Action,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) -> Option<(Self, String)> {
+        let mut next = self.clone();
+        next.findings.clear();
+        let mut note = String::new();
+        match action {
+            Action::Emit { host } => {
+                let place = fixed.hosts.iter().position(|h| h.name == host)?;
+                let at = &fixed.hosts[place];
+                let frame = *at.packets.get(usize::from(self.sent[place]))?;
+                next.sent[place] += 1;
+                note = describe(frames.bytes(frame));
+                next.act(at.switch, fixed, frames, |switch, frames, fx| {
+                    switch.receive(NOW, NOW, at.port, frame, frames, fx);
+                });
+            }
+            Action::HandOver { switch, port } => {
+                let place = fixed.place(switch)?;
+                let at = self.deadline(place, TimerId::PortReady(*port))?;
+                next.act(place, fixed, frames, |switch, frames, fx| {
+                    switch.fire(TimerId::PortReady(*port), at, frames, fx);
+                });
+            }
+            Action::Expire { switch, buffer } => {
+                let place = fixed.place(switch)?;
+                let at = self.deadline(place, TimerId::Buffer(*buffer))?;
+                next.timeouts_left = next.timeouts_left.checked_sub(1)?;
+                next.act(place, fixed, frames, |switch, frames, fx| {
+                    switch.fire(TimerId::Buffer(*buffer), at, frames, fx);
+                });
+            }
+            Action::Deliver { from, to } => {
+                let index = fixed.link(from, to)?;
+                let frame = next.channels[index].pop_front()?;
+                let link = fixed.links[index];
+                note = describe(frames.bytes(frame));
+                next.act(link.to, fixed, frames, |switch, frames, fx| {
+                    switch.receive(NOW, NOW, link.to_port, frame, frames, fx);
+                });
+            }
+            Action::Lose { from, to } => {
+                let index = fixed.link(from, to)?;
+                next.losses_left = next.losses_left.checked_sub(1)?;
+                next.channels[index].pop_front()?;
+            }
+            Action::Decide { switch } => {
+                let place = fixed.place(switch)?;
+                let body = next.to_controller[place].pop_front()?;
+                note = Message::new(0, body.clone()).to_string();
+                next.decide(place, &body, fixed);
+            }
+            Action::Obey { switch, answer } => {
+                let place = fixed.place(switch)?;
+                let queue = &mut next.to_switch[place];
+                let index = queue.iter().position(|sent| sent.answer == *answer)?;
+                let body = queue.remove(index)?.body;
+                let message = Message::new(0, body);
+                note = message.to_string();
+                let bytes = message.to_bytes();
+                next.act(place, fixed, frames, |switch, frames, fx| {
+                    switch.control(NOW, &bytes, frames, fx);
+                });
+            }
+        }
+        Some((next, note))
+    }
+
+    fn deadline(&self, place: usize, wanted: TimerId) -> Option<Instant> {
+        let mut found = None;
+        self.switches[place].for_each_deadline(|timer, at| {
+            if timer == wanted {
+                found = Some(at);
+            }
+        });
+        found
+    }
+
+    fn decide(&mut self, place: usize, body: &Body, fixed: &Fixed) {
+        if let Body::Error(error) = body {
+            let text = format!("{} refuses a message: {error}", fixed.names[place]);
+            self.findings.push((Property::Completes, text));
+        }
+        self.answers += 1;
+        let (answer, flow) = (self.answers, flow_of(body));
+        for (datapath, body) in self.controller.message(place as u64 + 1, body) {
+            let target = usize::try_from(datapath).unwrap_or(usize::MAX).wrapping_sub(1);
+            if let Some(queue) = self.to_switch.get_mut(target) {
+                queue.push_back(Sent { answer, flow, body });
+            }
+        }
+    }
+
+    /// Calls on one switch, copied on write, and takes what it causes.
+    fn act(
+        &mut self,
+        place: usize,
+        fixed: &Fixed,
+        frames: &mut Interned,
+        call: impl FnOnce(&mut Switch, &mut Interned, &mut Effects<SwitchEvent>),
+    ) {
+        let mut fx = Effects::new();
+        call(Arc::make_mut(&mut self.switches[place]), frames, &mut fx);
+        for sent in &fx.transmits {
+            match fixed.host_at(place, sent.port) {
+                Some(host) => self.received[host].extend(packet_of(frames.bytes(sent.frame))),
+                None => {
+                    let mut links = fixed.links.iter();
+                    let leaves =
+                        |l: &super::scenario::Link| (l.from, l.from_port) == (place, sent.port);
+                    if let Some(link) = links.position(leaves) {
+                        self.channels[link].push_back(sent.frame);
+                    }
+                }
+            }
+        }
+        for drop in &fx.drops {
+            let text = format!("{} drops a frame: {:?}", fixed.names[place], drop.reason);
+            self.findings.push((Property::NoDrop, text));
+        }
+        for body in bodies(&fx.control) {
+            if let Some(flow) = flow_of(&body)
+                && self.is_known(place, flow)
+            {
+                let text = format!("{} asks although an answer is on its way", fixed.names[place]);
+                self.findings.push((Property::OnePacketIn, text));
+            }
+            self.to_controller[place].push_back(body);
+        }
+    }
+
+    /// Whether a flow was asked about already, and the switch not yet told everything.
+    fn is_known(&self, place: usize, flow: Flow) -> bool {
+        self.to_controller[place].iter().any(|body| flow_of(body) == Some(flow))
+            || self.to_switch[place].iter().any(|sent| sent.flow == Some(flow))
+    }
+
+    /// Identity: equal fingerprints, equal behaviour from here on.
+    pub(super) fn fingerprint(&self, frames: &Interned) -> u128 {
+        let mut hasher = SipHasher24::new();
+        for switch in &self.switches {
+            switch.identify_untimed(&mut hasher, |frame| frames.identity(frame));
+        }
+        for channel in &self.channels {
+            channel.len().hash(&mut hasher);
+            channel.iter().for_each(|&frame| frames.identity(frame).hash(&mut hasher));
+        }
+        (&self.sent, &self.received, &self.to_controller, &self.to_switch).hash(&mut hasher);
+        (&self.controller, self.timeouts_left, self.losses_left).hash(&mut hasher);
+        hasher.finish128().as_u128()
+    }
+}
+
+/// A frame in words.
+fn describe(bytes: &[u8]) -> String {
+    match (CommandFrame::parse(bytes), packet_of(bytes)) {
+        (Ok(command), _) => command.repr().to_string(),
+        (_, Some((from, number))) => format!("packet {number} of h{}", from + 1),
+        _ => "a frame".to_owned(),
+    }
+}

@@ -1,0 +1,140 @@
+//! `tenuto dump`: what a switch has in its tables, as users of ovs-ofctl know it.
+
+use super::switch_flags::{TlsFlags, switch_at};
+use super::trace::PlanNames;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output;
+use clap::{Args as Flags, ValueEnum};
+use std::path::PathBuf;
+use tenuto_runtime::standalone::{Dump as Tables, DumpPart, Endpoint, SwitchClient, TraceNames};
+
+#[derive(Debug, Flags)]
+pub(crate) struct Dump {
+    /// What to show
+    #[arg(value_enum, default_value = "flows")]
+    part: Part,
+    /// The switch: tcp:HOST[:PORT] or tls:HOST[:PORT]
+    #[arg(long, value_name = "WHERE", value_parser = switch_at, required_unless_present = "dump")]
+    switch: Option<Endpoint>,
+    /// What `tenuto dump all -o FILE` wrote, instead of a switch
+    #[arg(long, value_name = "FILE", conflicts_with = "switch")]
+    dump: Option<PathBuf>,
+    /// Network or plan whose flows and modes the entries belong to: each is named
+    #[arg(long, value_name = "NET|PLAN")]
+    names: Option<PathBuf>,
+    /// File to write for `tenuto trace --dump` and `tenuto dump --dump`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Flow entries
+    Flows,
+    /// Groups and their counters
+    Groups,
+    /// Meters and their counters
+    Meters,
+    /// Ports and their counters
+    Ports,
+    /// Counters of queues
+    Queues,
+    /// Everything
+    All,
+}
+
+impl Part {
+    fn parts(self) -> Vec<DumpPart> {
+        match self {
+            Self::Flows => vec![DumpPart::Flows],
+            Self::Groups => vec![DumpPart::Groups],
+            Self::Meters => vec![DumpPart::Meters],
+            Self::Ports => vec![DumpPart::Ports],
+            Self::Queues => vec![DumpPart::Queues],
+            Self::All => DumpPart::ALL.to_vec(),
+        }
+    }
+}
+
+/// Asks a running switch.
+pub(super) fn ask(
+    endpoint: &Endpoint,
+    tls: &TlsFlags,
+    parts: &[DumpPart],
+) -> Result<Tables, Failure> {
+    let files = tls.files();
+    let asked = SwitchClient::connect(endpoint, files.as_ref())
+        .and_then(|mut client| Tables::ask(&mut client, parts));
+    asked.map_err(|error| {
+        let hint = "a switch is asked where it listens: tenuto switch --listen ptcp:6634";
+        Failure::undecidable(error.to_string(), Some(hint))
+    })
+}
+
+/// Reads a file of answers.
+pub(super) fn read(path: &std::path::Path) -> Result<Tables, Failure> {
+    let shown = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), None)
+    })?;
+    Tables::from_bytes(&bytes).map_err(|why| {
+        let hint = "`tenuto dump all --switch WHERE -o FILE` writes such files";
+        Failure::input(format!("this is no dump of a switch: {why}"), Some(&shown), Some(hint))
+    })
+}
+
+pub(crate) fn run(args: &Dump) -> Result<Outcome, Failure> {
+    let parts = args.part.parts();
+    let tables = match (&args.switch, &args.dump) {
+        (Some(endpoint), _) => ask(endpoint, &args.tls, &parts)?,
+        (None, Some(path)) => read(path)?,
+        // The command line demands either.
+        (None, None) => return Err(Failure::usage("name a switch")),
+    };
+    let names = PlanNames::read(args.names.as_deref(), None)?;
+    match &args.output {
+        Some(path) => std::fs::write(path, tables.to_bytes()).map_err(|error| {
+            let shown = path.display().to_string();
+            Failure::input(format!("the file cannot be written: {error}"), Some(&shown), None)
+        })?,
+        None => output::say(&text(&tables, &parts, &names))?,
+    }
+    Ok(Outcome::Good)
+}
+
+fn text(tables: &Tables, parts: &[DumpPart], names: &PlanNames) -> String {
+    let mut lines = Vec::new();
+    let several = parts.len() > 1;
+    for part in parts {
+        if several {
+            lines.push(format!("{part:?}"));
+        }
+        match part {
+            DumpPart::Flows => {
+                let flow = |cookie| names.flow(cookie);
+                lines.extend(tables.flows.iter().map(|entry| match flow(entry.cookie) {
+                    // Behind a `#`, so that the line is still what ovs-ofctl takes.
+                    Some(flow) => format!("{entry} # flow {flow}"),
+                    None => entry.to_string(),
+                }));
+            }
+            DumpPart::Groups => {
+                lines.extend(tables.groups.iter().map(ToString::to_string));
+                lines.extend(tables.group_stats.iter().map(ToString::to_string));
+            }
+            DumpPart::Meters => {
+                lines.extend(tables.meters.iter().map(ToString::to_string));
+                lines.extend(tables.meter_stats.iter().map(ToString::to_string));
+            }
+            DumpPart::Ports => {
+                lines.extend(tables.ports.iter().map(ToString::to_string));
+                lines.extend(tables.port_stats.iter().map(ToString::to_string));
+            }
+            DumpPart::Queues => lines.extend(tables.queues.iter().map(ToString::to_string)),
+        }
+    }
+    lines.iter().map(|line| format!(" {line}\n")).collect()
+}

@@ -1,0 +1,267 @@
+//! `tenuto switch`: an OpenFlow switch of its own, over interfaces of this machine.
+
+use super::switch_flags::{
+    PortFlag, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time, wait,
+};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output;
+use clap::{Args as Flags, ValueEnum};
+use std::io;
+use std::path::{Path, PathBuf};
+use tenuto_dataplane::switch::FailMode;
+use tenuto_io::{PortKind, WaitPolicy};
+use tenuto_model::{SwitchFile, SwitchFilePort, SwitchText, read_switch};
+use tenuto_runtime::standalone::{
+    ControllerSettings, ListenAt, PortSettings, SwitchNews, SwitchSettings, TapSettings, TlsFiles,
+    Transport, run_switch,
+};
+use tenuto_units::{Rate, Span};
+
+#[derive(Debug, Flags)]
+pub(crate) struct Switch {
+    /// File that describes the switch (docs/reference/switch.md); flags override it
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// What people call it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// OpenFlow datapath id, such as 0x1
+    #[arg(long, value_name = "ID", value_parser = datapath_id)]
+    datapath_id: Option<u64>,
+    /// Interface, and perhaps its number, rate, queues, buffer and kind:
+    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
+    #[arg(long = "port", value_name = "PORT", value_parser = port)]
+    ports: Vec<PortFlag>,
+    /// Controller: tcp:HOST[:PORT] or tls:HOST[:PORT], perhaps with auxiliary=N; may be repeated
+    #[arg(long = "controller", value_name = "WHERE", value_parser = controller)]
+    controllers: Vec<ControllerSettings>,
+    /// Where tools such as ovs-ofctl may connect: ptcp:[HOST:]PORT or ptls:[HOST:]PORT; may be
+    /// repeated. Without HOST only from this machine
+    #[arg(long, value_name = "WHERE", value_parser = listen)]
+    listen: Vec<ListenAt>,
+    /// What it does without a controller
+    #[arg(long, value_enum)]
+    fail_mode: Option<FailModeName>,
+    /// Flow tables
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=254))]
+    tables: Option<u8>,
+    /// Entries over all tables
+    #[arg(long, value_name = "N")]
+    entries: Option<usize>,
+    /// Packet-ins of one port in a second; 0 for no limit
+    #[arg(long, value_name = "N")]
+    packet_in_rate: Option<u32>,
+    /// How it waits for frames: `block` sleeps, `adaptive` looks for 50us first, `spin` never sleeps
+    /// and wants a processor of its own
+    #[arg(long, value_name = "HOW", value_parser = wait)]
+    wait: Option<WaitPolicy>,
+    /// Silence after which a controller is asked whether it is there, such as 5s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    probe: Option<Span>,
+    /// Longest pause between attempts to connect, such as 8s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    backoff_max: Option<Span>,
+    #[command(flatten)]
+    tls: TlsFlags,
+    /// Capture what passes a port, as pcap: eth1=file.pcap[,bytes=100MB][,files=4][,only=rx|tx];
+    /// may be repeated
+    #[arg(long = "tap", value_name = "PORT=FILE", value_parser = tap)]
+    taps: Vec<(String, TapSettings)>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FailModeName {
+    /// Entries stay in force; what is for the controller is dropped
+    Secure,
+    /// It forwards as a learning bridge
+    Standalone,
+}
+
+/// Settings as the file says, and the flags over it.
+fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
+    let mut settings = SwitchSettings::new("s1");
+    if let Some(path) = &args.file {
+        take_file(&mut settings, &read_file(path)?, path);
+    }
+    take_flags(&mut settings, args)?;
+    check(&settings)?;
+    Ok(settings)
+}
+
+fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = "name a file that describes a switch, or use flags alone";
+        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), Some(hint))
+    })?;
+    let judge = |what, text: &str| match what {
+        SwitchText::Controller => controller(text).map(drop),
+        SwitchText::Listen => listen(text).map(drop),
+        SwitchText::PortKind => text.parse::<PortKind>().map(drop),
+        SwitchText::Tap => tap_file(text).map(drop),
+    };
+    Ok(read_switch(&text, &shown, &judge)?)
+}
+
+/// Texts of the file were judged by the parsers that are used here again.
+fn take_file(settings: &mut SwitchSettings, file: &SwitchFile, path: &Path) {
+    let beside = |name: &Path| path.parent().unwrap_or(Path::new("")).join(name);
+    if let Some(name) = &file.name {
+        settings.name.clone_from(name);
+    }
+    settings.datapath_id = file.datapath_id.unwrap_or(settings.datapath_id);
+    for port in &file.ports {
+        let mut port = file_port(port, settings);
+        if let Some(tap) = &mut port.tap {
+            tap.file = beside(&tap.file);
+        }
+        settings.ports.push(port);
+    }
+    for (text, auxiliary) in &file.controllers {
+        let parsed = controller(text).ok();
+        settings
+            .controllers
+            .extend(parsed.map(|it| ControllerSettings { auxiliary: *auxiliary, ..it }));
+    }
+    settings.listen.extend(file.listen.iter().filter_map(|text| listen(text).ok()));
+    settings.fail_mode = match file.standalone {
+        Some(true) => FailMode::Standalone,
+        Some(false) => FailMode::Secure,
+        None => settings.fail_mode,
+    };
+    settings.tables = file.tables.unwrap_or(settings.tables);
+    let entries = file.entries.and_then(|entries| usize::try_from(entries).ok());
+    settings.entries_max = entries.unwrap_or(settings.entries_max);
+    take_rate(settings, file.packet_in_rate);
+    settings.probe = file.probe_ns.map_or(settings.probe, Span::from_ns);
+    settings.backoff_max = file.backoff_max_ns.map_or(settings.backoff_max, Span::from_ns);
+    if let Some([ca, certificate, key]) = &file.tls {
+        let [ca, certificate, key] =
+            [ca, certificate, key].map(|name| beside(Path::new(name.as_str())));
+        settings.tls = Some(TlsFiles { ca, certificate, key });
+    }
+}
+
+fn file_port(port: &SwitchFilePort, settings: &SwitchSettings) -> PortSettings {
+    let number = port.number.unwrap_or_else(|| next_number(settings));
+    let mut made = PortSettings::new(number, &port.interface);
+    made.kind = port.kind.as_ref().and_then(|kind| kind.parse().ok());
+    made.rate = port.rate_bps.and_then(Rate::from_bps);
+    made.queues = port.queues.unwrap_or(made.queues);
+    made.buffer_bytes = port.buffer_bytes.unwrap_or(made.buffer_bytes);
+    made.tap = port.tap.as_ref().and_then(|text| tap_file(text).ok());
+    made
+}
+
+fn next_number(settings: &SwitchSettings) -> u32 {
+    settings.ports.iter().map(|port| port.number).max().unwrap_or(0).saturating_add(1)
+}
+
+const fn take_rate(settings: &mut SwitchSettings, rate: Option<u32>) {
+    match rate {
+        Some(0) => settings.packet_ins_per_s = None,
+        Some(rate) => settings.packet_ins_per_s = Some(rate),
+        None => {}
+    }
+}
+
+/// Ports, controllers and addresses of flags replace those of the file.
+fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failure> {
+    if !args.ports.is_empty() {
+        settings.ports.clear();
+    }
+    for flag in &args.ports {
+        let mut port = flag.settings.clone();
+        if !flag.numbered {
+            port.number = next_number(settings);
+        }
+        settings.ports.push(port);
+    }
+    for (name, tap) in &args.taps {
+        let port = settings.ports.iter_mut().find(|port| port.interface == *name);
+        let unknown = || {
+            let hint = "a capture is of a port of this switch: --port eth1 --tap eth1=eth1.pcap";
+            Failure::input(format!("--tap: no port is called `{name}`"), None, Some(hint))
+        };
+        port.ok_or_else(unknown)?.tap = Some(tap.clone());
+    }
+    if !args.controllers.is_empty() {
+        settings.controllers.clone_from(&args.controllers);
+    }
+    if !args.listen.is_empty() {
+        settings.listen.clone_from(&args.listen);
+    }
+    if let Some(name) = &args.name {
+        settings.name.clone_from(name);
+    }
+    settings.datapath_id = args.datapath_id.unwrap_or(settings.datapath_id);
+    settings.tables = args.tables.unwrap_or(settings.tables);
+    settings.entries_max = args.entries.unwrap_or(settings.entries_max);
+    settings.probe = args.probe.unwrap_or(settings.probe);
+    settings.backoff_max = args.backoff_max.unwrap_or(settings.backoff_max);
+    settings.fail_mode = match args.fail_mode {
+        Some(FailModeName::Standalone) => FailMode::Standalone,
+        Some(FailModeName::Secure) => FailMode::Secure,
+        None => settings.fail_mode,
+    };
+    take_rate(settings, args.packet_in_rate);
+    settings.wait = args.wait.unwrap_or(settings.wait);
+    settings.tls = args.tls.files().or_else(|| settings.tls.take());
+    Ok(())
+}
+
+/// What no single flag can say of itself.
+fn check(settings: &SwitchSettings) -> Result<(), Failure> {
+    let wrong = |text: String, hint: &str| Err(Failure::input(text, None, Some(hint)));
+    if settings.ports.is_empty() {
+        return wrong("a switch has ports".into(), "name its interfaces: --port eth1 --port eth2");
+    }
+    let by_tls = settings.controllers.iter().map(|it| it.endpoint.transport);
+    let mut by_tls = by_tls.chain(settings.listen.iter().map(|it| it.transport));
+    if settings.tls.is_none() && by_tls.any(|transport| transport == Transport::Tls) {
+        let text = "TLS needs an authority, a certificate and its key".into();
+        return wrong(text, "name them: --tls-ca FILE --tls-cert FILE --tls-key FILE");
+    }
+    for (place, port) in settings.ports.iter().enumerate() {
+        let before = &settings.ports[..place];
+        if before.iter().any(|other| other.interface == port.interface) {
+            return wrong(format!("port {} is named twice", port.interface), "once is enough");
+        }
+        if before.iter().any(|other| other.number == port.number) {
+            let hint = "leave number= out and ports are numbered in their order";
+            return wrong(format!("two ports have the number {}", port.number), hint);
+        }
+        if !(1..=0xffff_ff00).contains(&port.number) {
+            return wrong(format!("port {}: number {}", port.interface, port.number), "from 1");
+        }
+        if !(1..=64).contains(&port.queues) {
+            return wrong(
+                format!("port {}: {} queues", port.interface, port.queues),
+                "from 1 to 64",
+            );
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
+    let settings = settings(args)?;
+    let mut tell = |news: SwitchNews| output::complain(&format!("{news}"));
+    let summary = run_switch(&settings, &mut tell).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Failure::undecidable(error.to_string(), None),
+        _ => Failure::input(error.to_string(), None, None),
+    })?;
+    output::say(&format!(
+        "{}: {} frames received, {} sent, {} dropped, {} not stored; {} packet-ins over their \
+         rate, {} asynchronous messages not read\n",
+        settings.name,
+        summary.received,
+        summary.sent,
+        summary.dropped,
+        summary.not_stored,
+        summary.packet_ins_limited,
+        summary.unread
+    ))?;
+    Ok(if summary.interrupted { Outcome::Interrupted } else { Outcome::Good })
+}

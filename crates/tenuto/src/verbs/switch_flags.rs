@@ -1,0 +1,156 @@
+//! Values of the flags of `tenuto switch`, each with what would fit where it does not.
+
+use tenuto_io::WaitPolicy;
+use tenuto_model::quantity;
+use tenuto_runtime::standalone::{
+    ControllerSettings, Endpoint, ListenAt, PortSettings, TapDirection, TapSettings, TlsFiles,
+};
+use tenuto_units::{Rate, Span};
+
+/// Bytes of a capture that states none.
+const TAP_BYTES: u64 = 100_000_000;
+
+/// Files for TLS control channels, the same for every verb that speaks over one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct TlsFlags {
+    /// Who may vouch for peers of TLS, PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
+    tls_ca: Option<std::path::PathBuf>,
+    /// Our certificate, PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
+    tls_cert: Option<std::path::PathBuf>,
+    /// Private key of that certificate, PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
+    tls_key: Option<std::path::PathBuf>,
+}
+
+impl TlsFlags {
+    /// The files, if they were named.
+    pub(super) fn files(&self) -> Option<TlsFiles> {
+        let (ca, certificate) = (self.tls_ca.clone()?, self.tls_cert.clone()?);
+        Some(TlsFiles { ca, certificate, key: self.tls_key.clone()? })
+    }
+}
+
+/// How the data path waits.
+pub(super) fn wait(text: &str) -> Result<WaitPolicy, String> {
+    match text {
+        "block" => Ok(WaitPolicy::Block),
+        "adaptive" => Ok(WaitPolicy::Adaptive { spin: Span::from_us(50) }),
+        "spin" => Ok(WaitPolicy::Spin),
+        _ => Err("block, adaptive or spin".into()),
+    }
+}
+
+/// Where a switch is that is asked.
+pub(super) fn switch_at(text: &str) -> Result<Endpoint, String> {
+    Endpoint::parse(text).map_err(|error| error.to_string())
+}
+
+/// A port whose number may be left to its place.
+#[derive(Clone, Debug)]
+pub(crate) struct PortFlag {
+    pub(super) numbered: bool,
+    pub(super) settings: PortSettings,
+}
+
+/// Options of a flag, in their order.
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
+
+/// `KEY=VALUE` behind commas.
+fn options(text: &str) -> Result<(&str, Pairs<'_>), String> {
+    let mut parts = text.split(',');
+    let first = parts.next().unwrap_or_default();
+    let pairs =
+        parts.map(|part| part.split_once('=').ok_or_else(|| format!("`{part}` is no KEY=VALUE")));
+    Ok((first, pairs.collect::<Result<_, _>>()?))
+}
+
+fn whole<T: std::str::FromStr>(key: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{key}: `{text}` is no whole number that fits"))
+}
+
+pub(super) fn port(text: &str) -> Result<PortFlag, String> {
+    let (interface, pairs) = options(text)?;
+    if interface.is_empty() || interface.contains('=') {
+        return Err("the interface comes first: eth1,rate=100Mbit/s".into());
+    }
+    let mut flag = PortFlag { numbered: false, settings: PortSettings::new(0, interface) };
+    let settings = &mut flag.settings;
+    for (key, value) in pairs {
+        match key {
+            "number" => {
+                settings.number = whole(key, value)?;
+                flag.numbered = true;
+            }
+            "rate" => {
+                let bps = quantity::parse_rate_bps(value).map_err(|error| error.to_string())?;
+                settings.rate = Some(Rate::from_bps(bps).ok_or("a rate is above zero")?);
+            }
+            "queues" => settings.queues = whole(key, value)?,
+            "buffer" => {
+                let bytes = quantity::parse_size_bytes(value);
+                settings.buffer_bytes = bytes.map_err(|error| error.to_string())?;
+            }
+            "kind" => settings.kind = Some(value.parse()?),
+            _ => return Err(format!("`{key}` is none of number, rate, queues, buffer, kind")),
+        }
+    }
+    Ok(flag)
+}
+
+pub(super) fn controller(text: &str) -> Result<ControllerSettings, String> {
+    let (place, pairs) = options(text)?;
+    let endpoint = Endpoint::parse(place).map_err(|error| error.to_string())?;
+    let mut settings = ControllerSettings { endpoint, auxiliary: 0 };
+    for (key, value) in pairs {
+        match key {
+            "auxiliary" => settings.auxiliary = whole(key, value)?,
+            _ => return Err(format!("`{key}` is not auxiliary")),
+        }
+    }
+    Ok(settings)
+}
+
+pub(super) fn listen(text: &str) -> Result<ListenAt, String> {
+    ListenAt::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn datapath_id(text: &str) -> Result<u64, String> {
+    let hex = text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
+    hex.unwrap_or_else(|| text.parse()).map_err(|_| "a number such as 1 or 0x1".into())
+}
+
+pub(super) fn time(text: &str) -> Result<Span, String> {
+    match quantity::parse_time_ns(text).map_err(|error| error.to_string())? {
+        0 => Err("a time above zero, such as 5s".into()),
+        ns => Ok(Span::from_ns(ns)),
+    }
+}
+
+/// `PORT=FILE` with its options.
+pub(super) fn tap(text: &str) -> Result<(String, TapSettings), String> {
+    let named = text.split_once('=').filter(|(port, _)| !port.contains(','));
+    let (port, rest) = named.ok_or("say which port and file: eth1=eth1.pcap")?;
+    Ok((port.to_owned(), tap_file(rest)?))
+}
+
+/// `FILE` with the options of a capture.
+pub(super) fn tap_file(text: &str) -> Result<TapSettings, String> {
+    let (file, pairs) = options(text)?;
+    let direction = TapDirection::Both;
+    let mut tap = TapSettings { file: file.into(), bytes_max: TAP_BYTES, files: 1, direction };
+    for (key, value) in pairs {
+        match (key, value) {
+            ("bytes", _) => {
+                let bytes = quantity::parse_size_bytes(value);
+                tap.bytes_max = bytes.map_err(|error| error.to_string())?;
+            }
+            ("files", _) => tap.files = whole(key, value)?,
+            ("only", "rx") => tap.direction = TapDirection::Received,
+            ("only", "tx") => tap.direction = TapDirection::Sent,
+            _ => return Err(format!("`{key}={value}` is none of bytes=, files=, only=rx|tx")),
+        }
+    }
+    Ok(tap)
+}

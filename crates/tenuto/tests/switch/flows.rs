@@ -1,0 +1,172 @@
+//! What entries do to frames, and when.
+
+use crate::lab::{Hosts, Switch, in_lab};
+use crate::peer::{CONTROLLER, Peer, flow, listen, out};
+use std::time::Instant;
+use tenuto_io::{Interest, MonotonicClock, PollSet, Port};
+use tenuto_openflow::constants::table;
+use tenuto_openflow::{
+    Action, Body, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, GroupMod, GroupModCommand,
+    GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed, Oxm,
+};
+use tenuto_units::Span;
+
+/// Barriers of the test.
+const BARRIERS: u32 = 3_000;
+/// `eth_type` of the frames that are judged, and of those that keep the switch busy.
+const JUDGED: u16 = 0x88b5;
+const LOAD: u16 = 0x88b6;
+
+fn frame(eth_type: u16, number: u32) -> Vec<u8> {
+    let mut frame = vec![0; 60];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1]);
+    frame[12..14].copy_from_slice(&eth_type.to_be_bytes());
+    frame[14..18].copy_from_slice(&number.to_be_bytes());
+    frame
+}
+
+/// Numbers of the judged frames that came.
+fn judged(port: &mut impl Port, into: &mut Vec<u32>) {
+    loop {
+        let mut sink = |_, bytes: &[u8]| {
+            if bytes[12..14] == JUDGED.to_be_bytes() {
+                into.push(u32::from_be_bytes(*bytes[14..].first_chunk().expect("60 bytes")));
+            }
+        };
+        if port.receive(64, &mut sink).expect("it is there") == 0 {
+            return;
+        }
+    }
+}
+
+/// Thousands of changes of one entry: the frame sent at once after each barrier reply goes by the
+/// new entry, while another port is flooded.
+#[test]
+fn a_barrier_reply_means_in_effect() {
+    in_lab("flows::a_barrier_reply_means_in_effect", || {
+        let hosts = Hosts::new(4);
+        let listener = listen();
+        let switch = Switch::start(4, &["--controller", CONTROLLER]);
+        let mut peer = Peer::accept(&listener);
+        let (mut sender, mut load) = (hosts.port(1), hosts.port(4));
+        let mut receivers = [hosts.port(2), hosts.port(3)];
+        let mut came = [Vec::new(), Vec::new()];
+        peer.add(1, vec![Oxm::EthType(LOAD)], vec![out(2)]);
+        let began = Instant::now();
+        let mut loaded = 0_u64;
+        for number in 0..BARRIERS {
+            let port = 2 + number % 2;
+            let matching = vec![Oxm::InPort(1), Oxm::EthType(JUDGED)];
+            peer.send(flow(FlowModCommand::Add, 10, matching, vec![out(port)]));
+            for extra in 0..8 {
+                assert!(load.send(&frame(LOAD, extra)).expect("it fits"));
+            }
+            loaded += load.flush().expect("it is there").sent as u64;
+            peer.barrier();
+            assert!(sender.send(&frame(JUDGED, number)).expect("it fits"));
+            assert_eq!(sender.flush().expect("it is there").sent, 1);
+            if number % 16 == 0 {
+                receivers.iter_mut().zip(&mut came).for_each(|(port, into)| judged(port, into));
+            }
+        }
+        let took = began.elapsed();
+        let until = MonotonicClock::now() + Span::from_s(10);
+        let mut poll = PollSet::new();
+        for port in &receivers {
+            poll.add(port.poll_fd().expect("pollable"), Interest::Read);
+        }
+        loop {
+            receivers.iter_mut().zip(&mut came).for_each(|(port, into)| judged(port, into));
+            let is_whole = came.iter().map(Vec::len).sum::<usize>() >= BARRIERS as usize;
+            if is_whole || poll.wait(Some(until)).expect("poll") == 0 {
+                break;
+            }
+        }
+        println!("    {BARRIERS} barriers in {took:?}, {loaded} frames of load");
+        let expected = |rest: u32| (0..BARRIERS).filter(|n| n % 2 == rest).collect::<Vec<u32>>();
+        assert!(came[0] == expected(0), "port 2: {} frames, or not the right", came[0].len());
+        assert!(came[1] == expected(1), "port 3: {} frames, or not the right", came[1].len());
+        switch.stop();
+    });
+}
+
+fn refused(peer: &mut Peer, body: Body) -> ErrorCode {
+    let xid = peer.send(body);
+    let message = peer.wait(|body| matches!(body, Body::Error(_)));
+    assert_eq!(message.xid, xid);
+    let Body::Error(error) = message.body else { unreachable!("waited for it") };
+    error.error().expect("a code of the specification")
+}
+
+#[test]
+fn what_is_full_says_so_and_goes_on() {
+    in_lab("flows::what_is_full_says_so_and_goes_on", || {
+        let hosts = Hosts::new(2);
+        let switch = Switch::start(2, &["--entries", "100"]);
+        let mut peer = Peer::connect();
+        let entry = |port: u16| {
+            let matching = vec![Oxm::EthType(0x800), Oxm::IpProto(6), Oxm::TcpDst(port)];
+            flow(FlowModCommand::Add, 5, matching, vec![out(2)])
+        };
+        for port in 0..100 {
+            peer.send(entry(port));
+        }
+        peer.barrier();
+        assert_eq!(peer.heard, []);
+        assert_eq!(refused(&mut peer, entry(100)), FlowModFailed::TableFull.into());
+        // What is there can be changed, and what is deleted makes room.
+        peer.send(entry(7));
+        peer.send(Body::FlowMod(FlowMod::new(FlowModCommand::Delete, table::ALL)));
+        peer.send(entry(100));
+        crate::peer::join_two(&mut peer);
+        assert_eq!(peer.heard, []);
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
+
+        let meter = |meter_id| {
+            Body::MeterMod(MeterMod {
+                command: MeterModCommand::Add,
+                flags: 1,
+                meter_id,
+                bands: vec![MeterBand::Drop { rate: 1, burst_size: 0 }],
+            })
+        };
+        assert_eq!(refused(&mut peer, meter(1_025)), MeterModFailed::InvalidMeter.into());
+        let group = |group_id| {
+            Body::GroupMod(GroupMod {
+                command: GroupModCommand::Add,
+                type_: GroupType::All,
+                group_id,
+                buckets: Vec::new(),
+            })
+        };
+        for id in 0..1_024 {
+            peer.send(group(id));
+        }
+        peer.barrier();
+        assert_eq!(refused(&mut peer, group(1_024)), GroupModFailed::OutOfGroups.into());
+        let to_nowhere = flow(FlowModCommand::Add, 1, Vec::new(), vec![Action::SetQueue(9)]);
+        peer.send(to_nowhere);
+        peer.barrier();
+        switch.stop();
+    });
+}
+
+/// A link that goes down is told, and what watches it goes elsewhere.
+#[test]
+fn links_that_go_down_are_told() {
+    in_lab("flows::links_that_go_down_are_told", || {
+        let hosts = Hosts::new(2);
+        let listener = listen();
+        let mut switch = Switch::start(2, &["--controller", CONTROLLER]);
+        let mut peer = Peer::accept(&listener);
+        peer.barrier();
+        for (is_up, said) in [(false, "link s2 is down"), (true, "link s2 is up")] {
+            hosts.set_link(2, is_up);
+            switch.wait_for(said);
+            let message = peer.wait(|body| matches!(body, Body::PortStatus(_)));
+            let Body::PortStatus(status) = message.body else { unreachable!("waited for it") };
+            assert_eq!((status.port.port_no, status.port.state & 1 == 0), (2, is_up));
+        }
+        switch.stop();
+    });
+}

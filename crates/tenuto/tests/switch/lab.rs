@@ -1,0 +1,216 @@
+//! A switch in namespaces of its own, with hosts around it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use tenuto_io::PacketPort;
+use tenuto_io::links::{IpBatch, LinkName, VethEnd, disable_ipv6, offloads_off};
+use tenuto_io::namespaces::{
+    namespace_rights, spawn_in_netns_of, spawn_in_new_namespaces, spawn_in_new_netns, within_netns,
+};
+use tenuto_io::signals::Signal;
+
+const INSIDE: &str = "TENUTO_SWITCH_TEST_INSIDE";
+/// Nothing here takes longer unless it is broken.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs `body` inside a lab of its own; `test` is the path of the test function that calls this.
+pub(crate) fn in_lab(test: &str, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        IpBatch::new().up(&name("lo")).run().expect("root of the lab");
+        disable_ipv6().expect("root of the lab");
+        return body();
+    }
+    let lab = match namespace_rights().lab() {
+        Ok(lab) => lab,
+        Err(refusal) => return println!("SKIPPED {test}: no namespaces here: {refusal}"),
+    };
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
+    let mut guardian = spawn_in_new_namespaces(command, &lab).expect("rights were probed");
+    assert!(guardian.wait().expect("a child").success(), "{test} failed inside the lab");
+}
+
+fn name(text: &str) -> LinkName {
+    LinkName::new(text).expect("a good name")
+}
+
+/// Hosts 1 to N: host K is 10.0.0.K behind the interface `sK`.
+pub(crate) struct Hosts {
+    keepers: Vec<Child>,
+}
+
+impl Hosts {
+    pub(crate) fn new(count: u32) -> Self {
+        let mut keepers = Vec::new();
+        for number in 1..=count {
+            let mut command = Command::new("sleep");
+            command.arg("600").stdin(Stdio::null());
+            let keeper = spawn_in_new_netns(command).expect("root of the lab");
+            let end = |text: String, pid, last| VethEnd {
+                name: name(&text),
+                pid,
+                mac: Some([2, 0, 0, 0, last, u8::try_from(number).expect("few hosts")]),
+            };
+            let here = end(format!("s{number}"), None, 1);
+            let there = end(format!("h{number}"), Some(keeper.id()), 0);
+            let mut batch = IpBatch::new();
+            batch.veth_pair(&here, &there).up(&here.name).run().expect("root of the lab");
+            offloads_off(&here.name).expect("root of the lab");
+            within_netns(keeper.id(), || {
+                let host = name(&format!("h{number}"));
+                disable_ipv6().expect("root of the lab");
+                offloads_off(&host).expect("root of the lab");
+                let address = format!("address add 10.0.0.{number}/24 dev {host}");
+                IpBatch::new().add(address).up(&host).run().expect("root of the lab");
+            })
+            .expect("root of the lab");
+            keepers.push(keeper);
+        }
+        Self { keepers }
+    }
+
+    fn pid(&self, host: usize) -> u32 {
+        self.keepers[host - 1].id()
+    }
+
+    /// A raw port at a host's interface.
+    pub(crate) fn port(&self, host: usize) -> PacketPort {
+        let opened = within_netns(self.pid(host), || PacketPort::open(&format!("h{host}")));
+        opened.expect("root of the lab").expect("it is there")
+    }
+
+    /// Switches a host's interface on or off.
+    pub(crate) fn set_link(&self, host: usize, is_up: bool) {
+        let link = name(&format!("h{host}"));
+        let mut batch = IpBatch::new();
+        let batch = if is_up { batch.up(&link) } else { batch.down(&link) };
+        within_netns(self.pid(host), || batch.run()).expect("root").expect("it is there");
+    }
+
+    /// Pings from a host; answers received and the average time.
+    pub(crate) fn ping(&self, from: usize, to: usize, count: u32) -> (u32, f64) {
+        let mut command = Command::new("ping");
+        let count = count.to_string();
+        command.args(["-n", "-q", "-i", "0.01", "-W", "1", "-c", &count]);
+        command.arg(format!("10.0.0.{to}")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = spawn_in_netns_of(command, self.pid(from)).expect("ping is installed");
+        let output = child.wait_with_output().expect("a child");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let before = |word: &str| text.split(word).next().and_then(|t| t.split(' ').next_back());
+        let received = before(" received").and_then(|n| n.parse().ok()).unwrap_or(0);
+        let average = text.rsplit(" = ").next().and_then(|t| t.split('/').nth(1));
+        (received, average.and_then(|ms| ms.parse().ok()).unwrap_or(f64::NAN))
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for keeper in &mut self.keepers {
+            let _ = keeper.kill();
+            let _ = keeper.wait();
+        }
+    }
+}
+
+/// Whether `ping` is there; tests that need it say so otherwise.
+pub(crate) fn has_program(program: &str, test: &str) -> bool {
+    let found = Command::new(program).arg("-V").output().is_ok();
+    if !found {
+        println!("SKIPPED {test}: {program} is not installed");
+    }
+    found
+}
+
+/// A running `tenuto switch`.
+pub(crate) struct Switch {
+    child: Child,
+    lines: Receiver<String>,
+    pub(crate) told: Vec<String>,
+}
+
+/// The address at which switches of tests listen; each has a network of its own.
+pub(crate) const LISTEN: &str = "ptcp:127.0.0.1:6634";
+/// The same, to be connected to.
+pub(crate) const SWITCH: &str = "tcp:127.0.0.1:6634";
+
+impl Switch {
+    /// Starts a switch with ports `s1` to `sN`, and waits until it is up.
+    pub(crate) fn start(ports: u32, more: &[&str]) -> Self {
+        let mut command = tenuto(&["switch", "--name", "s1", "--datapath-id", "0x2a"]);
+        for number in 1..=ports {
+            command.arg("--port").arg(format!("s{number}"));
+        }
+        command.args(["--listen", LISTEN]).args(more);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                println!("    switch: {line}");
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut switch = Self { child, lines, told: Vec::new() };
+        switch.wait_for("is up");
+        switch
+    }
+
+    /// Waits until the switch has said something with this in it.
+    pub(crate) fn wait_for(&mut self, part: &str) -> String {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("never said `{part}`: {:?}", self.told));
+            self.told.push(line.clone());
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+
+    /// Resident memory, kB.
+    pub(crate) fn memory_kb(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("Linux");
+        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("kB")
+    }
+
+    /// Ends it with SIGTERM; what it says at its end.
+    pub(crate) fn stop(mut self) -> String {
+        Signal::Terminate.send(self.child.id()).expect("it runs");
+        let mut said = String::new();
+        let mut stdout = self.child.stdout.take().expect("piped");
+        stdout.read_to_string(&mut said).expect("text");
+        let status = self.child.wait().expect("a child");
+        assert!(status.success(), "{status}: {said}");
+        said
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program under test.
+pub(crate) fn tenuto(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenuto"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+/// Runs a program to its end.
+pub(crate) fn run(command: &mut Command) -> (bool, String) {
+    let Output { status, stdout, stderr } = command.output().expect("the program");
+    let text = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    (status.success(), text)
+}

@@ -1,0 +1,12 @@
+//! `tenuto switch` over real interfaces, with real controllers and tools. Needs root or user
+//! namespaces; where neither is allowed each test says so and passes.
+
+mod controllers;
+mod errors;
+mod flows;
+mod lab;
+mod ofctl;
+mod osken;
+mod peer;
+mod tls;
+mod tools;

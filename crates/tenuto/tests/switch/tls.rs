@@ -1,0 +1,119 @@
+//! TLS control channels, with certificates made here.
+
+use crate::lab::{Hosts, SWITCH, Switch, in_lab, run, tenuto};
+use crate::peer::Peer;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tenuto_openflow::{Body, Hello};
+
+/// An authority and a certificate that it signed, in files.
+struct Files {
+    ca: String,
+    certificate: String,
+    key: String,
+}
+
+fn folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tenuto-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+impl Files {
+    fn make(folder: &Path, name: &str) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("random numbers");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
+        let key = KeyPair::generate().expect("random numbers");
+        let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+        let params = CertificateParams::new(names).expect("good names");
+        let certificate = params.signed_by(&key, &issuer).expect("signed");
+        let write = |end: &str, text: String| {
+            let path = folder.join(format!("{name}-{end}.pem"));
+            std::fs::write(&path, text).expect("written");
+            path.to_str().expect("UTF-8").to_owned()
+        };
+        Self {
+            ca: write("ca", issuer.pem()),
+            certificate: write("cert", certificate.pem()),
+            key: write("key", key.serialize_pem()),
+        }
+    }
+
+    fn flags(&self) -> [&str; 6] {
+        ["--tls-ca", &self.ca, "--tls-cert", &self.certificate, "--tls-key", &self.key]
+    }
+}
+
+#[test]
+fn tools_connect_by_tls_and_strangers_do_not() {
+    in_lab("tls::tools_connect_by_tls_and_strangers_do_not", || {
+        let _hosts = Hosts::new(2);
+        let folder = folder();
+        let (ours, others) = (Files::make(&folder, "ours"), Files::make(&folder, "others"));
+        let listen = ["--listen", "ptls:127.0.0.1:6640"];
+        let switch = Switch::start(2, &[&listen[..], &ours.flags()].concat());
+        let dump = ["dump", "ports", "--switch", "tls:127.0.0.1:6640"];
+        let (is_done, text) = run(&mut tenuto(&[&dump[..], &ours.flags()].concat()));
+        assert!(is_done && text.contains("1(s1)"), "{text}");
+        let (is_done, text) = run(&mut tenuto(&[&dump[..], &others.flags()].concat()));
+        assert!(!is_done, "a stranger was let in: {text}");
+        let plain = ["dump", "ports", "--switch", "tcp:127.0.0.1:6640"];
+        assert!(!run(&mut tenuto(&plain)).0, "a plain connection was let in");
+        let dump = ["dump", "ports", "--switch", SWITCH];
+        assert!(run(&mut tenuto(&dump)).0, "the switch goes on");
+        switch.stop();
+    });
+}
+
+#[test]
+fn a_switch_connects_to_its_controller_by_tls() {
+    in_lab("tls::a_switch_connects_to_its_controller_by_tls", || {
+        let _hosts = Hosts::new(2);
+        let folder = folder();
+        let files = Files::make(&folder, "ours");
+        let listener = TcpListener::bind("127.0.0.1:6653").expect("a network of its own");
+        let controller = ["--controller", "tls:127.0.0.1:6653"];
+        let mut switch = Switch::start(2, &[&controller[..], &files.flags()].concat());
+        let (socket, _) = listener.accept().expect("the switch");
+        let connection = rustls::ServerConnection::new(server(&files)).expect("a good config");
+        socket.set_read_timeout(Some(Duration::from_secs(10))).expect("TCP");
+        let mut peer = Peer::over(rustls::StreamOwned::new(connection, socket));
+        peer.send(Body::Hello(Hello::default()));
+        switch.wait_for("connected: tls:127.0.0.1:6653");
+        peer.wait(|body| matches!(body, Body::Hello(_)));
+        // More than any buffer on the way holds.
+        for _ in 0..200 {
+            peer.send(Body::EchoRequest(vec![7; 20_000]));
+            peer.wait(|body| matches!(body, Body::EchoReply(data) if data.len() == 20_000));
+        }
+        peer.barrier();
+        drop(peer);
+        switch.wait_for("lost: tls:127.0.0.1:6653");
+        switch.stop();
+    });
+}
+
+fn server(files: &Files) -> Arc<rustls::ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&files.ca).expect("PEM")).expect("an authority");
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        Arc::new(roots),
+        Arc::clone(&provider),
+    );
+    let certificate = CertificateDer::from_pem_file(&files.certificate).expect("PEM");
+    let key = PrivateKeyDer::from_pem_file(&files.key).expect("PEM");
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("both versions")
+        .with_client_cert_verifier(verifier.build().expect("roots"))
+        .with_single_cert(vec![certificate], key);
+    Arc::new(config.expect("a pair"))
+}

@@ -1,0 +1,83 @@
+//! `tenuto dump`, `tenuto trace` and captures, beside a running switch.
+
+use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run, tenuto};
+use crate::peer::{Peer, join_two};
+
+fn asked(args: &[&str]) -> String {
+    let (is_done, text) = run(&mut tenuto(args));
+    assert!(is_done, "{args:?}: {text}");
+    text
+}
+
+#[test]
+fn a_frame_is_explained_without_being_counted() {
+    in_lab("tools::a_frame_is_explained_without_being_counted", || {
+        let _hosts = Hosts::new(2);
+        let switch = Switch::start(2, &[]);
+        let mut peer = Peer::connect();
+        join_two(&mut peer);
+        let flows = asked(&["dump", "flows", "--switch", SWITCH]);
+        assert!(flows.contains("n_packets=0") && flows.contains("in_port=1 actions=output:2"));
+        let traced = asked(&["trace", "--switch", SWITCH, "in_port=1,ipv4_dst=10.0.0.9,udp_dst=7"]);
+        for part in ["table 0", "in_port=1 actions=output:2", "out by port 2 (s2)", "as it came"] {
+            assert!(traced.contains(part), "no `{part}` in:\n{traced}");
+        }
+        let again = asked(&["dump", "flows", "--switch", SWITCH]);
+        assert!(again.contains("n_packets=0"), "{again}");
+        // The same from a file, with the switch gone.
+        let file = std::env::temp_dir().join(format!("tenuto-dump-{}", std::process::id()));
+        let path = file.to_str().expect("UTF-8");
+        asked(&["dump", "all", "--switch", SWITCH, "-o", path]);
+        switch.stop();
+        let packet = "in_port=1,ipv4_dst=10.0.0.9,udp_dst=7";
+        assert_eq!(asked(&["trace", "--dump", path, packet]), traced);
+        let hex = ["--frame", "0200000000020200000000018100000508004500", "--port", "2"];
+        let other = asked(&[&["trace", "--dump", path][..], &hex].concat());
+        assert!(other.contains("vlan_vid=5") && other.contains("out by port 1"), "{other}");
+        assert!(asked(&["dump", "flows", "--dump", path]).contains("priority=10,in_port=2"));
+        let _ = std::fs::remove_file(&file);
+    });
+}
+
+#[test]
+fn what_passes_a_port_is_captured() {
+    const TEST: &str = "tools::what_passes_a_port_is_captured";
+    if !has_program("ping", TEST) {
+        return;
+    }
+    in_lab(TEST, || {
+        let hosts = Hosts::new(2);
+        let file = std::env::temp_dir().join(format!("tenuto-tap-{}.pcap", std::process::id()));
+        let path = file.to_str().expect("UTF-8");
+        let tap = format!("s2={path},bytes=1MB,only=tx");
+        let switch = Switch::start(2, &["--fail-mode", "standalone", "--tap", &tap]);
+        assert_eq!(hosts.ping(1, 2, 5).0, 5);
+        switch.stop();
+        let bytes = std::fs::read(&file).expect("written");
+        assert_eq!(bytes[..4], 0xa1b2_3c4d_u32.to_ne_bytes(), "nanoseconds");
+        // An ARP request and five pings at least went out there.
+        let traced = asked(&["trace", "--help"]);
+        assert!(traced.contains("--pcap"));
+        assert!(bytes.len() >= 24 + 6 * (16 + 42), "{} bytes", bytes.len());
+        let _ = std::fs::remove_file(&file);
+    });
+}
+
+#[test]
+fn a_plan_is_explained_offline() {
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/vehicle.yaml");
+    let at = |port: u32, host: u32, to: u32, flow: u32| {
+        format!("in_port={port},udp,nw_src=10.0.0.{host},nw_dst=10.0.0.{to},tp_dst={flow}")
+    };
+    let camera = asked(&["trace", network, "--at", "sw1", &at(1, 1, 3, 20_001)]);
+    for part in ["flow CAM", "monitor:1", "meter 2: it passes", "out by port 3 (to sw2), queue 1"] {
+        assert!(camera.contains(part), "no `{part}` in:\n{camera}");
+    }
+    let stream = at(2, 2, 4, 20_002);
+    let stream = asked(&["trace", network, "--at", "sw1", "--mode", "HI", &stream]);
+    for part in ["flow STREAM", "mode HI", "its flow has no place in this mode"] {
+        assert!(stream.contains(part), "no `{part}` in:\n{stream}");
+    }
+    let (is_done, text) = run(&mut tenuto(&["trace", network, "in_port=1"]));
+    assert!(!is_done && text.contains("switches: sw1"), "{text}");
+}
