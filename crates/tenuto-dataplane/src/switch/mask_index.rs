@@ -249,11 +249,11 @@ mod tests {
             x.wrapping_mul(2_u64.wrapping_sub(x.wrapping_mul(super::super::key::HASH_FACTOR)))
         });
         for n in 1..=200_u32 {
-            index.put(&key(u64::from(n).wrapping_mul(inverse)), n);
+            index.put(&key(u64::from(n).wrapping_mul(inverse)), entry(n));
         }
         assert!(1_usize << index.bits <= 2 * 200 * CELLS_PER_VALUE_MAX, "{}", index.bits);
         for n in 1..=200_u32 {
-            assert_eq!(index.find(&key(u64::from(n).wrapping_mul(inverse))), Some(n));
+            assert_eq!(index.find(&key(u64::from(n).wrapping_mul(inverse))), Some(entry(n)));
         }
     }
 

@@ -23,6 +23,8 @@ const BURST: u32 = 32;
 /// So much virtual time passes between bursts: enough for 32 of the largest frames.
 const BURST_TIME: Span = Span::from_us(10);
 const QUEUES: u32 = 4;
+/// 100 Gbit/s and 10 Mbit.
+const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
 const RATE_BPS: u64 = 100_000_000_000;
 /// Steps through the virtual links without any order that a cache could foresee.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -41,8 +43,18 @@ pub struct PlannedSwitch {
 }
 
 impl PlannedSwitch {
-    /// With `links` virtual links, for frames of `bytes`, FCS included (64 to 1522).
+    /// With `links` virtual links, for frames of `bytes`, FCS included (64 to 1522); what passes
+    /// their meters is more than is ever sent.
     pub fn new(links: u32, bytes: usize) -> Self {
+        Self::with(links, bytes, METER_WIDE)
+    }
+
+    /// With one virtual link whose meter has this rate and burst.
+    pub fn metered(rate_kbps: u32, burst_kbit: u32, bytes: usize) -> Self {
+        Self::with(1, bytes, (rate_kbps, burst_kbit))
+    }
+
+    fn with(links: u32, bytes: usize, meter: (u32, u32)) -> Self {
         let (frame, message_at) = frame(bytes.clamp(64, 1522) - 4);
         let mut it = Self {
             switch: Switch::new(Arc::new(config(links))),
@@ -58,7 +70,9 @@ impl PlannedSwitch {
         it.switch.connected(&mut it.effects);
         it.effects.clear();
         let mut channel = Vec::new();
-        (0..links).flat_map(link).for_each(|body| Message::new(1, body).emit(&mut channel));
+        (0..links)
+            .flat_map(|n| link(n, meter))
+            .for_each(|body| Message::new(1, body).emit(&mut channel));
         it.control(&channel);
         it
     }
@@ -106,6 +120,19 @@ impl PlannedSwitch {
             left += self.hand_over();
         }
         left
+    }
+
+    /// Takes one frame in at this instant, not before an earlier one, and says whether it is sent.
+    pub fn offer(&mut self, at: Instant) -> bool {
+        self.now = self.now.max(at);
+        self.next_frame();
+        let Some(frame) = self.frames.insert(&self.frame) else { return false };
+        let Self { switch, frames, effects, .. } = self;
+        switch.receive(at, at, ENTRIES[0], frame, frames, effects);
+        let is_sent = effects.drops.is_empty();
+        self.now += BURST_TIME;
+        self.hand_over();
+        is_sent
     }
 
     fn hand_over(&mut self) -> u64 {
@@ -165,7 +192,7 @@ fn address(link: u32) -> [u8; 6] {
 }
 
 /// Everything that one virtual link is given.
-fn link(link: u32) -> Vec<Body> {
+fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
     let id = link + 1;
     let to = Oxm::EthDst { value: address(link), mask: None };
     let entry = |table: u8, instructions| {
@@ -176,12 +203,8 @@ fn link(link: u32) -> Vec<Body> {
             ..FlowMod::new(FlowModCommand::Add, table)
         })
     };
-    let contract = |level: u8, period_ns| MonitorContract {
-        level,
-        bytes_max: 2_000,
-        period_ns,
-        jitter_ns: 0,
-    };
+    let contract =
+        |level: u8, period_ns| MonitorContract { level, bytes_max: 2_000, period_ns, jitter_ns: 0 };
     let port = EXITS[link as usize % EXITS.len()];
     let send = vec![Action::SetQueue(link % QUEUES), Action::Output { port, max_len: 0 }];
     vec![
@@ -189,7 +212,7 @@ fn link(link: u32) -> Vec<Body> {
             command: MeterModCommand::Add,
             flags: meter_flag::KBPS | meter_flag::BURST,
             meter_id: id,
-            bands: vec![MeterBand::Drop { rate: 100_000_000, burst_size: 10_000 }],
+            bands: vec![MeterBand::Drop { rate, burst_size }],
         }),
         Body::Experimenter(Experimenter::Modes(ModesMessage::MonitorMod(MonitorMod {
             command: MonitorCommand::Add,
@@ -198,10 +221,10 @@ fn link(link: u32) -> Vec<Body> {
             // A burst may hold several messages of one link: none is early.
             contracts: vec![contract(0, 0), contract(1, 0)],
         }))),
-        entry(0, vec![
-            Instruction::ApplyActions(vec![Action::Monitor(id)]),
-            Instruction::GotoTable(1),
-        ]),
+        entry(
+            0,
+            vec![Instruction::ApplyActions(vec![Action::Monitor(id)]), Instruction::GotoTable(1)],
+        ),
         entry(1, vec![Instruction::Meter(id), Instruction::GotoTable(2)]),
         entry(2, vec![Instruction::ApplyActions(send)]),
     ]
