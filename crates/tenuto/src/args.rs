@@ -314,7 +314,7 @@ impl Method {
         match self {
             Self::Silo => Some(crate::compared::Peer::Silo),
             Self::Qjump => Some(crate::compared::Peer::Qjump),
-            Self::Auto | Self::Tfa | Self::Plp | Self::Elp | Self::Best => None,
+            _ => None,
         }
     }
 }

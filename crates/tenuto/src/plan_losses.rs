@@ -29,7 +29,7 @@ pub(crate) fn text(plan: &Plan, all: bool) -> String {
     let heads = ["lost link", ">moved", ">late", ">least slack ms", "of", ">fullest port", "at"];
     let mut table = Table::new(&heads);
     let mut losses: Vec<&LinkLoss> = plan.link_losses.iter().collect();
-    losses.sort_by_key(|loss| least(loss).map_or(i128::MIN, |row| slack(row)));
+    losses.sort_by_key(|loss| least(loss).map_or(i128::MIN, slack));
     let shown = if all { losses.len() } else { losses.len().min(LOSSES_SHOWN) };
     for loss in &losses[..shown] {
         let late = loss.flows.iter().filter(|row| slack(row) < 0).count();
@@ -63,7 +63,7 @@ fn slack(row: &FlowBound) -> i128 {
 }
 
 fn least(loss: &LinkLoss) -> Option<&FlowBound> {
-    loss.flows.iter().min_by_key(|row| slack(row))
+    loss.flows.iter().min_by_key(slack)
 }
 
 /// `sw1:3 - sw2:1`.
