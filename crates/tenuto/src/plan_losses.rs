@@ -63,7 +63,7 @@ fn slack(row: &FlowBound) -> i128 {
 }
 
 fn least(loss: &LinkLoss) -> Option<&FlowBound> {
-    loss.flows.iter().min_by_key(slack)
+    loss.flows.iter().min_by_key(|row| slack(row))
 }
 
 /// `sw1:3 - sw2:1`.
