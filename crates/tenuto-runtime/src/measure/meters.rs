@@ -19,8 +19,8 @@ pub struct MeterAccuracy {
     pub frame_bytes: usize,
     /// What three times the rate left of itself, kbit/s of the line.
     pub passed_kbps: f64,
-    /// Largest difference, at any frame, between what had passed and burst + rate · time, in
-    /// frames: below 1 if exact.
+    /// Most that ever passed beyond burst + rate · time, or was still due when a frame was refused,
+    /// in frames: below 1 if exact.
     pub error_frames: f64,
 }
 
@@ -33,28 +33,34 @@ pub fn meter_accuracy(rate_kbps: u32, frame_bytes: usize) -> MeterAccuracy {
     let rate_bps = u64::from(rate_kbps.max(1)) * BITS_PER_KBIT;
     let gap_ns = frame_bits * 1_000_000_000 / (rate_bps * OFFERED);
     let burst_bits = i128::from(burst_kbit) * i128::from(BITS_PER_KBIT);
-    let (mut now, mut passed, mut first_full) = (start, 0_u64, None);
-    let mut error_bits = 0;
+    let (mut now, mut passed, mut error) = (start, 0_u64, 0);
+    let mut half = (start, 0);
+    let mut last = start;
     while passed < PASSED {
-        passed += u64::from(switch.offer(now));
         let elapsed_ns = i128::from(now.since(start).as_ns());
-        // Bits · 10⁹, so that nothing is rounded: what may have passed at this instant.
+        // In bits times 10^9, so that nothing is rounded: what may have passed at this instant.
         let may = burst_bits * 1_000_000_000 + i128::from(rate_bps) * elapsed_ns;
-        let did = i128::from(passed * frame_bits) * 1_000_000_000;
-        error_bits = error_bits.max((may - did).abs());
-        // From the first refusal on the burst is spent, and the rate alone counts.
-        if first_full.is_none() && passed * 2 > PASSED {
-            first_full = Some((now, passed));
+        let is_passed = switch.offer(now);
+        passed += u64::from(is_passed);
+        let left = may - i128::from(passed * frame_bits) * 1_000_000_000;
+        // What passed too much, and what was refused although there was room for so much.
+        error = error.max(if is_passed { -left } else { left });
+        if is_passed {
+            last = now;
+            if passed == PASSED / 2 {
+                half = (now, passed);
+            }
         }
         now += Span::from_ns(gap_ns);
     }
-    let (from, before) = first_full.unwrap_or((start, 0));
-    let seconds = now.since(from).as_ns().max(1) as f64 / 1e9;
+    // The first half has spent the burst: of the second, the rate alone counts.
+    let (from, before) = half;
+    let seconds = last.since(from).as_ns().max(1) as f64 / 1e9;
     MeterAccuracy {
         rate_kbps,
         frame_bytes,
         passed_kbps: ((passed - before) * frame_bits) as f64 / seconds / 1e3,
-        error_frames: error_bits as f64 / 1e9 / frame_bits as f64,
+        error_frames: error as f64 / 1e9 / frame_bits as f64,
     }
 }
 
@@ -67,9 +73,9 @@ mod tests {
         for rate in [1, 10_000, 1_000_000] {
             for bytes in [64, 1500] {
                 let it = meter_accuracy(rate, bytes);
-                assert!(it.error_frames < 1.0 + 1e-9, "{it:?}");
+                assert!((0.0..1.0).contains(&it.error_frames), "{it:?}");
                 let quotient = it.passed_kbps / f64::from(rate);
-                assert!((0.998..1.002).contains(&quotient), "{it:?}");
+                assert!((0.9995..1.0005).contains(&quotient), "{it:?}");
             }
         }
     }

@@ -8,7 +8,7 @@ use tenuto_model::{MemorySources, Network, read_network};
 const SWITCHES: usize = 9;
 /// Hosts at the first switch beside its own, whose flows fill its queues.
 const CROWD: usize = 4;
-/// Of a flow in each mode: apart from each other by enough to be told apart by any monitor.
+/// Of the flow that raises the mode.
 const PERIOD_LO_MS: u64 = 10;
 const PERIOD_HI_MS: u64 = 1;
 
@@ -110,16 +110,16 @@ impl Laboratory {
             );
         }
         if self.is_crowded {
-            // Four lines into one: of 320 frames three quarters wait.
+            // Four lines into one at once: of 1100 frames three quarters come to wait.
             for n in 1..=CROWD {
                 let _ = writeln!(
                     out,
-                    "  b{n}: {{source: a{n}, targets: [h2], level: LO, message: 116800 B, \
+                    "  b{n}: {{source: a{n}, targets: [h2], level: LO, message: 400 kB, \
                      period: 20 ms, priority: 2, out_of_mode: drop}}"
                 );
             }
         }
-        out.push_str("mode_return: {quiet: 20 ms}\n");
+        out.push_str("mode_return: {quiet: 100 ms}\n");
         out
     }
 }

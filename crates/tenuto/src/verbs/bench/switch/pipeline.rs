@@ -118,6 +118,6 @@ pub(super) fn meters(progress: &mut dyn FnMut(&str)) -> Sheet {
         }
     }
     sheet.note("bits on the line; the burst is two frames");
-    sheet.note("error frames: at any time, from burst + rate * time; below 1 is exact");
+    sheet.note("error frames: most that passed beyond burst + rate * time, or was due at a refusal; below 1 is exact");
     sheet
 }
