@@ -97,7 +97,7 @@ impl PlannedSwitch {
     fn next_frame(&mut self) -> u32 {
         self.draw = self.draw.wrapping_add(STEP);
         let link = u32::try_from(self.draw.wrapping_mul(STEP) >> 32).unwrap_or(0);
-        let link = u32::try_from(u64::from(link) * u64::from(self.links) >> 32).unwrap_or(0);
+        let link = u32::try_from((u64::from(link) * u64::from(self.links)) >> 32).unwrap_or(0);
         self.message = self.message.wrapping_add(1);
         self.frame[..6].copy_from_slice(&address(link));
         let id = self.message_at..self.message_at + 4;
