@@ -47,6 +47,11 @@ pub fn analyse_on(
     })
 }
 
+/// Whether data of some flows returns to where it was: bounds then rest on each other.
+pub fn has_cycles(graph: &ServerGraph) -> bool {
+    faults(graph).is_empty() && !Topology::new(graph).is_acyclic
+}
+
 /// As [`analyse`], from certified delays of all servers instead of its own: those of an analysis
 /// that knows more than the graph says. Every linear proof rests on these delays alone: no burst
 /// inside the graph is claimed, in cycles either.

@@ -33,7 +33,7 @@ mod tfa;
 mod topology;
 mod tree;
 
-pub use analyse::{analyse, analyse_on, tighten};
+pub use analyse::{analyse, analyse_on, has_cycles, tighten};
 pub use document::{Document, DocumentBound, SCHEMA};
 pub use executor::{Executor, InTurn};
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};

@@ -44,7 +44,7 @@ fn of_servers(args: &Export) -> Result<(String, Option<Value>), Failure> {
     if args.results.is_none() {
         return Ok((text, None));
     }
-    let bounded = server_bounds::bounded(graph, &tenuto_bounds::Options::default())?;
+    let bounded = server_bounds::bounded(graph, &tenuto_bounds::Options::default(), true)?;
     let mut results = Results {
         name: &bounded.graph.name,
         flows: BTreeMap::new(),

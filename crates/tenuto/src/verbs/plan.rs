@@ -1,6 +1,6 @@
 //! `tenuto plan NET`: what can be promised, or what is scarce.
 
-use crate::args::{Model, Plan, Ranking};
+use crate::args::{Method, Model, Plan, Ranking};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
@@ -131,7 +131,8 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     let effort = args.method.into();
     let line_shaping = !args.no_line_shaping;
     let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
-    let bounded = server_bounds::bounded(graph, &options)?;
+    let is_usual = matches!(args.method, Method::Auto);
+    let bounded = server_bounds::bounded(graph, &options, is_usual)?;
     if let Some(path) = &args.output {
         output::write_file(path, &bounded.text)?;
     }
