@@ -18,6 +18,8 @@
 //! [`standalone`] is a switch of its own over real interfaces, for any controller, with the tools
 //! that ask it.
 //!
+//! [`measure`] times the switch and holds it against others.
+//!
 //! When any process dies, the rest goes on or ends in order; when `tenuto up` dies, the kernel
 //! removes everything.
 
@@ -32,6 +34,7 @@ mod exec;
 mod host_node;
 mod lab;
 mod lines;
+pub mod measure;
 mod mischief;
 mod node;
 mod node_ports;

@@ -30,6 +30,10 @@ impl Rate {
     /// new remainder in units of 1/rate nanoseconds (so nothing is ever lost).
     pub fn serialise(self, bits: u64, remainder: u64) -> (Span, u64) {
         let total = u128::from(bits) * NS_PER_S + u128::from(remainder);
+        // A frame's bits take one division of 64 bits, which costs a fraction of one of 128.
+        if let Ok(total) = u64::try_from(total) {
+            return (Span::from_ns(total / self.0), total % self.0);
+        }
         let ns = total / u128::from(self.0);
         let rest = total % u128::from(self.0);
         (

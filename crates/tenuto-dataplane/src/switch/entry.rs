@@ -69,11 +69,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Canonical order: best precedence first, then by pattern.
-    pub(super) const fn rank(&self) -> (std::cmp::Reverse<u16>, Pattern) {
-        (std::cmp::Reverse(self.precedence), self.pattern)
-    }
-
     /// Whether it is the table-miss entry: it matches everything at the lowest precedence
     /// (OpenFlow 1.3.5, section 5.4).
     pub(super) fn is_table_miss(&self) -> bool {

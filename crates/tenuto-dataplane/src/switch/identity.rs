@@ -55,7 +55,7 @@ impl Switch {
         // By id, not by place: a meter that came and went leaves no trace.
         for (id, state) in self.meters() {
             (id, state.flags, state.bands.len()).hash(hasher);
-            for band in &state.bands {
+            for band in &*state.bands {
                 (band.effect, band.meter.config(), band.meter.deficit(now)).hash(hasher);
             }
         }

@@ -77,8 +77,9 @@ pub struct Pattern {
     pub value: PacketKey,
 }
 
-pub(super) fn mac(bytes: [u8; 6]) -> u64 {
-    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+#[inline]
+pub(super) const fn mac([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 impl PacketKey {
@@ -100,6 +101,7 @@ impl PacketKey {
     }
 
     /// The key of a frame that entered at `in_port`.
+    #[inline]
     pub fn of(flow: &FlowKey, in_port: u32) -> Self {
         let mut key = Self::default();
         key.put(field::IN_PORT, u64::from(in_port));
@@ -178,11 +180,13 @@ impl PacketKey {
         hash ^ hash >> 31
     }
 
+    #[inline]
     pub(super) fn put(&mut self, Field(word, shift, width): Field, value: u64) {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] = self.0[word] & !(ones << shift) | (value & ones) << shift;
     }
 
+    #[inline]
     pub(super) fn get(&self, Field(word, shift, width): Field) -> u64 {
         let ones = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.0[word] >> shift & ones
@@ -330,39 +334,70 @@ pub(super) fn halves(bytes: [u8; 16]) -> (u64, u64) {
     (word(high), word(low))
 }
 
+/// What keys are multiplied by in hashing: odd, and without a pattern in its bits.
+pub(super) const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The words of a mask that let any bit count, in ascending order: what an index looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UsedWords {
-    words: [u8; WORDS],
+    words: [(u8, u64); WORDS],
     count: u8,
 }
 
 impl UsedWords {
     pub(super) fn of(mask: &PacketKey) -> Self {
-        let mut used = Self { words: [0; WORDS], count: 0 };
+        let mut used = Self { words: [(0, 0); WORDS], count: 0 };
         for (place, word) in (0_u8..).zip(&mask.0) {
             if *word != 0 {
-                used.words[usize::from(used.count)] = place;
+                used.words[usize::from(used.count)] = (place, *word);
                 used.count += 1;
             }
         }
         used
     }
 
-    fn places(&self) -> impl Iterator<Item = usize> {
-        self.words[..usize::from(self.count)].iter().map(|&place| usize::from(place))
+    /// How many.
+    pub(super) const fn count(&self) -> usize {
+        self.count as usize
     }
 
-    /// A hash of the words that count, of a key under a mask.
-    pub(super) fn hash(&self, key: &PacketKey, mask: &PacketKey) -> u64 {
-        self.places().fold(0, |hash: u64, place| {
-            (hash.rotate_left(23) ^ key.0[place] & mask.0[place])
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        })
+    /// The word that counts, of a key, if there is only one.
+    #[inline]
+    pub(super) fn only(&self, key: &PacketKey) -> Option<u64> {
+        let (place, mask) = self.words[0];
+        (self.count == 1).then(|| key.0[usize::from(place) % WORDS] & mask)
     }
 
-    /// Whether a key under a mask is this value; words that do not count are not looked at.
-    pub(super) fn equal(&self, key: &PacketKey, pattern: &Pattern) -> bool {
-        self.places().all(|place| key.0[place] & pattern.mask.0[place] == pattern.value.0[place])
+    /// The words that count, of a key.
+    fn of_key(&self, key: &PacketKey) -> impl Iterator<Item = u64> {
+        self.words[..self.count()]
+            .iter()
+            .map(|&(place, mask)| key.0[usize::from(place) % WORDS] & mask)
     }
+
+    /// A hash of the words that count, of a key.
+    pub(super) fn hash(&self, key: &PacketKey) -> u64 {
+        self.of_key(key).fold(0, hashed)
+    }
+
+    /// The same of the words themselves.
+    pub(super) fn hash_words(&self, words: &[u64]) -> u64 {
+        words.iter().copied().fold(0, hashed)
+    }
+
+    /// Whether these are the words that count, of a key.
+    pub(super) fn equal(&self, key: &PacketKey, words: &[u64]) -> bool {
+        self.of_key(key).zip(words).all(|(word, other)| word == *other)
+    }
+
+    /// Writes a cell: what was found, then the words that count.
+    pub(super) fn write(&self, key: &PacketKey, found: u64, cell: &mut [u64]) {
+        let words = std::iter::once(found).chain(self.of_key(key));
+        cell.iter_mut().zip(words).for_each(|(place, word)| *place = word);
+    }
+}
+
+#[inline]
+pub(super) const fn hashed(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(HASH_FACTOR)
 }

@@ -3,6 +3,7 @@
 //! A band applies to what its bucket does not hold; of several, the one with the highest rate.
 
 use super::tables::EntryCounter;
+use std::ops::{Deref, DerefMut};
 use tenuto_openflow::MeterBand;
 use tenuto_openflow::constants::meter_flag;
 use tenuto_units::{Instant, Span};
@@ -140,15 +141,55 @@ pub struct BandState {
     pub applied: EntryCounter,
 }
 
-/// What a meter is made of and what it has seen.
+/// Bands; one, as meters of flows have, lies beside the meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bands {
+    /// One.
+    One(BandState),
+    /// None or several.
+    Several(Vec<BandState>),
+}
+
+impl Deref for Bands {
+    type Target = [BandState];
+
+    fn deref(&self) -> &[BandState] {
+        match self {
+            Self::One(band) => std::slice::from_ref(band),
+            Self::Several(bands) => bands,
+        }
+    }
+}
+
+impl DerefMut for Bands {
+    fn deref_mut(&mut self) -> &mut [BandState] {
+        match self {
+            Self::One(band) => std::slice::from_mut(band),
+            Self::Several(bands) => bands,
+        }
+    }
+}
+
+impl FromIterator<BandState> for Bands {
+    fn from_iter<T: IntoIterator<Item = BandState>>(bands: T) -> Self {
+        let bands: Vec<BandState> = bands.into_iter().collect();
+        match bands.as_slice() {
+            [band] => Self::One(*band),
+            _ => Self::Several(bands),
+        }
+    }
+}
+
+/// What a meter is made of and what it has seen, in two lines of cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(128))]
 pub struct MeterState {
     /// `OFPMF_*`, as they were sent.
     pub flags: u16,
     /// The bands as they were sent.
-    pub sent: Vec<MeterBand>,
+    pub sent: Box<[MeterBand]>,
     /// The bands.
-    pub bands: Vec<BandState>,
+    pub bands: Bands,
     /// Frames and bytes shown to it.
     pub seen: EntryCounter,
     /// Frames and bytes that it dropped.
@@ -182,13 +223,13 @@ impl MeterState {
         };
         let bands = sent.iter().filter_map(band).collect();
         let (seen, dropped) = (EntryCounter::default(), EntryCounter::default());
-        Self { flags, sent: sent.to_vec(), bands, seen, dropped, since: now }
+        Self { flags, sent: sent.into(), bands, seen, dropped, since: now }
     }
 
     /// Takes over the bands of another; those that were there keep their tokens.
     pub(super) fn reconfigure(&mut self, new: Self) {
         let mut bands = new.bands;
-        for (band, old) in bands.iter_mut().zip(&self.bands) {
+        for (band, old) in bands.iter_mut().zip(&*self.bands) {
             let mut meter = old.meter;
             meter.replace(band.meter);
             *band = BandState { meter, applied: old.applied, ..*band };
@@ -220,7 +261,7 @@ impl MeterState {
         self.seen.add(frame_bytes);
         let cost = self.cost(bits);
         let mut exceeded: Option<&mut BandState> = None;
-        for band in &mut self.bands {
+        for band in &mut *self.bands {
             let is_higher = exceeded
                 .as_ref()
                 .is_none_or(|e| e.meter.config.rate_kbps < band.meter.config.rate_kbps);
@@ -244,6 +285,11 @@ mod tests {
 
     fn ms(ms: u64) -> Instant {
         Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_meter_is_two_lines_of_cache() {
+        assert_eq!(size_of::<Option<MeterState>>(), 128);
     }
 
     #[test]

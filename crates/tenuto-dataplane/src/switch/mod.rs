@@ -10,6 +10,7 @@ mod bridge;
 mod config;
 mod connection;
 mod control;
+mod course;
 mod entry;
 mod events;
 mod expiry;
@@ -17,6 +18,7 @@ mod general;
 mod group;
 mod identity;
 mod key;
+mod mask_index;
 mod meter;
 mod mode;
 mod monitor;
@@ -24,6 +26,7 @@ mod outputs;
 mod packet;
 mod packet_in;
 mod pipeline;
+mod port_index;
 mod ports;
 mod signals;
 mod table;
@@ -36,22 +39,22 @@ pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
-pub use meter::{BandEffect, BandState, Meter, MeterConfig, MeterState};
+pub use meter::{BandEffect, BandState, Bands, Meter, MeterConfig, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
-pub use tables::{EntryAge, EntryCounter, Removed, TableState, Tables, TablesFull};
+pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_units::Instant;
 use tenuto_wire::{ReplayWindow, frame_bytes};
 
-/// What a monitor has seen.
+/// What a monitor has seen; in two lines of cache, as every message is written here.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(128))]
 pub struct MonitorState {
     /// The watch.
     pub monitor: Monitor,
@@ -115,7 +118,7 @@ pub struct Switch {
     meters: Vec<Option<MeterState>>,
     monitors: Vec<Option<MonitorState>>,
     ports: Vec<PortState>,
-    port_index: Arc<BTreeMap<u32, usize>>,
+    port_index: Arc<port_index::PortIndex>,
     agent: Option<ModeAgent>,
     level: u8,
     admitted: u8,

@@ -48,20 +48,55 @@ pub struct Observation {
     pub violates: bool,
 }
 
+/// The contract of a level, and how the current message stands to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Guide {
-    contract: LevelContract,
-    /// No message is expected before this instant; zero before the first.
-    not_before: Instant,
+    level: u8,
     /// Whether the current message came too early for this level.
     early: bool,
+    wire_bytes_max: u32,
+    period: Span,
+    jitter: Span,
+    /// No message is expected before this instant; zero before the first.
+    not_before: Instant,
+}
+
+/// Levels whose guides lie beside the monitor: most networks have no more.
+const NEAR: usize = 2;
+
+/// Guides, lowest level first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Guides {
+    Near([Guide; NEAR]),
+    Far(Vec<Guide>),
+}
+
+impl Guides {
+    fn of(contracts: &[LevelContract]) -> Self {
+        let guides: Vec<Guide> = contracts.iter().map(Guide::new).collect();
+        <[Guide; NEAR]>::try_from(guides).map_or_else(Self::Far, Self::Near)
+    }
+
+    fn all(&self) -> &[Guide] {
+        match self {
+            Self::Near(guides) => guides,
+            Self::Far(guides) => guides,
+        }
+    }
+
+    fn all_mut(&mut self) -> &mut [Guide] {
+        match self {
+            Self::Near(guides) => guides,
+            Self::Far(guides) => guides,
+        }
+    }
 }
 
 /// The watch over one flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Monitor {
     kind: MonitorKind,
-    guides: Vec<Guide>,
+    guides: Guides,
     message: Option<u32>,
     message_wire_bytes: u64,
     /// The last instant at which a frame can belong to the current message.
@@ -71,10 +106,9 @@ pub struct Monitor {
 impl Monitor {
     /// A monitor that has seen nothing; `contracts` lowest level first.
     pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        let guide = |&contract| Guide { contract, not_before: Instant::ZERO, early: false };
         Self {
             kind,
-            guides: contracts.iter().map(guide).collect(),
+            guides: Guides::of(contracts),
             message: None,
             message_wire_bytes: 0,
             message_until: Instant::ZERO,
@@ -83,7 +117,7 @@ impl Monitor {
 
     /// How far apart the frames of one message can arrive: the largest J of its contracts.
     fn spread(&self) -> Span {
-        self.guides.iter().map(|guide| guide.contract.jitter).max().unwrap_or_default()
+        self.guides.all().iter().map(|guide| guide.jitter).max().unwrap_or_default()
     }
 
     /// Takes in a frame; returns the level that its message asks for.
@@ -105,7 +139,7 @@ impl Monitor {
             self.message = message;
             self.message_until = arrival + self.spread();
             self.message_wire_bytes = u64::from(wire_bytes);
-            self.guides.iter_mut().for_each(|guide| guide.begin_message(arrival));
+            self.guides.all_mut().iter_mut().for_each(|guide| guide.begin_message(arrival));
         }
         let wanted = self.wanted();
         Observation { wanted, begins: !same, violates: wanted > 0 && before == 0 }
@@ -115,11 +149,11 @@ impl Monitor {
     /// keeps every contract. A lower guide that a violation has set back excuses no higher one.
     fn wanted(&self) -> u8 {
         let size = self.message_wire_bytes;
-        let broken = |g: &Guide| g.early || size > u64::from(g.contract.wire_bytes_max);
+        let broken = |g: &Guide| g.early || size > u64::from(g.wire_bytes_max);
         // What keeps no contract at all asks for the highest level; the excess there is policed.
-        let first_kept = self.guides.iter().rposition(broken).map_or(0, |last| last + 1);
-        let asked = self.guides.get(first_kept).or(self.guides.last());
-        asked.map_or(0, |g| g.contract.level)
+        let guides = self.guides.all();
+        let first_kept = guides.iter().rposition(broken).map_or(0, |last| last + 1);
+        guides.get(first_kept).or(guides.last()).map_or(0, |g| g.level)
     }
 
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
@@ -129,19 +163,24 @@ impl Monitor {
         let open = self.message.filter(|_| now <= self.message_until);
         let bytes = if open.is_some() { self.message_wire_bytes } else { 0 };
         let left = open.map(|_| self.message_until.since(now).as_ns());
-        (self.kind, open, bytes, left, self.guides.len()).hash(hasher);
-        for Guide { contract, not_before, early } in &self.guides {
+        (self.kind, open, bytes, left, self.guides.all().len()).hash(hasher);
+        for guide in self.guides.all() {
+            let Guide { level, early, wire_bytes_max, period, jitter, not_before } = *guide;
             // A guide time counts until the jitter has passed as well: the next message is held
             // against the later of it and the arrival less the jitter.
-            let ahead = (*not_before + contract.jitter).since(now).as_ns();
-            (contract, ahead, early).hash(hasher);
+            let ahead = (not_before + jitter).since(now).as_ns();
+            (level, wire_bytes_max, period, jitter, ahead, early).hash(hasher);
         }
     }
 }
 
 impl Guide {
+    const fn new(&LevelContract { level, wire_bytes_max, period, jitter }: &LevelContract) -> Self {
+        Self { level, early: false, wire_bytes_max, period, jitter, not_before: Instant::ZERO }
+    }
+
     fn begin_message(&mut self, arrival: Instant) {
-        let LevelContract { period, jitter, .. } = self.contract;
+        let Self { period, jitter, .. } = *self;
         self.early = arrival < self.not_before;
         let earliest = arrival.saturating_sub(jitter);
         let base = if self.early { earliest } else { self.not_before.max(earliest) };

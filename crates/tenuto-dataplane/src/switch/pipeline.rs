@@ -1,7 +1,8 @@
 //! One frame through the tables.
 
 use super::config::SwitchConfig;
-use super::entry::ActionStep;
+use super::course::Course;
+use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
@@ -69,6 +70,7 @@ pub(super) struct Passage {
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
 impl Passage {
+    #[inline]
     pub(super) fn new(
         (now, arrival): (Instant, Instant),
         (place, in_port): (Option<usize>, u32),
@@ -184,6 +186,7 @@ impl Switch {
     }
 
     /// The key of a frame. A planned switch looks no deeper than its deployment asks for.
+    #[inline]
     pub(super) fn key_of(&self, bytes: &[u8], in_port: u32) -> Option<PacketKey> {
         if bytes.len() > FRAME_CAPACITY {
             return None;
@@ -288,61 +291,32 @@ impl Switch {
                 trace.push(TraceStep::Table { level, table, entry });
             }
             let Some(slot) = found else { return Some(DropReason::Unknown) };
-            let entry = state.table().entry(slot);
-            let behaviour = &entry.behaviour;
-            if entry.cookie != 0 {
-                passage.cookie = entry.cookie;
+            let course = *state.course(slot);
+            if course.cookie != 0 {
+                passage.cookie = course.cookie;
             }
             (passage.level, passage.table, passage.slot) = (level, table, slot);
-            passage.entry_cookie = entry.cookie;
-            passage.is_miss = entry.is_table_miss();
-            let (meter, steps) = (behaviour.meter, behaviour.apply.len());
-            let (metadata, next) = (behaviour.metadata, behaviour.goto);
-            if behaviour.clear {
-                set = ActionSet::default();
-                if let Some(general) = &mut self.general {
-                    general.set.clear();
-                }
+            passage.entry_cookie = course.cookie;
+            passage.is_miss = course.is_table_miss;
+            if course.writes {
+                self.write_set(&mut set, passage);
             }
-            let state = self.tables.get(level, table).expect("looked up above");
-            let mut writes_commands = false;
-            for &step in &state.table().entry(slot).behaviour.write {
-                match step {
-                    ActionStep::SetQueue(queue) => set.queue = Some(queue),
-                    ActionStep::Group(group) => set.group = Some(group),
-                    ActionStep::Output(_) | ActionStep::Controller(_) => set.output = Some(step),
-                    ActionStep::Monitor(_) => {}
-                    ActionStep::Encap(_) => writes_commands = true,
-                    ActionStep::Edit(edit) => {
-                        if let Some(general) = &mut self.general {
-                            general.set.write(edit);
-                        }
-                    }
-                }
-            }
-            if writes_commands {
-                self.take_written(passage);
-            }
-            if let Some(id) = meter
+            if let Some(id) = course.meter()
                 && passage.paid != Some(id)
                 && !self.meter_passes(id, passage, frames)
             {
                 return Some(DropReason::Policed);
             }
-            for step in 0..steps {
-                // Read anew each time: a monitor may have changed the mode, not the entries.
-                let state = self.tables.get(level, table);
-                let state = state.expect("looked up above; a frame changes no tables");
-                let action = state.table().entry(slot).behaviour.apply[step];
-                self.step(action, passage, frames, fx);
-                if passage.stop.is_some() {
-                    return passage.stop;
-                }
+            self.apply(&course, passage, frames, fx);
+            if passage.stop.is_some() {
+                return passage.stop;
             }
-            if let Some((value, mask)) = metadata {
+            if course.writes
+                && let Some((value, mask)) = self.entry(passage).behaviour.metadata
+            {
                 passage.key.set_metadata(value, mask);
             }
-            match next {
+            match course.goto() {
                 Some(next) => table = next,
                 None => break,
             }
@@ -354,6 +328,64 @@ impl Switch {
         let outside = level > 0 && passage.cookie != 0;
         let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
         (passage.outputs == 0).then_some(reason)
+    }
+
+    /// The entry at hand; a frame changes no tables.
+    fn entry(&self, passage: &Passage) -> &Entry {
+        let state = self.tables.get(passage.level, passage.table).expect("looked up before");
+        state.table().entry(passage.slot)
+    }
+
+    /// What the entry at hand does to the action set.
+    fn write_set(&mut self, set: &mut ActionSet, passage: &mut Passage) {
+        if self.entry(passage).behaviour.clear {
+            *set = ActionSet::default();
+            if let Some(general) = &mut self.general {
+                general.set.clear();
+            }
+        }
+        let mut writes_commands = false;
+        for step in 0..self.entry(passage).behaviour.write.len() {
+            match self.entry(passage).behaviour.write[step] {
+                ActionStep::SetQueue(queue) => set.queue = Some(queue),
+                ActionStep::Group(group) => set.group = Some(group),
+                step @ (ActionStep::Output(_) | ActionStep::Controller(_)) => {
+                    set.output = Some(step);
+                }
+                ActionStep::Monitor(_) => {}
+                ActionStep::Encap(_) => writes_commands = true,
+                ActionStep::Edit(edit) => {
+                    if let Some(general) = &mut self.general {
+                        general.set.write(edit);
+                    }
+                }
+            }
+        }
+        if writes_commands {
+            self.take_written(passage);
+        }
+    }
+
+    /// Carries out the actions of the entry at hand, until one of them stops the frame.
+    fn apply(
+        &mut self,
+        course: &Course,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let known = course.steps();
+        for step in 0..known.unwrap_or_else(|| self.entry(passage).behaviour.apply.len()) {
+            // Read anew each time: a monitor may have changed the mode, not the entries.
+            let step = match known {
+                Some(_) => course.step(step),
+                None => self.entry(passage).behaviour.apply[step],
+            };
+            self.step(step, passage, frames, fx);
+            if passage.stop.is_some() {
+                return;
+            }
+        }
     }
 
     /// What meters count of a frame.

@@ -1,18 +1,20 @@
 //! Flow tables: entries, and two classifiers that must agree.
 //!
-//! A look-up costs one probe per distinct mask, not per entry: entries of one mask share a hash
-//! map from masked key to slots (tuple-space search, [Srinivasan99]). Masks are probed in order
-//! of the highest entry precedence that they hold, so the search ends as soon as no later mask can
-//! win. The linear twin compares entry after entry, as cheap switches do; tests hold the two equal.
+//! A look-up costs one probe per distinct mask, not per entry: entries of one mask share an index
+//! from masked key to slot (tuple-space search, [Srinivasan99]). Masks are probed in order of the
+//! highest entry precedence that they hold, so the search ends as soon as no later mask can win.
+//! The linear twin compares entry after entry, as cheap switches do; tests hold the two equal.
 //!
-//! Entries stay in their slots, so that a change costs what it changes: one map, and the order of
-//! the masks. Entries are never written by packets; counters live in side arrays by slot.
+//! Entries stay in their slots, so that a change costs what it changes: one index, and the order of
+//! the masks. The canonical order of entries is made when somebody asks for it. Entries are never
+//! written by packets; counters live in side arrays by slot.
 
 use super::entry::Entry;
-use super::key::{PacketKey, Pattern, UsedWords};
+use super::key::{PacketKey, Pattern};
+use super::mask_index::{Found, MaskIndex};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
+use std::sync::OnceLock;
 
 /// Which classifier a switch uses; a property of the device that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,39 +51,21 @@ impl Hasher for WordHasher {
     fn write_usize(&mut self, _length: usize) {}
 }
 
-type Slots = HashMap<u64, Vec<u32>, BuildHasherDefault<WordHasher>>;
-
-/// The entries of one mask.
-#[derive(Clone, Debug)]
-struct MaskGroup {
-    mask: PacketKey,
-    used: UsedWords,
-    /// How many entries there are of each precedence.
-    precedences: BTreeMap<u16, u32>,
-    /// Slots by the hash of their value, best precedence first. Equal values share a list, and so
-    /// do different values of one hash: the look-up compares.
-    slots: Slots,
-}
-
-impl MaskGroup {
-    fn precedence_max(&self) -> u16 {
-        self.precedences.last_key_value().map_or(0, |(precedence, _)| *precedence)
-    }
-}
-
-/// One table at one level: entries in slots, and the index over them.
+/// One table at one level: entries in slots, and the indexes over them.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    slots: Vec<Option<Entry>>,
+    slots: Vec<Option<Box<Entry>>>,
+    /// By slot, the next best entry of the same pattern.
+    next_best: Vec<Option<u32>>,
     free: Vec<u32>,
-    /// Slots in canonical order: best precedence first, then by pattern.
-    order: Vec<u32>,
+    /// Slots in canonical order, best precedence first, then by pattern; made when asked for.
+    order: OnceLock<Vec<u32>>,
     /// Best precedence first, with the precedence beside it: it decides when a search ends.
-    groups: Vec<(u16, MaskGroup)>,
+    groups: Vec<(u16, MaskIndex)>,
     kind: ClassifierKind,
 }
 
-/// Tables are equal if their entries are: slots and index follow from how they came.
+/// Tables are equal if their entries are: slots and indexes follow from how they came.
 impl PartialEq for Table {
     fn eq(&self, other: &Self) -> bool {
         self.entries().iter().eq(other.entries().iter())
@@ -97,12 +81,12 @@ pub struct Entries<'a>(&'a Table);
 impl<'a> Entries<'a> {
     /// How many.
     pub const fn len(self) -> usize {
-        self.0.order.len()
+        self.0.slots.len() - self.0.free.len()
     }
 
     /// Whether there are none.
     pub const fn is_empty(self) -> bool {
-        self.0.order.is_empty()
+        self.len() == 0
     }
 
     /// One after the other.
@@ -112,14 +96,21 @@ impl<'a> Entries<'a> {
 
     /// The same with their slots.
     pub fn with_slots(self) -> impl ExactSizeIterator<Item = (u32, &'a Entry)> {
-        self.0.order.iter().map(move |&slot| (slot, self.0.entry(slot)))
+        self.0.order().iter().map(move |&slot| (slot, self.0.entry(slot)))
     }
 }
 
 impl Table {
     /// An empty table.
     pub const fn new(kind: ClassifierKind) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), order: Vec::new(), groups: Vec::new(), kind }
+        Self {
+            slots: Vec::new(),
+            next_best: Vec::new(),
+            free: Vec::new(),
+            order: OnceLock::new(),
+            groups: Vec::new(),
+            kind,
+        }
     }
 
     /// Its entries.
@@ -137,11 +128,12 @@ impl Table {
 
     /// The entry in a slot, if there is one.
     pub(super) fn get(&self, slot: u32) -> Option<&Entry> {
-        self.slots.get(slot as usize)?.as_ref()
+        self.slots.get(slot as usize)?.as_deref()
     }
 
-    pub(super) fn entry_mut(&mut self, slot: u32) -> &mut Entry {
-        self.slots[slot as usize].as_mut().expect("only slots in use are given out")
+    /// Changes an entry in its slot, but neither its pattern nor its precedence.
+    pub(super) fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
+        change(self.slots[slot as usize].as_mut().expect("only slots in use are given out"));
     }
 
     /// One more than the largest slot.
@@ -154,7 +146,26 @@ impl Table {
         self.groups.len()
     }
 
+    fn order(&self) -> &[u32] {
+        self.order.get_or_init(|| {
+            let used = (0_u32..).zip(&self.slots).filter(|(_, entry)| entry.is_some());
+            let mut order: Vec<u32> = used.map(|(slot, _)| slot).collect();
+            self.sort(&mut order);
+            order
+        })
+    }
+
+    /// Puts slots in use into canonical order.
+    fn sort(&self, slots: &mut [u32]) {
+        let rank = |slot: u32| {
+            let entry = self.entry(slot);
+            (Reverse(entry.precedence), &entry.pattern)
+        };
+        slots.sort_unstable_by(|&one, &other| rank(one).cmp(&rank(other)));
+    }
+
     /// The slot of the best entry for a key, and how many probes it took.
+    #[inline]
     pub fn look_up(&self, key: &PacketKey) -> (Option<u32>, u32) {
         match self.kind {
             ClassifierKind::ByMask => self.look_up_by_mask(key),
@@ -162,35 +173,33 @@ impl Table {
         }
     }
 
+    #[inline]
     fn look_up_by_mask(&self, key: &PacketKey) -> (Option<u32>, u32) {
-        let mut best: Option<(u16, Pattern, u32)> = None;
+        let mut best: Option<(u16, &PacketKey, u32)> = None;
         let mut probes = 0;
         for (precedence_max, group) in &self.groups {
             if best.is_some_and(|(precedence, ..)| precedence > *precedence_max) {
                 break;
             }
             probes += 1;
-            let Some(slots) = group.slots.get(&group.used.hash(key, &group.mask)) else { continue };
-            let entries = slots.iter().map(|&slot| (slot, self.entry(slot)));
-            let found = entries.into_iter().find(|(_, e)| group.used.equal(key, &e.pattern));
-            if let Some((slot, Entry { precedence, pattern, .. })) = found {
-                // Entries of one precedence that both match stand in the order of their patterns.
-                let better = best.is_none_or(|(p, other, _)| {
-                    (Reverse(*precedence), pattern) < (Reverse(p), &other)
-                });
-                if better {
-                    best = Some((*precedence, *pattern, slot));
-                }
+            let Some(Found { slot, precedence }) = group.find(key) else { continue };
+            // Entries of one precedence that both match stand in the order of their patterns, and
+            // these begin with the mask.
+            let is_better = best.is_none_or(|(other, mask, _)| {
+                precedence > other || precedence == other && group.mask() < mask
+            });
+            if is_better {
+                best = Some((precedence, group.mask(), slot));
             }
         }
         (best.map(|(.., slot)| slot), probes)
     }
 
     fn look_up_linear(&self, key: &PacketKey) -> (Option<u32>, u32) {
-        let place = self.entries().iter().position(|entry| entry.pattern.matches(key));
-        let compared = place.map_or(self.order.len(), |place| place + 1);
-        let found = place.map(|place| self.order[place]);
-        (found, u32::try_from(compared).unwrap_or(u32::MAX))
+        let order = self.order();
+        let place = order.iter().position(|&slot| self.entry(slot).pattern.matches(key));
+        let compared = place.map_or(order.len(), |place| place + 1);
+        (place.map(|place| order[place]), u32::try_from(compared).unwrap_or(u32::MAX))
     }
 
     /// An empty table but for these entries.
@@ -203,94 +212,116 @@ impl Table {
 
     /// Adds an entry that is not there yet, and gives its slot.
     pub(super) fn insert(&mut self, entry: Entry) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).expect("tables have fewer entries")
-        });
-        let place = self.place(&entry.pattern, entry.precedence);
-        self.order.insert(place.unwrap_or_else(|place| place), slot);
-        let mask = entry.pattern.mask;
-        let group = match self.groups.iter().position(|(_, group)| group.mask == mask) {
-            Some(place) => place,
-            None => {
-                let used = UsedWords::of(&mask);
-                let (precedences, slots) = (BTreeMap::new(), Slots::default());
-                self.groups.push((0, MaskGroup { mask, used, precedences, slots }));
-                self.groups.len() - 1
-            }
-        };
+        let Pattern { mask, value } = entry.pattern;
         let precedence = entry.precedence;
-        let group = &mut self.groups[group].1;
-        *group.precedences.entry(precedence).or_default() += 1;
-        let hash = group.used.hash(&entry.pattern.value, &mask);
-        let list = group.slots.entry(hash).or_default();
-        let before = |&other: &u32| {
-            self.slots[other as usize].as_ref().is_some_and(|e| e.precedence >= precedence)
+        let group = self.group(&mask).unwrap_or_else(|| {
+            self.groups.push((0, MaskIndex::new(mask)));
+            self.groups.len() - 1
+        });
+        let best = self.groups[group].1.find(&value).map(|found| found.slot);
+        let before = self.chain(best).take_while(|&s| self.entry(s).precedence > precedence).last();
+        let next_best = match before {
+            Some(before) => self.next_best[before as usize],
+            None => best,
         };
-        let at = list.partition_point(before);
-        list.insert(at, slot);
-        self.slots[slot as usize] = Some(entry);
-        self.order_groups(mask);
+        let slot = self.fill(entry, next_best);
+        match before {
+            Some(before) => self.next_best[before as usize] = Some(slot),
+            None => self.groups[group].1.put(&value, Found { slot, precedence }),
+        }
+        self.groups[group].1.count_in(precedence);
+        self.order_groups(group);
+        self.order.take();
         slot
+    }
+
+    /// Takes a slot for an entry.
+    fn fill(&mut self, entry: Entry, next_best: Option<u32>) -> u32 {
+        let entry = Some(Box::new(entry));
+        if let Some(slot) = self.free.pop() {
+            (self.slots[slot as usize], self.next_best[slot as usize]) = (entry, next_best);
+            return slot;
+        }
+        self.slots.push(entry);
+        self.next_best.push(next_best);
+        u32::try_from(self.slots.len() - 1).expect("tables have fewer entries")
     }
 
     /// Takes an entry out; its slot is free for another.
     pub(super) fn remove(&mut self, slot: u32) -> Entry {
         let entry = self.slots[slot as usize].take().expect("only slots in use are given out");
-        let place = self.order_place(&entry);
-        self.order.remove(place);
-        let group = self.groups.iter().position(|(_, g)| g.mask == entry.pattern.mask);
-        let group = group.expect("every entry is in the group of its mask");
-        let MaskGroup { precedences, slots, used, mask } = &mut self.groups[group].1;
-        let hash = used.hash(&entry.pattern.value, mask);
-        if let Some(list) = slots.get_mut(&hash) {
-            list.retain(|&other| other != slot);
-            if list.is_empty() {
-                slots.remove(&hash);
+        let group = self.group(&entry.pattern.mask).expect("every mask has its group");
+        let value = &entry.pattern.value;
+        let best = self.groups[group].1.find(value).map(|found| found.slot);
+        let next = self.next_best[slot as usize];
+        let before = self.chain(best).take_while(|&other| other != slot).last();
+        match (before, next) {
+            (Some(before), _) => self.next_best[before as usize] = next,
+            (None, Some(next)) => {
+                let precedence = self.entry(next).precedence;
+                self.groups[group].1.put(value, Found { slot: next, precedence });
             }
+            (None, None) => self.groups[group].1.take(value),
         }
-        if let Some(count) = precedences.get_mut(&entry.precedence) {
-            *count -= 1;
-            if *count == 0 {
-                precedences.remove(&entry.precedence);
-            }
-        }
-        if precedences.is_empty() {
-            self.groups.remove(group);
-        }
+        self.groups[group].1.count_out(entry.precedence);
+        self.order_groups(group);
         self.free.push(slot);
-        self.order_groups(entry.pattern.mask);
-        entry
+        self.order.take();
+        *entry
     }
 
-    /// Where an entry that was just taken out of its slot stands in the order.
-    fn order_place(&self, entry: &Entry) -> usize {
-        let rank = entry.rank();
-        let before = |&slot: &u32| {
-            // The empty slot is its own.
-            self.slots[slot as usize].as_ref().is_some_and(|other| other.rank() < rank)
-        };
-        self.order.partition_point(before)
+    /// Slots of the entries of one pattern, best precedence first.
+    fn chain(&self, best: Option<u32>) -> impl Iterator<Item = u32> {
+        std::iter::successors(best, |&slot| self.next_best[slot as usize])
     }
 
-    /// Puts the group of this mask where its best entry belongs.
-    fn order_groups(&mut self, mask: PacketKey) {
-        let changed = self.groups.iter_mut().find(|(_, group)| group.mask == mask);
-        let Some((precedence_max, group)) = changed else { return };
-        let is_new = group.precedences.values().sum::<u32>() == 1;
+    fn group(&self, mask: &PacketKey) -> Option<usize> {
+        self.groups.iter().position(|(_, group)| group.mask() == mask)
+    }
+
+    /// Puts a group that has changed where its best entry belongs, or away if it has none.
+    fn order_groups(&mut self, changed: usize) {
+        let (precedence_max, group) = &mut self.groups[changed];
+        if group.is_empty() {
+            self.groups.remove(changed);
+            return;
+        }
+        let is_new = *precedence_max == 0;
         if is_new || *precedence_max != group.precedence_max() {
             *precedence_max = group.precedence_max();
-            self.groups.sort_by_key(|(best, group)| (Reverse(*best), group.mask));
+            self.groups.sort_by_key(|(best, group)| (Reverse(*best), *group.mask()));
         }
-    }
-
-    fn place(&self, pattern: &Pattern, precedence: u16) -> Result<usize, usize> {
-        let rank = (Reverse(precedence), *pattern);
-        self.order.binary_search_by_key(&rank, |&slot| self.entry(slot).rank())
     }
 
     /// The slot of the entry with exactly this pattern and precedence.
     pub fn find(&self, pattern: &Pattern, precedence: u16) -> Option<u32> {
-        self.place(pattern, precedence).ok().map(|place| self.order[place])
+        let best = self.groups[self.group(&pattern.mask)?].1.find(&pattern.value)?;
+        self.chain(Some(best.slot)).find(|&slot| self.entry(slot).precedence == precedence)
+    }
+
+    /// Slots of the entries all of whose frames a pattern matches too, in canonical order. Masks
+    /// that ask for less are not looked at, and of the pattern's own only its value.
+    pub(super) fn within(&self, pattern: &Pattern) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (_, group) in &self.groups {
+            if *group.mask() == pattern.mask {
+                found.extend(self.chain(group.find(&pattern.value).map(|found| found.slot)));
+            } else if group.mask().masked(&pattern.mask) == pattern.mask {
+                let chains = group.slots().flat_map(|best| self.chain(Some(best)));
+                found.extend(chains.filter(|&slot| self.entry(slot).pattern.is_within(pattern)));
+            }
+        }
+        self.sort(&mut found);
+        found
+    }
+
+    /// Whether some entry of this precedence, but of another pattern, matches some frame that the
+    /// pattern matches.
+    pub(super) fn overlaps(&self, pattern: &Pattern, precedence: u16) -> bool {
+        self.slots.iter().flatten().any(|entry| {
+            entry.precedence == precedence
+                && entry.pattern != *pattern
+                && entry.pattern.overlaps(pattern)
+        })
     }
 }

@@ -5,6 +5,7 @@
 //! looked up, nothing else: no entry is copied.
 
 use super::config::SwitchConfig;
+use super::course::{Course, Line};
 use super::entry::Entry;
 use super::key::Pattern;
 use super::table::Table;
@@ -43,12 +44,24 @@ pub struct EntryAge {
     pub used: Instant,
 }
 
+/// Which entries a change may touch.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// The one with exactly this pattern and precedence.
+    Exact(&'a Pattern, u16),
+    /// Those all of whose frames this pattern matches (OpenFlow 1.3.5, section 6.4).
+    Within(&'a Pattern),
+    /// Any.
+    All,
+}
+
 /// One table with what is counted of it, by slot.
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
-    counters: Vec<EntryCounter>,
-    ages: Vec<EntryAge>,
+    lines: Vec<Line>,
+    /// When each entry came.
+    since: Vec<Instant>,
     /// Whether its first frame has taken its commands along (Attendre).
     spent: Vec<bool>,
     /// Frames looked up, and those among them that matched.
@@ -88,8 +101,8 @@ impl TableState {
     fn new(config: &SwitchConfig) -> Self {
         Self {
             table: Arc::new(Table::new(config.classifier)),
-            counters: Vec::new(),
-            ages: Vec::new(),
+            lines: Vec::new(),
+            since: Vec::new(),
             spent: Vec::new(),
             looked_up: 0,
             matched: 0,
@@ -103,17 +116,17 @@ impl TableState {
 
     /// What each entry counted, in the order of the entries.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.counters[slot as usize])
+        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot as usize].counter)
     }
 
     /// What the entry of a slot counted.
     pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.counters[slot as usize]
+        self.lines[slot as usize].counter
     }
 
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
-        self.ages[slot as usize]
+        EntryAge { since: self.since[slot as usize], used: self.lines[slot as usize].used }
     }
 
     /// Whether the commands of the entry in a slot have left with a frame.
@@ -130,31 +143,46 @@ impl TableState {
         (self.looked_up, self.matched)
     }
 
+    /// The way of a frame through the entry of a slot.
+    #[inline]
+    pub(super) fn course(&self, slot: u32) -> &Course {
+        &self.lines[slot as usize].course
+    }
+
     /// Notes a look-up and its match.
+    #[inline]
     pub fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
         self.looked_up += 1;
         if let Some(slot) = slot {
             self.matched += 1;
-            self.counters[slot as usize].add(frame_bytes);
-            self.ages[slot as usize].used = now;
+            let line = &mut self.lines[slot as usize];
+            line.counter.add(frame_bytes);
+            line.used = now;
         }
     }
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
+        let course = Course::of(&entry);
+        let line = Line { course, counter: EntryCounter::default(), used: now };
         let table = Arc::make_mut(&mut self.table);
         let slot = table.insert(entry);
-        let age = EntryAge { since: now, used: now };
-        self.counters.resize(table.slots(), EntryCounter::default());
-        self.ages.resize(table.slots(), age);
-        self.counters[slot as usize] = EntryCounter::default();
-        self.ages[slot as usize] = age;
+        self.lines.resize(table.slots(), line);
+        self.since.resize(table.slots(), now);
         self.spent.resize(table.slots(), false);
+        self.lines[slot as usize] = line;
+        self.since[slot as usize] = now;
         self.spent[slot as usize] = false;
         slot
     }
 
+    /// Changes an entry in its slot, but neither its pattern nor its precedence.
+    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
+        Arc::make_mut(&mut self.table).change(slot, change);
+        self.lines[slot as usize].course = Course::of(self.table.entry(slot));
+    }
+
     fn remove(&mut self, slot: u32) -> Removed {
-        let (counter, age) = (self.counters[slot as usize], self.ages[slot as usize]);
+        let (counter, age) = (self.counter(slot), self.age(slot));
         let entry = Arc::make_mut(&mut self.table).remove(slot);
         Removed { slot, entry, counter, age }
     }
@@ -235,12 +263,14 @@ impl Tables {
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
+                let line = &mut state.lines[slot as usize];
+                line.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
-                    state.counters[slot as usize] = EntryCounter::default();
+                    line.counter = EntryCounter::default();
                 }
-                state.ages[slot as usize] = EntryAge { since: now, used: now };
+                state.since[slot as usize] = now;
                 state.spent[slot as usize] = false;
-                *Arc::make_mut(&mut state.table).entry_mut(slot) = entry;
+                state.change(slot, |old| *old = entry);
                 slot
             }
             None if full => return Err(TablesFull),
@@ -254,61 +284,58 @@ impl Tables {
         Ok(slot)
     }
 
-    /// Slots of the entries that `chosen` picks, in canonical order: of all, or of the one with
-    /// exactly this pattern and precedence, which costs no look at the others.
+    /// Slots of the entries in a scope that `chosen` picks, in canonical order.
     fn chosen(
         &self,
         level: u8,
         table: u8,
-        exact: Option<(&Pattern, u16)>,
+        scope: Scope<'_>,
         chosen: impl Fn(&Entry) -> bool,
     ) -> Vec<u32> {
         let Some(TableState { table, .. }) = self.get(level, table) else { return Vec::new() };
-        match exact {
-            Some((pattern, precedence)) => {
-                let found = table.find(pattern, precedence).into_iter();
-                found.filter(|&slot| chosen(table.entry(slot))).collect()
+        let mut slots = match scope {
+            Scope::Exact(pattern, precedence) => {
+                table.find(pattern, precedence).into_iter().collect()
             }
-            None => {
-                let entries = table.entries().with_slots();
-                entries.filter(|(_, entry)| chosen(entry)).map(|(slot, _)| slot).collect()
-            }
-        }
+            Scope::Within(pattern) => table.within(pattern),
+            Scope::All => table.entries().with_slots().map(|(slot, _)| slot).collect(),
+        };
+        slots.retain(|&slot| chosen(table.entry(slot)));
+        slots
     }
 
-    /// Changes the behaviour of every entry that `chosen` picks, or of the exact one if it does,
-    /// keeping its counters unless `reset` says otherwise; returns how many.
+    /// Changes the behaviour of every entry in a scope that `chosen` picks, keeping its counters
+    /// unless `reset` says otherwise; returns how many.
     pub fn modify(
         &mut self,
         (level, table): (u8, u8),
-        exact: Option<(&Pattern, u16)>,
+        scope: Scope<'_>,
         chosen: impl Fn(&Entry) -> bool,
         change: impl Fn(&mut Entry),
         reset: bool,
     ) -> usize {
-        let slots = self.chosen(level, table, exact, chosen);
+        let slots = self.chosen(level, table, scope, chosen);
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
-            change(Arc::make_mut(&mut state.table).entry_mut(slot));
+            state.change(slot, &change);
             state.spent[slot as usize] = false;
             if reset {
-                state.counters[slot as usize] = EntryCounter::default();
+                state.lines[slot as usize].counter = EntryCounter::default();
             }
         }
         self.places_stale |= !slots.is_empty();
         slots.len()
     }
 
-    /// Removes every entry that `chosen` picks, or the exact one if it does, and returns them in
-    /// canonical order.
+    /// Removes every entry in a scope that `chosen` picks, and returns them in canonical order.
     pub fn remove(
         &mut self,
         level: u8,
         table: u8,
-        exact: Option<(&Pattern, u16)>,
+        scope: Scope<'_>,
         chosen: impl Fn(&Entry) -> bool,
     ) -> Vec<Removed> {
-        let slots = self.chosen(level, table, exact, chosen);
+        let slots = self.chosen(level, table, scope, chosen);
         slots.iter().map(|&slot| self.remove_slot(level, table, slot)).collect()
     }
 
@@ -327,13 +354,8 @@ impl Tables {
     /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
     /// (OpenFlow 1.3.5, section 6.4, `OFPFF_CHECK_OVERLAP`).
     pub fn overlaps(&self, level: u8, table: u8, entry: &Entry) -> bool {
-        self.get(level, table).is_some_and(|state| {
-            state.table.entries().iter().any(|e| {
-                e.precedence == entry.precedence
-                    && e.pattern != entry.pattern
-                    && e.pattern.overlaps(&entry.pattern)
-            })
-        })
+        let state = self.get(level, table);
+        state.is_some_and(|state| state.table.overlaps(&entry.pattern, entry.precedence))
     }
 
     /// Makes the next [`Tables::settle`] look at the flows' places again: a group has changed.

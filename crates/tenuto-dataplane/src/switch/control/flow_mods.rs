@@ -5,7 +5,7 @@ use super::attendre::{collect_commands, has_buffers};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Behaviour, Entry};
 use crate::switch::key::Pattern;
-use crate::switch::tables::Removed;
+use crate::switch::tables::{Removed, Scope};
 use crate::switch::{Switch, SwitchEvent};
 use tenuto_openflow::constants::{flow_flag, group, port, table};
 use tenuto_openflow::{
@@ -79,15 +79,18 @@ impl Switch {
             self.arm(level, table, slot);
             return Ok(());
         }
-        let exact = (flow_mod.command == C::ModifyStrict).then_some((&pattern, flow_mod.priority));
-        let chosen = |e: &Entry| chosen(e, flow_mod, &pattern, exact.is_some());
+        let scope = match flow_mod.command {
+            C::ModifyStrict => Scope::Exact(&pattern, flow_mod.priority),
+            _ => Scope::Within(&pattern),
+        };
+        let chosen = |e: &Entry| has_cookie(e, flow_mod);
         let change = |e: &mut Entry| {
             e.behaviour.clone_from(&entry.behaviour);
             e.instructions.clone_from(&entry.instructions);
             e.version = version.or(e.version);
         };
         let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
-        self.tables.modify((level, table), exact, chosen, change, reset);
+        self.tables.modify((level, table), scope, chosen, change, reset);
         Ok(())
     }
 
@@ -103,13 +106,14 @@ impl Switch {
         if !all && flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
         }
-        let strict = flow_mod.command == FlowModCommand::DeleteStrict;
+        let scope = match flow_mod.command {
+            FlowModCommand::DeleteStrict => Scope::Exact(pattern, flow_mod.priority),
+            _ => Scope::Within(pattern),
+        };
         for id in 0..self.config.tables {
             if all || id == flow_mod.table_id {
-                let exact = strict.then_some((pattern, flow_mod.priority));
-                let removed = self.tables.remove(level, id, exact, |e| {
-                    chosen(e, flow_mod, pattern, strict)
-                        && sends_to(e, flow_mod.out_port, flow_mod.out_group)
+                let removed = self.tables.remove(level, id, scope, |e| {
+                    has_cookie(e, flow_mod) && sends_to(e, flow_mod.out_port, flow_mod.out_group)
                 });
                 self.forget(now, (level, id), &removed, FlowRemovedReason::Delete, fx);
             }
@@ -182,15 +186,9 @@ const fn is_planned_field(oxm: &Oxm) -> bool {
     matches!(oxm.number(), Some(0 | 2..=16))
 }
 
-/// Whether a modify or delete touches an entry (OpenFlow 1.3.5, section 6.4).
-fn chosen(entry: &Entry, flow_mod: &FlowMod, pattern: &Pattern, strict: bool) -> bool {
-    let cookie = entry.cookie & flow_mod.cookie_mask == flow_mod.cookie & flow_mod.cookie_mask;
-    let matched = if strict {
-        entry.pattern == *pattern && entry.precedence == flow_mod.priority
-    } else {
-        entry.pattern.is_within(pattern)
-    };
-    cookie && matched
+/// Whether a modify or delete touches an entry with its cookie (OpenFlow 1.3.5, section 6.4).
+const fn has_cookie(entry: &Entry, flow_mod: &FlowMod) -> bool {
+    entry.cookie & flow_mod.cookie_mask == flow_mod.cookie & flow_mod.cookie_mask
 }
 
 /// Whether an entry passes the conditions on its outputs that a delete or a request may make.

@@ -6,7 +6,7 @@ use crate::switch::entry::{ActionStep, Entry};
 use crate::switch::group::{BucketState, COST_MAX, DEPTH_MAX, GroupCounters, GroupState, extents};
 use crate::switch::monitor::{LevelContract, Monitor, MonitorKind};
 use crate::switch::tables::EntryCounter;
-use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
+use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchEvent};
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, meter_flag, port};
 use tenuto_openflow::{
@@ -160,7 +160,7 @@ impl Switch {
         let tables = self.config.tables;
         let every = (0..self.tables.levels()).flat_map(|l| (0..tables).map(move |t| (l, t)));
         for (level, table) in every {
-            let removed = self.tables.remove(level, table, None, &uses);
+            let removed = self.tables.remove(level, table, Scope::All, &uses);
             self.forget(now, (level, table), &removed, reason, fx);
         }
     }

@@ -228,7 +228,7 @@ impl Switch {
     }
 
     fn described(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
-        match (&self.general, state.sent.as_slice()) {
+        match (&self.general, &*state.sent) {
             (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
                 flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
                 meter_id,

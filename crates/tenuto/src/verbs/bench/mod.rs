@@ -8,6 +8,7 @@ mod loko;
 mod loko_admission;
 mod mc_sdn;
 mod sheet;
+mod switch;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -27,6 +28,8 @@ enum Name {
     Admission(crate::args::BenchAdmission),
     /// First packet of a flow with OpenFlow, barriers and Attendre (its Fig. 10)
     AttendreDelay(sheet::Form),
+    /// Speed, exactness and mode changes of the switch
+    Switch(switch::Switch),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
     McSdn(sheet::Form),
 }
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Loko(it) => loko::run(it),
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
+        Name::Switch(it) => switch::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
     }
 }
@@ -45,6 +49,7 @@ impl Bench {
         match &self.name {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
+            Name::Switch(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }
     }

@@ -1,0 +1,163 @@
+//! Changes of mode by the switches themselves, beside a change that a controller makes.
+
+use super::networks::Laboratory;
+use crate::failure::Failure;
+use crate::planning;
+use crate::verbs::bench::sheet::{Sheet, rounded};
+use serde_json::Value;
+use tenuto_model::{
+    Event, EventAction, Expect, Offsets, Plan, Scenario, Sizes, Traffic, Transition,
+};
+use tenuto_runtime::measure::controller_changes;
+use tenuto_world::clockwork;
+
+pub(crate) const SEED: u64 = 1;
+/// From one raise to the next: the mode is back by then, and twice the dwell time has passed.
+const CYCLE_NS: u64 = 300_000_000;
+/// For so long the trigger sends as in HI: at least one message comes too early for LO.
+const EXCESS_NS: u64 = 5_000_000;
+/// Before the first raise.
+const LEAD_NS: u64 = 40_000_000;
+/// What a median of ours is to be below a controller's.
+const TARGET_RATIO: f64 = 10.0;
+
+/// Changes of one network.
+#[derive(Debug, Default)]
+struct Changes {
+    raises_ns: Vec<u64>,
+    unfinished: usize,
+    over_bound: usize,
+    purged: Vec<u64>,
+}
+
+/// The table, and whether every change was done within its bound.
+pub(super) fn sheet(
+    changes: u32,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Sheet, bool), Failure> {
+    let laboratories = Laboratory::all();
+    let each = changes.div_ceil(u32::try_from(laboratories.len()).unwrap_or(u32::MAX));
+    let mut sheet = Sheet::new(
+        "MC-SDN, section VI: changes of mode in virtual time, nine switches",
+        &[
+            "topology",
+            "rules",
+            "changes",
+            "purged median",
+            "purged most",
+            "median us",
+            "largest us",
+            "bound us",
+            "over bound",
+            "controller median us",
+            "ratio",
+        ],
+    );
+    let (mut is_kept, mut short) = (true, 0);
+    for it in &laboratories {
+        let name =
+            format!("{} {}{}", it.shape.name(), it.rules, if it.is_crowded { "+" } else { "" });
+        progress(&format!("changes: {name}, planning"));
+        let network = it.network()?;
+        let planned = planning::planned(&network, &planning::usual_options(&network))?;
+        let plan = &planned.plan;
+        let bound_ps = plan.mode_changes.iter().find_map(|change| {
+            matches!(change.change, Transition::Raise { .. }).then_some(change.bound_ps)
+        });
+        let Some(bound_ps) = bound_ps.filter(|_| plan.feasible) else {
+            let because = plan.refusals.first().map_or("no bound", |refusal| &refusal.because);
+            let text = format!("{name}: the network is refused: {because}");
+            return Err(Failure::undecidable(text, None));
+        };
+        let found = run(plan, each, &name, progress)?;
+        is_kept &= found.over_bound + found.unfinished == 0;
+        let ours = median(found.raises_ns.clone());
+        let theirs = median(controller_changes(plan, each, SEED));
+        let ratio = theirs / ours.max(1.0);
+        short += u32::from(ratio < TARGET_RATIO);
+        sheet.push(vec![
+            it.shape.name().into(),
+            format!("{}{}", it.rules, if it.is_crowded { "+" } else { "" }).into(),
+            found.raises_ns.len().into(),
+            rounded(median(found.purged.clone()), 0),
+            found.purged.iter().max().copied().into(),
+            rounded(ours / 1e3, 1),
+            found.raises_ns.iter().max().map_or(Value::Null, |&ns| rounded(ns as f64 / 1e3, 1)),
+            rounded(bound_ps as f64 / 1e6, 1),
+            (found.over_bound + found.unfinished).into(),
+            rounded(theirs / 1e3, 1),
+            rounded(ratio, 1),
+        ]);
+    }
+    sheet.note("100+: four lines fill the queue of one; a change takes such packets back");
+    sheet.note(
+        "from the excess at the first switch to the swap of the last; the bound is certified",
+    );
+    sheet.note(
+        "the controller: told of the excess, sends every switch its entries of the new mode and a \
+         barrier over a channel of 500 us and 1 Gbit/s, done at the last barrier; its own work and \
+         the switches' take no time",
+    );
+    if short > 0 {
+        sheet.note(format!("{short} ratios are below the target of {TARGET_RATIO:.0}"));
+    }
+    Ok((sheet, is_kept))
+}
+
+fn run(
+    plan: &Plan,
+    count: u32,
+    name: &str,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Changes, Failure> {
+    let scenario = scenario(plan, count);
+    let document = clockwork::run_with_progress(plan, &scenario, &mut |at| {
+        progress(&format!("changes: {name}, {} %", at.at_ns * 100 / at.of_ns.max(1)));
+    })
+    .map_err(|error| {
+        Failure::undecidable(format!("{name}: the run could not be made: {error}"), None)
+    })?;
+    let mut found = Changes::default();
+    for change in document.mode_changes.iter().filter(|change| change.to == plan.network.modes[1]) {
+        found.purged.push(change.purged_frames);
+        match (change.observed_ns, change.bound_ns) {
+            (Some(observed), Some(bound)) => {
+                found.raises_ns.push(observed);
+                found.over_bound += usize::from(observed > bound);
+            }
+            _ => found.unfinished += 1,
+        }
+    }
+    // A raise that never came is none that was kept.
+    found.unfinished += (count as usize).saturating_sub(document.mode_changes.len() / 2);
+    Ok(found)
+}
+
+/// The trigger exceeds its lower contract again and again, at no fixed phase of the other traffic.
+fn scenario(plan: &Plan, count: u32) -> Scenario {
+    let behave = |at_ns, mode| Event {
+        at_ns,
+        action: EventAction::Behave { flow: Laboratory::TRIGGER.into(), mode },
+        note: None,
+    };
+    let mut draw = SEED;
+    let events = (0..u64::from(count)).flat_map(|n| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = LEAD_NS + n * CYCLE_NS + (draw >> 33) % 30_000_000;
+        [behave(at, 1), behave(at + EXCESS_NS, 0)]
+    });
+    let events: Vec<Event> = events.collect();
+    Scenario {
+        duration_ns: LEAD_NS + (u64::from(count) + 1) * CYCLE_NS,
+        seed: plan.network.flows.len() as u64,
+        traffic: Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest },
+        programs: std::collections::BTreeMap::new(),
+        events,
+        expect: Expect::default(),
+    }
+}
+
+fn median(mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).map_or(0.0, |&ns| ns as f64)
+}

@@ -1,0 +1,63 @@
+//! `tenuto bench switch`: what the switch costs, and how exact, quick and undisturbed it is.
+
+mod changes;
+mod networks;
+mod pipeline;
+
+use super::sheet::{Form, show};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct Switch {
+    /// These parts alone, separated by commas; without it, all
+    #[arg(long, value_name = "PARTS", value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Repetitions of whatever is timed; they take turns
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeat: u32,
+    /// Mode changes, over all networks together
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(12..=1_000_000))]
+    changes: u32,
+    #[command(flatten)]
+    pub(super) form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Processor time of a frame, from 1 to 10,000 virtual links
+    Pipeline,
+    /// Flow-mods per second in a table of 100,000 entries
+    Updates,
+    /// What meters pass of an overload, 1 kbit/s to 1 Gbit/s, in virtual time
+    Meters,
+    /// Changes of mode on MC-SDN's topologies in virtual time, beside a controller's
+    Changes,
+}
+
+pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
+    let mut line = Progress::new();
+    let mut progress = |text: &str| line.say(|| text.to_owned());
+    let has = |part| args.only.is_empty() || args.only.contains(&part);
+    let mut sheets = Vec::new();
+    if has(Part::Pipeline) {
+        sheets.extend(pipeline::costs(args.repeat, &mut progress));
+    }
+    if has(Part::Updates) {
+        sheets.extend(pipeline::updates(args.repeat.min(3), &mut progress));
+    }
+    if has(Part::Meters) {
+        sheets.push(pipeline::meters(&mut progress));
+    }
+    let mut is_kept = true;
+    if has(Part::Changes) {
+        let (sheet, kept) = changes::sheet(args.changes, &mut progress)?;
+        sheets.push(sheet);
+        is_kept = kept;
+    }
+    drop(line);
+    let shown = show("switch", Some(changes::SEED), &sheets, &args.form)?;
+    Ok(if is_kept { shown } else { Outcome::Bad })
+}

@@ -1,0 +1,123 @@
+//! The pipeline in memory: frames, changes of entries, meters.
+
+use crate::verbs::bench::sheet::{Sheet, rounded};
+use serde_json::Value;
+use tenuto_runtime::measure::{
+    Pipeline, PipelineCost, Spread, meter_accuracy, pipeline_costs, update_costs, worst_look_ups,
+};
+
+/// Frames of one repetition.
+const FRAMES: u32 = 50_000;
+/// The network of an aircraft, and one fifteen times as large.
+const LINKS: [u32; 2] = [649, 10_000];
+const TARGETS_NS: [f64; 2] = [100.0, 150.0];
+const FLOWS: [u32; 6] = [1, 10, 100, 500, 1_000, 2_000];
+const FRAME_BYTES: [usize; 2] = [64, 1_500];
+const ENTRIES: u32 = 100_000;
+const MASKS: [u32; 5] = [1, 4, 16, 64, 256];
+const RATES_KBPS: [u32; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+const COLUMNS: [&str; 7] = [
+    "virtual links",
+    "frame B",
+    "target ns",
+    "median ns",
+    "least ns",
+    "most ns",
+    "of it the store ns",
+];
+
+pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<Sheet> {
+    let of = |links: &[u32], bytes: &[usize]| -> Vec<Pipeline> {
+        let all = links.iter().flat_map(|&links| bytes.iter().map(move |&b| (links, b)));
+        all.map(|(links, frame_bytes)| Pipeline { links, frame_bytes }).collect()
+    };
+    let links = pipeline_costs(&of(&LINKS, &FRAME_BYTES), FRAMES, repetitions, progress);
+    let mut first = Sheet::new(
+        "processor time of a frame through an in-memory switch: matched in three tables, watched, \
+         metered, queued, handed over",
+        &COLUMNS,
+    );
+    for cost in &links {
+        let place = LINKS.iter().position(|&links| links == cost.pipeline.links);
+        first.push(row(cost, place.map_or(Value::Null, |place| TARGETS_NS[place].into())));
+    }
+    first.note(format!("{repetitions} repetitions of {FRAMES} frames each, taking turns"));
+    first.note("the store: a frame is copied in and released; a live port does the same");
+    let flows = pipeline_costs(&of(&FLOWS, &FRAME_BYTES[..1]), FRAMES, repetitions, progress);
+    let mut second = Sheet::new("the same against the number of flows of one mask", &COLUMNS);
+    flows.iter().for_each(|cost| second.push(row(cost, Value::Null)));
+    let ends =
+        [flows.first(), flows.last()].map(|cost| cost.map_or(0.0, |c| c.ns_per_frame.median));
+    second.note(format!(
+        "from 1 to 2000 flows the median grows by {:.0} % (target: 10 %)",
+        (ends[1] / ends[0].max(1.0) - 1.0) * 100.0
+    ));
+    vec![first, second]
+}
+
+fn row(cost: &PipelineCost, target: Value) -> Vec<Value> {
+    let Spread { min, median, max } = cost.ns_per_frame;
+    let mut row = vec![cost.pipeline.links.into(), cost.pipeline.frame_bytes.into(), target];
+    let store = cost.store_ns_per_frame.median;
+    row.extend([median, min, max, store].map(|ns| rounded(ns, 1)));
+    row
+}
+
+pub(super) fn updates(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<Sheet> {
+    let mut first = Sheet::new(
+        format!(
+            "flow-mods in a table of up to {ENTRIES} entries while frames pass, decoding included"
+        ),
+        &["command", "target 1/s", "median 1/s", "least 1/s", "worst write ms", "frame between ns"],
+    );
+    for cost in update_costs(ENTRIES, repetitions, progress) {
+        first.push(vec![
+            cost.command.into(),
+            100_000.into(),
+            rounded(cost.per_second.median, 0),
+            rounded(cost.per_second.min, 0),
+            rounded(cost.write_ms_max, 3),
+            rounded(cost.ns_per_frame.median, 1),
+        ]);
+    }
+    first.note("a write is 100 flow-mods and a barrier; its worst is how long frames wait for it");
+    first.note("modify and delete are not strict: they touch whatever the match covers");
+    let mut second = Sheet::new(
+        format!(
+            "one look-up among {ENTRIES} entries at worst: nothing matches, every mask is probed"
+        ),
+        &["masks", "probes", "median ns", "least ns", "most ns"],
+    );
+    for cost in worst_look_ups(ENTRIES, &MASKS, repetitions, progress) {
+        let Spread { min, median, max } = cost.ns;
+        let mut row = vec![cost.masks.into(), cost.probes.into()];
+        row.extend([median, min, max].map(|ns| rounded(ns, 1)));
+        second.push(row);
+    }
+    vec![first, second]
+}
+
+pub(super) fn meters(progress: &mut dyn FnMut(&str)) -> Sheet {
+    let mut sheet = Sheet::new(
+        "Deterministic OpenFlow, Fig. 7: what a meter passes of three times its rate (virtual time)",
+        &["set kbit/s", "frame B", "passed kbit/s", "error %", "error frames"],
+    );
+    for rate_kbps in RATES_KBPS {
+        for frame_bytes in FRAME_BYTES {
+            progress(&format!("meters: {rate_kbps} kbit/s, {frame_bytes} B"));
+            let it = meter_accuracy(rate_kbps, frame_bytes);
+            let error = it.passed_kbps / f64::from(rate_kbps) - 1.0;
+            sheet.push(vec![
+                rate_kbps.into(),
+                frame_bytes.into(),
+                rounded(it.passed_kbps, 3),
+                rounded(error * 100.0, 3),
+                rounded(it.error_frames, 3),
+            ]);
+        }
+    }
+    sheet.note("bits on the line; the burst is two frames");
+    sheet.note("error frames: most that passed beyond burst + rate * time, or was due at a refusal; below 1 is exact");
+    sheet
+}
