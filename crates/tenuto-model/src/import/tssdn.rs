@@ -22,6 +22,14 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<Draft> {
     let name = it.stem();
     let mut assembly = Assembly::new(&name);
     let links = tuples(it, 0, it.text)?;
+    if links.is_empty() {
+        it.error(
+            Place { line: 1, ..Place::default() },
+            "the file has no link",
+            "write (h1 s1), one a line",
+        );
+        return None;
+    }
     let rate = assembly.rate_or_option(it, None, Place::default())?;
     let mut known = BTreeSet::new();
     for (place, words) in &links {

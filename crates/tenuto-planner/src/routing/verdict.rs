@@ -48,7 +48,7 @@ impl Gathering {
 
 /// How much a need above a limit counts.
 fn above(needed: u128, limit: u128) -> u64 {
-    let excess = needed.saturating_sub(limit) * u128::from(BROKEN) / limit.max(1);
+    let excess = needed.saturating_sub(limit).saturating_mul(u128::from(BROKEN)) / limit.max(1);
     u64::try_from(excess).unwrap_or(WORST).saturating_add(BROKEN).min(WORST)
 }
 
@@ -82,16 +82,17 @@ fn loads_and_buffers(analysis: &Analysis<'_>, result: &Outlook, all: &mut Gather
         }
         let rate = analysis.ports.rate_ubps(server, &result.scene, u8::MAX);
         let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
-        let mut pain = 0;
+        let mut pain: u64 = 0;
         if rate > capacity {
-            pain = WORST + above(rate.unsigned_abs(), capacity.unsigned_abs()).saturating_mul(10);
+            let above = above(rate.unsigned_abs(), capacity.unsigned_abs());
+            pain = WORST.saturating_add(above.saturating_mul(10));
         }
         let profile = topology.nodes[egress.node].profile;
         let limit = profile.and_then(|profile| profile.buffer_bytes_per_port);
         if let Some((limit, bits)) = limit.zip(result.backlogs[server])
             && bits > limit.saturating_mul(8)
         {
-            pain += above(bits.into(), u128::from(limit) * 8);
+            pain = pain.saturating_add(above(bits.into(), u128::from(limit) * 8));
         }
         if pain > 0 {
             all.pain = all.pain.saturating_add(pain);
