@@ -206,7 +206,8 @@ impl Lower<'_> {
     }
 }
 
-/// Lowers bounds by what holds in any order, where some server serves so, or no more is asked.
+/// Lowers bounds by what holds in any order: where some server serves so, no more is asked, or
+/// nothing else has lowered them.
 fn whatever_order(
     known: Known<'_>,
     options: &Options,
@@ -216,17 +217,21 @@ fn whatever_order(
 ) {
     let graph = known.graph;
     let is_any = |s: &tenuto_calculus::GraphServer| s.multiplexing == Multiplexing::Arbitrary;
-    // FIFO programs hold these inequalities too.
-    if options.effort > Effort::Blind && !graph.servers.iter().any(is_any) {
-        return;
-    }
-    let total = analysis.bounds.len();
+    let is_asked = options.effort <= Effort::Blind || graph.servers.iter().any(is_any);
+    // FIFO programs hold these inequalities too, where they are not too large to be solved.
+    let is_open = |index: &usize| {
+        let bound = &analysis.bounds[*index];
+        let is_long = graph.path(bound.flow, bound.target).len() > 1;
+        is_asked || (is_long && analysis.proofs.linear[*index].is_none())
+    };
+    let open: Vec<usize> = (0..analysis.bounds.len()).filter(is_open).collect();
+    let total = open.len();
     let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
-    for index in 0..total {
+    for (done, index) in open.into_iter().enumerate() {
         let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
         let path = graph.path(flow, target);
         let method = blind.method();
-        progress(Progress { method, done: index, total });
+        progress(Progress { method, done, total });
         let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
         if let Some(proved) = blind.delay(&path, stop) {
             take(graph, analysis, index, method, &proved);
