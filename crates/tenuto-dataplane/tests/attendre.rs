@@ -1,4 +1,4 @@
-//! Attendre in the switch: buffers, message sets, commands ([Attendre] Figs. 5 to 7; theory T28 to
+//! Attendre in the switch: buffers, message sets, commands (\[Attendre\] Figs. 5 to 7; theory T28 to
 //! T30).
 
 use support::attendre::{

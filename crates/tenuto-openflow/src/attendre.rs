@@ -1,5 +1,5 @@
 //! Attendre's messages and actions: message sets, what a switch is to keep, and what it keeps
-//! ([Attendre] section IV; theory T28 to T30).
+//! (\[Attendre\] section IV; theory T28 to T30).
 //!
 //! `docs/reference/experimenter.md` describes them byte by byte.
 

@@ -1,5 +1,5 @@
 //! Reactive applications with the real switch, every interleaving: the races of plain OpenFlow, and
-//! that Attendre ends them ([Attendre] Figs. 1 to 3).
+//! that Attendre ends them (\[Attendre\] Figs. 1 to 3).
 
 use tenuto_world::explore::reactive::{
     Application, AttendreMutant, Outcome, Property, Settings, Trace, explore, replay,
@@ -105,7 +105,7 @@ fn the_states_of_plain_openflow_are_many_more() {
     }
 }
 
-/// The extent of [Attendre] Fig. 8; minutes, so not with the others.
+/// The extent of \[Attendre\] Fig. 8; minutes, so not with the others.
 #[test]
 #[ignore = "for the figures: cargo test --test reactive -- --ignored --nocapture"]
 fn figure_8() {

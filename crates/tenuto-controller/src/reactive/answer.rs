@@ -1,4 +1,4 @@
-//! Answers to packet-ins, and the message sets that they become ([Attendre] section IV.C).
+//! Answers to packet-ins, and the message sets that they become (\[Attendre\] section IV.C).
 
 use super::Packet;
 use tenuto_openflow::constants::{NO_BUFFER, port};

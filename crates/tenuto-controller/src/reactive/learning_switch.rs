@@ -1,4 +1,4 @@
-//! MAC learning, switch by switch ([Attendre] section VI.B).
+//! MAC learning, switch by switch (\[Attendre\] section VI.B).
 
 use super::{Answer, Packet, ReactiveApp, entry, output};
 use std::collections::BTreeMap;

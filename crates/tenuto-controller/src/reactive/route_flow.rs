@@ -1,4 +1,4 @@
-//! Route flow: entries on the whole way of a flow as soon as its first packet asks ([Attendre]
+//! Route flow: entries on the whole way of a flow as soon as its first packet asks (\[Attendre\]
 //! section III).
 
 use super::{Answer, Packet, ReactiveApp, entry, output};

@@ -39,7 +39,7 @@ pub enum ActionStep {
     /// Show the frame to a monitor.
     Monitor(u32),
     /// The first frame takes a command along to the next switch: its place in
-    /// [`Behaviour::commands`].
+    /// `Behaviour::commands`.
     Encap(u16),
 }
 

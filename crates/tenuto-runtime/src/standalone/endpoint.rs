@@ -45,7 +45,7 @@ pub struct EndpointError {
 }
 
 impl Endpoint {
-    /// Reads `tcp:HOST[:PORT]` or `tls:HOST[:PORT]`; `ssl:` is another name of the latter. An IPv6
+    /// Reads `tcp:HOST(:PORT)` or `tls:HOST(:PORT)`; `ssl:` is another name of the latter. An IPv6
     /// address stands in brackets.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ pub(crate) struct Dump {
     /// What to show
     #[arg(value_enum, default_value = "flows")]
     part: Part,
-    /// The switch: tcp:HOST[:PORT] or tls:HOST[:PORT]
+    /// The switch: tcp:HOST(:PORT) or tls:HOST(:PORT)
     #[arg(long, value_name = "WHERE", value_parser = switch_at, required_unless_present = "dump")]
     switch: Option<Endpoint>,
     /// What `tenuto dump all -o FILE` wrote, instead of a switch

@@ -158,7 +158,7 @@ fn one(flags: &AttendreFlags, app: AppName, states_max: usize) -> Settings {
     Settings { attendre: !flags.plain, properties, states_max, mutant, ..settings }
 }
 
-/// [Attendre] Fig. 1 (a) and (b), then further applications: each with plain OpenFlow first.
+/// \[Attendre\] Fig. 1 (a) and (b), then further applications: each with plain OpenFlow first.
 fn scenarios(states_max: usize) -> Vec<Settings> {
     let cases = [
         (Application::RouteFlow, 1, 2),

@@ -33,7 +33,7 @@ pub(crate) struct Switch {
     /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
     #[arg(long = "port", value_name = "PORT", value_parser = port)]
     ports: Vec<PortFlag>,
-    /// Controller: tcp:HOST[:PORT] or tls:HOST[:PORT], perhaps with auxiliary=N; may be repeated
+    /// Controller: tcp:HOST(:PORT) or tls:HOST(:PORT), perhaps with auxiliary=N; may be repeated
     #[arg(long = "controller", value_name = "WHERE", value_parser = controller)]
     controllers: Vec<ControllerSettings>,
     /// Where tools such as ovs-ofctl may connect: ptcp:[HOST:]PORT or ptls:[HOST:]PORT; may be

@@ -20,7 +20,7 @@ pub(crate) struct Trace {
     /// in_port=1,eth_type=0x800,ipv4_dst=10.0.0.2,tcp_dst=80
     #[arg(value_name = "[NET|PLAN] PACKET", num_args = 0..=2)]
     words: Vec<String>,
-    /// A running switch: tcp:HOST[:PORT] or tls:HOST[:PORT]
+    /// A running switch: tcp:HOST(:PORT) or tls:HOST(:PORT)
     #[arg(long, value_name = "WHERE", value_parser = switch_at)]
     switch: Option<Endpoint>,
     /// What `tenuto dump all -o FILE` wrote

@@ -1,4 +1,4 @@
-//! Buffers: who opens one, and the frames in it ([Attendre] sections IV.C.1, IV.C.2, IV.C.5).
+//! Buffers: who opens one, and the frames in it (\[Attendre\] sections IV.C.1, IV.C.2, IV.C.5).
 
 use crate::switch::key::{PacketKey, Pattern};
 use crate::switch::packet::EditSet;

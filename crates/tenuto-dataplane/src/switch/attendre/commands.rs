@@ -1,4 +1,4 @@
-//! Commands from switch to switch ([Attendre] section IV.C.2, theory T28).
+//! Commands from switch to switch (\[Attendre\] section IV.C.2, theory T28).
 
 use super::buffers::Asked;
 use super::{AttendreMutant, COMMANDS_MAX};

@@ -1,4 +1,4 @@
-//! Attendre: packets wait in the switch for the commands that are on their way to it ([Attendre]
+//! Attendre: packets wait in the switch for the commands that are on their way to it (\[Attendre\]
 //! section IV; theory T28 to T30).
 //!
 //! Buffers stand *over* the tables, not in them: no flow-mod can take one away or be hidden by it

@@ -1,4 +1,4 @@
-//! Buffers end: their set is complete, or their time is over ([Attendre] section IV.C.4, theory
+//! Buffers end: their set is complete, or their time is over (\[Attendre\] section IV.C.4, theory
 //! T29 and T30).
 
 use super::AttendreMutant;

@@ -1,4 +1,4 @@
-//! Message sets: which are complete ([Attendre] section IV.C.4; theory T29).
+//! Message sets: which are complete (\[Attendre\] section IV.C.4; theory T29).
 
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::Version;

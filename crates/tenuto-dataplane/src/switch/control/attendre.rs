@@ -1,4 +1,4 @@
-//! Attendre's messages: message sets, configuration, what is buffered ([Attendre] Figs. 6 and 7).
+//! Attendre's messages: message sets, configuration, what is buffered (\[Attendre\] Figs. 6 and 7).
 
 use super::{Done, Request};
 use crate::switch::attendre::{Asked, Command};

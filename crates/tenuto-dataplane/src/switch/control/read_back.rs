@@ -301,7 +301,7 @@ fn entry_stats(
     }
 }
 
-/// Encap actions are gone once a packet has taken their commands along ([Attendre] section IV.C.2).
+/// Encap actions are gone once a packet has taken their commands along (\[Attendre\] section IV.C.2).
 fn without_commands(instructions: &[Instruction]) -> Vec<Instruction> {
     let mut instructions = instructions.to_vec();
     for instruction in &mut instructions {

@@ -1,5 +1,5 @@
 //! Reactive applications with the real switch, every interleaving, time standing still (`untimed`,
-//! theory T31): the races of plain OpenFlow, and that Attendre ends them ([Attendre] Figs. 1 to 3).
+//! theory T31): the races of plain OpenFlow, and that Attendre ends them (\[Attendre\] Figs. 1 to 3).
 //!
 //! Switches on a line (or one with two replicas behind it), a host at each end, a controller with
 //! an application of `tenuto-controller`. At any moment: a host sends its next packet, a port hands
@@ -25,7 +25,7 @@ pub use trace::{Action, Step, Trace};
 /// What the controller runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
-    /// Entries on the whole way with the first packet-in ([Attendre] Fig. 1).
+    /// Entries on the whole way with the first packet-in (\[Attendre\] Fig. 1).
     RouteFlow,
     /// MAC learning; the other host replies.
     LearningSwitch,
