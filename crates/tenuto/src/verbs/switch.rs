@@ -1,5 +1,7 @@
 //! `tenuto switch`: an OpenFlow switch of its own, over interfaces of this machine.
 
+#![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
+
 use super::switch_flags::{
     PortFlag, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time, wait,
 };
