@@ -187,6 +187,7 @@ pub fn measure(
     let mut generator = generator::Generator::open(wiring.generator.as_str(), load)?;
     pause(PAUSE)?;
     subject.begin()?;
+    sink.forget()?;
     let sent = std::thread::scope(|scope| {
         let work = || {
             realtime::pin_to(&[processor])?;

@@ -2,6 +2,7 @@
 //! against.
 
 use super::{PRIORITY, Subject};
+use crate::links::{LinkName, disable_ipv6_on};
 use crate::{
     BURST_FRAMES, Interest, MonotonicClock, Pending, PollKey, PollSet, Port, PortOpener,
     PortSettings, PortWait, WaitPolicy, realtime,
@@ -156,6 +157,10 @@ impl Bridge {
         realtime::set_timer_slack(Span::from_ns(1))?;
         let mut opener = PortOpener::new(settings.ports.clone(), names.len());
         let [first, second] = [opener.open(&names[0])?, opener.open(&names[1])?];
+        for name in names {
+            // Else the kernel's own frames (router solicitations) into a TAP are forwarded too.
+            disable_ipv6_on(&LinkName::new(name).map_err(io::Error::other)?)?;
+        }
         let notes = first.notes.into_iter().chain(second.notes).collect();
         let ports = [first.port, second.port];
         let mut set = PollSet::new();

@@ -32,6 +32,14 @@ impl Sink {
         Ok(Self { ring, socket, mark_at: load.mark_at })
     }
 
+    /// Forgets what came so far: it belongs to no window.
+    pub(super) fn forget(&mut self) -> io::Result<()> {
+        while self.ring.frame().is_some() {
+            self.ring.release();
+        }
+        socket::take_arrivals(self.socket.fd()).map(|_| ())
+    }
+
     /// How many frames came, and the delays of those that were kept, shortest first.
     pub(super) fn finish(&mut self) -> io::Result<(u64, Vec<u64>)> {
         let mut delays = Vec::with_capacity(self.ring.slots());
