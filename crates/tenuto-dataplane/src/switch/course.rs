@@ -11,6 +11,8 @@ const STEPS: usize = 3;
 const NO_METER: u32 = u32::MAX;
 /// No table: `OFPTT_ALL`, which names none.
 const NO_TABLE: u8 = u8::MAX;
+/// The entry has to be asked for its actions.
+const MORE: u8 = u8::MAX;
 
 /// The actions of planned switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +30,53 @@ pub(super) struct Course {
     meter: u32,
     values: [u32; STEPS],
     kinds: [Kind; STEPS],
-    /// How many actions there are, unless there are too many or others.
-    count: Option<u8>,
+    /// How many actions there are; [`MORE`] if there are too many or others.
+    count: u8,
     goto: u8,
     pub(super) is_table_miss: bool,
     /// Whether the entry has an action set or metadata for the frame.
     pub(super) writes: bool,
+}
+
+/// What a look-up in the next table gives to every frame that matches an entry, noted at the first.
+///
+/// It is good as long as that table has the same stamp, which no other table ever has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    stamp: u32,
+    /// Slot in the lower 24 bits, probes above; [`ASK`] if frames have to be looked up one by one.
+    found: u32,
+}
+
+/// They have to be looked up: their entries differ, or do not fit.
+const ASK: u32 = u32::MAX;
+const SLOT_BITS: u32 = 24;
+
+impl Link {
+    /// Nothing noted: no table has this stamp.
+    pub(super) const NONE: Self = Self { stamp: 0, found: ASK };
+
+    /// To a slot of the table with a stamp, after so many probes; `None`: look up.
+    pub(super) fn new(stamp: u32, found: Option<(u32, u32)>) -> Self {
+        let fits = |&(slot, probes): &(u32, u32)| slot >> SLOT_BITS == 0 && probes < 0xff;
+        let found = found.filter(fits).map_or(ASK, |(slot, probes)| probes << SLOT_BITS | slot);
+        Self { stamp, found }
+    }
+
+    /// Whether it was noted of the table with this stamp.
+    #[inline]
+    pub(super) const fn is_of(self, stamp: u32) -> bool {
+        self.stamp == stamp
+    }
+
+    /// Slot and probes, if the look-up is done.
+    #[inline]
+    pub(super) const fn found(self) -> Option<(u32, u32)> {
+        match self.found {
+            ASK => None,
+            found => Some((found & ((1 << SLOT_BITS) - 1), found >> SLOT_BITS)),
+        }
+    }
 }
 
 /// An entry as frames see it.
@@ -41,6 +84,8 @@ pub(super) struct Course {
 #[repr(align(64))]
 pub(super) struct Line {
     pub(super) course: Course,
+    /// Where its frames are in the next table.
+    pub(super) next: Link,
     pub(super) counter: EntryCounter,
     /// When a frame last matched it.
     pub(super) used: Instant,
@@ -50,7 +95,7 @@ impl Course {
     pub(super) fn of(entry: &Entry) -> Self {
         let behaviour = &entry.behaviour;
         let (mut values, mut kinds) = ([0; STEPS], [Kind::SetQueue; STEPS]);
-        let mut count = u8::try_from(behaviour.apply.len()).ok();
+        let mut count = u8::try_from(behaviour.apply.len()).unwrap_or(MORE);
         for (place, step) in behaviour.apply.iter().enumerate() {
             let step = match *step {
                 ActionStep::SetQueue(queue) => Some((Kind::SetQueue, queue)),
@@ -61,7 +106,7 @@ impl Course {
             };
             match step.filter(|_| place < STEPS) {
                 Some(step) => (kinds[place], values[place]) = step,
-                None => count = None,
+                None => count = MORE,
             }
         }
         Self {
@@ -91,7 +136,14 @@ impl Course {
     /// How many actions it has; `None` if the entry has to be asked.
     #[inline]
     pub(super) fn steps(&self) -> Option<usize> {
-        self.count.map(usize::from)
+        (self.count != MORE).then_some(usize::from(self.count))
+    }
+
+    /// Whether a frame leaves the entry with the header fields and metadata that it came with; but
+    /// for what its meter remarks.
+    #[inline]
+    pub(super) const fn keeps_key(&self) -> bool {
+        self.count != MORE && !self.writes
     }
 
     /// One of its actions.

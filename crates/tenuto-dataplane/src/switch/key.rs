@@ -200,6 +200,14 @@ impl PacketKey {
         Self(words)
     }
 
+    /// The bits that either lets count.
+    #[must_use]
+    pub(super) fn with(&self, other: &Self) -> Self {
+        let mut words = self.0;
+        words.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+        Self(words)
+    }
+
     /// The words, for hashing.
     pub const fn words(&self) -> &[u64; WORDS] {
         &self.0

@@ -7,6 +7,7 @@
 
 mod attendre;
 mod bridge;
+mod chunks;
 mod config;
 mod connection;
 mod control;

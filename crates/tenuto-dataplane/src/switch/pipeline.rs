@@ -1,7 +1,7 @@
 //! One frame through the tables.
 
 use super::config::SwitchConfig;
-use super::course::Course;
+use super::course::{Course, Link};
 use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
@@ -267,13 +267,19 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
         let mut level;
+        // Where the entry before leads to, unless it has changed what is looked up.
+        let mut link = None;
         loop {
             level = Tables::level_of(table, self.level, self.admitted);
             // A switch of no table at all knows nobody.
             let Some(state) = self.tables.get_mut(level, table) else {
                 return Some(DropReason::Unknown);
             };
-            let (found, probes) = state.table().look_up(&passage.key);
+            let noted = link.filter(|link: &Link| link.is_of(state.stamp()));
+            let (found, probes) = match noted.and_then(Link::found) {
+                Some((slot, probes)) => (Some(slot), probes),
+                None => state.table().look_up(&passage.key),
+            };
             passage.work.lookups += 1;
             passage.work.probes += probes;
             if let Some(attendre) = self.general.as_ref().and_then(|g| g.attendre.as_ref())
@@ -291,7 +297,11 @@ impl Switch {
                 trace.push(TraceStep::Table { level, table, entry });
             }
             let Some(slot) = found else { return Some(DropReason::Unknown) };
-            let course = *state.course(slot);
+            let (course, next) = state.course(slot);
+            if link.is_some() && noted.is_none() {
+                let from = (passage.level, passage.table, passage.slot);
+                self.tables.link(from, (level, table), found, probes);
+            }
             if course.cookie != 0 {
                 passage.cookie = course.cookie;
             }
@@ -316,6 +326,8 @@ impl Switch {
             {
                 passage.key.set_metadata(value, mask);
             }
+            // A meter may have remarked the frame.
+            link = (course.keeps_key() && !passage.edited).then_some(next);
             match course.goto() {
                 Some(next) => table = next,
                 None => break,

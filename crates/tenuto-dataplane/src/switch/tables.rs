@@ -5,7 +5,8 @@
 //! looked up, nothing else: no entry is copied.
 
 use super::config::SwitchConfig;
-use super::course::{Course, Line};
+use super::chunks::Chunks;
+use super::course::{Course, Line, Link};
 use super::entry::Entry;
 use super::key::Pattern;
 use super::table::Table;
@@ -18,6 +19,9 @@ use tenuto_units::Instant;
 pub(super) const TABLE_WATCH: u8 = 0;
 /// The table that follows the admitted level.
 pub(super) const TABLE_ADMIT: u8 = 1;
+
+/// Masks of a table that are searched for links when an entry changes; with more, all are forgotten.
+const MASKS_SEARCHED: usize = 8;
 
 /// Frames and bytes that an entry matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,11 +63,11 @@ pub enum Scope<'a> {
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
-    lines: Vec<Line>,
-    /// When each entry came.
-    since: Vec<Instant>,
-    /// Whether its first frame has taken its commands along (Attendre).
-    spent: Vec<bool>,
+    lines: Chunks<Line>,
+    /// When each entry came, and whether its first frame has taken its commands along (Attendre).
+    since: Chunks<(Instant, bool)>,
+    /// No other table has or had it: what was noted under it is known to be of this table as it is.
+    stamp: u32,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -77,6 +81,8 @@ pub struct Tables {
     places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
     places_stale: bool,
     entries: usize,
+    /// The last stamp given to a table.
+    stamps: u32,
     config: Arc<SwitchConfig>,
 }
 
@@ -101,9 +107,9 @@ impl TableState {
     fn new(config: &SwitchConfig) -> Self {
         Self {
             table: Arc::new(Table::new(config.classifier)),
-            lines: Vec::new(),
-            since: Vec::new(),
-            spent: Vec::new(),
+            lines: Chunks::new(),
+            since: Chunks::new(),
+            stamp: 0,
             looked_up: 0,
             matched: 0,
         }
@@ -116,26 +122,26 @@ impl TableState {
 
     /// What each entry counted, in the order of the entries.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot as usize].counter)
+        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot].counter)
     }
 
     /// What the entry of a slot counted.
     pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.lines[slot as usize].counter
+        self.lines[slot].counter
     }
 
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
-        EntryAge { since: self.since[slot as usize], used: self.lines[slot as usize].used }
+        EntryAge { since: self.since[slot].0, used: self.lines[slot].used }
     }
 
     /// Whether the commands of the entry in a slot have left with a frame.
     pub(super) fn is_spent(&self, slot: u32) -> bool {
-        self.spent[slot as usize]
+        self.since[slot].1
     }
 
     pub(super) fn spend(&mut self, slot: u32) {
-        self.spent[slot as usize] = true;
+        self.since[slot].1 = true;
     }
 
     /// Frames looked up here, and those among them that matched.
@@ -143,10 +149,17 @@ impl TableState {
         (self.looked_up, self.matched)
     }
 
-    /// The way of a frame through the entry of a slot.
+    /// The way of a frame through the entry of a slot, and where it leads to in the next table.
     #[inline]
-    pub(super) fn course(&self, slot: u32) -> &Course {
-        &self.lines[slot as usize].course
+    pub(super) fn course(&self, slot: u32) -> (Course, Link) {
+        let line = &self.lines[slot];
+        (line.course, line.next)
+    }
+
+    /// What tells this table, as it is, from any other.
+    #[inline]
+    pub(super) const fn stamp(&self) -> u32 {
+        self.stamp
     }
 
     /// Notes a look-up and its match.
@@ -155,7 +168,7 @@ impl TableState {
         self.looked_up += 1;
         if let Some(slot) = slot {
             self.matched += 1;
-            let line = &mut self.lines[slot as usize];
+            let line = &mut self.lines[slot];
             line.counter.add(frame_bytes);
             line.used = now;
         }
@@ -163,22 +176,23 @@ impl TableState {
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
         let course = Course::of(&entry);
-        let line = Line { course, counter: EntryCounter::default(), used: now };
+        let counter = EntryCounter::default();
+        let line = Line { course, next: Link::NONE, counter, used: now };
         let table = Arc::make_mut(&mut self.table);
         let slot = table.insert(entry);
-        self.lines.resize(table.slots(), line);
-        self.since.resize(table.slots(), now);
-        self.spent.resize(table.slots(), false);
-        self.lines[slot as usize] = line;
-        self.since[slot as usize] = now;
-        self.spent[slot as usize] = false;
+        if table.slots() > self.lines.len() {
+            self.lines.push(line);
+            self.since.push((now, false));
+        }
+        self.lines[slot] = line;
+        self.since[slot] = (now, false);
         slot
     }
 
     /// Changes an entry in its slot, but neither its pattern nor its precedence.
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
         Arc::make_mut(&mut self.table).change(slot, change);
-        self.lines[slot as usize].course = Course::of(self.table.entry(slot));
+        self.lines[slot].course = Course::of(self.table.entry(slot));
     }
 
     fn remove(&mut self, slot: u32) -> Removed {
@@ -196,6 +210,7 @@ impl Tables {
             places: Vec::new(),
             places_stale: false,
             entries: 0,
+            stamps: 0,
             config,
         };
         tables.set_levels(1);
@@ -209,6 +224,9 @@ impl Tables {
         let mut all = std::mem::take(&mut self.levels);
         all.resize_with(levels, set);
         self.levels = all;
+        for level in 0..self.levels() {
+            (0..self.config.tables).for_each(|table| self.renew(level, table));
+        }
         self.places.resize_with(levels, Arc::default);
         self.places_stale = true;
         self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
@@ -263,20 +281,21 @@ impl Tables {
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
-                let line = &mut state.lines[slot as usize];
+                let line = &mut state.lines[slot];
                 line.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
                     line.counter = EntryCounter::default();
                 }
-                state.since[slot as usize] = now;
-                state.spent[slot as usize] = false;
+                state.since[slot] = (now, false);
                 state.change(slot, |old| *old = entry);
                 slot
             }
             None if full => return Err(TablesFull),
             None => {
+                let (pattern, before) = (entry.pattern, state.table.arrangements());
                 let slot = state.insert(entry, now);
                 self.entries += 1;
+                self.unlink(level, table, &pattern, before);
                 slot
             }
         };
@@ -318,9 +337,9 @@ impl Tables {
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
             state.change(slot, &change);
-            state.spent[slot as usize] = false;
+            state.since[slot].1 = false;
             if reset {
-                state.lines[slot as usize].counter = EntryCounter::default();
+                state.lines[slot].counter = EntryCounter::default();
             }
         }
         self.places_stale |= !slots.is_empty();
@@ -345,10 +364,70 @@ impl Tables {
     /// If there is none.
     pub fn remove_slot(&mut self, level: u8, table: u8, slot: u32) -> Removed {
         let state = self.get_mut(level, table).expect("the caller found it there");
+        let before = state.table.arrangements();
         let removed = state.remove(slot);
         self.entries -= 1;
+        self.unlink(level, table, &removed.entry.pattern, before);
         self.places_stale = true;
         removed
+    }
+
+    /// Notes at the entry that a frame has matched, `from` (level, table, slot), what a look-up in the
+    /// table that it leads to has given: every frame that it matches will be given the same.
+    pub(super) fn link(
+        &mut self,
+        (level, table, slot): (u8, u8, u32),
+        to: (u8, u8),
+        found: Option<u32>,
+        probes: u32,
+    ) {
+        let (Some(target), Some(source)) = (self.get(to.0, to.1), self.get(level, table)) else {
+            return;
+        };
+        let pattern = &source.table.entry(slot).pattern;
+        let found = found.filter(|_| target.table.tells_nothing_beyond(pattern));
+        let link = Link::new(target.stamp, found.map(|slot| (slot, probes)));
+        if let Some(source) = self.get_mut(level, table) {
+            source.lines[slot].next = link;
+        }
+    }
+
+    /// Forgets the links that the coming or going of an entry of this pattern may have made wrong.
+    /// `arrangements` is how often the masks of its table had changed before.
+    fn unlink(&mut self, level: u8, table: u8, pattern: &Pattern, arrangements: u64) {
+        let state = self.get(level, table).expect("it was just changed");
+        let mut sources = self.levels.iter().flat_map(|all| &all[..usize::from(table)]);
+        // Entries that ask for more than the pattern may have links here by the dozen. Those that
+        // do not ask for all of it have none.
+        let asks_beyond = |it: &TableState| {
+            let mut masks = it.table.each_mask();
+            masks.len() > MASKS_SEARCHED
+                || masks.any(|m| *m != pattern.mask && m.masked(&pattern.mask) == pattern.mask)
+        };
+        if state.table.arrangements() != arrangements || sources.any(asks_beyond) {
+            return self.renew(level, table);
+        }
+        for source in self.levels.iter_mut().flat_map(|all| &mut all[..usize::from(table)]) {
+            let TableState { table, lines, .. } = source;
+            table.of_pattern(pattern).for_each(|slot| lines[slot].next = Link::NONE);
+        }
+    }
+
+    /// Makes all links to a table void.
+    fn renew(&mut self, level: u8, table: u8) {
+        if self.stamps == u32::MAX {
+            // After years: no stamp may come back while a link has it.
+            self.stamps = 0;
+            for (stamp, state) in (1..).zip(self.levels.iter_mut().flatten()) {
+                state.lines.iter_mut().for_each(|line| line.next = Link::NONE);
+                (state.stamp, self.stamps) = (stamp, stamp);
+            }
+        }
+        self.stamps += 1;
+        let stamp = self.stamps;
+        if let Some(state) = self.get_mut(level, table) {
+            state.stamp = stamp;
+        }
     }
 
     /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
