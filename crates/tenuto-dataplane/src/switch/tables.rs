@@ -4,8 +4,8 @@
 //! the others forward and follow the forwarding level. A mode change changes which tables are
 //! looked up, nothing else: no entry is copied.
 
-use super::config::SwitchConfig;
 use super::chunks::Chunks;
+use super::config::SwitchConfig;
 use super::course::{Course, Line, Link};
 use super::entry::Entry;
 use super::key::Pattern;
@@ -149,29 +149,26 @@ impl TableState {
         (self.looked_up, self.matched)
     }
 
-    /// The way of a frame through the entry of a slot, and where it leads to in the next table.
-    #[inline]
-    pub(super) fn course(&self, slot: u32) -> (Course, Link) {
-        let line = &self.lines[slot];
-        (line.course, line.next)
-    }
-
     /// What tells this table, as it is, from any other.
     #[inline]
     pub(super) const fn stamp(&self) -> u32 {
         self.stamp
     }
 
-    /// Notes a look-up and its match.
+    /// Notes a look-up and its match, of which it gives what frames need.
     #[inline]
-    pub fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
+    pub(super) fn count(
+        &mut self,
+        slot: Option<u32>,
+        now: Instant,
+        frame_bytes: u32,
+    ) -> Option<&Line> {
         self.looked_up += 1;
-        if let Some(slot) = slot {
-            self.matched += 1;
-            let line = &mut self.lines[slot];
-            line.counter.add(frame_bytes);
-            line.used = now;
-        }
+        self.matched += u64::from(slot.is_some());
+        let line = &mut self.lines[slot?];
+        line.counter.add(frame_bytes);
+        line.used = now;
+        Some(line)
     }
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
