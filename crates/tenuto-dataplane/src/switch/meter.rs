@@ -133,6 +133,7 @@ pub enum BandEffect {
 
 /// A band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct BandState {
     /// The bucket.
     pub meter: Meter,
@@ -181,18 +182,19 @@ impl FromIterator<BandState> for Bands {
     }
 }
 
-/// What a meter is made of and what it has seen, in two lines of cache.
+/// What a meter is made of and what it has seen, in two lines of cache; a frame that its only band
+/// passes touches the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct MeterState {
     /// `OFPMF_*`, as they were sent.
     pub flags: u16,
-    /// The bands as they were sent.
-    pub sent: Box<[MeterBand]>,
-    /// The bands.
-    pub bands: Bands,
     /// Frames and bytes shown to it.
     pub seen: EntryCounter,
+    /// The bands.
+    pub bands: Bands,
+    /// The bands as they were sent.
+    pub sent: Box<[MeterBand]>,
     /// Frames and bytes that it dropped.
     pub dropped: EntryCounter,
     /// When it was added.

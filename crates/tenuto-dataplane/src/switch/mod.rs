@@ -33,6 +33,7 @@ mod signals;
 mod table;
 mod tables;
 mod trace;
+mod track;
 
 pub use attendre::AttendreMutant;
 pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};

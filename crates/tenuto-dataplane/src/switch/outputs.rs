@@ -222,7 +222,7 @@ impl Switch {
     }
 
     /// Queues the frame at a port, as it is now.
-    fn send(
+    pub(super) fn send(
         &mut self,
         place: usize,
         passage: &mut Passage,

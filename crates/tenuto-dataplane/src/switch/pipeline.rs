@@ -1,12 +1,12 @@
 //! One frame through the tables.
 
 use super::config::SwitchConfig;
-use super::course::{Course, Link};
+use super::course::Course;
 use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
-use super::tables::Tables;
+use super::tables::{TABLE_WATCH, Tables};
 use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
@@ -260,8 +260,15 @@ impl Switch {
     ) -> Option<DropReason> {
         if let Some(general) = &mut self.general {
             general.set.clear();
+        } else if self.trace.is_none()
+            && let Some(first) = self.tables.get(0, TABLE_WATCH)
+        {
+            let (found, probes) = first.table().look_up(&passage.key);
+            if let Some(track) = found.and_then(|slot| self.track_of(slot, passage)) {
+                return self.follow(&track, probes, passage, frames, fx);
+            }
         }
-        self.walk_from(0, ActionSet::default(), passage, frames, fx)
+        self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
 
     /// Goes on in a table with an action set: from the first, or where the frame has waited.
@@ -289,19 +296,13 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
         let mut level;
-        // Where the entry before leads to, unless it has changed what is looked up.
-        let mut link = None;
         loop {
             level = Tables::level_of(table, self.level, self.admitted);
             // A switch of no table at all knows nobody.
             let Some(state) = self.tables.get_mut(level, table) else {
                 return Some(DropReason::Unknown);
             };
-            let noted = link.filter(|link: &Link| link.is_of(state.stamp()));
-            let (found, probes) = match noted.and_then(Link::found) {
-                Some((slot, probes)) => (Some(slot), probes),
-                None => state.table().look_up(&passage.key),
-            };
+            let (found, probes) = state.table().look_up(&passage.key);
             passage.work.lookups += 1;
             passage.work.probes += probes;
             if !PLAIN
@@ -314,19 +315,13 @@ impl Switch {
                     return self.keep(keeper, set, passage, frames);
                 }
             }
-            let line = state.count(found, passage.now, passage.frame_bytes);
-            let way = line.map(|line| (line.course, line.next));
+            state.count(found, passage.now, passage.frame_bytes);
             if !PLAIN && let Some(trace) = &mut self.trace {
                 let entry = found.map(|slot| Box::new(state.table().entry(slot).clone()));
                 trace.push(TraceStep::Table { level, table, entry });
             }
-            let (Some(slot), Some((course, next))) = (found, way) else {
-                return Some(DropReason::Unknown);
-            };
-            if link.is_some() && noted.is_none() {
-                let from = (passage.level, passage.table, passage.slot);
-                self.tables.link(from, (level, table), found, probes);
-            }
+            let Some(slot) = found else { return Some(DropReason::Unknown) };
+            let course = *state.course(slot);
             if course.cookie != 0 {
                 passage.cookie = course.cookie;
             }
@@ -351,8 +346,6 @@ impl Switch {
             {
                 passage.key.set_metadata(value, mask);
             }
-            // A meter may have remarked the frame.
-            link = (course.keeps_key() && !passage.edited).then_some(next);
             match course.goto() {
                 Some(next) => table = next,
                 None => break,
@@ -470,7 +463,13 @@ impl Switch {
         bits_metered(&self.config, frame_bytes)
     }
 
-    fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
+    #[inline]
+    pub(super) fn meter_passes(
+        &mut self,
+        id: u32,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
@@ -543,7 +542,7 @@ impl Switch {
         }
     }
 
-    fn observe(
+    pub(super) fn observe(
         &mut self,
         id: u32,
         passage: &mut Passage,

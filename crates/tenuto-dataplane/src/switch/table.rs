@@ -309,8 +309,8 @@ impl Table {
         self.arrangements
     }
 
-    /// The masks of its entries, and how many.
-    pub(super) fn each_mask(&self) -> impl ExactSizeIterator<Item = &PacketKey> {
+    /// The masks of its entries.
+    pub(super) fn each_mask(&self) -> impl Iterator<Item = &PacketKey> {
         self.groups.iter().map(|(_, group)| group.mask())
     }
 

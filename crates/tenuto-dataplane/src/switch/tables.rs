@@ -6,10 +6,11 @@
 
 use super::chunks::Chunks;
 use super::config::SwitchConfig;
-use super::course::{Course, Line, Link};
+use super::course::Course;
 use super::entry::Entry;
-use super::key::Pattern;
+use super::key::{PacketKey, Pattern};
 use super::table::Table;
+use super::track::Track;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
@@ -20,7 +21,8 @@ pub(super) const TABLE_WATCH: u8 = 0;
 /// The table that follows the admitted level.
 pub(super) const TABLE_ADMIT: u8 = 1;
 
-/// Masks of a table that are searched for links when an entry changes; with more, all are forgotten.
+/// Masks of the first table that are searched for tracks when an entry changes; with more of them,
+/// all tracks are forgotten.
 const MASKS_SEARCHED: usize = 8;
 
 /// Frames and bytes that an entry matched.
@@ -37,6 +39,14 @@ impl EntryCounter {
         self.frames += 1;
         self.bytes += u64::from(frame_bytes);
     }
+}
+
+/// What is written of an entry at each frame.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    counter: EntryCounter,
+    /// When a frame last matched it.
+    used: Instant,
 }
 
 /// When an entry came, and when a frame last matched it.
@@ -63,11 +73,10 @@ pub enum Scope<'a> {
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
-    lines: Chunks<Line>,
+    courses: Chunks<Course>,
+    uses: Chunks<Use>,
     /// When each entry came, and whether its first frame has taken its commands along (Attendre).
     since: Chunks<(Instant, bool)>,
-    /// No other table has or had it: what was noted under it is known to be of this table as it is.
-    stamp: u32,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -81,8 +90,10 @@ pub struct Tables {
     places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
     places_stale: bool,
     entries: usize,
-    /// The last stamp given to a table.
-    stamps: u32,
+    /// By slot of the first table of a planned switch, the way of all that its entry matches.
+    tracks: Chunks<Track>,
+    /// Tracks of another generation are void.
+    generation: u32,
     config: Arc<SwitchConfig>,
 }
 
@@ -107,9 +118,9 @@ impl TableState {
     fn new(config: &SwitchConfig) -> Self {
         Self {
             table: Arc::new(Table::new(config.classifier)),
-            lines: Chunks::new(),
+            courses: Chunks::new(),
+            uses: Chunks::new(),
             since: Chunks::new(),
-            stamp: 0,
             looked_up: 0,
             matched: 0,
         }
@@ -122,17 +133,17 @@ impl TableState {
 
     /// What each entry counted, in the order of the entries.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot].counter)
+        self.table.entries().with_slots().map(|(slot, _)| &self.uses[slot].counter)
     }
 
     /// What the entry of a slot counted.
     pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.lines[slot].counter
+        self.uses[slot].counter
     }
 
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
-        EntryAge { since: self.since[slot].0, used: self.lines[slot].used }
+        EntryAge { since: self.since[slot].0, used: self.uses[slot].used }
     }
 
     /// Whether the commands of the entry in a slot have left with a frame.
@@ -149,47 +160,42 @@ impl TableState {
         (self.looked_up, self.matched)
     }
 
-    /// What tells this table, as it is, from any other.
+    /// The way of a frame through the entry of a slot.
     #[inline]
-    pub(super) const fn stamp(&self) -> u32 {
-        self.stamp
+    pub(super) fn course(&self, slot: u32) -> &Course {
+        &self.courses[slot]
     }
 
-    /// Notes a look-up and its match, of which it gives what frames need.
+    /// Notes a look-up and its match.
     #[inline]
-    pub(super) fn count(
-        &mut self,
-        slot: Option<u32>,
-        now: Instant,
-        frame_bytes: u32,
-    ) -> Option<&Line> {
+    pub(super) fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
         self.looked_up += 1;
-        self.matched += u64::from(slot.is_some());
-        let line = &mut self.lines[slot?];
-        line.counter.add(frame_bytes);
-        line.used = now;
-        Some(line)
+        if let Some(slot) = slot {
+            self.matched += 1;
+            let it = &mut self.uses[slot];
+            it.counter.add(frame_bytes);
+            it.used = now;
+        }
     }
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
         let course = Course::of(&entry);
-        let counter = EntryCounter::default();
-        let line = Line { course, next: Link::NONE, counter, used: now };
+        let fresh = Use { counter: EntryCounter::default(), used: now };
         let table = Arc::make_mut(&mut self.table);
         let slot = table.insert(entry);
-        if table.slots() > self.lines.len() {
-            self.lines.push(line);
+        if table.slots() > self.courses.len() {
+            self.courses.push(course);
+            self.uses.push(fresh);
             self.since.push((now, false));
         }
-        self.lines[slot] = line;
-        self.since[slot] = (now, false);
+        (self.courses[slot], self.uses[slot], self.since[slot]) = (course, fresh, (now, false));
         slot
     }
 
     /// Changes an entry in its slot, but neither its pattern nor its precedence.
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
         Arc::make_mut(&mut self.table).change(slot, change);
-        self.lines[slot].course = Course::of(self.table.entry(slot));
+        self.courses[slot] = Course::of(self.table.entry(slot));
     }
 
     fn remove(&mut self, slot: u32) -> Removed {
@@ -207,7 +213,8 @@ impl Tables {
             places: Vec::new(),
             places_stale: false,
             entries: 0,
-            stamps: 0,
+            tracks: Chunks::new(),
+            generation: 1,
             config,
         };
         tables.set_levels(1);
@@ -221,9 +228,7 @@ impl Tables {
         let mut all = std::mem::take(&mut self.levels);
         all.resize_with(levels, set);
         self.levels = all;
-        for level in 0..self.levels() {
-            (0..self.config.tables).for_each(|table| self.renew(level, table));
-        }
+        self.forget_tracks();
         self.places.resize_with(levels, Arc::default);
         self.places_stale = true;
         self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
@@ -275,16 +280,19 @@ impl Tables {
         entry: Entry,
     ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
+        let is_planned = self.config.general.is_none();
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
-                let line = &mut state.lines[slot];
-                line.used = now;
+                let it = &mut state.uses[slot];
+                it.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
-                    line.counter = EntryCounter::default();
+                    it.counter = EntryCounter::default();
                 }
                 state.since[slot] = (now, false);
+                let pattern = entry.pattern;
                 state.change(slot, |old| *old = entry);
+                self.forget_tracks_of(table, &pattern);
                 slot
             }
             None if full => return Err(TablesFull),
@@ -292,7 +300,15 @@ impl Tables {
                 let (pattern, before) = (entry.pattern, state.table.arrangements());
                 let slot = state.insert(entry, now);
                 self.entries += 1;
-                self.unlink(level, table, &pattern, before);
+                let state = self.get(level, table).expect("it was just changed");
+                match state.table.arrangements() == before {
+                    true => self.forget_tracks_of(table, &pattern),
+                    false => self.forget_tracks(),
+                }
+                let is_first = (level, table) == (0, TABLE_WATCH);
+                if is_first && is_planned && slot as usize >= self.tracks.len() {
+                    self.tracks.push(Track::NONE);
+                }
                 slot
             }
         };
@@ -336,8 +352,15 @@ impl Tables {
             state.change(slot, &change);
             state.since[slot].1 = false;
             if reset {
-                state.lines[slot].counter = EntryCounter::default();
+                state.uses[slot].counter = EntryCounter::default();
             }
+        }
+        match slots[..] {
+            [slot] => {
+                let pattern = state.table.entry(slot).pattern;
+                self.forget_tracks_of(table, &pattern);
+            }
+            _ => self.forget_tracks(),
         }
         self.places_stale |= !slots.is_empty();
         slots.len()
@@ -363,68 +386,60 @@ impl Tables {
         let state = self.get_mut(level, table).expect("the caller found it there");
         let before = state.table.arrangements();
         let removed = state.remove(slot);
+        let is_arranged_alike = state.table.arrangements() == before;
         self.entries -= 1;
-        self.unlink(level, table, &removed.entry.pattern, before);
+        match is_arranged_alike {
+            true => self.forget_tracks_of(table, &removed.entry.pattern),
+            false => self.forget_tracks(),
+        }
         self.places_stale = true;
         removed
     }
 
-    /// Notes at the entry that a frame has matched, `from` (level, table, slot), what a look-up in the
-    /// table that it leads to has given: every frame that it matches will be given the same.
-    pub(super) fn link(
+    /// The track of all frames that match the entry in a slot of the first table, in a mode of
+    /// `level` and `admitted`; laid at the first of them. `None` if each has to be walked.
+    #[inline]
+    pub(super) fn track(
         &mut self,
-        (level, table, slot): (u8, u8, u32),
-        to: (u8, u8),
-        found: Option<u32>,
-        probes: u32,
-    ) {
-        let (Some(target), Some(source)) = (self.get(to.0, to.1), self.get(level, table)) else {
-            return;
-        };
-        let pattern = &source.table.entry(slot).pattern;
-        let found = found.filter(|_| target.table.tells_nothing_beyond(pattern));
-        let link = Link::new(target.stamp, found.map(|slot| (slot, probes)));
-        if let Some(source) = self.get_mut(level, table) {
-            source.lines[slot].next = link;
+        slot: u32,
+        mode: (u8, u8),
+        place: impl Fn(u32) -> Option<usize>,
+    ) -> Option<Track> {
+        let track = self.tracks[slot];
+        if track.is_of(self.generation, mode) {
+            return track.is_fixed().then_some(track);
         }
+        let track = Track::lay(self, slot, (self.generation, mode), place);
+        self.tracks[slot] = track;
+        track.is_fixed().then_some(track)
     }
 
-    /// Forgets the links that the coming or going of an entry of this pattern may have made wrong.
-    /// `arrangements` is how often the masks of its table had changed before.
-    fn unlink(&mut self, level: u8, table: u8, pattern: &Pattern, arrangements: u64) {
-        let state = self.get(level, table).expect("it was just changed");
-        let mut sources = self.levels.iter().flat_map(|all| &all[..usize::from(table)]);
-        // Entries that ask for more than the pattern may have links here by the dozen. Those that
-        // do not ask for all of it have none.
-        let asks_beyond = |it: &TableState| {
-            let mut masks = it.table.each_mask();
-            masks.len() > MASKS_SEARCHED
-                || masks.any(|m| *m != pattern.mask && m.masked(&pattern.mask) == pattern.mask)
-        };
-        if state.table.arrangements() != arrangements || sources.any(asks_beyond) {
-            return self.renew(level, table);
+    /// Forgets the tracks that lead through an entry of this pattern, or would if it were there.
+    fn forget_tracks_of(&mut self, table: u8, pattern: &Pattern) {
+        let Some(first) = self.levels.first().and_then(|tables| tables.first()) else { return };
+        // A mask that asks for more may have any number of entries whose frames match the pattern;
+        // one that does not ask for all of it has no track through another table with it.
+        let is_beyond =
+            |m: &PacketKey| *m != pattern.mask && m.masked(&pattern.mask) == pattern.mask;
+        let asks_beyond =
+            first.table.masks() > MASKS_SEARCHED || first.table.each_mask().any(is_beyond);
+        if asks_beyond && table != TABLE_WATCH {
+            return self.forget_tracks();
         }
-        for source in self.levels.iter_mut().flat_map(|all| &mut all[..usize::from(table)]) {
-            let TableState { table, lines, .. } = source;
-            table.of_pattern(pattern).for_each(|slot| lines[slot].next = Link::NONE);
-        }
-    }
-
-    /// Makes all links to a table void.
-    fn renew(&mut self, level: u8, table: u8) {
-        if self.stamps == u32::MAX {
-            // After years: no stamp may come back while a link has it.
-            self.stamps = 0;
-            for (stamp, state) in (1..).zip(self.levels.iter_mut().flatten()) {
-                state.lines.iter_mut().for_each(|line| line.next = Link::NONE);
-                (state.stamp, self.stamps) = (stamp, stamp);
+        for slot in first.table.of_pattern(pattern) {
+            if let Some(track) = self.tracks.get_mut(slot) {
+                *track = Track::NONE;
             }
         }
-        self.stamps += 1;
-        let stamp = self.stamps;
-        if let Some(state) = self.get_mut(level, table) {
-            state.stamp = stamp;
-        }
+    }
+
+    /// Makes all tracks void.
+    fn forget_tracks(&mut self) {
+        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
+            // After hours of changes: no track of an old generation may come back.
+            self.tracks.iter_mut().for_each(|track| *track = Track::NONE);
+            1
+        });
     }
 
     /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
