@@ -255,7 +255,7 @@ impl MeterState {
     }
 
     /// Judges a frame: what is to be done with it, if anything.
-    #[inline]
+    #[inline(always)]
     pub(super) fn judge(
         &mut self,
         arrival: Instant,
@@ -282,6 +282,7 @@ impl MeterState {
     }
 
     /// Applies a band to a frame that it does not hold.
+    #[cold]
     fn apply(&mut self, place: usize, frame_bytes: u32) -> BandEffect {
         let band = &mut self.bands[place];
         band.applied.add(frame_bytes);

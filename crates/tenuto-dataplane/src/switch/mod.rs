@@ -198,14 +198,15 @@ impl Switch {
     }
 
     /// The earliest armed timer.
+    #[inline]
     pub fn next_deadline(&self) -> Option<(TimerId, Instant)> {
-        let mut first: Option<(TimerId, Instant)> = None;
-        self.for_each_deadline(|timer, at| {
-            if first.is_none_or(|(_, best)| at < best) {
-                first = Some((timer, at));
+        let (mut timer, mut first) = (None, Instant::MAX);
+        self.for_each_deadline(|other, at| {
+            if timer.is_none() || at < first {
+                (timer, first) = (Some(other), at);
             }
         });
-        first
+        timer.map(|timer| (timer, first))
     }
 
     /// A timer's time has come. Firing one that is not due does nothing.

@@ -275,6 +275,7 @@ impl Switch {
     }
 
     /// The frame in the store that looks as it does now; `None` if it has become too long.
+    #[inline]
     pub(super) fn frame_now(
         &self,
         passage: &mut Passage,

@@ -215,6 +215,7 @@ impl Switch {
     }
 
     /// The end of a frame's way: its drop, if it went nowhere, and the holds on it.
+    #[inline]
     pub(super) fn finish(
         &mut self,
         reason: Option<DropReason>,
@@ -234,6 +235,7 @@ impl Switch {
         frames.release(passage.frame);
     }
 
+    #[cold]
     pub(super) fn drop_frame(
         &mut self,
         reason: DropReason,
@@ -267,6 +269,8 @@ impl Switch {
             if let Some(track) = found.and_then(|slot| self.track_of(slot, passage)) {
                 return self.follow(&track, probes, passage, frames, fx);
             }
+            let (set, first) = (ActionSet::default(), Some((found, probes)));
+            return self.walk_tables::<true>(TABLE_WATCH, first, set, passage, frames, fx);
         }
         self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
@@ -281,15 +285,17 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
         match self.general.is_none() && self.trace.is_none() {
-            true => self.walk_tables::<true>(table, set, passage, frames, fx),
-            false => self.walk_tables::<false>(table, set, passage, frames, fx),
+            true => self.walk_tables::<true>(table, None, set, passage, frames, fx),
+            false => self.walk_tables::<false>(table, None, set, passage, frames, fx),
         }
     }
 
-    /// The same; `PLAIN` for a planned switch that notes nothing, which has less to ask on the way.
+    /// The same, with the first look-up if it is made; `PLAIN` for a planned switch that notes
+    /// nothing, which has less to ask on the way.
     fn walk_tables<const PLAIN: bool>(
         &mut self,
         mut table: u8,
+        mut looked_up: Option<(Option<u32>, u32)>,
         mut set: ActionSet,
         passage: &mut Passage,
         frames: &mut impl Frames,
@@ -302,7 +308,8 @@ impl Switch {
             let Some(state) = self.tables.get_mut(level, table) else {
                 return Some(DropReason::Unknown);
             };
-            let (found, probes) = state.table().look_up(&passage.key);
+            let (found, probes) =
+                looked_up.take().unwrap_or_else(|| state.table().look_up(&passage.key));
             passage.work.lookups += 1;
             passage.work.probes += probes;
             if !PLAIN

@@ -172,7 +172,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_up_by_mask(&self, key: &PacketKey) -> (Option<u32>, u32) {
         let mut best: Option<(u16, &PacketKey, u32)> = None;
         let mut probes = 0;

@@ -85,7 +85,9 @@ pub struct TableState {
 /// All tables of all levels.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    levels: Vec<Vec<TableState>>,
+    /// All tables of the lowest level, then those of the next.
+    states: Vec<TableState>,
+    levels: u8,
     /// Per level: the queue of a flow's frames by cookie, `None` if they have no place.
     places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
     places_stale: bool,
@@ -209,7 +211,8 @@ impl Tables {
     /// Empty tables of one level.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
         let mut tables = Self {
-            levels: Vec::new(),
+            states: Vec::new(),
+            levels: 0,
             places: Vec::new(),
             places_stale: false,
             entries: 0,
@@ -223,20 +226,19 @@ impl Tables {
 
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
-        let set = || (0..self.config.tables).map(|_| TableState::new(&self.config)).collect();
-        let levels = usize::from(levels.max(1));
-        let mut all = std::mem::take(&mut self.levels);
-        all.resize_with(levels, set);
-        self.levels = all;
+        self.levels = levels.max(1);
+        let count = usize::from(self.levels) * usize::from(self.config.tables);
+        let config = &self.config;
+        self.states.resize_with(count, || TableState::new(config));
         self.forget_tracks();
-        self.places.resize_with(levels, Arc::default);
+        self.places.resize_with(self.levels.into(), Arc::default);
         self.places_stale = true;
-        self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
+        self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
     }
 
     /// Number of levels.
-    pub fn levels(&self) -> u8 {
-        u8::try_from(self.levels.len()).expect("set_levels takes a u8")
+    pub const fn levels(&self) -> u8 {
+        self.levels
     }
 
     /// Which level a table is looked up in.
@@ -250,12 +252,25 @@ impl Tables {
 
     /// A table of a level; `None` beyond the last.
     pub fn get(&self, level: u8, table: u8) -> Option<&TableState> {
-        self.levels.get(usize::from(level))?.get(usize::from(table))
+        self.states.get(self.place_of(level, table)?)
     }
 
     /// A table of a level; `None` beyond the last.
     pub fn get_mut(&mut self, level: u8, table: u8) -> Option<&mut TableState> {
-        self.levels.get_mut(usize::from(level))?.get_mut(usize::from(table))
+        let place = self.place_of(level, table)?;
+        self.states.get_mut(place)
+    }
+
+    #[inline]
+    fn place_of(&self, level: u8, table: u8) -> Option<usize> {
+        let tables = self.config.tables;
+        let is_there = level < self.levels && table < tables;
+        is_there.then(|| usize::from(level) * usize::from(tables) + usize::from(table))
+    }
+
+    /// Where a table of a level is, for [`Tables::count`].
+    pub(super) fn state_of(&self, level: u8, table: u8) -> Option<u16> {
+        u16::try_from(self.place_of(level, table)?).ok()
     }
 
     /// Entries over all tables and levels.
@@ -397,26 +412,29 @@ impl Tables {
     }
 
     /// The track of all frames that match the entry in a slot of the first table, in a mode of
-    /// `level` and `admitted`; laid at the first of them. `None` if each has to be walked.
+    /// `level` and `admitted`; laid at the first of them.
     #[inline]
     pub(super) fn track(
         &mut self,
         slot: u32,
         mode: (u8, u8),
         place: impl Fn(u32) -> Option<usize>,
-    ) -> Option<Track> {
-        let track = self.tracks[slot];
-        if track.is_of(self.generation, mode) {
-            return track.is_fixed().then_some(track);
+    ) -> &Track {
+        if !self.tracks[slot].is_of(self.generation, mode) {
+            self.tracks[slot] = Track::lay(self, slot, (self.generation, mode), place);
         }
-        let track = Track::lay(self, slot, (self.generation, mode), place);
-        self.tracks[slot] = track;
-        track.is_fixed().then_some(track)
+        &self.tracks[slot]
+    }
+
+    /// Notes a look-up and its match, in the table that [`Tables::state_of`] gave.
+    #[inline]
+    pub(super) fn count(&mut self, state: u16, slot: u32, now: Instant, frame_bytes: u32) {
+        self.states[usize::from(state)].count(Some(slot), now, frame_bytes);
     }
 
     /// Forgets the tracks that lead through an entry of this pattern, or would if it were there.
     fn forget_tracks_of(&mut self, table: u8, pattern: &Pattern) {
-        let Some(first) = self.levels.first().and_then(|tables| tables.first()) else { return };
+        let Some(first) = self.states.first() else { return };
         // A mask that asks for more may have any number of entries whose frames match the pattern;
         // one that does not ask for all of it has no track through another table with it.
         let is_beyond =
@@ -458,11 +476,12 @@ impl Tables {
     /// `group_queue`. Entries themselves are in effect as soon as they are added.
     pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) {
         // Places are asked for at a change of levels only, so one level needs none.
-        if !self.places_stale || self.levels.len() < 2 {
+        if !self.places_stale || self.levels < 2 {
             return;
         }
         self.places_stale = false;
-        for (level, places) in self.levels.iter().zip(&mut self.places) {
+        let levels = self.states.chunks(self.config.tables.max(1).into());
+        for (level, places) in levels.zip(&mut self.places) {
             let entries = level.iter().skip(2).flat_map(|state| state.table.entries().iter());
             // Cookie 0 names no flow: such frames stay where they are.
             let flows = entries.filter(|e| e.cookie != 0);

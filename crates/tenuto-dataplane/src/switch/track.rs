@@ -38,6 +38,8 @@ pub(super) struct Track {
     meter_stage: u8,
     monitor_stage: u8,
     tables: [u8; STAGES],
+    /// Where the tables are, in their levels.
+    states: [u16; STAGES],
     /// Probes of each look-up, but for the first, which is made.
     probes: [u8; STAGES],
     actions: [u8; STAGES],
@@ -60,6 +62,7 @@ impl Track {
         meter_stage: NO_STAGE,
         monitor_stage: NO_STAGE,
         tables: [TABLE_WATCH; STAGES],
+        states: [0; STAGES],
         probes: [0; STAGES],
         actions: [0; STAGES],
         slots: [0; STAGES],
@@ -115,6 +118,7 @@ impl Track {
             }
             self.cookie = course.cookie;
             (self.tables[stage], self.slots[stage], self.probes[stage]) = (table, slot, probes);
+            self.states[stage] = tables.state_of(self.level_of(table), table)?;
             self.stages = u8::try_from(stage + 1).ok()?;
             if let Some(meter) = course.meter() {
                 self.set_meter(meter)?;
@@ -177,9 +181,10 @@ impl Switch {
     pub(super) fn track_of(&mut self, first: u32, passage: &Passage) -> Option<Track> {
         let index = &self.port_index;
         let mode = (self.level, self.admitted);
-        let track = self.tables.track(first, mode, |number| index.get(&number).copied())?;
+        let track = self.tables.track(first, mode, |number| index.get(&number).copied());
         // A frame never goes back to where it came from.
-        (passage.place != Some(track.place as usize)).then_some(track)
+        let leads = track.is_fixed() && passage.place != Some(track.place as usize);
+        leads.then_some(*track)
     }
 
     /// Follows a track that begins with a look-up of so many probes; the reason if the frame goes
@@ -194,24 +199,26 @@ impl Switch {
     ) -> Option<DropReason> {
         passage.cookie = track.cookie;
         passage.work.probes += probes;
-        let mut level = 0;
-        for stage in 0..STAGES.min(track.stages.into()) {
-            let table = track.tables[stage];
-            level = track.level_of(table);
-            let state = self.tables.get_mut(level, table)?;
-            state.count(Some(track.slots[stage]), passage.now, passage.frame_bytes);
-            passage.work.lookups += 1;
+        passage.work.lookups += u32::from(track.stages);
+        let stages = STAGES.min(track.stages.into());
+        for stage in 0..stages {
+            let (state, slot) = (track.states[stage], track.slots[stage]);
+            self.tables.count(state, slot, passage.now, passage.frame_bytes);
+
             passage.work.probes += u32::from(track.probes[stage]);
             if usize::from(track.meter_stage) == stage
                 && !self.meter_passes(track.meter, passage, frames)
             {
+                passage.work.lookups -= u32::from(track.stages) - 1 - u32::from(track.meter_stage);
                 return Some(DropReason::Policed);
             }
             passage.work.actions += u32::from(track.actions[stage]);
             if usize::from(track.monitor_stage) == stage {
                 self.observe(track.monitor, passage, frames, fx);
                 let is_in_mode = (self.level, self.admitted) == (track.level, track.admitted);
-                if !is_in_mode && stage + 1 < usize::from(track.stages) {
+                if !is_in_mode && stage + 1 < stages {
+                    passage.work.lookups -=
+                        u32::from(track.stages) - 1 - u32::from(track.monitor_stage);
                     let (next, set) = (track.tables[stage + 1], ActionSet::default());
                     return self.walk_from(next, set, passage, frames, fx);
                 }
@@ -219,9 +226,13 @@ impl Switch {
         }
         passage.queue = track.queue;
         self.send(track.place as usize, passage, frames, fx);
+        if passage.outputs > 0 {
+            return None;
+        }
+        let level = track.level_of(track.tables[stages - 1]);
         let outside = level > 0 && passage.cookie != 0;
         let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
-        (passage.outputs == 0).then_some(reason)
+        Some(reason)
     }
 }
 
