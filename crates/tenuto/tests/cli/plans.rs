@@ -17,6 +17,17 @@ fn the_vehicle_is_guaranteed() {
 }
 
 #[test]
+fn the_sample_of_the_readme_is_what_is_printed() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("shipped");
+    let (_, sample) = readme.split_once("$ tenuto plan networks/vehicle.yaml\n").expect("a sample");
+    let (sample, _) = sample.split_once("```").expect("its end");
+    let lines: Vec<&str> = sample.lines().filter(|line| *line != "…").collect();
+    assert!(lines.len() >= 5, "{sample}");
+    tenuto(&["plan", "vehicle.yaml"]).exits(0).says(&lines);
+}
+
+#[test]
 fn the_document_has_the_keys_that_programs_rely_on() {
     let document = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
     assert_eq!(document["schema"], "tenuto-plan-report/1");
