@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use crate::output;
 use serde::Deserialize;
-use std::cmp::Reverse;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tenuto_bounds::ServerGraph;
@@ -60,7 +59,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 fn neighbours(path: &Path) -> Option<String> {
     const LISTED_MAX: usize = 8;
     /// So alike are a name and the same with a slip in it.
-    const MEANT_PERCENT: u32 = 85;
+    const MEANT: f64 = 0.85;
     let folder = if path.is_dir() { path } else { path.parent()? };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -72,11 +71,11 @@ fn neighbours(path: &Path) -> Option<String> {
         })
         .collect();
     let sought = path.file_name().unwrap_or_default().to_string_lossy();
-    let alike = |name: &String| (strsim::jaro_winkler(&sought, name) * 100.0) as u32;
-    names.sort_by_cached_key(|name| (Reverse(alike(name)), name.clone()));
+    let alike = |name: &str| strsim::jaro_winkler(&sought, name);
+    names.sort_by(|a, b| alike(b).total_cmp(&alike(a)).then_with(|| a.cmp(b)));
     names.truncate(LISTED_MAX);
     let first = names.first()?;
-    Some(match alike(first) >= MEANT_PERCENT {
+    Some(match alike(first) >= MEANT {
         true => format!("did you mean {}?", folder.join(first).display()),
         false => format!("there are {}", names.join(", ")),
     })
