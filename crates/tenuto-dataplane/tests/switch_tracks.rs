@@ -141,9 +141,9 @@ fn take(bench: &mut Bench, step: &Step) -> Seen {
             let bytes = message_frame(*flow, *id, *len);
             let walked = bench.switch.trace(bench.now, *port, &bytes);
             let done = bench.receive(*port, &bytes);
-            let count = |is: fn(&TraceStep) -> bool| walked.iter().filter(|s| is(s)).count() as u32;
-            let tables = count(|step| matches!(step, TraceStep::Table { .. }));
-            let actions = count(|step| matches!(step, TraceStep::Action(_)));
+            let count = |is: fn(&TraceStep) -> bool| walked.iter().map(|s| u32::from(is(s))).sum();
+            let tables: u32 = count(|step| matches!(step, TraceStep::Table { .. }));
+            let actions: u32 = count(|step| matches!(step, TraceStep::Action(_)));
             assert_eq!((done.lookups, done.actions), (tables, actions), "{walked:?}");
             work = [done.lookups, done.actions, done.bytes, done.monitors, done.control_messages];
         }
