@@ -24,15 +24,12 @@ impl ProcessSubject {
     /// # Errors
     ///
     /// When there is no such process, or it belongs to somebody else.
-    pub fn stop(
-        pid: u32,
-        processor: Option<usize>,
-        forwarding: &'static str,
-    ) -> io::Result<Self> {
+    pub fn stop(pid: u32, processor: Option<usize>, forwarding: &'static str) -> io::Result<Self> {
         let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 1);
         let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        task::send_signal(pid, libc::SIGSTOP)?;
-        Ok(Self { pid, processor, forwarding, before: Span::ZERO })
+        let stopped = Self { pid, processor, forwarding, before: Span::ZERO };
+        stopped.rest()?;
+        Ok(stopped)
     }
 
     /// Lets the process run between windows too, until the next one has ended.
@@ -42,6 +39,15 @@ impl ProcessSubject {
     /// When it is gone.
     pub fn go_on(&self) -> io::Result<()> {
         task::send_signal(self.pid, libc::SIGCONT)
+    }
+
+    /// Stops it again.
+    ///
+    /// # Errors
+    ///
+    /// When it is gone.
+    pub fn rest(&self) -> io::Result<()> {
+        task::send_signal(self.pid, libc::SIGSTOP)
     }
 
     /// Its threads: number, and whether they forward.
@@ -90,7 +96,7 @@ impl Subject for ProcessSubject {
 
     fn end(&mut self) -> io::Result<Span> {
         let after = self.processor_time()?;
-        task::send_signal(self.pid, libc::SIGSTOP)?;
+        self.rest()?;
         for (thread, forwards) in self.threads()? {
             if forwards {
                 let _ = task::schedule_other(thread);
