@@ -1,5 +1,6 @@
 //! `tenuto bench switch`: what the switch costs, and how exact, quick and undisturbed it is.
 
+mod babbling;
 mod changes;
 mod figures;
 mod live;
@@ -43,6 +44,8 @@ enum Part {
     Meters,
     /// Changes of mode on MC-SDN's topologies in virtual time, beside a controller's
     Changes,
+    /// What an end system that sends too much does to another, in virtual time
+    Babbling,
     /// Rate and delay on veth pairs beside the bare ports and Open vSwitch; needs namespaces
     Live,
     /// Delay against the number of flows, 1 to 2000, on veth pairs; needs namespaces
@@ -70,6 +73,11 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         is_kept = kept;
     }
     let mut figures = figures::Figures(args.figures.clone());
+    if has(Part::Babbling) {
+        let (sheet, kept) = babbling::sheet(&mut figures, &mut progress)?;
+        sheets.push(sheet);
+        is_kept &= kept;
+    }
     if has(Part::Live) {
         sheets.extend(live::rates(args.repeat, args.window, &mut progress)?);
     }
