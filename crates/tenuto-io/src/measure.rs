@@ -201,6 +201,9 @@ fn per(amount: u128, count: u64) -> u64 {
 
 /// Runs one window: the generator on `processor`, under SCHED_FIFO where that is allowed.
 ///
+/// One thread does all that a window consists of, so that no neighbour comes between its beginning,
+/// the first frame, the last one and its end: what the subject uses meanwhile is the window's.
+///
 /// # Errors
 ///
 /// When an interface is missing, the load is not sendable, or the subject fails.
@@ -208,7 +211,7 @@ pub fn measure(
     wiring: &Wiring,
     load: &Load,
     processor: usize,
-    subject: &mut dyn Subject,
+    subject: &mut (dyn Subject + Send),
 ) -> io::Result<Window> {
     if load.window > WINDOW_MAX {
         return Err(io::Error::new(
@@ -219,30 +222,26 @@ pub fn measure(
     let mut sink = sink::Sink::open(wiring.sink.as_str(), load)?;
     let mut generator = generator::Generator::open(wiring.generator.as_str(), load)?;
     pause(PAUSE)?;
-    subject.begin()?;
-    sink.forget()?;
-    let sent = std::thread::scope(|scope| {
+    let mut window = std::thread::scope(|scope| {
         let work = || {
             realtime::pin_to(&[processor])?;
             let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
+            subject.begin()?;
+            sink.forget()?;
             let began = MonotonicClock::now();
-            let offered = generator.run(load)?;
-            io::Result::Ok((offered, MonotonicClock::now().since(began), is_real_time))
+            let offered = generator.run(load);
+            let sent_for_ns = MonotonicClock::now().since(began).as_ns();
+            pause(DRAIN)?;
+            let processor_ns = subject.end()?.as_ns();
+            let offered = offered?;
+            let window =
+                Window { offered, sent_for_ns, processor_ns, is_real_time, ..Window::default() };
+            io::Result::Ok(window)
         };
         scope.spawn(work).join().map_err(|_| io::Error::other("the generator panicked"))
-    })?;
-    pause(DRAIN)?;
-    let processor_time = subject.end()?;
-    let (offered, sent_for, is_real_time) = sent?;
-    let (arrived, delays_ns) = sink.finish()?;
-    Ok(Window {
-        offered,
-        arrived,
-        sent_for_ns: sent_for.as_ns(),
-        processor_ns: processor_time.as_ns(),
-        delays_ns,
-        is_real_time,
-    })
+    })??;
+    (window.arrived, window.delays_ns) = sink.finish()?;
+    Ok(window)
 }
 
 /// Lets time pass, with no descriptor to wait for.

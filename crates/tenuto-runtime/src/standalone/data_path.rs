@@ -179,7 +179,9 @@ impl DataPath<'_> {
         let first = [due, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
         wait.wait(poll, first, &mut || SwitchPort::pending(ports))?;
-        self.settle()?;
+        if due.is_some() {
+            self.settle()?;
+        }
         for turn in 0..self.ports.len() {
             let place = (self.first + turn) % self.ports.len();
             if self.ports[place].is_ready(&self.poll) {

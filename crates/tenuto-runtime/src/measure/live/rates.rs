@@ -115,7 +115,7 @@ enum Runner {
 }
 
 impl Runner {
-    fn subject(&mut self) -> &mut dyn Subject {
+    fn subject(&mut self) -> &mut (dyn Subject + Send) {
         match self {
             Self::Bare(it) => it,
             Self::Ours(it) => &mut it.process,
