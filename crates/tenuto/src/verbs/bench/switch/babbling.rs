@@ -16,10 +16,11 @@ use tenuto_world::{RunDocument, clockwork};
 /// Ends of the paper's set-up at its 100 Mbit/s: who suffers, who fails, and others as ever.
 const NETWORK: &str = "tenuto: 1
 name: babbling
-defaults: {link: {rate: 100 Mbit/s, length: 2 m}, flow: {match: vl}}
+defaults: {link: {rate: 100 Mbit/s, length: 2 m}, flow: {match: five-tuple}}
 hosts: [victim, idiot, other1, other2, sink]
 switches: {w1: {profile: tenuto}}
 controllers: {c1: {manages: all}}
+tolerates: {babbling_hosts: 1}
 links:
   - {ends: [victim, w1]}
   - {ends: [idiot, w1]}
@@ -27,10 +28,10 @@ links:
   - {ends: [other2, w1]}
   - {ends: [sink, w1]}
 flows:
-  suffers: {source: victim, target: sink, message: 100 B, period: 2 ms, priority: 0}
-  fails: {source: idiot, target: sink, message: 1460 B, period: 8 ms, priority: 0}
-  same1: {source: other1, target: sink, message: 1000 B, period: 500 us, priority: 0}
-  same2: {source: other2, target: sink, message: 1000 B, period: 500 us, priority: 0}
+  suffers: {source: victim, targets: [sink], message: 100 B, period: 2 ms, priority: 0}
+  fails: {source: idiot, targets: [sink], message: 1460 B, period: 8 ms, priority: 0}
+  same1: {source: other1, targets: [sink], message: 1000 B, period: 500 us, priority: 0}
+  same2: {source: other2, targets: [sink], message: 1000 B, period: 500 us, priority: 0}
 ";
 const LINE_BPS: u64 = 100_000_000;
 const STEP_PERCENT: u64 = 10;
