@@ -18,6 +18,8 @@ pub(super) const LINK_AT: usize = 2;
 const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
 const QUEUES: u32 = 4;
 const FCS_BYTES: usize = 4;
+/// No destination of a virtual link, or a bridge that learns it would drop that link's frames.
+const SOURCE: [u8; 6] = [0x02, 1, 0, 0, 0, 1];
 
 /// How the frames of a virtual link are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ fn address(link: u32) -> [u8; 6] {
 pub(super) fn frame(bytes: usize) -> (Vec<u8>, usize) {
     let udp = UdpFrame {
         eth_dst: MacAddress(address(0)),
-        eth_src: MacAddress([2, 0, 0, 0, 1, 1]),
+        eth_src: MacAddress(SOURCE),
         ip_src: [10, 0, 0, 1],
         ip_dst: [10, 1, 0, 1],
         udp_src: 20_000,
