@@ -218,14 +218,13 @@ pub(super) fn measured(
     }
     let how = Timing { window: Span::from_ms(order.window_ms), generator };
     for repetition in 1..=order.repetitions {
-        for size in 0..FRAME_BYTES.len() {
+        for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
             for rate_pps in [None, Some(PACED_PPS)] {
                 for bench in &mut benches {
                     let what = if rate_pps.is_some() { "delay" } else { "rate" };
                     say(format!(
-                        "live: repetition {repetition} of {}, {what} at {} B, {}",
+                        "live: repetition {repetition} of {}, {what} at {bytes} B, {}",
                         order.repetitions,
-                        FRAME_BYTES[size],
                         bench.subject.name()
                     ));
                     bench.window(size, rate_pps, how)?;

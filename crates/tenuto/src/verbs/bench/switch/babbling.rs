@@ -94,15 +94,11 @@ pub(super) fn sheet(
     );
     sheet.note("the bound is the planner's, certified; it counts what meters let pass, so that it");
     sheet.note("holds whatever the fourth sends. Unpoliced: the same tables without their meters");
-    let names = ["policed, largest", "bound", "unpoliced, largest"];
-    let places = names.into_iter().zip(lines).zip([0, 4, 1]);
-    let curve = |((name, points), colour): ((&str, Vec<(u64, u64)>), usize)| Curve {
-        name: name.into(),
-        points,
-        colour,
-        is_thin: colour == 4,
-    };
-    let curves: Vec<Curve> = places.map(curve).collect();
+    let mut curves = Vec::new();
+    let shown = [("policed, largest", 0), ("bound", 4), ("unpoliced, largest", 1)];
+    for ((name, colour), points) in shown.into_iter().zip(lines) {
+        curves.push(Curve { name: name.into(), points, colour, is_thin: name == "bound" });
+    }
     let title = "Delay beside an end system that sends more than it may";
     figures.write("fig9-babbling.svg", title, "sent of the line, %", false, &curves, &mut sheet)?;
     Ok((sheet, is_kept))
