@@ -239,6 +239,16 @@ impl Switch {
         }
     }
 
+    /// Every frame whose slot at its port has ended by `now` is handed over: as if each such timer
+    /// was fired, port by port.
+    pub fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
+        for port in &mut self.ports {
+            while let Some(sent) = port.egress.hand_over(port.number, now) {
+                fx.transmits.push(sent);
+            }
+        }
+    }
+
     /// A frame enters. Takes over the hold on it.
     ///
     /// `arrival` ≤ `now` is when its last bit arrived, non-decreasing per port.
