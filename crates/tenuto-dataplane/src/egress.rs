@@ -1,4 +1,4 @@
-//! One egress port: strict-priority queues in front of a pacer.
+//! One egress port: strict-priority queues in front of a pacer; some may share a level ([`Share`]).
 //!
 //! A frame is *committed* at the start of its slot and *handed over* at its end:
 //! departure = max(enqueue, previous departure) + wire bits / rate, remainders kept exactly
@@ -9,7 +9,14 @@
 //! limit, so that signals neither starve for buffer nor take that of flows. So have the queues for
 //! which nothing is promised, if the port has any.
 
+mod delays;
+mod shares;
+
+pub use delays::Delays;
+pub use shares::Share;
+
 use crate::{FrameId, Transmit};
+use shares::Shares;
 use std::collections::VecDeque;
 use tenuto_units::{Instant, Rate};
 
@@ -78,6 +85,12 @@ pub struct QueueCounters {
     pub bytes: u64,
     /// Frames refused for want of buffer.
     pub refused: u64,
+    /// Bits on the wire that wait.
+    pub wire_bits: u64,
+    /// The most frames that waited.
+    pub waiting_max: u32,
+    /// The most bits on the wire that waited.
+    pub wire_bits_max: u64,
 }
 
 /// Whose buffer a frame is in.
@@ -109,6 +122,10 @@ pub struct Egress {
     unpromised_bits: u64,
     stats: EgressStats,
     queue_stats: Vec<QueueCounters>,
+    /// Where queues stand, unless each is alone in the level of its number.
+    shares: Option<Box<Shares>>,
+    /// Of each queue, if they are kept.
+    delays: Vec<Delays>,
 }
 
 impl EgressConfig {
@@ -134,7 +151,53 @@ impl Egress {
             unpromised_bits: 0,
             stats: EgressStats::default(),
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
+            shares: None,
+            delays: Vec::new(),
         }
+    }
+
+    /// From now on counts how long frames take, queue by queue.
+    pub fn keep_delays(&mut self) {
+        self.delays.resize_with(self.queues.len(), Delays::default);
+    }
+
+    /// How long frames of each queue took, from being queued to their last bit; none if that is not
+    /// kept.
+    pub fn delays(&self) -> &[Delays] {
+        &self.delays
+    }
+
+    /// Frames that wait in each queue.
+    pub fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.queues.iter().map(|queue| u32::try_from(queue.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Where each queue stands.
+    pub fn shares(&self) -> Vec<Share> {
+        match &self.shares {
+            Some(shares) => shares.of_queues().to_vec(),
+            None => Shares::strict(self.config.queues.max(1)).of_queues().to_vec(),
+        }
+    }
+
+    /// Whether each queue is alone in its level, in the order of their numbers.
+    pub const fn is_strict(&self) -> bool {
+        self.shares.is_none()
+    }
+
+    /// Puts queues into levels; what is queued stays in its queue.
+    ///
+    /// # Panics
+    /// If it is not one share per queue, each of a weight from 1.
+    pub fn set_shares(&mut self, of_queues: Vec<Share>) {
+        assert!(of_queues.len() == self.queues.len() && of_queues.iter().all(|it| it.weight > 0));
+        let shares = Shares::new(of_queues);
+        self.shares = (!shares.are_strict()).then(|| Box::new(shares));
+    }
+
+    /// Hashes what the next choices among queues that share a level depend on.
+    pub(crate) fn identify_shares(&self, hasher: &mut impl std::hash::Hasher) {
+        std::hash::Hash::hash(&self.shares, hasher);
     }
 
     /// Appends a frame to a queue; a queue number beyond the last means the last.
@@ -155,11 +218,22 @@ impl Egress {
             self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
             room?;
             self.queues[usize::from(queue)].push_back(frame);
+            self.note_longer(queue, frame.wire_bits);
         }
         if self.committed.is_none() {
             self.commit(now);
         }
         Ok(())
+    }
+
+    /// A frame has been put into a queue.
+    fn note_longer(&mut self, queue: u8, wire_bits: u32) {
+        let waiting = self.queues[usize::from(queue)].len();
+        let counters = &mut self.queue_stats[usize::from(queue)];
+        counters.wire_bits += u64::from(wire_bits);
+        counters.wire_bits_max = counters.wire_bits_max.max(counters.wire_bits);
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        counters.waiting_max = counters.waiting_max.max(waiting);
     }
 
     /// A queue number beyond the last means the last.
@@ -225,6 +299,9 @@ impl Egress {
             let counters = &mut self.queue_stats[usize::from(queue)];
             counters.frames += 1;
             counters.bytes += bytes;
+            if let Some(delays) = self.delays.get_mut(usize::from(queue)) {
+                delays.count(done.departure.since(done.queued.since));
+            }
         }
         self.stats.frames += 1;
         self.stats.bytes += bytes;
@@ -233,10 +310,9 @@ impl Egress {
     }
 
     fn commit(&mut self, _now: Instant) {
-        let mut queues = (0_u8..).zip(&mut self.queues);
         let (queued, queue) = match self.signals.pop_front() {
             Some(frame) => (frame, None),
-            None => match queues.find_map(|(place, queue)| Some((queue.pop_front()?, place))) {
+            None => match self.take_next() {
                 Some((frame, queue)) => (frame, Some(queue)),
                 None => return,
             },
@@ -256,6 +332,26 @@ impl Egress {
         self.committed = Some(Committed { queued, queue, departure });
     }
 
+    /// Takes the frame that is served next out of its queue.
+    fn take_next(&mut self) -> Option<(Queued, u8)> {
+        let queues = &mut self.queues;
+        let (frame, queue) = match &mut self.shares {
+            None => {
+                let mut in_order = (0_u8..).zip(queues);
+                in_order.find_map(|(place, queue)| Some((queue.pop_front()?, place)))?
+            }
+            Some(shares) => {
+                let queue = shares.next(|queue| {
+                    let queue = &queues[usize::from(queue)];
+                    queue.front().map(|frame| (u64::from(frame.wire_bits), queue.len() == 1))
+                })?;
+                (queues[usize::from(queue)].pop_front()?, queue)
+            }
+        };
+        self.queue_stats[usize::from(queue)].wire_bits -= u64::from(frame.wire_bits);
+        Some((frame, queue))
+    }
+
     /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
     /// back (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept
     /// and moved frames go behind those that are already there. The committed frame stays.
@@ -267,11 +363,13 @@ impl Egress {
         for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
+                self.queue_stats[index].wire_bits -= u64::from(frame.wire_bits);
                 match place(frame.cookie, number) {
                     Some(queue) => {
                         let queue = self.existing(queue);
                         self.hand_on(self.config.share(number), self.config.share(queue), &frame);
                         self.queues[usize::from(queue)].push_back(frame);
+                        self.note_longer(queue, frame.wire_bits);
                     }
                     None => {
                         self.give_room(self.config.share(number), frame.wire_bits);
@@ -397,6 +495,37 @@ mod tests {
         assert_eq!(port.stats().backlog_bits_max, u64::from(FRAME_BITS));
         assert_eq!(drain(&mut port).len(), 65);
         assert_eq!((port.backlog_bits, port.unpromised_bits), (0, 0));
+    }
+
+    #[test]
+    fn depths_and_delays_are_those_of_each_queue() {
+        let mut port = port(10);
+        port.keep_delays();
+        for id in 0..4 {
+            port.enqueue(Instant::ZERO, u8::from(id == 3), frame(id, 0)).expect("there is room");
+        }
+        let depth = |port: &Egress| {
+            port.queue_stats().iter().map(|it| (it.waiting_max, it.wire_bits)).collect::<Vec<_>>()
+        };
+        let bits = u64::from(FRAME_BITS);
+        // The first is committed at once and waits for nobody, but did stand in its queue.
+        assert_eq!(depth(&port), [(2, 2 * bits), (1, bits), (0, 0)]);
+        assert_eq!(drain(&mut port).len(), 4);
+        assert_eq!(depth(&port), [(2, 0), (1, 0), (0, 0)]);
+        assert_eq!(port.queue_stats()[0].wire_bits_max, 2 * bits);
+        let delays: Vec<_> = port.delays().iter().map(|d| (d.frames(), d.max().as_ns())).collect();
+        assert_eq!(delays, [(3, 369_120), (1, 492_160), (0, 0)]);
+    }
+
+    #[test]
+    fn a_frame_that_a_purge_moves_counts_where_it_goes() {
+        let mut port = port(10);
+        for id in 0..3 {
+            port.enqueue(Instant::ZERO, 1, frame(id, 0)).expect("there is room");
+        }
+        port.rearrange(|cookie, _| (cookie == 2).then_some(0), |_| {});
+        let bits: Vec<u64> = port.queue_stats().iter().map(|it| it.wire_bits).collect();
+        assert_eq!(bits, [u64::from(FRAME_BITS), 0, 0]);
     }
 
     #[test]

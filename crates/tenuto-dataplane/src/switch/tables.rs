@@ -8,8 +8,8 @@ use super::config::SwitchConfig;
 use super::course::{Course, Line};
 use super::entry::Entry;
 use super::key::Pattern;
+use super::places::Places;
 use super::table::Table;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
 use tenuto_units::Instant;
@@ -73,9 +73,7 @@ pub struct TableState {
 #[derive(Clone, Debug)]
 pub struct Tables {
     levels: Vec<Vec<TableState>>,
-    /// Per level: the queue of a flow's frames by cookie, `None` if they have no place.
-    places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
-    places_stale: bool,
+    places: Places,
     entries: usize,
     config: Arc<SwitchConfig>,
 }
@@ -191,13 +189,7 @@ impl TableState {
 impl Tables {
     /// Empty tables of one level.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
-        let mut tables = Self {
-            levels: Vec::new(),
-            places: Vec::new(),
-            places_stale: false,
-            entries: 0,
-            config,
-        };
+        let mut tables = Self { levels: Vec::new(), places: Places::default(), entries: 0, config };
         tables.set_levels(1);
         tables
     }
@@ -209,8 +201,7 @@ impl Tables {
         let mut all = std::mem::take(&mut self.levels);
         all.resize_with(levels, set);
         self.levels = all;
-        self.places.resize_with(levels, Arc::default);
-        self.places_stale = true;
+        self.places.set_levels(levels);
         self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
     }
 
@@ -261,8 +252,10 @@ impl Tables {
     ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
         let state = self.get_mut(level, table).expect("the caller checked level and table");
+        let cookie = entry.cookie;
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
+                let old = state.table.entry(slot).cookie;
                 let line = &mut state.lines[slot as usize];
                 line.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
@@ -271,6 +264,7 @@ impl Tables {
                 state.since[slot as usize] = now;
                 state.spent[slot as usize] = false;
                 state.change(slot, |old| *old = entry);
+                self.places.note_removed((level, table, slot), old);
                 slot
             }
             None if full => return Err(TablesFull),
@@ -280,7 +274,7 @@ impl Tables {
                 slot
             }
         };
-        self.places_stale = true;
+        self.places.note_added((level, table, slot), cookie);
         Ok(slot)
     }
 
@@ -315,15 +309,16 @@ impl Tables {
         reset: bool,
     ) -> usize {
         let slots = self.chosen(level, table, scope, chosen);
-        let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
+            let state = self.get_mut(level, table).expect("the slots are of this table");
             state.change(slot, &change);
             state.spent[slot as usize] = false;
             if reset {
                 state.lines[slot as usize].counter = EntryCounter::default();
             }
+            let cookie = state.table.entry(slot).cookie;
+            self.places.note_changed((level, table), cookie);
         }
-        self.places_stale |= !slots.is_empty();
         slots.len()
     }
 
@@ -347,7 +342,7 @@ impl Tables {
         let state = self.get_mut(level, table).expect("the caller found it there");
         let removed = state.remove(slot);
         self.entries -= 1;
-        self.places_stale = true;
+        self.places.note_removed((level, table, slot), removed.entry.cookie);
         removed
     }
 
@@ -358,30 +353,21 @@ impl Tables {
         state.is_some_and(|state| state.table.overlaps(&entry.pattern, entry.precedence))
     }
 
-    /// Makes the next [`Tables::settle`] look at the flows' places again: a group has changed.
-    pub const fn touch(&mut self) {
-        self.places_stale = true;
+    /// Makes the next [`Tables::settle`] look at the places of all flows: a group has changed.
+    pub fn touch(&mut self) {
+        self.places.touch();
     }
 
     /// Puts changes of the places of flows into effect, with the queues of groups given by
-    /// `group_queue`. Entries themselves are in effect as soon as they are added.
-    pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) {
-        // Places are asked for at a change of levels only, so one level needs none.
-        if !self.places_stale || self.levels.len() < 2 {
-            return;
-        }
-        self.places_stale = false;
-        for (level, places) in self.levels.iter().zip(&mut self.places) {
-            let entries = level.iter().skip(2).flat_map(|state| state.table.entries().iter());
-            // Cookie 0 names no flow: such frames stay where they are.
-            let flows = entries.filter(|e| e.cookie != 0);
-            *places = Arc::new(flows.map(|e| (e.cookie, e.queue(&group_queue))).collect());
-        }
+    /// `group_queue`; gives how many flows were looked at, which are those whose entries have changed.
+    /// Entries themselves are in effect as soon as they are added.
+    pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) -> usize {
+        self.places.settle(&self.levels, group_queue)
     }
 
     /// The queue of a flow's frames in a level; `Some(None)` if it has no place there, `None` if
     /// the cookie is unknown.
     pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
-        self.places.get(usize::from(level))?.get(&cookie).copied()
+        self.places.get(level, cookie)
     }
 }

@@ -3,7 +3,6 @@
 //! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
-mod controller_change;
 mod look_ups;
 mod meters;
 mod pipeline;
@@ -11,7 +10,6 @@ mod planned;
 mod spread;
 mod updates;
 
-pub use controller_change::controller_changes;
 pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};

@@ -113,6 +113,7 @@ pub fn run_switch(
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
+    path.switch.keep_delays();
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
