@@ -95,7 +95,7 @@ pub struct QueueCounters {
 
 /// Whose buffer a frame is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Share {
+enum Owner {
     Signals,
     Flows,
     Unpromised,
@@ -129,10 +129,10 @@ pub struct Egress {
 }
 
 impl EgressConfig {
-    fn share(&self, queue: u8) -> Share {
+    fn owner(&self, queue: u8) -> Owner {
         match self.unpromised_from {
-            Some(first) if queue >= first => Share::Unpromised,
-            _ => Share::Flows,
+            Some(first) if queue >= first => Owner::Unpromised,
+            _ => Owner::Flows,
         }
     }
 }
@@ -212,9 +212,9 @@ impl Egress {
             }
             self.signals.push_back(frame);
         } else {
-            // The share is that of the queue it stands in: from there its room is given back.
+            // The owner is that of the queue it stands in: from there its room is given back.
             let queue = self.existing(queue);
-            let room = self.take_room(self.config.share(queue), frame.wire_bits);
+            let room = self.take_room(self.config.owner(queue), frame.wire_bits);
             self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
             room?;
             self.queues[usize::from(queue)].push_back(frame);
@@ -241,9 +241,9 @@ impl Egress {
         queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
     }
 
-    fn take_room(&mut self, share: Share, wire_bits: u32) -> Result<(), QueueFull> {
-        let (backlog, limit) = match share {
-            Share::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
+    fn take_room(&mut self, owner: Owner, wire_bits: u32) -> Result<(), QueueFull> {
+        let (backlog, limit) = match owner {
+            Owner::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
             _ => (&mut self.backlog_bits, self.config.buffer_bits),
         };
         let more = *backlog + u64::from(wire_bits);
@@ -258,29 +258,29 @@ impl Egress {
 
     /// Whether frames of so many bits on the wire would all be taken into a queue.
     pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
-        match self.config.share(self.existing(queue)) {
-            Share::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
+        match self.config.owner(self.existing(queue)) {
+            Owner::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
             _ => self.backlog_bits + wire_bits <= self.config.buffer_bits,
         }
     }
 
     /// Moves what a frame occupies: it was let in already, so nothing is refused.
-    fn hand_on(&mut self, from: Share, to: Share, frame: &Queued) {
+    fn hand_on(&mut self, from: Owner, to: Owner, frame: &Queued) {
         if from == to {
             return;
         }
         self.give_room(from, frame.wire_bits);
         match to {
-            Share::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
+            Owner::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
             _ => self.backlog_bits += u64::from(frame.wire_bits),
         }
     }
 
-    const fn give_room(&mut self, share: Share, wire_bits: u32) {
-        match share {
-            Share::Signals => {}
-            Share::Flows => self.backlog_bits -= wire_bits as u64,
-            Share::Unpromised => self.unpromised_bits -= wire_bits as u64,
+    const fn give_room(&mut self, owner: Owner, wire_bits: u32) {
+        match owner {
+            Owner::Signals => {}
+            Owner::Flows => self.backlog_bits -= wire_bits as u64,
+            Owner::Unpromised => self.unpromised_bits -= wire_bits as u64,
         }
     }
 
@@ -292,8 +292,8 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
-        let share = done.queue.map_or(Share::Signals, |queue| self.config.share(queue));
-        self.give_room(share, done.queued.wire_bits);
+        let owner = done.queue.map_or(Owner::Signals, |queue| self.config.owner(queue));
+        self.give_room(owner, done.queued.wire_bits);
         let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
         if let Some(queue) = done.queue {
             let counters = &mut self.queue_stats[usize::from(queue)];
@@ -367,12 +367,12 @@ impl Egress {
                 match place(frame.cookie, number) {
                     Some(queue) => {
                         let queue = self.existing(queue);
-                        self.hand_on(self.config.share(number), self.config.share(queue), &frame);
+                        self.hand_on(self.config.owner(number), self.config.owner(queue), &frame);
                         self.queues[usize::from(queue)].push_back(frame);
                         self.note_longer(queue, frame.wire_bits);
                     }
                     None => {
-                        self.give_room(self.config.share(number), frame.wire_bits);
+                        self.give_room(self.config.owner(number), frame.wire_bits);
                         self.stats.purged += 1;
                         purged(frame);
                     }

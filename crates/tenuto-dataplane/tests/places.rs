@@ -62,6 +62,8 @@ fn pattern(flow: u16) -> (Match, Pattern) {
 
 fn entry(flow: u16, precedence: u16, cookie: u64, apply: Vec<ActionStep>) -> Entry {
     let (matching, pattern) = pattern(flow);
+    let mut behaviour = Behaviour::default();
+    behaviour.apply = apply;
     Entry {
         pattern,
         precedence,
@@ -69,7 +71,7 @@ fn entry(flow: u16, precedence: u16, cookie: u64, apply: Vec<ActionStep>) -> Ent
         flags: 0,
         idle_timeout: 0,
         hard_timeout: 0,
-        behaviour: Behaviour { apply, ..Behaviour::default() },
+        behaviour,
         version: None,
         matching,
         instructions: Vec::new(),
