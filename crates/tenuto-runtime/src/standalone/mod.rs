@@ -17,6 +17,7 @@ mod packet_text;
 mod pcap;
 mod pcap_read;
 mod ports;
+mod queue_levels;
 mod replica;
 mod settings;
 mod stream;
@@ -31,6 +32,7 @@ pub use endpoint::{Endpoint, EndpointError, ListenAt, OPENFLOW_PORT, Transport};
 pub use news::SwitchNews;
 pub use packet_text::{PacketText, describe_frame};
 pub use pcap_read::pcap_frame;
+pub use queue_levels::QueueLevels;
 pub use replica::Replica;
 pub use settings::{
     ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings, TlsFiles,

@@ -29,6 +29,14 @@ impl Switch {
         }
     }
 
+    /// Puts queues of a port into levels, as a QueueMod does.
+    ///
+    /// # Errors
+    /// As a QueueMod: an unknown port or queue, a level or weight out of range, a planned switch.
+    pub fn share_queues(&mut self, port: u32, shares: &[QueueShare]) -> Result<(), ErrorCode> {
+        self.queue_mod(port, shares)
+    }
+
     fn queue_mod(&mut self, number: u32, shares: &[QueueShare]) -> Done {
         // The analysis of a planned network knows strict priority: anything else would take its
         // guarantees away.
