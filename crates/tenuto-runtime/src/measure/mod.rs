@@ -7,6 +7,7 @@ mod look_ups;
 mod meters;
 mod pipeline;
 mod planned;
+mod queues;
 mod spread;
 mod updates;
 
@@ -14,5 +15,6 @@ pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};
 pub use planned::PlannedSwitch;
+pub use queues::{QueueCost, queue_costs};
 pub use spread::Spread;
 pub use updates::{UpdateCost, update_costs};

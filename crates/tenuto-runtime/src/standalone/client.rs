@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tenuto_openflow::{
-    Body, Features, Framer, Hello, Message, MultipartRequest, ReplyBody, RequestBody,
+    Body, Experimenter, Features, Framer, Hello, Message, MultipartRequest, ReplyBody, RequestBody,
 };
 
 /// How long connecting, or one answer, may take.
