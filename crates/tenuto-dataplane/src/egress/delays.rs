@@ -58,6 +58,7 @@ impl Delays {
 
 /// The range of a delay.
 #[inline]
+#[allow(clippy::cast_possible_truncation)] // below 8, or masked to three bits
 const fn place(ns: u64) -> usize {
     if ns < OCTAVE as u64 {
         return ns as usize;
