@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use tenuto_controller::{ChangerMode, ModeChanger};
 use tenuto_dataplane::endsystem::Conduct;
 use tenuto_dataplane::switch::SwitchEvent;
-use tenuto_model::{Plan, Scenario};
+use tenuto_model::{Offsets, Plan, Scenario, Sizes, Traffic};
 use tenuto_units::{Instant, Span};
 
 /// Of TCP, IP and Ethernet, per segment.
@@ -79,7 +79,7 @@ pub(super) struct Controlled {
 
 /// Changes the mode by a controller so many times, `every` apart: the flow `trigger` sends as in its
 /// highest level for `excess`, at some phase of the other traffic; the controller brings the lowest
-/// level back before the next.
+/// level back before the next. All flows start at once and send as much as they may.
 ///
 /// # Errors
 /// [`RunError`] if the plan cannot be brought up, or if a change is not done before the next is due.
@@ -90,7 +90,8 @@ pub fn controlled_changes(
     costs: ControlCosts,
     progress: &mut dyn FnMut(u32),
 ) -> Result<Vec<ControlledChange>, RunError> {
-    let scenario = Scenario::plain(0, 1);
+    let traffic = Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest };
+    let scenario = Scenario { traffic, ..Scenario::plain(0, 1) };
     let mut world = Clockwork::new(plan, &scenario)?;
     world.set_up_controlled(costs)?;
     world.start_traffic();
