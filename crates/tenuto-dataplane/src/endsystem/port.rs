@@ -62,7 +62,7 @@ impl Port {
     ) -> Result<(), QueueFull> {
         let wire_bits = u32::try_from(tenuto_units::wire_bits(frame_bytes))
             .expect("a frame of the store has far fewer bits");
-        self.egress.enqueue(now, queue, Queued { frame, wire_bits, cookie, since: now })
+        self.egress.enqueue(queue, Queued { frame, wire_bits, cookie, since: now })
     }
 }
 

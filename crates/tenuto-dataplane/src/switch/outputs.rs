@@ -258,7 +258,7 @@ impl Switch {
         if passage.commands > 0 && !behind {
             self.send_commands(place, queue, passage, frames);
         }
-        if self.ports[place].egress.enqueue(passage.now, queue, queued).is_err() {
+        if self.ports[place].egress.enqueue(queue, queued).is_err() {
             let dropped = Dropped {
                 reason: DropReason::BufferFull,
                 port: self.ports[place].number,

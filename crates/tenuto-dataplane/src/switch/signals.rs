@@ -149,7 +149,7 @@ impl Switch {
                 && frames.insert(&buffer[..len]).is_some_and(|frame| {
                     let wire_bits = u32::try_from(wire_bits(frame_bytes(len))).unwrap_or(u32::MAX);
                     let queued = Queued { frame, wire_bits, cookie: 0, since: now };
-                    let queued = port.egress.enqueue(now, SIGNAL_QUEUE, queued);
+                    let queued = port.egress.enqueue(SIGNAL_QUEUE, queued);
                     if queued.is_err() {
                         frames.release(frame);
                     }

@@ -146,7 +146,7 @@ impl Switch {
             }
             let Some(frame) = frames.insert(&buffer[..len]) else { continue };
             let queued = Queued { frame, wire_bits, cookie: passage.cookie, since: passage.now };
-            match port.egress.enqueue(passage.now, queue, queued) {
+            match port.egress.enqueue(queue, queued) {
                 Ok(()) => attendre.totals.commands_sent += 1,
                 Err(_) => frames.release(frame),
             }
