@@ -35,7 +35,7 @@ fn planned(rules: usize) -> Plan {
              priority: 2, out_of_mode: drop}}\n"
         ));
     }
-    text.push_str("mode_return: {quiet: 100 ms}\n");
+    text.push_str("mode_return: {quiet: 300 ms}\n");
     let sources = MemorySources::new().with("n.yaml", &text);
     let (network, _) = read_network(&sources, "n.yaml").expect("the network is well-formed");
     let plan = plan(&network, &Options::default());
