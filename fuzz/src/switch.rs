@@ -38,6 +38,7 @@ impl Bench {
         let mut bench = Self::with(64, Some(config));
         let second = bench.switch.connected_to(ConnectionId(1), None, &mut bench.fx);
         second.expect("there is room for two");
+        bench.switch.keep_delays();
         bench
     }
 
@@ -104,7 +105,17 @@ impl Bench {
     pub(crate) fn finish(mut self) {
         let mut held = self.switch.buffered().1;
         for (_, _, egress) in self.switch.ports() {
-            egress.for_each_frame(|_, _| held += 1);
+            let mut bits = vec![0; egress.queue_stats().len()];
+            egress.for_each_frame(|queue, frame| {
+                held += 1;
+                if let Some(bits) = queue.and_then(|queue| bits.get_mut(usize::from(queue))) {
+                    *bits += u64::from(frame.wire_bits);
+                }
+            });
+            assert!(egress.queue_stats().iter().map(|it| it.wire_bits).eq(bits));
+            for (delays, counters) in egress.delays().iter().zip(egress.queue_stats()) {
+                assert_eq!(delays.frames(), counters.frames);
+            }
             assert!(egress.backlog_bits() <= 1 << 17);
         }
         self.release();

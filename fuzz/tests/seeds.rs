@@ -6,7 +6,7 @@ use tenuto_openflow::{
     Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, FlowStatsRequest, GroupMod,
     GroupModCommand, GroupType, Hello, Instruction, Match, Message, MeterBand, MeterMod,
     MeterModCommand, ModeConfig, ModesMessage, MonitorCommand, MonitorContract, MonitorKind,
-    MonitorMod, MultipartRequest, Oxm, RequestBody,
+    MonitorMod, MultipartRequest, Oxm, QueueShare, QueuesMessage, RequestBody,
 };
 use tenuto_wire::signal::SIGNAL_FRAME_LEN;
 use tenuto_wire::{LinkKey, MacAddress, ShimRepr, SignalKind, SignalRepr, Stamp, UdpFrame};
@@ -233,6 +233,23 @@ fn everything() -> Vec<Body> {
     ]
 }
 
+/// Levels and weights of queues, frames through them, and what they have seen.
+fn queues() -> Vec<Body> {
+    let ours = |message| Body::Experimenter(Experimenter::Queues(message));
+    let share = |queue, level, weight| QueueShare { queue, level, weight };
+    let send = |queue| vec![Action::SetQueue(queue), Action::Output { port: 2, max_len: 0 }];
+    let apply = |queue| vec![Instruction::ApplyActions(send(queue))];
+    let port = 0xffff_ffff;
+    vec![
+        Body::Hello(Hello::default()),
+        ours(QueuesMessage::QueueMod { port, shares: vec![share(1, 1, 1), share(2, 1, 3)] }),
+        Body::FlowMod(flow_mod(0, 1, apply(1))),
+        Body::FlowMod(flow_mod(0, 2, apply(2))),
+        Body::QueueGetConfigRequest { port },
+        ours(QueuesMessage::DetailRequest { port, queue: 0xffff_ffff }),
+    ]
+}
+
 /// Length, kind, content: the life of a general switch.
 fn life(events: &[(u8, Vec<u8>)]) -> Vec<u8> {
     arrivals(events)
@@ -277,6 +294,15 @@ fn write_the_seeds() {
         (0x13, frame(1, 8, 60)),
     ];
     seed("switch_general", "everything", &life(&events));
+
+    let queues = stream(&queues());
+    seed("openflow_decode", "queues", &queues);
+    seed("switch_control", "queues", &queues);
+    let sent = (0..12).map(|id| (0x13, frame(1 + (id % 2) as u8, id, 60)));
+    let mut events: Vec<(u8, Vec<u8>)> = vec![(0, queues.clone())];
+    events.extend(sent);
+    events.extend([(0x17, Vec::new()), (0, queues)]);
+    seed("switch_general", "queues", &life(&events));
 
     seed("wire_frames", "message", &frame(1, 7, 60));
     seed("wire_frames", "raise", &signal(SignalKind::Raise, 2, 1, 1));

@@ -124,7 +124,7 @@ fn mode_config(modes: &ModeSettings) -> Body {
     }))
 }
 
-fn entry(spec: &EntrySpec) -> Body {
+pub(crate) fn entry(spec: &EntrySpec) -> Body {
     let flow_mod = FlowMod {
         cookie: spec.cookie,
         priority: spec.precedence,

@@ -21,6 +21,7 @@ mod difference;
 mod events;
 mod installer;
 mod members;
+mod mode_changer;
 mod outcome;
 pub mod reactive;
 mod read_back;
@@ -35,6 +36,7 @@ pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerT
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent};
 pub use installer::{InstallLimits, InstallTimer, Installer};
+pub use mode_changer::{ChangerMode, ModeChanger};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
 pub use tables::{EntryKey, EntryValue, GroupValue, MeterValue, MonitorValue, SwitchTables};

@@ -1,4 +1,4 @@
-//! One egress port: strict-priority queues in front of a pacer.
+//! One egress port: strict-priority queues in front of a pacer; some may share a level ([`Share`]).
 //!
 //! A frame is *committed* at the start of its slot and *handed over* at its end:
 //! departure = max(enqueue, previous departure) + wire bits / rate, remainders kept exactly
@@ -9,7 +9,14 @@
 //! limit, so that signals neither starve for buffer nor take that of flows. So have the queues for
 //! which nothing is promised, if the port has any.
 
+mod delays;
+mod shares;
+
+pub use delays::Delays;
+pub use shares::Share;
+
 use crate::{FrameId, Transmit};
+use shares::Shares;
 use std::collections::VecDeque;
 use tenuto_units::{Instant, Rate};
 
@@ -78,11 +85,17 @@ pub struct QueueCounters {
     pub bytes: u64,
     /// Frames refused for want of buffer.
     pub refused: u64,
+    /// Bits on the wire that wait.
+    pub wire_bits: u64,
+    /// The most frames that waited.
+    pub waiting_max: u32,
+    /// The most bits on the wire that waited.
+    pub wire_bits_max: u64,
 }
 
 /// Whose buffer a frame is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Share {
+enum Owner {
     Signals,
     Flows,
     Unpromised,
@@ -111,13 +124,17 @@ pub struct Egress {
     unpromised_bits: u64,
     stats: EgressStats,
     queue_stats: Vec<QueueCounters>,
+    /// Where queues stand, unless each is alone in the level of its number.
+    shares: Option<Box<Shares>>,
+    /// Of each queue, if they are kept.
+    delays: Vec<Delays>,
 }
 
 impl EgressConfig {
-    fn share(&self, queue: u8) -> Share {
+    fn owner(&self, queue: u8) -> Owner {
         match self.unpromised_from {
-            Some(first) if queue >= first => Share::Unpromised,
-            _ => Share::Flows,
+            Some(first) if queue >= first => Owner::Unpromised,
+            _ => Owner::Flows,
         }
     }
 }
@@ -137,7 +154,53 @@ impl Egress {
             unpromised_bits: 0,
             stats: EgressStats::default(),
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
+            shares: None,
+            delays: Vec::new(),
         }
+    }
+
+    /// From now on counts how long frames take, queue by queue.
+    pub fn keep_delays(&mut self) {
+        self.delays.resize_with(self.queues.len(), Delays::default);
+    }
+
+    /// How long frames of each queue took, from being queued to their last bit; none if that is not
+    /// kept.
+    pub fn delays(&self) -> &[Delays] {
+        &self.delays
+    }
+
+    /// Frames that wait in each queue.
+    pub fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.queues.iter().map(|queue| u32::try_from(queue.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Where each queue stands.
+    pub fn shares(&self) -> Vec<Share> {
+        match &self.shares {
+            Some(shares) => shares.of_queues().to_vec(),
+            None => Shares::strict(self.config.queues.max(1)).of_queues().to_vec(),
+        }
+    }
+
+    /// Whether each queue is alone in its level, in the order of their numbers.
+    pub const fn is_strict(&self) -> bool {
+        self.shares.is_none()
+    }
+
+    /// Puts queues into levels; what is queued stays in its queue.
+    ///
+    /// # Panics
+    /// If it is not one share per queue, each of a weight from 1.
+    pub fn set_shares(&mut self, of_queues: Vec<Share>) {
+        assert!(of_queues.len() == self.queues.len() && of_queues.iter().all(|it| it.weight > 0));
+        let shares = Shares::new(of_queues);
+        self.shares = (!shares.are_strict()).then(|| Box::new(shares));
+    }
+
+    /// Hashes what the next choices among queues that share a level depend on.
+    pub(crate) fn identify_shares(&self, hasher: &mut impl std::hash::Hasher) {
+        std::hash::Hash::hash(&self.shares, hasher);
     }
 
     /// Appends a frame to a queue; a queue number beyond the last means the last.
@@ -152,9 +215,9 @@ impl Egress {
             }
             self.signals.push_back(frame);
         } else {
-            // The share is that of the queue it stands in: from there its room is given back.
+            // The owner is that of the queue it stands in: from there its room is given back.
             let queue = self.existing(queue);
-            let room = self.take_room(self.config.share(queue), frame.wire_bits);
+            let room = self.take_room(self.config.owner(queue), frame.wire_bits);
             if let Err(full) = room {
                 self.queue_stats[usize::from(queue)].refused += 1;
                 return Err(full);
@@ -171,6 +234,11 @@ impl Egress {
     fn append(&mut self, queue: usize, frame: Queued) {
         self.queues[queue].push_back(frame);
         self.first = self.first.min(queue);
+        let waiting = u32::try_from(self.queues[queue].len()).unwrap_or(u32::MAX);
+        let counters = &mut self.queue_stats[queue];
+        counters.wire_bits += u64::from(frame.wire_bits);
+        counters.wire_bits_max = counters.wire_bits_max.max(counters.wire_bits);
+        counters.waiting_max = counters.waiting_max.max(waiting);
     }
 
     /// The next frame, with its queue.
@@ -178,14 +246,32 @@ impl Egress {
         if let Some(signal) = self.signals.pop_front() {
             return Some((signal, None));
         }
+        let (frame, queue) = match self.shares {
+            None => self.next_in_order()?,
+            Some(_) => self.next_by_shares()?,
+        };
+        self.queue_stats[usize::from(queue)].wire_bits -= u64::from(frame.wire_bits);
+        Some((frame, Some(queue)))
+    }
+
+    fn next_in_order(&mut self) -> Option<(Queued, u8)> {
         while let Some(queue) = self.queues.get_mut(self.first) {
             if let Some(frame) = queue.pop_front() {
                 #[allow(clippy::cast_possible_truncation)] // there are at most 255 queues
-                return Some((frame, Some(self.first as u8)));
+                return Some((frame, self.first as u8));
             }
             self.first += 1;
         }
         None
+    }
+
+    fn next_by_shares(&mut self) -> Option<(Queued, u8)> {
+        let queues = &mut self.queues;
+        let queue = self.shares.as_mut()?.next(|queue| {
+            let queue = &queues[usize::from(queue)];
+            queue.front().map(|frame| (u64::from(frame.wire_bits), queue.len() == 1))
+        })?;
+        Some((queues[usize::from(queue)].pop_front()?, queue))
     }
 
     /// A queue number beyond the last means the last.
@@ -193,9 +279,9 @@ impl Egress {
         queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
     }
 
-    fn take_room(&mut self, share: Share, wire_bits: u32) -> Result<(), QueueFull> {
-        let (backlog, limit) = match share {
-            Share::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
+    fn take_room(&mut self, owner: Owner, wire_bits: u32) -> Result<(), QueueFull> {
+        let (backlog, limit) = match owner {
+            Owner::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
             _ => (&mut self.backlog_bits, self.config.buffer_bits),
         };
         let more = *backlog + u64::from(wire_bits);
@@ -210,29 +296,29 @@ impl Egress {
 
     /// Whether frames of so many bits on the wire would all be taken into a queue.
     pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
-        match self.config.share(self.existing(queue)) {
-            Share::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
+        match self.config.owner(self.existing(queue)) {
+            Owner::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
             _ => self.backlog_bits + wire_bits <= self.config.buffer_bits,
         }
     }
 
     /// Moves what a frame occupies: it was let in already, so nothing is refused.
-    fn hand_on(&mut self, from: Share, to: Share, frame: &Queued) {
+    fn hand_on(&mut self, from: Owner, to: Owner, frame: &Queued) {
         if from == to {
             return;
         }
         self.give_room(from, frame.wire_bits);
         match to {
-            Share::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
+            Owner::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
             _ => self.backlog_bits += u64::from(frame.wire_bits),
         }
     }
 
-    const fn give_room(&mut self, share: Share, wire_bits: u32) {
-        match share {
-            Share::Signals => {}
-            Share::Flows => self.backlog_bits -= wire_bits as u64,
-            Share::Unpromised => self.unpromised_bits -= wire_bits as u64,
+    const fn give_room(&mut self, owner: Owner, wire_bits: u32) {
+        match owner {
+            Owner::Signals => {}
+            Owner::Flows => self.backlog_bits -= wire_bits as u64,
+            Owner::Unpromised => self.unpromised_bits -= wire_bits as u64,
         }
     }
 
@@ -244,13 +330,16 @@ impl Egress {
     /// Hands over the committed frame if its slot has ended, and commits the next one.
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
-        let share = done.queue.map_or(Share::Signals, |queue| self.config.share(queue));
-        self.give_room(share, done.queued.wire_bits);
+        let owner = done.queue.map_or(Owner::Signals, |queue| self.config.owner(queue));
+        self.give_room(owner, done.queued.wire_bits);
         let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
         if let Some(queue) = done.queue {
             let counters = &mut self.queue_stats[usize::from(queue)];
             counters.frames += 1;
             counters.bytes += bytes;
+            if let Some(delays) = self.delays.get_mut(usize::from(queue)) {
+                delays.count(done.departure.since(done.queued.since));
+            }
         }
         self.stats.frames += 1;
         self.stats.bytes += bytes;
@@ -286,14 +375,15 @@ impl Egress {
         for (number, index) in (0u8..).zip(0..self.queues.len()) {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
+                self.queue_stats[index].wire_bits -= u64::from(frame.wire_bits);
                 match place(frame.cookie, number) {
                     Some(queue) => {
                         let queue = self.existing(queue);
-                        self.hand_on(self.config.share(number), self.config.share(queue), &frame);
+                        self.hand_on(self.config.owner(number), self.config.owner(queue), &frame);
                         self.append(usize::from(queue), frame);
                     }
                     None => {
-                        self.give_room(self.config.share(number), frame.wire_bits);
+                        self.give_room(self.config.owner(number), frame.wire_bits);
                         self.stats.purged += 1;
                         purged(frame);
                     }
@@ -416,6 +506,37 @@ mod tests {
         assert_eq!(port.stats().backlog_bits_max, u64::from(FRAME_BITS));
         assert_eq!(drain(&mut port).len(), 65);
         assert_eq!((port.backlog_bits, port.unpromised_bits), (0, 0));
+    }
+
+    #[test]
+    fn depths_and_delays_are_those_of_each_queue() {
+        let mut port = port(10);
+        port.keep_delays();
+        for id in 0..4 {
+            port.enqueue(Instant::ZERO, u8::from(id == 3), frame(id, 0)).expect("there is room");
+        }
+        let depth = |port: &Egress| {
+            port.queue_stats().iter().map(|it| (it.waiting_max, it.wire_bits)).collect::<Vec<_>>()
+        };
+        let bits = u64::from(FRAME_BITS);
+        // The first is committed at once and waits for nobody, but did stand in its queue.
+        assert_eq!(depth(&port), [(2, 2 * bits), (1, bits), (0, 0)]);
+        assert_eq!(drain(&mut port).len(), 4);
+        assert_eq!(depth(&port), [(2, 0), (1, 0), (0, 0)]);
+        assert_eq!(port.queue_stats()[0].wire_bits_max, 2 * bits);
+        let delays: Vec<_> = port.delays().iter().map(|d| (d.frames(), d.max().as_ns())).collect();
+        assert_eq!(delays, [(3, 369_120), (1, 492_160), (0, 0)]);
+    }
+
+    #[test]
+    fn a_frame_that_a_purge_moves_counts_where_it_goes() {
+        let mut port = port(10);
+        for id in 0..3 {
+            port.enqueue(Instant::ZERO, 1, frame(id, 0)).expect("there is room");
+        }
+        port.rearrange(|cookie, _| (cookie == 2).then_some(0), |_| {});
+        let bits: Vec<u64> = port.queue_stats().iter().map(|it| it.wire_bits).collect();
+        assert_eq!(bits, [u64::from(FRAME_BITS), 0, 0]);
     }
 
     #[test]

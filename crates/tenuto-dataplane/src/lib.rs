@@ -23,6 +23,7 @@ pub mod switch;
 
 pub use effects::{DropReason, Dropped, Effects, TimerId, Transmit, Work};
 pub use egress::{
-    Egress, EgressConfig, EgressStats, QueueCounters, QueueFull, Queued, SIGNAL_QUEUE, UNPACED_BPS,
+    Delays, Egress, EgressConfig, EgressStats, QueueCounters, QueueFull, Queued, SIGNAL_QUEUE,
+    Share, UNPACED_BPS,
 };
 pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames};

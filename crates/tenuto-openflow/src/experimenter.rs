@@ -8,6 +8,7 @@ use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
 use crate::error::{BadRequest, ErrorCode};
 use crate::flow::FlowMod;
 use crate::multipart::{FlowStats, split_by_len};
+use crate::queue_messages::QueuesMessage;
 use crate::wire::{Reader, Writer, closed_enum};
 
 /// Tenuto's experimenter id: "TENU". Not registered with the ONF.
@@ -40,6 +41,8 @@ pub enum Experimenter {
     Modes(ModesMessage),
     /// One of ours, about Attendre.
     Attendre(AttendreMessage),
+    /// One of ours, about queues.
+    Queues(QueuesMessage),
     /// Another experimenter's, or one of ours that this version does not know.
     Unknown {
         /// The experimenter id.
@@ -242,6 +245,7 @@ impl Experimenter {
         match self {
             Self::Modes(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Attendre(message) => (EXPERIMENTER_ID, message.exp_type()),
+            Self::Queues(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Unknown { experimenter, exp_type, .. } => (*experimenter, *exp_type),
         }
     }
@@ -255,6 +259,9 @@ impl Experimenter {
             if let Some(message) = AttendreMessage::read(exp_type, r)? {
                 return Ok(Self::Attendre(message));
             }
+            if let Some(message) = QueuesMessage::read(exp_type, r)? {
+                return Ok(Self::Queues(message));
+            }
         }
         Ok(Self::Unknown { experimenter, exp_type, data: r.rest().to_vec() })
     }
@@ -266,6 +273,7 @@ impl Experimenter {
         match self {
             Self::Modes(message) => message.write(w),
             Self::Attendre(message) => message.write(w),
+            Self::Queues(message) => message.write(w),
             Self::Unknown { data, .. } => w.bytes(data),
         }
     }

@@ -38,6 +38,7 @@ mod oxm;
 mod oxm_check;
 mod packet;
 mod ports;
+mod queue_messages;
 mod queues;
 mod session;
 mod text;
@@ -74,6 +75,7 @@ pub use multipart::{
 pub use oxm::{Match, Oxm};
 pub use packet::{PacketIn, PacketInReason, PacketOut};
 pub use ports::{Port, PortMod, PortReason, PortStatus};
+pub use queue_messages::{DelayRange, QueueDetail, QueueShare, QueuesMessage};
 pub use queues::{PacketQueue, QueueConfig, QueueProperty};
 pub use session::{ControllerRole, ErrorMessage, Features, Role, SwitchConfigMsg, TableMod};
 pub use text::FixedText;

@@ -50,6 +50,7 @@ pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> 
         first: 0,
         desk,
     };
+    node.switch.keep_delays();
     let mut commands = early;
     while !commands.contains(&NodeCommand::Finish) {
         commands.iter().for_each(|command| node.carry_out(command));

@@ -92,6 +92,7 @@ impl Switch {
         }
         for port in &self.ports {
             (port.config, port.is_up).hash(hasher);
+            port.egress.identify_shares(hasher);
         }
         for level in 0..self.tables.levels() {
             for table in 0..self.config.tables {

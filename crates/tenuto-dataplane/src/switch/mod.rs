@@ -27,6 +27,7 @@ mod outputs;
 mod packet;
 mod packet_in;
 mod pipeline;
+mod places;
 mod port_index;
 mod ports;
 mod signals;
@@ -304,6 +305,12 @@ impl Switch {
     /// Ports with their counters and egress.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &PortCounters, &Egress)> {
         self.ports.iter().map(|p| (p.number, &p.counters, &p.egress))
+    }
+
+    /// From now on counts how long frames take in each queue. Not of itself: explored copies of a
+    /// switch would carry the counts along.
+    pub fn keep_delays(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.egress.keep_delays());
     }
 
     /// The mode agent, once it is configured.

@@ -156,11 +156,13 @@ impl Table {
 
     /// Puts slots in use into canonical order.
     fn sort(&self, slots: &mut [u32]) {
-        let rank = |slot: u32| {
-            let entry = self.entry(slot);
-            (Reverse(entry.precedence), &entry.pattern)
-        };
-        slots.sort_unstable_by(|&one, &other| rank(one).cmp(&rank(other)));
+        slots.sort_unstable_by(|&one, &other| self.rank(one).cmp(&self.rank(other)));
+    }
+
+    /// What the canonical order goes by.
+    pub(super) fn rank(&self, slot: u32) -> (Reverse<u16>, &Pattern) {
+        let entry = self.entry(slot);
+        (Reverse(entry.precedence), &entry.pattern)
     }
 
     /// The slot of the best entry for a key, and how many probes it took.

@@ -9,9 +9,9 @@ use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
+use super::places::Places;
 use super::table::Table;
 use super::track::Track;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
 use tenuto_units::Instant;
@@ -88,9 +88,7 @@ pub struct Tables {
     /// All tables of the lowest level, then those of the next.
     states: Vec<TableState>,
     levels: u8,
-    /// Per level: the queue of a flow's frames by cookie, `None` if they have no place.
-    places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
-    places_stale: bool,
+    places: Places,
     entries: usize,
     /// By slot of the first table of a planned switch, the way of all that its entry matches.
     tracks: Chunks<Track>,
@@ -213,8 +211,7 @@ impl Tables {
         let mut tables = Self {
             states: Vec::new(),
             levels: 0,
-            places: Vec::new(),
-            places_stale: false,
+            places: Places::default(),
             entries: 0,
             tracks: Chunks::new(),
             generation: 1,
@@ -231,8 +228,7 @@ impl Tables {
         let config = &self.config;
         self.states.resize_with(count, || TableState::new(config));
         self.forget_tracks();
-        self.places.resize_with(self.levels.into(), Arc::default);
-        self.places_stale = true;
+        self.places.set_levels(self.levels.into());
         self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
     }
 
@@ -297,8 +293,10 @@ impl Tables {
         let full = self.entries >= self.config.entries_max;
         let is_planned = self.config.general.is_none();
         let state = self.get_mut(level, table).expect("the caller checked level and table");
+        let cookie = entry.cookie;
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
+                let old = state.table.entry(slot).cookie;
                 let it = &mut state.uses[slot];
                 it.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
@@ -308,6 +306,7 @@ impl Tables {
                 let pattern = entry.pattern;
                 state.change(slot, |old| *old = entry);
                 self.forget_tracks_of(table, &pattern);
+                self.places.note_removed((level, table, slot), old);
                 slot
             }
             None if full => return Err(TablesFull),
@@ -327,7 +326,7 @@ impl Tables {
                 slot
             }
         };
-        self.places_stale = true;
+        self.places.note_added((level, table, slot), cookie);
         Ok(slot)
     }
 
@@ -362,22 +361,24 @@ impl Tables {
         reset: bool,
     ) -> usize {
         let slots = self.chosen(level, table, scope, chosen);
-        let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
+            let state = self.get_mut(level, table).expect("the slots are of this table");
             state.change(slot, &change);
             state.since[slot].1 = false;
             if reset {
                 state.uses[slot].counter = EntryCounter::default();
             }
+            let cookie = state.table.entry(slot).cookie;
+            self.places.note_changed((level, table), cookie);
         }
         match slots[..] {
             [slot] => {
+                let state = self.get(level, table).expect("the slot is of this table");
                 let pattern = state.table.entry(slot).pattern;
                 self.forget_tracks_of(table, &pattern);
             }
             _ => self.forget_tracks(),
         }
-        self.places_stale |= !slots.is_empty();
         slots.len()
     }
 
@@ -407,7 +408,7 @@ impl Tables {
             true => self.forget_tracks_of(table, &removed.entry.pattern),
             false => self.forget_tracks(),
         }
-        self.places_stale = true;
+        self.places.note_removed((level, table, slot), removed.entry.cookie);
         removed
     }
 
@@ -467,31 +468,22 @@ impl Tables {
         state.is_some_and(|state| state.table.overlaps(&entry.pattern, entry.precedence))
     }
 
-    /// Makes the next [`Tables::settle`] look at the flows' places again: a group has changed.
-    pub const fn touch(&mut self) {
-        self.places_stale = true;
+    /// Makes the next [`Tables::settle`] look at the places of all flows: a group has changed.
+    pub fn touch(&mut self) {
+        self.places.touch();
     }
 
     /// Puts changes of the places of flows into effect, with the queues of groups given by
-    /// `group_queue`. Entries themselves are in effect as soon as they are added.
-    pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) {
-        // Places are asked for at a change of levels only, so one level needs none.
-        if !self.places_stale || self.levels < 2 {
-            return;
-        }
-        self.places_stale = false;
-        let levels = self.states.chunks(self.config.tables.max(1).into());
-        for (level, places) in levels.zip(&mut self.places) {
-            let entries = level.iter().skip(2).flat_map(|state| state.table.entries().iter());
-            // Cookie 0 names no flow: such frames stay where they are.
-            let flows = entries.filter(|e| e.cookie != 0);
-            *places = Arc::new(flows.map(|e| (e.cookie, e.queue(&group_queue))).collect());
-        }
+    /// `group_queue`; gives how many flows were looked at, which are those whose entries have changed.
+    /// Entries themselves are in effect as soon as they are added.
+    pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) -> usize {
+        let tables = self.config.tables.max(1).into();
+        self.places.settle(&self.states, tables, group_queue)
     }
 
     /// The queue of a flow's frames in a level; `Some(None)` if it has no place there, `None` if
     /// the cookie is unknown.
     pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
-        self.places.get(usize::from(level))?.get(&cookie).copied()
+        self.places.get(level, cookie)
     }
 }

@@ -45,8 +45,10 @@ pub struct SwitchFilePort {
     pub kind: Option<String>,
     /// Paced rate.
     pub rate_bps: Option<u64>,
-    /// Strict-priority queues.
+    /// Queues.
     pub queues: Option<u8>,
+    /// Which of them share a level, as `--port` has it behind `levels=`.
+    pub levels: Option<String>,
     /// Bytes that wait at most.
     pub buffer_bytes: Option<u64>,
     /// Capture, as `--tap` has it behind `PORT=`.
@@ -64,6 +66,8 @@ pub enum SwitchText {
     PortKind,
     /// Capture of a port.
     Tap,
+    /// Which queues share a level.
+    Levels,
 }
 
 /// Says what is wrong with a text, if anything is.
@@ -84,7 +88,8 @@ const KEYS: [&str; 13] = [
     "backoff_max",
     "tls",
 ];
-const PORT_KEYS: [&str; 7] = ["interface", "number", "kind", "rate", "queues", "buffer", "tap"];
+const PORT_KEYS: [&str; 8] =
+    ["interface", "number", "kind", "rate", "queues", "levels", "buffer", "tap"];
 
 /// Reads the file of a stand-alone switch.
 ///
@@ -236,12 +241,14 @@ fn read_port(
     };
     let kind = item.get("kind");
     let tap = item.get("tap");
+    let levels = item.get("levels");
     Some(SwitchFilePort {
         interface: reader.text(&interface)?.to_owned(),
         number: small(reader, item, "number", 1, 0xffff_ff00),
         kind: kind.and_then(|f| judged(reader, &f, |text| judge(SwitchText::PortKind, text))),
         rate_bps: item.get("rate").and_then(|f| reader.quantity(&f, parse_rate_bps)),
         queues: small(reader, item, "queues", 1, 64),
+        levels: levels.and_then(|f| judged(reader, &f, |text| judge(SwitchText::Levels, text))),
         buffer_bytes: item.get("buffer").and_then(|f| reader.quantity(&f, parse_size_bytes)),
         tap: tap.and_then(|f| judged(reader, &f, |text| judge(SwitchText::Tap, text))),
     })
@@ -275,7 +282,7 @@ mod tests {
     fn a_whole_file_is_read() {
         let file = read(
             "tenuto_switch: 1\nname: s1\ndatapath_id: 0x2a\nports:\n  - eth1\n  - {interface: eth2, \
-             rate: 100 Mbit/s, kind: tap, queues: 4, buffer: 1 MB, number: 7, tap: e.pcap}\n\
+             rate: 100 Mbit/s, kind: tap, queues: 4, levels: 0/1x3+2, buffer: 1 MB, number: 7, tap: e.pcap}\n\
              controllers: [\"tcp:c:1\", {at: \"tls:d:2\", auxiliary: 2}]\nlisten: [\"ptcp:6634\"]\n\
              fail_mode: standalone\ntables: 8\nentries: 9\npacket_in_rate: 0\nprobe: 3 s\n\
              backoff_max: 500 ms\ntls: {ca: a, certificate: b, key: c}\n",
@@ -287,6 +294,7 @@ mod tests {
             kind: Some("tap".into()),
             rate_bps: Some(100_000_000),
             queues: Some(4),
+            levels: Some("0/1x3+2".into()),
             buffer_bytes: Some(1_000_000),
             tap: Some("e.pcap".into()),
         };

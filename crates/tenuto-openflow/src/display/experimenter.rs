@@ -12,6 +12,7 @@ impl Display for Experimenter {
         match self {
             Self::Modes(message) => message.fmt(f),
             Self::Attendre(message) => message.fmt(f),
+            Self::Queues(message) => message.fmt(f),
             Self::Unknown { experimenter, exp_type, data } => {
                 write!(f, "id=0x{experimenter:08x} type={exp_type} {} bytes", data.len())
             }

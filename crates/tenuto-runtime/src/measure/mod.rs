@@ -3,16 +3,15 @@
 //! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
-mod controller_change;
 mod live;
 mod look_ups;
 mod meters;
 mod pipeline;
 mod planned;
+mod queues;
 mod spread;
 mod updates;
 
-pub use controller_change::controller_changes;
 pub use live::{
     FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
 };
@@ -21,5 +20,6 @@ pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};
 pub use planned::PlannedSwitch;
+pub use queues::{QueueCost, queue_costs};
 pub use spread::Spread;
 pub use updates::{UpdateCost, update_costs};

@@ -67,6 +67,7 @@ impl PlannedSwitch {
             message: 0,
             draw: 0,
         };
+        it.switch.keep_delays();
         it.switch.connected(&mut it.effects);
         it.effects.clear();
         let mut channel = Vec::new();

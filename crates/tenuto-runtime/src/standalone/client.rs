@@ -8,8 +8,8 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tenuto_openflow::{
-    Body, Features, Framer, Hello, Message, MultipartRequest, PacketIn, PacketOut, ReplyBody,
-    RequestBody, SwitchConfigMsg,
+    Body, Experimenter, Features, Framer, Hello, Message, MultipartRequest, PacketIn, PacketOut,
+    ReplyBody, RequestBody, SwitchConfigMsg,
 };
 
 /// How long connecting, or one answer, may take.
@@ -90,17 +90,21 @@ impl SwitchClient {
         }
     }
 
-    /// The answer to a request.
-    fn answer(&mut self, xid: u32, until: Instant) -> io::Result<Body> {
+    /// The answer to a request, be it a refusal.
+    fn reply(&mut self, xid: u32, until: Instant) -> io::Result<Body> {
         loop {
             let message = self.receive(until)?;
-            match message.body {
-                Body::Error(error) if message.xid == xid => {
-                    return Err(self.wrong(&format!("refused: {error}")));
-                }
-                body if message.xid == xid => return Ok(body),
-                _ => {}
+            if message.xid == xid {
+                return Ok(message.body);
             }
+        }
+    }
+
+    /// The answer to a request that is not refused.
+    fn answer(&mut self, xid: u32, until: Instant) -> io::Result<Body> {
+        match self.reply(xid, until)? {
+            Body::Error(error) => Err(self.wrong(&format!("refused: {error}"))),
+            body => Ok(body),
         }
     }
 
@@ -193,6 +197,36 @@ impl SwitchClient {
                         return Ok(parts);
                     }
                 }
+                _ => return Err(self.wrong("answered something else")),
+            }
+        }
+    }
+
+    /// Asks with a message of our own; every part of the answer, of which `has_more` says whether
+    /// another follows. `None` if the switch does not know such messages.
+    ///
+    /// # Errors
+    /// As [`Self::features`].
+    pub fn ask_ours(
+        &mut self,
+        message: Experimenter,
+        has_more: impl Fn(&Experimenter) -> bool,
+    ) -> io::Result<Option<Vec<Experimenter>>> {
+        let xid = self.request(Body::Experimenter(message))?;
+        let mut parts = Vec::new();
+        loop {
+            let message = self.reply(xid, Instant::now() + PATIENCE)?;
+            match message {
+                Body::Experimenter(part) => {
+                    let is_last = !has_more(&part);
+                    parts.push(part);
+                    if is_last {
+                        return Ok(Some(parts));
+                    }
+                }
+                // Whatever a switch without our messages finds wrong with them.
+                Body::Error(_) if parts.is_empty() => return Ok(None),
+                Body::Error(error) => return Err(self.wrong(&format!("refused: {error}"))),
                 _ => return Err(self.wrong("answered something else")),
             }
         }

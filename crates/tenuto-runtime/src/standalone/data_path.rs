@@ -118,11 +118,29 @@ pub fn run_switch(
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
+    path.switch.keep_delays();
+    path.share_queues(settings)?;
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
             return Ok(path.finish(interrupted));
         }
+    }
+}
+
+impl DataPath<'_> {
+    /// Puts queues into the levels that the settings say.
+    fn share_queues(&mut self, settings: &SwitchSettings) -> io::Result<()> {
+        for port in settings.ports.iter().filter(|port| !port.levels.is_empty()) {
+            let wrong = |why| {
+                let text = format!("port {}: {why}", port.interface);
+                io::Error::new(io::ErrorKind::InvalidInput, text)
+            };
+            let shares = port.levels.of_port(port.queues).map_err(wrong)?;
+            let shared = self.switch.share_queues(port.number, &shares);
+            shared.map_err(|code| wrong(code.to_string()))?;
+        }
+        Ok(())
     }
 }
 

@@ -2,16 +2,18 @@
 
 use super::client::SwitchClient;
 use std::io;
+use tenuto_dataplane::switch::LEVELS_MAX;
 use tenuto_openflow::constants::{group, meter, port, queue};
 use tenuto_openflow::{
-    Body, Features, FlowStats, FlowStatsRequest, Framer, GroupDescription, GroupStats, Message,
-    MeterConfig, MeterStats, MultipartReply, Port, PortStats, QueueStats, ReplyBody, RequestBody,
+    Body, Experimenter, Features, FlowStats, FlowStatsRequest, Framer, GroupDescription,
+    GroupStats, Message, MeterConfig, MeterStats, ModeStatus, ModesMessage, MultipartReply, Port,
+    PortStats, QueueDetail, QueueStats, QueuesMessage, ReplyBody, RequestBody,
 };
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpPart {
-    /// Flow entries.
+    /// Flow entries, those of other modes too, and the mode.
     Flows,
     /// Groups, and what they counted.
     Groups,
@@ -19,7 +21,7 @@ pub enum DumpPart {
     Meters,
     /// Ports, and what they counted.
     Ports,
-    /// What queues counted.
+    /// What queues counted, their levels, depths and delays.
     Queues,
 }
 
@@ -39,6 +41,8 @@ pub struct Dump {
     pub port_stats: Vec<PortStats>,
     /// What queues counted.
     pub queues: Vec<QueueStats>,
+    /// Where queues stand, and their depths and delays; none of a switch without our messages.
+    pub queue_details: Vec<QueueDetail>,
     /// Meters.
     pub meters: Vec<MeterConfig>,
     /// What they counted.
@@ -49,6 +53,10 @@ pub struct Dump {
     pub group_stats: Vec<GroupStats>,
     /// Flow entries.
     pub flows: Vec<FlowStats>,
+    /// The mode; `None` of a switch without modes.
+    pub mode: Option<ModeStatus>,
+    /// Entries that come into effect with a mode, by its level.
+    pub shadows: Vec<(u8, FlowStats)>,
 }
 
 impl Dump {
@@ -79,8 +87,77 @@ impl Dump {
             for request in requests {
                 client.ask(request)?.into_iter().for_each(|reply| dump.take(reply));
             }
+            match part {
+                DumpPart::Flows => dump.ask_modes(client)?,
+                DumpPart::Queues => {
+                    let (port, queue) = (port::ANY, queue::ALL);
+                    let request = QueuesMessage::DetailRequest { port, queue };
+                    dump.ask_ours(client, Experimenter::Queues(request))?;
+                }
+                _ => {}
+            }
         }
         Ok(dump)
+    }
+
+    /// The mode and the entries of other modes, of switches that have any.
+    fn ask_modes(&mut self, client: &mut SwitchClient) -> io::Result<()> {
+        let request = |message| Experimenter::Modes(message);
+        let mut is_known = self.ask_ours(client, request(ModesMessage::ModeStatusRequest))?;
+        for level in (1..).take(LEVELS_MAX - 1) {
+            if is_known {
+                let message = request(ModesMessage::ShadowStatsRequest { level });
+                is_known = self.ask_ours(client, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the answer to a message of ours; whether the switch knows such messages.
+    fn ask_ours(&mut self, client: &mut SwitchClient, message: Experimenter) -> io::Result<bool> {
+        let has_more = |part: &Experimenter| match part {
+            Experimenter::Modes(ModesMessage::ShadowStatsReply { more, .. })
+            | Experimenter::Queues(QueuesMessage::DetailReply { more, .. }) => *more,
+            _ => false,
+        };
+        let Some(parts) = client.ask_ours(message, has_more)? else { return Ok(false) };
+        parts.into_iter().for_each(|part| self.take_ours(part));
+        Ok(true)
+    }
+
+    fn take_ours(&mut self, part: Experimenter) {
+        match part {
+            // Without a generation nobody has told it of modes.
+            Experimenter::Modes(ModesMessage::ModeStatusReply(mode)) if mode.generation != 0 => {
+                self.mode = Some(mode);
+            }
+            Experimenter::Modes(ModesMessage::ShadowStatsReply { level, entries, .. }) => {
+                self.shadows.extend(entries.into_iter().map(|entry| (level, entry)));
+            }
+            Experimenter::Queues(QueuesMessage::DetailReply { mut queues, .. }) => {
+                self.queue_details.append(&mut queues);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a switch answered to messages of ours.
+    fn ours(&self) -> Vec<Experimenter> {
+        let mut ours = Vec::new();
+        ours.extend(self.mode.map(|mode| Experimenter::Modes(ModesMessage::ModeStatusReply(mode))));
+        for level in (1..).take(LEVELS_MAX - 1) {
+            let of_level = self.shadows.iter().filter(|(own, _)| *own == level);
+            let entries: Vec<FlowStats> = of_level.map(|(_, entry)| entry.clone()).collect();
+            if !entries.is_empty() {
+                let replies = ModesMessage::shadow_stats_replies(level, entries);
+                ours.extend(replies.into_iter().map(Experimenter::Modes));
+            }
+        }
+        if !self.queue_details.is_empty() {
+            let replies = QueuesMessage::detail_replies(self.queue_details.clone());
+            ours.extend(replies.into_iter().map(Experimenter::Queues));
+        }
+        ours
     }
 
     fn take(&mut self, reply: ReplyBody) {
@@ -113,7 +190,9 @@ impl Dump {
             ReplyBody::Flow(self.flows.clone()),
         ];
         let replies = replies.into_iter().flat_map(|body| MultipartReply::new(body).split());
-        for body in features.into_iter().chain(replies.map(Body::MultipartReply)) {
+        let ours = self.ours().into_iter().map(Body::Experimenter);
+        let replies = replies.map(Body::MultipartReply);
+        for body in features.into_iter().chain(replies).chain(ours) {
             Message { xid: 0, body }.emit(&mut bytes);
         }
         bytes
@@ -133,6 +212,7 @@ impl Dump {
                 match message.body {
                     Body::FeaturesReply(features) => dump.features = Some(features),
                     Body::MultipartReply(reply) => dump.take(reply.body),
+                    Body::Experimenter(part) => dump.take_ours(part),
                     _ => return Err(wrong(count, "no answer of a switch about its tables")),
                 }
                 count += 1;

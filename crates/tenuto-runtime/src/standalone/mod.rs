@@ -11,12 +11,14 @@ mod control;
 mod data_path;
 mod dial;
 mod dump;
+mod dump_text;
 mod endpoint;
 mod news;
 mod packet_text;
 mod pcap;
 mod pcap_read;
 mod ports;
+mod queue_levels;
 mod replica;
 mod settings;
 mod stream;
@@ -26,10 +28,12 @@ mod trace_text;
 pub use client::SwitchClient;
 pub use data_path::{SwitchSummary, run_switch};
 pub use dump::{Dump, DumpPart};
+pub use dump_text::{dump_json, dump_text};
 pub use endpoint::{Endpoint, EndpointError, ListenAt, OPENFLOW_PORT, Transport};
 pub use news::SwitchNews;
 pub use packet_text::{PacketText, describe_frame};
 pub use pcap_read::pcap_frame;
+pub use queue_levels::QueueLevels;
 pub use replica::Replica;
 pub use settings::{
     ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings, TlsFiles,

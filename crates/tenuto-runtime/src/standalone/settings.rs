@@ -1,6 +1,7 @@
 //! What a stand-alone switch is told at its start; everything else it is told over OpenFlow.
 
 use super::endpoint::{Endpoint, ListenAt};
+use super::queue_levels::QueueLevels;
 use std::path::PathBuf;
 use tenuto_dataplane::switch::FailMode;
 use tenuto_io::{PortKind, ThreadSettings};
@@ -18,8 +19,10 @@ pub struct PortSettings {
     pub kind: Option<PortKind>,
     /// Paced rate; `None` hands frames to the device as fast as it takes them.
     pub rate: Option<Rate>,
-    /// Strict-priority queues.
+    /// Queues, in strict priority unless `levels` lets some share a level.
     pub queues: u8,
+    /// Which queues share a level, and by which weights.
+    pub levels: QueueLevels,
     /// Bytes on the wire that wait at most.
     pub buffer_bytes: u64,
     /// Where what passes is written to.
@@ -144,6 +147,7 @@ impl PortSettings {
             kind: None,
             rate: None,
             queues: 8,
+            levels: QueueLevels::default(),
             buffer_bytes: 1 << 20,
             tap: None,
         }

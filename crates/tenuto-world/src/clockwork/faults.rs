@@ -119,7 +119,7 @@ impl Clockwork<'_> {
         self.arm(node);
     }
 
-    fn conduct(&mut self, flow: &str, change: impl Fn(Behaviour) -> Conduct) {
+    pub(super) fn conduct(&mut self, flow: &str, change: impl Fn(Behaviour) -> Conduct) {
         self.source(flow, |host, id, now| {
             if let Some(behaviour) = host.behaviour(id) {
                 // A conduct that no frame can carry is refused by validation of the scenario.

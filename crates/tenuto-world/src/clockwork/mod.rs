@@ -5,12 +5,14 @@
 //! or a line of the scenario; events of one instant happen in the order they were caused. Nothing
 //! is drawn but from the seed, so a run replays bit for bit from (plan, scenario, seed, version).
 
+mod controlled;
 mod events;
 mod faults;
 mod processor;
 mod script;
 mod setup;
 
+pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
 pub use script::follow;
 
 use crate::assemble;
@@ -127,6 +129,8 @@ pub struct Clockwork<'a> {
     recorded: Option<&'a [Release]>,
     /// What decides the order of events, instead of timers and links.
     script: Option<script::Script>,
+    /// The controller that changes modes itself, instead of one that leaves it to the switches.
+    controlled: Option<Box<controlled::Controlled>>,
 }
 
 /// SplitMix64: the run's only source of choice.
@@ -230,13 +234,15 @@ impl<'a> Clockwork<'a> {
             Event::Processed { node, incarnation } => self.processed(node, incarnation),
             Event::Due { node } => self.due(node),
             Event::ToSwitch { node, incarnation, bytes } => {
-                self.control_in(node, incarnation, &bytes)
+                self.control_in(node, incarnation, &bytes);
+                self.note_carried_out(node);
             }
             Event::ToController { conn, bytes } => {
                 let now = self.now;
                 if let Some(controller) = &mut self.controller {
                     controller.received(now, ConnId(conn), &bytes);
                 }
+                self.told(conn, &bytes);
                 self.after_controller();
             }
             Event::ControllerDue => {
@@ -283,6 +289,7 @@ impl<'a> Clockwork<'a> {
                     switch.fire(timer, now, &mut self.pool, &mut self.switch_fx);
                 }
                 self.after_switch(node);
+                self.note_left(node);
             }
             Core::Host(host) => {
                 while let Some((timer, _)) = host.next_deadline().filter(|(_, at)| *at <= now) {
@@ -388,6 +395,7 @@ impl<'a> Clockwork<'a> {
     }
 
     fn observe_switch(&mut self, node: usize, event: SwitchEvent) {
+        self.note_excess(event);
         if let Some(observation) = Observation::of_switch(&self.nodes[node].name, event, 0) {
             self.observe(&observation);
         }

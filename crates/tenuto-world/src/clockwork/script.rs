@@ -69,7 +69,7 @@ impl Clockwork<'_> {
     }
 
     /// What is queued up to an instant, the control channel's bytes for instance; then it is then.
-    fn run_until(&mut self, until: Instant) {
+    pub(super) fn run_until(&mut self, until: Instant) {
         while self.queue.next_at().is_some_and(|at| at <= until) {
             self.step();
         }

@@ -62,6 +62,7 @@ impl<'a> Clockwork<'a> {
             conn_next: 1,
             recorded: None,
             script: None,
+            controlled: None,
         })
     }
 

@@ -7,7 +7,9 @@ use crate::outcome::Outcome;
 use crate::output;
 use clap::{Args as Flags, ValueEnum};
 use std::path::PathBuf;
-use tenuto_runtime::standalone::{Dump as Tables, DumpPart, Endpoint, SwitchClient, TraceNames};
+use tenuto_runtime::standalone::{
+    Dump as Tables, DumpPart, Endpoint, SwitchClient, dump_json, dump_text,
+};
 
 #[derive(Debug, Flags)]
 pub(crate) struct Dump {
@@ -26,13 +28,16 @@ pub(crate) struct Dump {
     /// File to write for `tenuto trace --dump` and `tenuto dump --dump`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// One JSON document
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
     #[command(flatten)]
     tls: TlsFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Flow entries
+    /// Flow entries, those of other modes too
     Flows,
     /// Groups and their counters
     Groups,
@@ -40,7 +45,7 @@ enum Part {
     Meters,
     /// Ports and their counters
     Ports,
-    /// Counters of queues
+    /// Counters of queues, their levels, depths and delays
     Queues,
     /// Everything
     All,
@@ -100,41 +105,8 @@ pub(crate) fn run(args: &Dump) -> Result<Outcome, Failure> {
             let shown = path.display().to_string();
             Failure::input(format!("the file cannot be written: {error}"), Some(&shown), None)
         })?,
-        None => output::say(&text(&tables, &parts, &names))?,
+        None if args.json => output::say_json(&dump_json(&tables, &parts, &names))?,
+        None => output::say(&dump_text(&tables, &parts, &names))?,
     }
     Ok(Outcome::Good)
-}
-
-fn text(tables: &Tables, parts: &[DumpPart], names: &PlanNames) -> String {
-    let mut lines = Vec::new();
-    let several = parts.len() > 1;
-    for part in parts {
-        if several {
-            lines.push(format!("{part:?}"));
-        }
-        match part {
-            DumpPart::Flows => {
-                let flow = |cookie| names.flow(cookie);
-                lines.extend(tables.flows.iter().map(|entry| match flow(entry.cookie) {
-                    // Behind a `#`, so that the line is still what ovs-ofctl takes.
-                    Some(flow) => format!("{entry} # flow {flow}"),
-                    None => entry.to_string(),
-                }));
-            }
-            DumpPart::Groups => {
-                lines.extend(tables.groups.iter().map(ToString::to_string));
-                lines.extend(tables.group_stats.iter().map(ToString::to_string));
-            }
-            DumpPart::Meters => {
-                lines.extend(tables.meters.iter().map(ToString::to_string));
-                lines.extend(tables.meter_stats.iter().map(ToString::to_string));
-            }
-            DumpPart::Ports => {
-                lines.extend(tables.ports.iter().map(ToString::to_string));
-                lines.extend(tables.port_stats.iter().map(ToString::to_string));
-            }
-            DumpPart::Queues => lines.extend(tables.queues.iter().map(ToString::to_string)),
-        }
-    }
-    lines.iter().map(|line| format!(" {line}\n")).collect()
 }

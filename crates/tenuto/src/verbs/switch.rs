@@ -15,8 +15,8 @@ use tenuto_dataplane::switch::FailMode;
 use tenuto_io::PortKind;
 use tenuto_model::{SwitchFile, SwitchFilePort, SwitchText, read_switch};
 use tenuto_runtime::standalone::{
-    ControllerSettings, ListenAt, PortSettings, SwitchNews, SwitchSettings, TapSettings, TlsFiles,
-    Transport, run_switch,
+    ControllerSettings, ListenAt, PortSettings, QueueLevels, SwitchNews, SwitchSettings,
+    TapSettings, TlsFiles, Transport, run_switch,
 };
 use tenuto_units::{Rate, Span};
 
@@ -31,8 +31,8 @@ pub(crate) struct Switch {
     /// OpenFlow datapath id, such as 0x1
     #[arg(long, value_name = "ID", value_parser = datapath_id)]
     datapath_id: Option<u64>,
-    /// Interface, and perhaps its number, rate, queues, buffer and kind:
-    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
+    /// Interface, and perhaps its number, rate, queues, which of these share a level, buffer and kind:
+    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,levels=0/1x3+2][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
     #[arg(long = "port", value_name = "PORT", value_parser = port)]
     ports: Vec<PortFlag>,
     /// Controller: tcp:HOST(:PORT) or tls:HOST(:PORT), perhaps with auxiliary=N; may be repeated
@@ -100,6 +100,7 @@ fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
         SwitchText::Listen => listen(text).map(drop),
         SwitchText::PortKind => text.parse::<PortKind>().map(drop),
         SwitchText::Tap => tap_file(text).map(drop),
+        SwitchText::Levels => text.parse::<QueueLevels>().map(drop),
     };
     Ok(read_switch(&text, &shown, &judge)?)
 }
@@ -149,6 +150,8 @@ fn file_port(port: &SwitchFilePort, settings: &SwitchSettings) -> PortSettings {
     made.kind = port.kind.as_ref().and_then(|kind| kind.parse().ok());
     made.rate = port.rate_bps.and_then(Rate::from_bps);
     made.queues = port.queues.unwrap_or(made.queues);
+    let levels = port.levels.as_ref().and_then(|levels| levels.parse().ok());
+    made.levels = levels.unwrap_or_default();
     made.buffer_bytes = port.buffer_bytes.unwrap_or(made.buffer_bytes);
     made.tap = port.tap.as_ref().and_then(|text| tap_file(text).ok());
     made
@@ -240,6 +243,9 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
                 format!("port {}: {} queues", port.interface, port.queues),
                 "from 1 to 64",
             );
+        }
+        if let Err(why) = port.levels.of_port(port.queues) {
+            return wrong(format!("port {}: {why}", port.interface), "queues= says how many");
         }
     }
     Ok(())

@@ -115,8 +115,13 @@ pub(super) fn port(text: &str) -> Result<PortFlag, String> {
                 let bytes = quantity::parse_size_bytes(value);
                 settings.buffer_bytes = bytes.map_err(|error| error.to_string())?;
             }
+            "levels" => settings.levels = value.parse()?,
             "kind" => settings.kind = Some(value.parse()?),
-            _ => return Err(format!("`{key}` is none of number, rate, queues, buffer, kind")),
+            _ => {
+                return Err(format!(
+                    "`{key}` is none of number, rate, queues, levels, buffer, kind"
+                ));
+            }
         }
     }
     Ok(flag)

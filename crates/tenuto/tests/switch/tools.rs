@@ -1,7 +1,11 @@
 //! `tenuto dump`, `tenuto trace` and captures, beside a running switch.
 
 use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run, tenuto};
-use crate::peer::{Peer, join_two};
+use crate::peer::{Peer, join_two, out};
+use tenuto_openflow::{
+    Action, Body, Experimenter, FlowMod, FlowModCommand, Instruction, Match, ModeConfig,
+    ModesMessage, Oxm, QueueShare, QueuesMessage,
+};
 
 fn asked(args: &[&str]) -> String {
     let (is_done, text) = run(&mut tenuto(args));
@@ -36,6 +40,53 @@ fn a_frame_is_explained_without_being_counted() {
         assert!(other.contains("vlan_vid=5") && other.contains("out by port 1"), "{other}");
         assert!(asked(&["dump", "flows", "--dump", path]).contains("priority=10,in_port=2"));
         let _ = std::fs::remove_file(&file);
+    });
+}
+
+#[test]
+fn entries_of_other_modes_and_shares_of_queues_are_shown() {
+    in_lab("tools::entries_of_other_modes_and_shares_of_queues_are_shown", || {
+        let _hosts = Hosts::new(2);
+        let _switch = Switch::start(2, &[]);
+        let mut peer = Peer::connect();
+        let plain = asked(&["dump", "flows", "--switch", SWITCH]);
+        assert!(!plain.contains("mode"), "without modes nothing is said of them: {plain}");
+        let modes = |message| Body::Experimenter(Experimenter::Modes(message));
+        peer.send(modes(ModesMessage::ModeConfig(ModeConfig {
+            generation: 3,
+            levels: 2,
+            quiet_ns: 1_000_000_000,
+            signal_copies: 1,
+            dwell_ns: 0,
+            members: vec![0x2a],
+        })));
+        peer.send(modes(ModesMessage::ModeActivate { generation: 3, epoch: 1, level: 0 }));
+        let entry = |actions: Vec<Action>| FlowMod {
+            cookie: 1,
+            match_: Match::from(vec![Oxm::InPort(1)]),
+            instructions: vec![Instruction::ApplyActions(actions)],
+            ..FlowMod::new(FlowModCommand::Add, 2)
+        };
+        peer.send(Body::FlowMod(entry(vec![Action::SetQueue(1), out(2)])));
+        let flow_mod = entry(vec![out(2)]);
+        peer.send(modes(ModesMessage::ShadowFlowMod { level: 1, flow_mod }));
+        let share = |queue, weight| QueueShare { queue, level: 1, weight };
+        let shares = vec![share(1, 3), share(2, 1)];
+        let queue_mod = QueuesMessage::QueueMod { port: 2, shares };
+        peer.send(Body::Experimenter(Experimenter::Queues(queue_mod)));
+        peer.barrier();
+        let flows = asked(&["dump", "flows", "--switch", SWITCH]);
+        for part in [
+            "# in force: mode level 0, admitted level 0, epoch 1",
+            "actions=set_queue:1,output:2 # mode level 0",
+            "# mode level 1: cookie=0x1",
+        ] {
+            assert!(flows.contains(part), "no `{part}` in:\n{flows}");
+        }
+        let queues = asked(&["dump", "queues", "--switch", SWITCH]);
+        assert!(queues.contains("level 1 weight 3, waiting 0 frames"), "{queues}");
+        let document = asked(&["dump", "queues", "--json", "--switch", SWITCH]);
+        assert!(document.contains("\"weight\": 3"), "{document}");
     });
 }
 

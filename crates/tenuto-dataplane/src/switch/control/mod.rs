@@ -12,6 +12,7 @@ mod modes;
 mod objects;
 mod packets;
 mod ports;
+mod queues;
 mod read_back;
 
 use super::connection::ConnectionId;
@@ -21,8 +22,8 @@ use crate::{Effects, Frames};
 use tenuto_openflow::constants::{capability, config_flag};
 use tenuto_openflow::{
     AttendreMessage, BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter,
-    Features, Framer, Hello, HelloFailed, Message, ModesMessage, Role, SwitchConfigFailed,
-    SwitchConfigMsg,
+    Features, Framer, Hello, HelloFailed, Message, ModesMessage, QueuesMessage, Role,
+    SwitchConfigFailed, SwitchConfigMsg,
 };
 use tenuto_units::Instant;
 
@@ -139,6 +140,9 @@ impl Switch {
                         | ModesMessage::MonitorStatsRequest
                         | ModesMessage::ShadowStatsRequest { .. }
                 ),
+                Body::Experimenter(Experimenter::Queues(message)) => {
+                    !matches!(message, QueuesMessage::DetailRequest { .. })
+                }
                 Body::Experimenter(Experimenter::Attendre(message)) => {
                     !matches!(message, AttendreMessage::BuffersRequest)
                 }
@@ -194,6 +198,9 @@ impl Switch {
             }
             Body::Experimenter(Experimenter::Attendre(message)) => {
                 self.attendre_message(request, message, frames, fx)?;
+            }
+            Body::Experimenter(Experimenter::Queues(message)) => {
+                self.queues(request, message, fx)?;
             }
             Body::Experimenter(Experimenter::Unknown { experimenter: EXPERIMENTER_ID, .. }) => {
                 return Err(BadRequest::BadExpType.into());

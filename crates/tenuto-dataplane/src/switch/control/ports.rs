@@ -1,12 +1,12 @@
 //! Ports, queues and tables as a controller configures them.
 
 use super::Done;
-use crate::Effects;
 use crate::switch::{Switch, SwitchEvent};
+use crate::{Effects, Share};
 use tenuto_openflow::constants::{OFP_MESSAGE_LEN_MAX, port, port_config, table};
 use tenuto_openflow::{
-    ErrorCode, PacketQueue, PortMod, PortModFailed, QueueConfig, QueueOpFailed, TableMod,
-    TableModFailed,
+    ErrorCode, PacketQueue, PortMod, PortModFailed, QueueConfig, QueueOpFailed, QueueShare,
+    TableMod, TableModFailed,
 };
 
 /// Bits of a port's configuration that can be changed.
@@ -15,8 +15,10 @@ const PORT_BITS: u32 =
 /// The bits of OpenFlow 1.2 that 1.3 keeps without meaning (`OFPTC_DEPRECATED_MASK`).
 const TABLE_BITS: u32 = 3;
 
-/// Queues of 16 bytes each that fit a message.
-const QUEUES_PER_REPLY: usize = (OFP_MESSAGE_LEN_MAX - 16) / 16;
+/// What fits a message, and what a queue takes there without and with our property.
+const QUEUES_LEN_MAX: usize = OFP_MESSAGE_LEN_MAX - 16;
+const QUEUE_LEN: usize = 16;
+const PROPERTY_LEN: usize = 24;
 
 impl Switch {
     pub(super) fn port_mod(&mut self, port_mod: &PortMod, fx: &mut Effects<SwitchEvent>) -> Done {
@@ -51,7 +53,7 @@ impl Switch {
         }
     }
 
-    /// Queues in strict priority: none has a rate of its own.
+    /// No queue has a rate of its own. Where some share a level, each tells of its level and weight.
     pub(super) fn queue_config(&self, number: u32) -> Result<QueueConfig, ErrorCode> {
         if number != port::ANY && !self.port_index.contains_key(&number) {
             return Err(QueueOpFailed::BadPort.into());
@@ -60,12 +62,17 @@ impl Switch {
         let queues: Vec<_> = wanted
             .flat_map(|state| {
                 let port = state.number;
-                let queues = 0..u32::from(state.egress.config().queues);
-                queues.map(move |queue_id| PacketQueue { queue_id, port, properties: Vec::new() })
+                let is_strict = state.egress.is_strict();
+                (0..).zip(state.egress.shares()).map(move |(queue_id, Share { level, weight })| {
+                    let share = QueueShare { queue: queue_id, level, weight };
+                    let properties = if is_strict { vec![] } else { vec![share.property()] };
+                    PacketQueue { queue_id, port, properties }
+                })
             })
             .collect();
+        let len = |queue: &PacketQueue| QUEUE_LEN + queue.properties.len() * PROPERTY_LEN;
         // This reply cannot be split: who has more asks port by port.
-        match queues.len() > QUEUES_PER_REPLY {
+        match queues.iter().map(len).sum::<usize>() > QUEUES_LEN_MAX {
             true => Err(QueueOpFailed::Eperm.into()),
             false => Ok(QueueConfig { port: number, queues }),
         }

@@ -3,7 +3,8 @@
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
 use tenuto_runtime::measure::{
-    Pipeline, PipelineCost, Spread, meter_accuracy, pipeline_costs, update_costs, worst_look_ups,
+    Pipeline, PipelineCost, Spread, meter_accuracy, pipeline_costs, queue_costs, update_costs,
+    worst_look_ups,
 };
 
 /// Frames of one repetition.
@@ -53,7 +54,23 @@ pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<She
         "from 1 to 2000 flows the median grows by {:.0} % (target: 10 %)",
         (ends[1] / ends[0].max(1.0) - 1.0) * 100.0
     ));
-    vec![first, second]
+    vec![first, second, queues(repetitions)]
+}
+
+fn queues(repetitions: u32) -> Sheet {
+    let mut sheet = Sheet::new(
+        "processor time of a frame in a port of eight queues, from being queued to being handed over",
+        &["delays", "levels", "median ns", "least ns", "most ns"],
+    );
+    for cost in queue_costs(FRAMES, repetitions) {
+        let Spread { min, median, max } = cost.ns_per_frame;
+        let delays = if cost.keeps_delays { "counted" } else { "not" };
+        let levels = if cost.shares_level { "one, weights 1 to 8" } else { "strict" };
+        let mut row = vec![delays.into(), levels.into()];
+        row.extend([median, min, max].map(|ns| rounded(ns, 1)));
+        sheet.push(row);
+    }
+    sheet
 }
 
 fn row(cost: &PipelineCost, target: Value) -> Vec<Value> {

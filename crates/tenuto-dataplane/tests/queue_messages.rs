@@ -1,0 +1,119 @@
+//! Levels, weights and what queues have seen, over the control channel.
+
+use support::{Bench, add, apply, frame, general, output, sent_to};
+use tenuto_openflow::constants::{port, queue};
+use tenuto_openflow::{
+    Action, Body, Experimenter, QueueDetail, QueueOpFailed, QueueShare, QueuesMessage,
+};
+use tenuto_units::Span;
+
+mod support;
+
+const fn ours(message: QueuesMessage) -> Body {
+    Body::Experimenter(Experimenter::Queues(message))
+}
+
+fn queue_mod(port: u32, shares: &[(u32, u8, u8)]) -> Body {
+    let share = |&(queue, level, weight): &(u32, u8, u8)| QueueShare { queue, level, weight };
+    ours(QueuesMessage::QueueMod { port, shares: shares.iter().map(share).collect() })
+}
+
+fn details(bench: &mut Bench, port: u32, queue: u32) -> Vec<QueueDetail> {
+    let answers = bench.ask(ours(QueuesMessage::DetailRequest { port, queue }));
+    let queues = answers.into_iter().map(|message| match message.body {
+        Body::Experimenter(Experimenter::Queues(QueuesMessage::DetailReply { queues, .. })) => {
+            queues
+        }
+        other => panic!("{other:?}"),
+    });
+    queues.flatten().collect()
+}
+
+/// Frames of flow 1 through queue 1, of flow 2 through queue 2, all out of port 2.
+fn two_queues(bench: &mut Bench) {
+    bench.install([
+        add(0, 1, vec![sent_to(1, 2)]),
+        add(0, 2, vec![apply(vec![Action::SetQueue(2), output(2)])]),
+    ]);
+}
+
+#[test]
+fn queues_share_a_level_by_weight_after_a_queue_mod() {
+    let mut bench = general::bench();
+    two_queues(&mut bench);
+    let order = |bench: &mut Bench| {
+        // Four of each; the first is committed before any other has come.
+        for flow in [1, 2, 1, 2, 1, 2, 1, 2] {
+            bench.receive(1, &frame(flow, 700));
+        }
+        bench.drain_flows().into_iter().map(|(_, flow)| flow).collect::<Vec<u8>>()
+    };
+    assert_eq!(order(&mut bench), [1, 1, 1, 1, 2, 2, 2, 2]);
+    bench.install([queue_mod(2, &[(1, 1, 1), (2, 1, 1)])]);
+    // The first was alone, which ended its grant. A grant is worth the largest frame: two of these.
+    assert_eq!(order(&mut bench), [1, 2, 2, 1, 1, 2, 2, 1]);
+    let answers = bench.ask(Body::QueueGetConfigRequest { port: 2 });
+    let shown = answers[0].to_string();
+    assert!(shown.contains("queue=1 level=1 weight=1; queue=2 level=1 weight=1"), "{shown}");
+    bench.install([queue_mod(port::ANY, &[(2, 2, 1)])]);
+    assert_eq!(order(&mut bench), [1, 1, 1, 1, 2, 2, 2, 2]);
+    let shown = bench.ask(Body::QueueGetConfigRequest { port: 2 })[0].to_string();
+    assert!(!shown.contains("level="), "strict again: {shown}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_whole() {
+    let mut bench = general::bench();
+    for (body, code) in [
+        (queue_mod(99, &[(0, 0, 1)]), QueueOpFailed::BadPort),
+        (queue_mod(2, &[(1, 0, 1), (4, 0, 1)]), QueueOpFailed::BadQueue),
+        (queue_mod(2, &[(1, 0, 1), (2, 4, 1)]), QueueOpFailed::Eperm),
+        (queue_mod(2, &[(1, 0, 1), (2, 0, 0)]), QueueOpFailed::Eperm),
+        (
+            ours(QueuesMessage::DetailRequest { port: 99, queue: queue::ALL }),
+            QueueOpFailed::BadPort,
+        ),
+        (ours(QueuesMessage::DetailRequest { port: 2, queue: 4 }), QueueOpFailed::BadQueue),
+    ] {
+        bench.refused(body, code);
+    }
+    let levels = details(&mut bench, 2, queue::ALL).into_iter().map(|it| it.share.level);
+    assert_eq!(levels.collect::<Vec<_>>(), [0, 1, 2, 3], "nothing of it was done");
+}
+
+#[test]
+fn a_planned_switch_stays_with_what_was_analysed() {
+    let mut bench = Bench::new();
+    bench.refused(queue_mod(2, &[(1, 0, 1)]), QueueOpFailed::Eperm);
+    assert_eq!(details(&mut bench, 2, 1)[0].share, QueueShare { queue: 1, level: 1, weight: 1 });
+}
+
+#[test]
+fn depths_and_delays_are_told_per_queue() {
+    let mut bench = general::bench();
+    bench.switch.keep_delays();
+    two_queues(&mut bench);
+    for flow in [1, 1, 2, 2, 2] {
+        bench.receive(1, &frame(flow, 976));
+    }
+    // 1000 bytes on the wire each: 80 us at 100 Mbit/s.
+    let seen = details(&mut bench, 2, 2);
+    assert_eq!((seen[0].frames, seen[0].frames_max, seen[0].wire_bytes), (3, 3, 3_000));
+    assert!(seen[0].delays.is_empty(), "none has left");
+    bench.drain();
+    bench.wait(Span::from_ms(1));
+    let seen = details(&mut bench, port::ANY, queue::ALL);
+    assert_eq!(seen.len() % 4, 0, "every queue of every port");
+    let of = |queue| seen.iter().find(|it| (it.port, it.share.queue) == (2, queue)).expect("told");
+    assert_eq!((of(2).frames, of(2).frames_max, of(2).wire_bytes_max), (0, 3, 3_000));
+    assert_eq!((of(1).delay_ns_max, of(2).delay_ns_max), (160_000, 400_000));
+    // 240, 320 and 400 us: each in a range that is no wider than an eighth of it.
+    let ranges: Vec<_> =
+        of(2).delays.iter().map(|it| (it.from_ns, it.below_ns, it.frames)).collect();
+    assert_eq!(ranges, [(229_376, 245_760, 1), (294_912, 327_680, 1), (393_216, 425_984, 1)]);
+    let counted: u64 = seen.iter().flat_map(|it| &it.delays).map(|range| range.frames).sum();
+    let stats = bench
+        .reply(tenuto_openflow::RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL });
+    let tenuto_openflow::ReplyBody::Queue(stats) = stats else { panic!("{stats:?}") };
+    assert_eq!(counted, stats.iter().map(|it| it.tx_packets).sum::<u64>());
+}
