@@ -431,6 +431,7 @@ fn empty_curves(network: &Network, id: PortId) -> Curves {
     Curves {
         rate_bps: signed(port.rate_bps),
         blocking_bits: i64::from(port.blocking_bytes) * 8,
+        counts_whole_frames: network.is_processor(id),
         groups,
     }
 }
