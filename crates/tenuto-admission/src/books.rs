@@ -6,6 +6,7 @@
 //! many flows there are: per queue the rates that go on from there are summed by where they go.
 
 use crate::behind::Behind;
+use crate::ceilings::Ceiling;
 use crate::curves::{Curves, Group, NBIT, QUEUES_MAX, times};
 use crate::frames::Frames;
 use crate::network::{Network, PortId};
@@ -42,6 +43,8 @@ struct Queue {
     delay_ns: i64,
     /// What the delay is not lowered below: frames of flows that have gone may have known no less.
     floor_ns: i64,
+    /// How far it may go; `None` where its flows alone say.
+    ceiling: Option<Ceiling>,
     /// Rates that go on from here, by where they go.
     behind: Behind,
     /// No member had less slack than this, ns, when [`Books::raised_ns`] stood at `known_at_ns`.
@@ -114,6 +117,16 @@ impl Books {
     /// From now on a queue's delay is not lowered below this.
     pub(crate) fn set_floor(&mut self, port: PortId, queue: usize, floor_ns: i64) {
         self.queues[port.index()][queue].floor_ns = floor_ns;
+    }
+
+    /// How far a queue may go.
+    pub(crate) fn ceiling(&self, port: PortId, queue: usize) -> Ceiling {
+        self.queues[port.index()][queue].ceiling.unwrap_or(Ceiling::NONE)
+    }
+
+    /// From now on a queue goes no further.
+    pub(crate) fn set_ceiling(&mut self, port: PortId, queue: usize, ceiling: Ceiling) {
+        self.queues[port.index()][queue].ceiling = Some(ceiling);
     }
 
     /// Where a flow goes.

@@ -13,6 +13,7 @@
 pub mod audit;
 mod behind;
 mod books;
+mod ceilings;
 mod curves;
 mod engine;
 mod fit;
@@ -30,6 +31,7 @@ mod routes;
 mod search;
 mod transition;
 
+pub use ceilings::{Ceiling, Ceilings, Kept, best_for};
 pub use curves::QUEUES_MAX;
 pub use engine::{Decision, Engine, Grant, Method, Move, RemovalError, Replanned};
 pub use network::{Network, NetworkError, Node, NodeId, Port, PortId};
