@@ -147,8 +147,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, which gives away no more of a queue than these ceilings from now on; what is
-    /// held stays.
+    /// The same engine, which raises no queue beyond these ceilings from now on; what is held stays.
     #[must_use]
     pub fn limited(mut self, ceilings: &Ceilings) -> Self {
         self.ceilings = ceilings.clone();
@@ -568,12 +567,12 @@ fn lay_out(books: &mut Books, reservation: &Reservation) {
     }
 }
 
-/// No queue goes beyond its ceiling.
+/// No queue is raised beyond its ceiling.
 fn limit(books: &mut Books, ceilings: &Ceilings) {
-    for (port, queue, ceiling) in ceilings.iter() {
+    for (port, queue, ceiling_ns) in ceilings.iter() {
         let queues = books.network.ports().get(port.index()).map_or(0, |port| port.queues);
         if queue < usize::from(queues) {
-            books.set_ceiling(port, queue, ceiling);
+            books.set_ceiling(port, queue, ceiling_ns);
         }
     }
 }

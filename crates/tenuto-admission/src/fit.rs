@@ -109,12 +109,8 @@ impl Work {
             let most = i64::from(limits.checks_max);
             return Err(scarce(Resource::Effort, i64::from(self.checks), most));
         }
-        let rate = curves.rate_up_to(queue);
-        let (_, ceiling_bps) = books.ceiling(port, queue).signed();
-        if rate > ceiling_bps {
-            return Err(scarce(Resource::Rate, rate, ceiling_bps));
-        }
         if !curves.holds(queue, reserved) {
+            let rate = curves.rate_up_to(queue);
             let Some(needed) = curves.delay_ns(queue, reserved) else {
                 return Err(scarce(Resource::Rate, rate, curves.rate_bps));
             };
@@ -152,8 +148,8 @@ impl Work {
             true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
             false => wanted,
         };
-        let (ceiling_ns, _) = books.ceiling(port, queue).signed();
-        let bearable = books.bearable_ns(port, queue, asked).min(ceiling_ns);
+        let ceiling = books.ceiling_ns(port, queue);
+        let bearable = books.bearable_ns(port, queue, asked).min(ceiling);
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }
