@@ -10,13 +10,13 @@ use tenuto_planner::loko::Draws;
 
 /// How large a network is.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub(crate) struct Scale {
     /// Switches; four at least.
-    pub switches: u32,
+    pub(crate) switches: u32,
     /// End systems at each of them.
-    pub hosts_each: u32,
+    pub(crate) hosts_each: u32,
     /// Virtual links; a multiple of five has six targets each in the mean.
-    pub links: u32,
+    pub(crate) links: u32,
 }
 
 /// Gaps between frames, ms, as often as they stand here.
@@ -30,7 +30,7 @@ const TARGETS_SPREAD: u64 = 5;
 ///
 /// # Panics
 /// If what it draws cannot be read, which no seed makes so.
-pub fn network(scale: Scale, seed: u64) -> Network {
+pub(crate) fn network(scale: Scale, seed: u64) -> Network {
     let sources = MemorySources::new()
         .with("drawn.yaml", &description(scale))
         .with("links.csv", &links(scale, seed));
