@@ -233,7 +233,11 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
     let server = server(network, port);
     let seen = groups(network, queue, curves);
     let own_frames = curves.values().filter_map(|sums| sums.get(&queue).map(|sum| sum.1));
-    let own_frame = own_frames.max().unwrap_or(0);
+    // A processor's β_{R,T} is one of whole frames: nothing is gone before its frame is.
+    let own_frame = match network.is_processor(port) {
+        true => 0,
+        false => own_frames.max().unwrap_or(0),
+    };
     let came = |t: i128| -> i128 {
         curves
             .iter()

@@ -10,6 +10,7 @@ use crate::curves::{Curves, Group, NBIT, QUEUES_MAX, times};
 use crate::frames::Frames;
 use crate::network::{Network, PortId};
 use crate::request::{Request, Visit};
+use crate::slack::Known;
 
 /// A flow that is held, by its place in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,20 +34,22 @@ pub(crate) struct Held {
     pub(crate) hops: Vec<Hop>,
     /// Whether every visit follows the one before it.
     is_path: bool,
+    /// Places of its queues among [`Books`]' delays: what is looked at most lies together.
+    spots: Vec<u32>,
 }
 
 /// One queue: who is in it, and what is reserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Queue {
+pub(crate) struct Queue {
     members: Vec<(Slot, u16)>,
-    delay_ns: i64,
     /// What the delay is not lowered below: frames of flows that have gone may have known no less.
     floor_ns: i64,
+    /// What the delay is not raised beyond, ns; `None` where its flows alone say.
+    ceiling_ns: Option<i64>,
     /// Rates that go on from here, by where they go.
     behind: Behind,
-    /// No member had less slack than this, ns, when [`Books::raised_ns`] stood at `known_at_ns`.
-    slack_ns: i64,
-    known_at_ns: i64,
+    /// What is known of the least slack of its members.
+    pub(crate) known: Known,
 }
 
 /// A change, as it is taken back.
@@ -55,6 +58,8 @@ enum Undo {
     Entered(Slot),
     Struck(Slot, Request, Vec<Visit>),
     Reserved(PortId, usize, i64),
+    /// What was known of the slack of a queue.
+    Known(PortId, usize, Known),
 }
 
 /// Everything that is held.
@@ -62,11 +67,13 @@ enum Undo {
 pub(crate) struct Books {
     pub(crate) network: Network,
     curves: Vec<Curves>,
-    queues: Vec<[Queue; QUEUES_MAX]>,
+    pub(crate) queues: Vec<[Queue; QUEUES_MAX]>,
+    /// What is reserved, by [`spot`].
+    delays_ns: Vec<i64>,
     /// The sizes behind every [`crate::curves::Sum::frame_bits`], per port and group.
     frames: Vec<Vec<[Frames; QUEUES_MAX]>>,
     /// Σ of all raises there ever were, ns: no slack has shrunk by more since it was known.
-    raised_ns: i64,
+    pub(crate) raised_ns: i64,
     flows: Vec<Option<Held>>,
     free: Vec<Slot>,
     /// Changes since the last [`Books::keep`], oldest first.
@@ -80,6 +87,7 @@ impl Books {
         let none = |curves: &Curves| curves.groups.iter().map(|_| Default::default()).collect();
         Self {
             queues: curves.iter().map(|_| Default::default()).collect(),
+            delays_ns: vec![0; curves.len() * QUEUES_MAX],
             frames: curves.iter().map(none).collect(),
             network,
             curves,
@@ -95,7 +103,7 @@ impl Books {
     }
 
     pub(crate) fn delay_ns(&self, port: PortId, queue: usize) -> i64 {
-        self.queues[port.index()][queue].delay_ns
+        self.delays_ns[spot(port, queue)]
     }
 
     pub(crate) fn members(&self, port: PortId, queue: usize) -> &[(Slot, u16)] {
@@ -116,6 +124,16 @@ impl Books {
         self.queues[port.index()][queue].floor_ns = floor_ns;
     }
 
+    /// What a queue's delay is not raised beyond, ns.
+    pub(crate) fn ceiling_ns(&self, port: PortId, queue: usize) -> i64 {
+        self.queues[port.index()][queue].ceiling_ns.unwrap_or(i64::MAX)
+    }
+
+    /// From now on a queue's delay is not raised beyond this.
+    pub(crate) fn set_ceiling(&mut self, port: PortId, queue: usize, ceiling_ns: i64) {
+        self.queues[port.index()][queue].ceiling_ns = Some(ceiling_ns);
+    }
+
     /// Where a flow goes.
     pub(crate) fn visits(&self, slot: Slot) -> impl Iterator<Item = Visit> {
         let hops = self.held(slot).map_or(&[][..], |held| &held.hops);
@@ -130,9 +148,7 @@ impl Books {
     /// Sums and reserved delays as text, for comparison in tests.
     #[cfg(test)]
     pub(crate) fn fingerprint(&self) -> String {
-        let delays: Vec<_> =
-            self.queues.iter().map(|all| all.each_ref().map(|q| q.delay_ns)).collect();
-        format!("{:?} {delays:?}", self.curves)
+        format!("{:?} {:?}", self.curves, self.delays_ns)
     }
 
     /// Every queue with flows.
@@ -154,58 +170,7 @@ impl Books {
     pub(crate) fn reached_ns(&self, held: &Held, at: usize) -> i64 {
         let hop = &held.hops[at];
         let here = self.delay_ns(hop.visit.port, hop.visit.queue.into());
-        upstream_ns(&self.queues, &held.hops, hop) + here + hop.propagation_ns
-    }
-
-    /// The largest reserved delay to any target.
-    pub(crate) fn promised_ns(&self, held: &Held) -> i64 {
-        let lasts = (0..held.hops.len()).filter(|at| held.hops[*at].visit.is_last);
-        match held.is_path && !held.hops.is_empty() {
-            // The last port of a path is behind all others.
-            true => self.reached_ns(held, held.hops.len() - 1),
-            false => lasts.map(|at| self.reached_ns(held, at)).max().unwrap_or(i64::MAX),
-        }
-    }
-
-    /// The largest delay of a queue that every flow in it can bear, all else as reserved; where
-    /// `wanted_ns` is known to be bearable, no more is looked for.
-    pub(crate) fn bearable_ns(&mut self, port: PortId, queue: usize, wanted_ns: i64) -> i64 {
-        let here = self.delay_ns(port, queue);
-        let known = here.saturating_add(self.known_slack_ns(port, queue));
-        if !self.members(port, queue).is_empty() && known >= wanted_ns {
-            return known;
-        }
-        let Some(slack) = self.least_slack_ns(port, queue) else { return here };
-        let entry = &mut self.queues[port.index()][queue];
-        (entry.slack_ns, entry.known_at_ns) = (slack, self.raised_ns);
-        here.saturating_add(slack)
-    }
-
-    /// What is known of the least slack of the flows in a queue: it is no less.
-    pub(crate) fn known_slack_ns(&self, port: PortId, queue: usize) -> i64 {
-        let entry = &self.queues[port.index()][queue];
-        entry.slack_ns.saturating_sub(self.raised_ns - entry.known_at_ns)
-    }
-
-    /// The least slack of the flows in a queue, one by one.
-    pub(crate) fn least_slack_ns(&self, port: PortId, queue: usize) -> Option<i64> {
-        let slack = |(slot, place): &(Slot, u16)| {
-            let held = self.held(*slot)?;
-            Some(signed(held.request.deadline_ns) - self.promised_through_ns(held, *place))
-        };
-        self.members(port, queue).iter().filter_map(slack).min()
-    }
-
-    /// The largest reserved delay to a target behind one hop.
-    fn promised_through_ns(&self, held: &Held, place: u16) -> i64 {
-        if held.is_path {
-            return self.promised_ns(held);
-        }
-        let behind = (0..held.hops.len()).filter(|at| {
-            let is_here = *at == usize::from(place);
-            held.hops[*at].visit.is_last && (is_here || is_behind(&held.hops, *at, place))
-        });
-        behind.map(|at| self.reached_ns(held, at)).max().unwrap_or(i64::MIN / 2)
+        upstream_ns(&self.delays_ns, &held.hops, hop) + here + hop.propagation_ns
     }
 
     /// The longest time for which a frame stays, and a busy period lasts after it.
@@ -222,18 +187,35 @@ impl Books {
 
     /// Takes back every change since `mark`, the latest first.
     pub(crate) fn take_back(&mut self, mark: usize) {
+        let mut learnt = Vec::new();
+        let mut has_only_grown = true;
         while self.log.len() > mark {
             match self.log.pop() {
+                Some(Undo::Known(port, queue, before)) => {
+                    let known = &mut self.queues[port.index()][queue].known;
+                    learnt.push((port, queue, known.slack_ns));
+                    *known = before;
+                }
                 Some(Undo::Entered(slot)) => drop(self.remove(slot)),
                 Some(Undo::Struck(slot, request, visits)) => {
+                    has_only_grown = false;
                     self.free.retain(|free| *free != slot);
                     self.insert(slot, request, &visits);
                 }
                 Some(Undo::Reserved(port, queue, delay_ns)) => {
-                    self.set_delay(port, queue, delay_ns, |_, _| {});
+                    let after = self.set_delay(port, queue, delay_ns, |_, _| {});
+                    has_only_grown &= after >= delay_ns;
+                    self.raised_ns -= (after - delay_ns).max(0);
                 }
                 None => break,
             }
+        }
+        // What was seen among more flows and greater delays holds for fewer and smaller ones.
+        if has_only_grown {
+            learnt.into_iter().for_each(|(port, queue, slack)| self.learn(port, queue, slack));
+        }
+        if mark == 0 {
+            self.keep();
         }
     }
 
@@ -253,6 +235,19 @@ impl Books {
         slot
     }
 
+    /// Notes what is known of a queue's slack, so that it can be taken back.
+    pub(crate) fn log_known(&mut self, port: PortId, queue: usize) {
+        let known = self.queues[port.index()][queue].known;
+        self.log.push(Undo::Known(port, queue, known));
+    }
+
+    /// Σ of what is reserved on a whole path, its last propagation included.
+    pub(crate) fn along_ns(&self, held: &Held) -> Option<i64> {
+        let last = held.hops.last().filter(|_| held.is_path)?;
+        let delays = held.spots.iter().map(|spot| self.delays_ns[*spot as usize]);
+        Some(delays.sum::<i64>() + last.propagation_ns)
+    }
+
     fn insert(&mut self, slot: Slot, request: Request, visits: &[Visit]) {
         let mut hops: Vec<Hop> = Vec::with_capacity(visits.len());
         for visit in visits {
@@ -261,16 +256,13 @@ impl Books {
         }
         let follows = |(at, visit): (u16, &Visit)| visit.parent == at.checked_sub(1);
         let is_path = (0..).zip(visits).all(follows);
-        let held = Held { request, hops, is_path };
+        let at = |hop: &Hop| u32::try_from(spot(hop.visit.port, hop.visit.queue.into()));
+        let spots = hops.iter().map(|hop| at(hop).expect("fewer queues than 2^32")).collect();
+        let held = Held { request, hops, is_path, spots };
         self.count(&held, 1);
         let slack = signed(held.request.deadline_ns).saturating_sub(self.promised_ns(&held));
         for hop in &held.hops {
-            let entry = &mut self.queues[hop.visit.port.index()][usize::from(hop.visit.queue)];
-            let known = match entry.members.len() {
-                1 => i64::MAX,
-                _ => entry.slack_ns.saturating_sub(self.raised_ns - entry.known_at_ns),
-            };
-            (entry.slack_ns, entry.known_at_ns) = (known.min(slack), self.raised_ns);
+            self.join(hop.visit.port, hop.visit.queue.into(), slack);
         }
         self.flows[slot.0 as usize] = Some(held);
     }
@@ -332,7 +324,7 @@ impl Books {
             } else {
                 frames.take(frame_bits)
             }
-            let upstream_ns = upstream_ns(&self.queues, &held.hops, hop);
+            let upstream_ns = upstream_ns(&self.delays_ns, &held.hops, hop);
             let sum = &mut self.curves[port].groups[group].sums[queue];
             sum.burst_nbit += source_nbit + times(rate_bps, upstream_ns);
             sum.rate_bps += rate_bps;
@@ -365,6 +357,7 @@ impl Books {
     ) {
         let before = self.set_delay(port, queue, delay_ns, changed);
         if before != delay_ns {
+            self.raised_ns = self.raised_ns.saturating_add((delay_ns - before).max(0));
             self.log.push(Undo::Reserved(port, queue, before));
         }
     }
@@ -376,14 +369,13 @@ impl Books {
         delay_ns: i64,
         mut changed: impl FnMut(PortId, usize),
     ) -> i64 {
-        let entry = &mut self.queues[port.index()][queue];
-        let before = entry.delay_ns;
+        let entry = &mut self.delays_ns[spot(port, queue)];
+        let before = *entry;
         let by = delay_ns - before;
         if by == 0 {
             return before;
         }
-        entry.delay_ns = delay_ns;
-        self.raised_ns = self.raised_ns.saturating_add(by.max(0));
+        *entry = delay_ns;
         for later in self.queues[port.index()][queue].behind.iter() {
             let group = &mut self.curves[later.port.index()].groups[later.group];
             group.sums[later.queue].burst_nbit += times(later.rate_bps, by);
@@ -393,13 +385,18 @@ impl Books {
     }
 }
 
+/// The place of a queue where there is one entry for each.
+pub(crate) const fn spot(port: PortId, queue: usize) -> usize {
+    port.index() * QUEUES_MAX + queue
+}
+
 /// Σ of the reserved delays before a hop.
-fn upstream_ns(queues: &[[Queue; QUEUES_MAX]], hops: &[Hop], hop: &Hop) -> i64 {
+fn upstream_ns(delays_ns: &[i64], hops: &[Hop], hop: &Hop) -> i64 {
     let mut sum = 0;
     let mut parent = hop.visit.parent;
     while let Some(at) = parent {
         let visit = &hops[usize::from(at)].visit;
-        sum += queues[visit.port.index()][usize::from(visit.queue)].delay_ns;
+        sum += delays_ns[spot(visit.port, visit.queue.into())];
         parent = visit.parent;
     }
     sum
@@ -407,7 +404,7 @@ fn upstream_ns(queues: &[[Queue; QUEUES_MAX]], hops: &[Hop], hop: &Hop) -> i64 {
 
 /// Whether `later` is on a branch through `place`. A parent stands before its child, so the walk
 /// ends as soon as it is past `place`.
-fn is_behind(hops: &[Hop], later: usize, place: u16) -> bool {
+pub(crate) fn is_behind(hops: &[Hop], later: usize, place: u16) -> bool {
     let mut at = later;
     while let Some(parent) = hops[at].visit.parent {
         if parent <= place {
@@ -431,6 +428,7 @@ fn empty_curves(network: &Network, id: PortId) -> Curves {
     Curves {
         rate_bps: signed(port.rate_bps),
         blocking_bits: i64::from(port.blocking_bytes) * 8,
+        counts_whole_frames: network.is_processor(id),
         groups,
     }
 }

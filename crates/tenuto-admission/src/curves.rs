@@ -138,6 +138,9 @@ pub(crate) struct Curves {
     pub(crate) rate_bps: i64,
     /// Bits of one frame of lower priority that may be in the way.
     pub(crate) blocking_bits: i64,
+    /// Whether that is the latency of a service curve which counts whole frames (\[Loko\] section 4
+    /// adds l/R for it): the frame that is being served is then part of it.
+    pub(crate) counts_whole_frames: bool,
     /// One per line that leads here.
     pub(crate) groups: Vec<Group>,
 }
@@ -258,12 +261,14 @@ impl Curves {
     }
 
     /// What came in `t_ns` to the queues up to this one, less what was served, with the frame in
-    /// the way and the one on the wire; the service at a time rounded down.
+    /// the way and the one on the wire (for a service of whole frames there is none that is partly
+    /// served); the service at a time rounded down.
     fn left(&self, queue: usize, t_ns: i64) -> i128 {
         let shapes = self.groups.iter().filter_map(|group| Shape::up_to(group, queue));
         let came: i128 = shapes.map(|shape| shape.at(t_ns).0).sum();
         let frames = self.groups.iter().map(|group| group.sums[queue].frame_bits);
-        let held = self.blocking_bits + frames.max().unwrap_or(0);
+        let served = if self.counts_whole_frames { 0 } else { frames.max().unwrap_or(0) };
+        let held = self.blocking_bits + served;
         came + i128::from(held) * NBIT - times(self.rate_bps, (t_ns - 1).max(0))
     }
 

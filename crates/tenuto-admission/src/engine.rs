@@ -1,6 +1,7 @@
 //! The engine: one interface, three ways to decide.
 
 use crate::books::{Books, Held, Slot, signed};
+use crate::ceilings::Ceilings;
 use crate::fit::{Limits, Work};
 use crate::lowering;
 use crate::network::{Network, PortId};
@@ -106,6 +107,7 @@ pub struct Engine {
     books: Books,
     method: Method,
     reservation: Reservation,
+    ceilings: Ceilings,
     flows: BTreeMap<u64, (Slot, Stage)>,
     routes: Routes,
     search: Search,
@@ -133,6 +135,7 @@ impl Engine {
             books,
             method,
             reservation,
+            ceilings: Ceilings::default(),
             flows: BTreeMap::new(),
             routes: Routes::default(),
             search: Search::default(),
@@ -142,6 +145,14 @@ impl Engine {
             draining: BTreeSet::new(),
             quiet_since: None,
         }
+    }
+
+    /// The same engine, which raises no queue beyond these ceilings from now on; what is held stays.
+    #[must_use]
+    pub fn limited(mut self, ceilings: &Ceilings) -> Self {
+        self.ceilings = ceilings.clone();
+        limit(&mut self.books, ceilings);
+        self
     }
 
     /// The network it decides for.
@@ -344,6 +355,7 @@ impl Engine {
         }
         let mut copy = Self { books: self.books.emptied(), reservation, ..self.clone() };
         lay_out(&mut copy.books, &reservation);
+        limit(&mut copy.books, &copy.ceilings);
         copy.books.keep();
         let mut moves = Vec::new();
         for (_, held) in self.books.slots() {
@@ -551,6 +563,16 @@ fn lay_out(books: &mut Books, reservation: &Reservation) {
         let place = Place::of(&books.network, port);
         for queue in 0..usize::from(books.network.port(port).queues) {
             books.reserve(port, queue, reservation.share(place, queue).delay_ns, |_, _| {});
+        }
+    }
+}
+
+/// No queue is raised beyond its ceiling.
+fn limit(books: &mut Books, ceilings: &Ceilings) {
+    for (port, queue, ceiling_ns) in ceilings.iter() {
+        let queues = books.network.ports().get(port.index()).map_or(0, |port| port.queues);
+        if queue < usize::from(queues) {
+            books.set_ceiling(port, queue, ceiling_ns);
         }
     }
 }

@@ -148,7 +148,8 @@ impl Work {
             true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
             false => wanted,
         };
-        let bearable = books.bearable_ns(port, queue, asked);
+        let ceiling = books.ceiling_ns(port, queue);
+        let bearable = books.bearable_ns(port, queue, asked).min(ceiling);
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }

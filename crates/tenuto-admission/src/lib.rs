@@ -13,6 +13,7 @@
 pub mod audit;
 mod behind;
 mod books;
+mod ceilings;
 mod curves;
 mod engine;
 mod fit;
@@ -28,8 +29,10 @@ mod request;
 mod reservation;
 mod routes;
 mod search;
+mod slack;
 mod transition;
 
+pub use ceilings::{Ceilings, Kept, best_for, narrowed};
 pub use curves::QUEUES_MAX;
 pub use engine::{Decision, Engine, Grant, Method, Move, RemovalError, Replanned};
 pub use network::{Network, NetworkError, Node, NodeId, Port, PortId};

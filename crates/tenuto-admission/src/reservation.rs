@@ -77,7 +77,7 @@ impl Reservation {
     }
 
     /// Nothing reserved; lower queues are cheaper.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         let mut shares = [Share::default(); QUEUES_MAX];
         for (cost, share) in (0_u32..).zip(shares.iter_mut().rev()) {
             share.cost = 1 + cost;

@@ -1,5 +1,6 @@
 //! What has to hold whatever is asked, in whatever order.
 
+mod ceilings;
 mod decisions;
 mod incremental;
 mod leaving;

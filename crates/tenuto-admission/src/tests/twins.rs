@@ -17,6 +17,7 @@ fn curves() -> impl Strategy<Value = Curves> {
     proptest::collection::vec(group, 1..4).prop_map(|groups| Curves {
         rate_bps: 100_000_000,
         blocking_bits: 12_240,
+        counts_whole_frames: false,
         groups: groups
             .into_iter()
             .map(|(sums, is_line)| {
