@@ -303,6 +303,11 @@ impl Switch {
         self.general.as_ref().map_or(0, |general| general.packet_ins_limited)
     }
 
+    /// Packet-ins that were not made, as no controller wanted them.
+    pub fn packet_ins_unheard(&self) -> u64 {
+        self.general.as_ref().map_or(0, |general| general.packet_ins_unheard)
+    }
+
     /// Replaces the mode protocol by a broken one; for exploration only.
     pub fn set_mutant(&mut self, mutant: Mutant) {
         self.mutant = mutant;

@@ -48,6 +48,8 @@ pub struct SwitchSummary {
     pub not_stored: u64,
     /// Packet-ins that were not made, as their port had its share.
     pub packet_ins_limited: u64,
+    /// Packet-ins that were not made, as no controller wanted them.
+    pub packet_ins_unheard: u64,
     /// Asynchronous messages that were dropped because a controller did not read.
     pub unread: u64,
 }
@@ -404,6 +406,7 @@ impl DataPath<'_> {
             dropped: self.summary.dropped + refused,
             not_stored: self.summary.not_stored,
             packet_ins_limited: self.switch.packet_ins_limited(),
+            packet_ins_unheard: self.switch.packet_ins_unheard(),
             unread: self.control.unread(),
         }
     }

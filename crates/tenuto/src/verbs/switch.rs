@@ -256,13 +256,14 @@ pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
     })?;
     output::say(&format!(
         "{}: {} frames received, {} sent, {} dropped, {} not stored; {} packet-ins over their \
-         rate, {} asynchronous messages not read\n",
+         rate, {} that no controller wanted, {} asynchronous messages not read\n",
         settings.name,
         summary.received,
         summary.sent,
         summary.dropped,
         summary.not_stored,
         summary.packet_ins_limited,
+        summary.packet_ins_unheard,
         summary.unread
     ))?;
     Ok(if summary.interrupted { Outcome::Interrupted } else { Outcome::Good })
