@@ -6,9 +6,9 @@
 mod networks;
 
 use networks::random::{Random, Shape, graph as random_graph};
+use networks::seal::sealed;
 use networks::{interleaved, mesh, ring};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tenuto_bounds::{Bucket, Multiplexing, Options, RateLatency, ServerGraph, analyse};
 use tenuto_certify::certify_bounds;
 use tenuto_units::Picos;
@@ -20,22 +20,6 @@ fn options() -> Options {
 fn document(graph: &ServerGraph) -> Value {
     let analysis = analyse(graph, &options(), &mut |_| ());
     serde_json::to_value(analysis.document(graph)).expect("serialisable")
-}
-
-fn sha256_hex(text: &str) -> String {
-    use std::fmt::Write;
-    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("writing to a string");
-        hex
-    })
-}
-
-/// With digests of what it says now.
-fn sealed(mut document: Value) -> String {
-    document["description_digest"] = sha256_hex(&document["description"].to_string()).into();
-    document["plan_hash"] = "".into();
-    document["plan_hash"] = sha256_hex(&document.to_string()).into();
-    document.to_string()
 }
 
 fn is_certified(document: &Value) -> bool {
@@ -271,10 +255,13 @@ fn worse_per_mille(path: &str) -> Option<u64> {
     }
 }
 
+/// A change to a document.
+type Change = fn(&mut Value);
+
 #[test]
 fn another_network_is_refused() {
     for (name, document) in documents() {
-        let changes: [(&str, fn(&mut Value)); 5] = [
+        let changes: [(&str, Change); 5] = [
             ("lines that shape nothing", |d| d["line_shaping"] = false.into()),
             ("a bound is missing", |d| {
                 d["bounds"].as_array_mut().expect("bounds").pop();
