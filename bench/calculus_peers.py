@@ -1,4 +1,8 @@
-"""Tenuto's bounds beside those of the tools behind Saihu, flow by flow, in one run."""
+"""Tenuto's bounds beside those of the tools behind Saihu and of panco, flow by flow, in one run.
+
+Exit code 1 if a peer has a tighter valid bound, a bound of ours is refused by `tenuto certify`, lies
+below the exact worst case, or is finite where there is none.
+"""
 
 import argparse
 import contextlib
@@ -6,206 +10,362 @@ import io
 import json
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+from random_networks import KINDS, random_network
+
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-# Peers round to some digits and add in floats.
+# Peers add in floats; panco reads six digits of what lp_solve prints, several of them one after
+# the other.
 LOOSER = 1.0 + 1e-5
+LOOSER_PANCO = 1.0 + 5e-5
 FIFO_METHODS = ["TFA", "SFA", "LUDB"]
 ARBITRARY_METHODS = ["TFA", "SFA", "PMOO", "TMA"]
 
 
-class TooLong(Exception):
-    pass
+class Peers:
+    """Each tool in a process of its own, which ends with all that it started."""
 
-
-def too_long(_signal, _frame):
-    raise TooLong
-
-
-def random_network(seed, kind):
-    """A network of 5 to 9 servers in Saihu's output-port format.
-
-    `fifo` and `arbitrary` are feed-forward; `cyclic` paths go round a ring; `pieces` have arrival
-    curves of two buckets and service curves of two rate-latencies; `packets` have a packetizer;
-    `overloaded` has one server that cannot carry its flows.
-    """
-    rng = random.Random(f"{kind}/{seed}")
-    servers = rng.randint(5, 9)
-    flows = rng.randint(4, 16)
-    paths = []
-    for _ in range(flows):
-        if kind == "cyclic":
-            first, length = rng.randrange(servers), rng.randint(2, servers - 1)
-            paths.append([(first + i) % servers for i in range(length)])
-        else:
-            length = rng.randint(1, min(5, servers))
-            paths.append(sorted(rng.sample(range(servers), length)))
-    busiest = max(sum(s in path for path in paths) for s in range(servers))
-    load = 3.0 if kind == "overloaded" else rng.uniform(0.3, 0.85)
-    network = {"name": f"{kind}{seed}", "time_unit": "us", "data_unit": "B", "rate_unit": "Mbps"}
-    network["multiplexing"] = "ARBITRARY" if kind == "arbitrary" else "FIFO"
-    network["packetizer"] = kind == "packets"
-    network["analysis_option"] = ["IS"]
-    return {
-        "network": network,
-        "servers": [random_server(rng, i, kind) for i in range(servers)],
-        "flows": [random_flow(rng, i, path, load * 20 / busiest, kind) for i, path in enumerate(paths)],
-    }
-
-
-def random_server(rng, index, kind):
-    rate, latency = rng.uniform(20, 40), rng.uniform(1, 50)
-    latencies, rates = [latency], [rate]
-    if kind == "pieces":
-        latencies.append(latency * 3)
-        rates.append(rate * 1.5)
-    curve = {"latencies": latencies, "rates": rates}
-    return {"name": f"s{index}", "service_curve": curve, "capacity": 100}
-
-
-def random_flow(rng, index, path, rate, kind):
-    burst = rng.uniform(200, 4000)
-    rate *= rng.uniform(0.5, 1.0)
-    bursts, rates = [burst], [rate]
-    if kind == "pieces":
-        bursts.append(burst / 4)
-        rates.append(rate * 2)
-    arrival = {"bursts": bursts, "rates": rates}
-    servers = [f"s{s}" for s in path]
-    return {"name": f"f{index}", "path": servers, "arrival_curve": arrival, "max_packet_length": 150}
-
-
-class Saihu:
-    def __init__(self, source, seconds):
-        sys.path.insert(0, os.path.join(source, "saihu"))
-        sys.path.insert(0, source)
+    def __init__(self, saihu, panco, seconds, servers_exact):
+        self.panco, self.seconds, self.servers_exact = panco, seconds, servers_exact
+        sys.path[:0] = [saihu, os.path.join(saihu, "saihu")]
         from interface import TSN_Analyzer
 
-        self.analyzer, self.seconds = TSN_Analyzer, seconds
-        signal.signal(signal.SIGALRM, too_long)
+        self.analyzer = TSN_Analyzer
 
-    def bounds(self, path, network):
-        """Per tool and method: seconds per flow, and the time it took."""
-        dnc = ARBITRARY_METHODS if network["network"]["multiplexing"] == "ARBITRARY" else FIFO_METHODS
-        calls = [
-            ("xTFA", lambda a: a.analyze_xtfa()),
-            ("Linear", lambda a: a.analyze_linear()),
-            ("panco", lambda a: a.analyze_panco(methods=["TFA", "SFA", "PLP"])),
-            ("panco", lambda a: a.analyze_panco(methods=["ELP"])),
-            ("DNC", lambda a: a.analyze_dnc(methods=dnc)),
-        ]
+    def bounds(self, path, facts):
+        """Per tool and method: seconds per flow and processor time; and what failed."""
         found, failed = {}, []
-        for tool, call in calls:
-            began = time.process_time()
-            try:
-                for result in self.run(path, call):
-                    unit = UNITS[result.units["time"]]
-                    bounds = {flow: largest(delay) * unit for flow, delay in result.flow_delays.items()}
-                    found[f"{tool} {result.method}"] = (bounds, time.process_time() - began)
-            except TooLong:
-                failed.append(f"{tool}: more than {self.seconds} s")
-            except Exception as error:  # whatever a peer raises is its result
-                failed.append(f"{tool}: {type(error).__name__}")
+        for tool, call in self.calls(path, facts):
+            answer, seconds = apart(call, self.seconds)
+            if isinstance(answer, str):
+                failed.append(f"{tool}: {answer}")
+                continue
+            for method, bounds in answer.items():
+                found[method] = (bounds, seconds)
         return found, failed
 
-    def run(self, path, call):
-        analyzer = self.analyzer(path, temp_path="./temp/")
-        silent = io.StringIO()
-        signal.alarm(self.seconds)
-        try:
-            with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
-                call(analyzer)
-        finally:
-            signal.alarm(0)
-        return analyzer.results if hasattr(analyzer, "results") else analyzer._results
+    def calls(self, path, facts):
+        is_any = facts["order"] == "ARBITRARY"
+        dnc = ARBITRARY_METHODS if is_any else FIFO_METHODS
+        # Saihu takes the fastest service for a line where a file has no capacity.
+        shaping = "AUTO" if facts["has_lines"] else "OFF"
+        saihu = lambda call: lambda: self.run_saihu(path, shaping, call)
+        yield "DNC", saihu(lambda a: a.analyze_dnc(methods=dnc))
+        if is_any:
+            if self.panco and facts["is_tree"]:
+                yield "panco blind", lambda: self.run_blind(path)
+            return
+        yield "xTFA", saihu(lambda a: a.analyze_xtfa())
+        yield "Linear", saihu(lambda a: a.analyze_linear())
+        for method in ("TFA", "SFA", "PLP", "ELP"):
+            if method == "ELP" and facts["servers"] > self.servers_exact:
+                continue
+            yield f"panco {method}", saihu(lambda a, m=method: a.analyze_panco(methods=[m]))
+
+    def run_saihu(self, path, shaping, call):
+        analyzer = self.analyzer(path, temp_path="./temp/", shaping=shaping)
+        call(analyzer)
+        answer = {}
+        for result in getattr(analyzer, "results", None) or getattr(analyzer, "_results", []):
+            unit = UNITS[result.units["time"]]
+            bounds = {flow: largest(delay) * unit for flow, delay in result.flow_delays.items()}
+            answer[f"{result.tool} {result.method}"] = bounds
+        return answer
+
+    def run_blind(self, path):
+        """panco's program for servers that serve in any order, which Saihu does not offer."""
+        # Saihu has a panco of its own, without this part.
+        for name in [name for name in sys.modules if name.split(".")[0] == "panco"]:
+            del sys.modules[name]
+        sys.path[:0] = [self.panco]
+        import panco.lpSolvePath
+
+        panco.lpSolvePath.LPSOLVEPATH = ["lp_solve", "-S3"]
+        from panco.blind.blindLP import BlindLP
+        from panco.descriptor.curves import RateLatency, TokenBucket
+        from panco.descriptor.flow import Flow
+        from panco.descriptor.network import Network
+        from panco.descriptor.server import Server
+
+        with open(path, encoding="utf-8") as file:
+            graph = json.load(file)
+        index = {server["name"]: i for i, server in enumerate(graph["servers"])}
+        # Of the files of random_networks: Mbit/s, bytes and µs; so kbit, ms, kbit/ms.
+        servers = []
+        for server in graph["servers"]:
+            curve = server["service_curve"]
+            pieces = zip(curve["rates"], curve["latencies"])
+            lines = [TokenBucket(0, server["capacity"])] if "capacity" in server else []
+            servers.append(Server([RateLatency(rate, latency / 1e3) for rate, latency in pieces], lines))
+        flows = []
+        for flow in graph["flows"]:
+            curve = flow["arrival_curve"]
+            pieces = zip(curve["bursts"], curve["rates"])
+            buckets = [TokenBucket(burst * 8 / 1e3, rate) for burst, rate in pieces]
+            flows.append(Flow(buckets, [index[s] for s in flow["path"]]))
+        program = BlindLP(Network(servers, flows))
+        delays = program.all_delays
+        return {"panco blind": {flow["name"]: d / 1e3 for flow, d in zip(graph["flows"], delays)}}
 
 
 def largest(delay):
     return max(delay.values()) if isinstance(delay, dict) else delay
 
 
-def tenuto(binary, path, method):
-    """Seconds per flow (None: no bound), the largest over its targets, and the time it took."""
-    graph = path + ".yaml"
-    subprocess.run([binary, "import", "saihu", path, "-o", graph], check=True, capture_output=True)
-    began = time.time()
-    command = [binary, "plan", graph, "--json", "--method", method]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    took = time.time() - began
-    bounds = {}
-    for row in json.loads(done.stdout)["flows"]:
-        bound = row.get("delay_bound_ps")
-        bound = math.inf if bound is None else bound * 1e-12
-        bounds[row["flow"]] = max(bound, bounds.get(row["flow"], 0.0))
-    return bounds, took
+def apart(call, seconds):
+    """What `call` returns in a process group of its own, or why there is nothing; processor time."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(reader)
+        silent = io.StringIO()
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 2)
+        os.dup2(quiet, 1)
+        try:
+            with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
+                answer = call() or "no result"
+        except BaseException as error:  # whatever a peer raises is its result
+            answer = f"{type(error).__name__}: {str(error)[:80]}"
+        with os.fdopen(writer, "w") as file:
+            json.dump(answer, file, default=float)
+        os._exit(0)
+    os.close(writer)
+    with contextlib.suppress(OSError):
+        os.setpgid(child, child)
+    previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(child, signal.SIGKILL))
+    signal.alarm(seconds)
+    with os.fdopen(reader) as file:
+        text = file.read()
+    _, _, usage = os.wait4(child, 0)
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    answer = json.loads(text) if text else f"more than {seconds} s"
+    return answer, usage.ru_utime + usage.ru_stime
 
 
-def is_comparable(kind, method):
+class Tenuto:
+    def __init__(self, binary):
+        self.binary = binary
+
+    def imported(self, path):
+        graph = path + ".yaml"
+        self.run(["import", "auto", path, "-o", graph])
+        return graph
+
+    def bounds(self, graph, method, shapes):
+        """Seconds per flow, its largest over targets (inf: no bound); processor time; the checker's word."""
+        proof = f"{graph}.{method}.json"
+        command = ["plan", graph, "--json", "--method", method, "-o", proof]
+        done, seconds = self.run(command if shapes else [*command, "--no-line-shaping"])
+        bounds = {}
+        try:
+            rows = json.loads(done.stdout)["flows"]
+        except (ValueError, KeyError):
+            return {}, seconds, done.stderr[-300:] or f"exit code {done.returncode}"
+        for row in rows:
+            bound = row.get("delay_bound_ps")
+            bound = math.inf if bound is None else bound * 1e-12
+            name = row["flow"].split("#")[0]
+            bounds[name] = max(bound, bounds.get(name, 0.0))
+        checked, _ = self.run(["certify", proof])
+        # An exit code of 1 with this word: certified, and some flows have no bound.
+        refused = "" if "CERTIFIED" in checked.stdout else checked.stderr[-300:] or "not certified"
+        return bounds, seconds, refused
+
+    def run(self, arguments):
+        before = os.times()
+        done = subprocess.run([self.binary, *arguments], capture_output=True, text=True, check=False)
+        after = os.times()
+        took = after.children_user + after.children_system - before.children_user - before.children_system
+        return done, took
+
+
+class Reached:
+    """Delays that a simulator found in the graph of a proof: no valid bound is below them."""
+
+    def __init__(self, binary, steps):
+        self.binary, self.steps = binary, steps
+
+    def delays(self, proof):
+        """Seconds per flow, less what packets add to bits that flow."""
+        if not self.binary:
+            return {}
+        command = [self.binary, proof, str(self.steps)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        rows = json.loads(done.stdout or "{}")
+        return {flow: (row["reached_ps"] - row["packets_ps"]) * 1e-12 for flow, row in rows.items()}
+
+
+def is_comparable(facts, method):
     """Whether a peer's method bounds what ours does (see README.md)."""
-    if kind == "packets":
-        return method in ("Linear TFA", "panco TFA", "DNC TFA")
-    return kind != "arbitrary" or method.startswith("DNC")
+    if facts["is_packetized"]:
+        return method in ("Linear TFA", "Panco TFA", "DNC TFA")
+    if method.startswith("Linear") and (facts["has_branches"] or facts["has_shortcuts"]):
+        return False
+    if facts["order"] == "ARBITRARY":
+        return method.startswith("DNC") or method == "panco blind"
+    return True
 
 
-def compare(name, kind, ours, took, peers, failed):
-    tighter = []
-    print(f"{name}: {len(ours)} flows, {took:.2f} s")
-    for method, (bounds, seconds) in sorted(peers.items()):
-        shared = [flow for flow in bounds if flow in ours and math.isfinite(bounds[flow]) and bounds[flow] > 0]
+def read_facts(path, text):
+    """What decides which peers are asked, and which answers count."""
+    if path.endswith(".xml"):
+        return {
+            "order": "FIFO",
+            "has_lines": True,
+            "is_packetized": False,
+            "has_branches": False,
+            "has_shortcuts": True,
+            "is_tree": False,
+            "servers": text.count("<switch"),
+            "is_exact": False,
+        }
+    graph = json.loads(text)
+    network, servers = graph["network"], graph["servers"]
+    is_fifo = network["multiplexing"] == "FIFO"
+    nexts = {}
+    for flow in graph["flows"]:
+        for here, there in zip(flow["path"], flow["path"][1:]):
+            nexts.setdefault(here, set()).add(there)
+    splits = any(len(after) > 1 for after in nexts.values())
+    # Two servers of a path with others between them, which another flow takes one behind the other.
+    has_shortcuts = any(
+        there in nexts.get(here, ())
+        for flow in graph["flows"]
+        for place, here in enumerate(flow["path"])
+        for there in flow["path"][place + 2 :]
+    )
+    has_lines = all("capacity" in server for server in servers)
+    return {
+        "order": network["multiplexing"],
+        "has_lines": has_lines,
+        "is_packetized": network["packetizer"],
+        "has_branches": any("multicast" in flow for flow in graph["flows"]),
+        "has_shortcuts": has_shortcuts,
+        "is_tree": not splits,
+        "servers": len(servers),
+        # Trees of FIFO servers without lines: panco's ELP is the worst case itself.
+        "is_exact": is_fifo and not has_lines and not splits and not network["packetizer"],
+    }
+
+
+def judge(name, facts, ours, peers, reached):
+    """What is wrong, in words; the quotients of our bounds and each peer's; peers below what occurs."""
+    faults, quotients, unsound = [], {}, set()
+    for flow, bound in ours.items():
+        if bound < reached.get(flow, 0.0):
+            faults.append(f"{name}: {flow} has a bound of {bound:.9f} s and reaches {reached[flow]:.9f} s")
+    for method, (bounds, _) in sorted(peers.items()):
+        shared = [f for f in bounds if f in ours and math.isfinite(bounds[f]) and bounds[f] > 0]
         if not shared:
             continue
-        quotients = [ours[flow] / bounds[flow] for flow in shared]
-        mean = sum(quotients) / len(quotients)
-        apart = "" if is_comparable(kind, method) else "  (another model)"
-        print(f"  {method:12} {min(quotients):.4f} {mean:.4f} {max(quotients):.4f}  {seconds:.2f} s{apart}")
-        if not apart:
-            pairs = [(flow, q) for flow, q in zip(shared, quotients) if math.isfinite(q)]
-            tighter += [(flow, method, q) for flow, q in pairs if q > LOOSER]
-            if len(pairs) < len(shared):
-                print(f"    {len(shared) - len(pairs)} finite where we have no bound")
+        quotients[method] = [ours[flow] / bounds[flow] for flow in shared]
+        # One bound that is too low speaks against all that the method says of this network.
+        if any(bounds[flow] < reached.get(flow, 0.0) for flow in shared):
+            unsound.add(method)
+        # Where there is no bound, none of a peer's is one.
+        is_open = facts["is_overloaded"] and any(math.isinf(ours[flow]) for flow in shared)
+        if method in unsound or is_open or not is_comparable(facts, method):
+            continue
+        looser = LOOSER_PANCO if method.lower().startswith("panco") else LOOSER
+        worst = max(zip(quotients[method], shared))
+        if worst[0] > looser:
+            faults.append(f"{name}: {method} is tighter for {worst[1]}, ours is {worst[0]:.6f} times as large")
+        least = min(zip(quotients[method], shared))
+        if facts["is_exact"] and method.endswith("ELP") and least[0] < 1 / looser:
+            faults.append(f"{name}: {least[1]} is below the worst case, {least[0]:.6f} of it")
+    return faults, quotients, unsound
+
+
+def report(name, ours, took, quotients, unsound, peers, failed, facts):
+    finite = sum(math.isfinite(bound) for bound in ours.values())
+    print(f"{name}: {finite} of {len(ours)} flows bounded, {took:.2f} s")
+    for peer, values in sorted(quotients.items()):
+        seconds = peers[peer][1]
+        mean = sum(values) / len(values)
+        note = "" if is_comparable(facts, peer) else "  (another model)"
+        note = "  (below what occurs)" if peer in unsound else note
+        print(f"  {peer:14} {min(values):.4f} {mean:.4f} {max(values):.4f}  {seconds:.2f} s{note}")
     for text in failed:
         print(f"  {text}")
-    return tighter
+    sys.stdout.flush()
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--saihu", required=True, help="folder src of Saihu")
+    arguments.add_argument("--panco", help="folder of panco, for its program for any order")
     arguments.add_argument("--tenuto", default="tenuto", help="program to compare")
-    arguments.add_argument("--method", default="best")
-    arguments.add_argument("--kinds", default="fifo,cyclic,arbitrary,pieces,packets,overloaded")
-    arguments.add_argument("--networks", type=int, default=5, help="networks of each kind")
+    arguments.add_argument("--methods", default="auto,best")
+    arguments.add_argument("--kinds", default=",".join(KINDS))
+    arguments.add_argument("--networks", type=int, default=4, help="networks of each kind")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--seconds", type=int, default=30, help="limit for each peer")
+    arguments.add_argument("--servers-exact", type=int, default=6, help="servers up to which ELP is asked")
+    arguments.add_argument("--reached", help="the example `reached` of tenuto-bounds, built")
+    arguments.add_argument("--steps", type=int, default=150, help="schedules that it tries")
+    arguments.add_argument("--slow", type=float, default=10.0, help="processor seconds of ours that are named")
+    arguments.add_argument("--keep", help="folder for networks and proofs")
     options = arguments.parse_args()
     binary = os.path.abspath(options.tenuto) if os.sep in options.tenuto else options.tenuto
-    saihu = Saihu(os.path.abspath(options.saihu), options.seconds)
-    os.chdir(tempfile.mkdtemp())
-    os.makedirs("temp")
-    tighter = []
-    for kind in options.kinds.split(","):
-        for seed in range(options.seed, options.seed + options.networks):
-            network, path = random_network(seed, kind), f"{kind}-{seed}.json"
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(network, file)
-            ours, took = tenuto(binary, path, options.method)
-            peers, failed = saihu.bounds(path, network)
-            if all(math.isinf(bound) for bound in ours.values()):
-                finite = [m for m, (b, _) in peers.items() if all(math.isfinite(x) for x in b.values())]
-                print(f"{path}: no bound; finite in {', '.join(finite) or 'no peer'}")
-                continue
-            found = compare(path, kind, ours, took, peers, failed)
-            tighter += [(path, *row) for row in found]
-    for path, flow, method, quotient in tighter:
-        print(f"tighter: {method} on {flow} of {path}, ours is {quotient:.4f} times as large")
-    print(f"{len(tighter)} bounds of peers are below ours")
-    sys.exit(1 if tighter else 0)
+    panco = options.panco and os.path.abspath(options.panco)
+    ours, peers = Tenuto(binary), Peers(os.path.abspath(options.saihu), panco, options.seconds, options.servers_exact)
+    reached = Reached(options.reached and os.path.abspath(options.reached), options.steps)
+    folder = options.keep or tempfile.mkdtemp()
+    os.makedirs(os.path.join(folder, "temp"), exist_ok=True)
+    os.chdir(folder)
+    faults, slow, count = [], [], 0
+    for seed in range(options.seed, options.seed + options.networks):
+        for kind in options.kinds.split(","):
+            count += 1
+            found, late = one(kind, seed, ours, peers, reached, options)
+            faults += found
+            slow += late
+    for text in slow:
+        print(f"slow: {text}")
+    for text in faults:
+        print(f"fault: {text}")
+    print(f"{count} networks, {len(faults)} faults, {len(slow)} slow")
+    sys.exit(1 if faults else 0)
+
+
+def one(kind, seed, tenuto, peers, reached, options):
+    path, text = random_network(seed, kind)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    facts = {**read_facts(path, text), "is_overloaded": "overloaded" in kind}
+    graph = tenuto.imported(path)
+    found, failed = peers.bounds(path, facts)
+    slowest = max((seconds for _, seconds in found.values()), default=0.0)
+    faults, slow = [], []
+    for method in options.methods.split(","):
+        bounds, took, refused = tenuto.bounds(graph, method, True)
+        if refused:
+            faults.append(f"{path}: {refused}")
+        occurs = reached.delays(f"{graph}.{method}.json") if facts["order"] == "FIFO" else {}
+        name = f"{path} {method}"
+        wrong, quotients, unsound = judge(name, facts, bounds, found, occurs)
+        faults += wrong
+        if "overloaded" in kind and bounds and all(map(math.isfinite, bounds.values())):
+            faults.append(f"{name}: all flows have bounds though a server is overloaded")
+        if took > options.slow or (found and took > max(slowest, 1.0)):
+            slow.append(f"{name}: {took:.1f} s, slowest peer {slowest:.1f} s")
+        report(name, bounds, took, quotients, unsound, found, failed, facts)
+    for text in faults:
+        print(f"  fault: {text}")
+    for text in slow:
+        print(f"  slow: {text}")
+    sys.stdout.flush()
+    return faults, slow
 
 
 if __name__ == "__main__":

@@ -58,7 +58,9 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
 
     /// A burst of a flow behind its visit.
     fn burst(&mut self, server: usize, stop: Stop) -> Option<Proved> {
-        self.bound(&[server], Of::Burst(stop), Objective::Burst { stop })
+        let buckets = self.known.graph.flows[stop.flow].arrival.iter();
+        let rate_ubps = buckets.map(|bucket| bucket.rate_ubps).min()?;
+        self.bound(&[server], Of::Burst(stop), Objective::Burst { stop, rate_ubps })
     }
 
     /// What it is called.

@@ -6,7 +6,7 @@
 //! raised until every program proves strictly less (docs/theory/end-to-end.md, "Cycles").
 
 use crate::executor::{Executor, gather};
-use crate::outcome::Options;
+use crate::outcome::{Effort, Options};
 use crate::program::Objective;
 use crate::proof::BurstClaim;
 use crate::prove::{SOLVER, fingerprint_of, multipliers_from, proved};
@@ -26,14 +26,15 @@ const SETTLED_SHARE: f64 = 1e-8;
 const RAISES: [f64; 4] = [1e-8, 1e-7, 1e-5, 1e-3];
 /// A start above everything: so many times all bursts of the network.
 const START_TIMES: f64 = 1_000.0;
-/// Programs that are built for one burst, about.
-const PROGRAMS_PER_BURST: usize = 10;
-/// Rows of such a program: too few find no fixed point where there is one.
-const ROWS_MIN: usize = 3_000;
+/// Rows of a program for one burst, many dates: too few find no fixed point where there is one.
 const ROWS_MAX: usize = 3_000;
+/// The same, few dates in a larger tree.
+const ROWS_FEW_DATES_MAX: usize = 8_000;
 /// Servers of such a tree: once round a cycle, if it is not long; more dates are worth more.
 const SERVERS_MIN: usize = 8;
 const SERVERS_MAX: usize = 24;
+/// How far the start of each class is above that of the one before, as a share.
+const APART: f64 = 1e-3;
 /// Bursts that are searched for at most.
 const CLAIMS_MAX: usize = 2_000;
 
@@ -41,6 +42,8 @@ const CLAIMS_MAX: usize = 2_000;
 struct Wanted {
     /// Where it arrives.
     stop: Stop,
+    /// Which of the claims there.
+    place: usize,
     /// Its visit before.
     behind: Stop,
     server: usize,
@@ -66,30 +69,52 @@ pub(crate) fn bursts(
     if known.topology.is_acyclic {
         return Vec::new();
     }
-    let mut wanted = wanted(known);
-    if wanted.is_empty() || wanted.len() > CLAIMS_MAX {
-        return Vec::new();
-    }
-    Search::new(known, options, executor, wanted.len())
-        .and_then(|search| search.claims(&mut wanted))
+    // Peak rates make bursts less, and programs twice as many.
+    let all = wanted(known, |_| true);
+    let in_the_long_run = wanted(known, |is_least| is_least);
+    let are_same = all.len() == in_the_long_run.len();
+    let search = |mut wanted: Vec<Wanted>, options: &Options, rows_max: usize| {
+        if wanted.is_empty() || wanted.len() > CLAIMS_MAX {
+            return None;
+        }
+        Search::new(known, options, executor, rows_max)?.claims(&mut wanted)
+    };
+    // Many dates in a small tree, or few in a large one: where data goes round far, only the
+    // latter may settle.
+    let few_dates = Options { effort: Effort::Plp, ..*options };
+    let found = (options.effort > Effort::Plp).then(|| search(all, options, ROWS_MAX)).flatten();
+    found
+        .or_else(|| search(wanted(known, |_| true), &few_dates, ROWS_FEW_DATES_MAX))
+        .or_else(|| {
+            let few = || search(in_the_long_run, &few_dates, ROWS_FEW_DATES_MAX);
+            (!are_same).then(few).flatten()
+        })
         .unwrap_or_default()
 }
 
-fn wanted(known: &Known<'_>) -> Vec<Wanted> {
+/// Bursts that rest on each other, for those rates of a flow's buckets that are asked for: is it
+/// the least one, which counts in the long run?
+fn wanted(known: &Known<'_>, is_asked: impl Fn(bool) -> bool) -> Vec<Wanted> {
     let reach = reach(&known.topology.upstream);
     let mut wanted = Vec::new();
     for (flow, of) in known.graph.flows.iter().enumerate() {
-        // The bucket that counts in the long run.
-        let Some(rate_ubps) = of.arrival.iter().map(|bucket| bucket.rate_ubps).min() else {
-            continue;
-        };
+        let rates: BTreeSet<i128> = of.arrival.iter().map(|bucket| bucket.rate_ubps).collect();
         for (visit, at) in of.visits.iter().enumerate() {
             let Some(parent) = at.parent else { continue };
             let server = of.visits[parent].server;
-            if reach[server].contains(&at.server) {
-                let (stop, behind) = (Stop { flow, visit }, Stop { flow, visit: parent });
-                wanted.push(Wanted { stop, behind, server, rate_ubps, class: 0 });
+            if !reach[server].contains(&at.server) {
+                continue;
             }
+            let (stop, behind) = (Stop { flow, visit }, Stop { flow, visit: parent });
+            let asked = rates.iter().enumerate().filter(|(place, _)| is_asked(*place == 0));
+            wanted.extend(asked.map(|(place, &rate_ubps)| Wanted {
+                stop,
+                place,
+                behind,
+                server,
+                rate_ubps,
+                class: 0,
+            }));
         }
     }
     wanted
@@ -122,16 +147,15 @@ impl<'a> Search<'a> {
         known: &'a Known<'a>,
         options: &Options,
         executor: &'a dyn Executor,
-        wanted: usize,
+        rows_max: usize,
     ) -> Option<Self> {
         let flows = known.graph.flows.iter();
         let total: i128 = flows.flat_map(|f| &f.arrival).map(|b| b.burst_ubit).sum();
-        let share = options.rows_total_max / (PROGRAMS_PER_BURST * wanted);
         Some(Self {
             known,
             options: *options,
             executor,
-            rows_max: share.clamp(ROWS_MIN, ROWS_MAX).min(options.rows_max),
+            rows_max: rows_max.min(options.rows_max),
             start: total.to_f64()? * START_TIMES,
         })
     }
@@ -168,34 +192,46 @@ impl<'a> Search<'a> {
 
     /// The bursts of the network if every class has that one.
     fn table(&self, wanted: &[Wanted], bursts: &[f64]) -> Option<Bursts> {
-        let bucket = |w: &Wanted| Some((w.stop, vec![w.bucket(bursts)?]));
-        let table: Option<BTreeMap<Stop, Vec<Bucket>>> = wanted.iter().map(bucket).collect();
-        Some(Bursts::new(table?, self.known.graph.servers.len()))
+        let mut table: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
+        for w in wanted {
+            table.entry(w.stop).or_default().push(w.bucket(bursts)?);
+        }
+        Some(Bursts::new(table, self.known.graph.servers.len()))
     }
 
     /// The program of a wanted burst.
     fn setting(&self, bursts: &Bursts, wanted: &Wanted) -> Option<(Setting, Objective)> {
         let known = Known { bursts, ..*self.known };
         let trunk = [wanted.server];
-        let objective = Objective::Burst { stop: wanted.behind };
+        let objective = Objective::Burst { stop: wanted.behind, rate_ubps: wanted.rate_ubps };
         let mut settings = settings(&known, &trunk, objective, &self.options, self.rows_max);
         let setting = settings.next()?;
         Some((setting, objective))
     }
 
-    /// Finds out whose programs are alike: their number.
+    /// Finds out whose programs are alike: their number. Programs that are equal as long as all
+    /// bursts are may rest on bursts that are not alike, so those of each class are made
+    /// to differ, until no class falls apart any more.
     fn classify(&self, wanted: &mut [Wanted]) -> Option<usize> {
-        let table = self.table(wanted, &[self.start])?;
-        let prints = gather(self.executor, wanted.len(), |index| {
-            let (setting, _) = self.setting(&table, &wanted[index])?;
-            Some(fingerprint_of(&setting.program))
-        });
-        let mut classes: BTreeMap<u128, usize> = BTreeMap::new();
-        for (w, print) in wanted.iter_mut().zip(prints) {
-            let next = classes.len();
-            w.class = *classes.entry(print.flatten()?).or_insert(next);
+        let mut count = 1;
+        loop {
+            let apart = |class: usize| 1.0 + class.to_f64().unwrap_or(0.0) * APART;
+            let bursts: Vec<f64> = (0..count).map(|class| self.start * apart(class)).collect();
+            let table = self.table(wanted, &bursts)?;
+            let prints = gather(self.executor, wanted.len(), |index| {
+                let (setting, _) = self.setting(&table, &wanted[index])?;
+                Some(fingerprint_of(&setting.program))
+            });
+            let mut classes: BTreeMap<(usize, u128), usize> = BTreeMap::new();
+            for (w, print) in wanted.iter_mut().zip(prints) {
+                let next = classes.len();
+                w.class = *classes.entry((w.class, print.flatten()?)).or_insert(next);
+            }
+            if classes.len() == count {
+                return Some(count);
+            }
+            count = classes.len();
         }
-        Some(classes.len())
     }
 
     /// One plane per class, each from where it ended the last time.
@@ -206,7 +242,8 @@ impl<'a> Search<'a> {
         ends: &mut Vec<Vertex>,
     ) -> Option<Vec<Plane>> {
         let table = self.table(wanted, bursts)?;
-        let class_of: BTreeMap<Stop, usize> = wanted.iter().map(|w| (w.stop, w.class)).collect();
+        let class_of: BTreeMap<(Stop, usize), usize> =
+            wanted.iter().map(|w| ((w.stop, w.place), w.class)).collect();
         let found = gather(self.executor, bursts.len(), |class| {
             let first = wanted.iter().find(|w| w.class == class)?;
             self.plane(&table, first, bursts, &class_of, ends[class].clone())
@@ -222,7 +259,7 @@ impl<'a> Search<'a> {
         table: &Bursts,
         wanted: &Wanted,
         bursts: &[f64],
-        class_of: &BTreeMap<Stop, usize>,
+        class_of: &BTreeMap<(Stop, usize), usize>,
         mut end: Vertex,
     ) -> Option<(Plane, Vertex)> {
         let (setting, objective) = self.setting(table, wanted)?;
@@ -232,9 +269,9 @@ impl<'a> Search<'a> {
         let mut shares = vec![0.0; bursts.len()];
         for share in &proved.shares {
             // Claims stand behind the grown buckets of the source.
-            let claims = table.of(share.stop).len();
-            if share.which + claims >= known.buckets(share.stop)?.len() && claims > 0 {
-                shares[*class_of.get(&share.stop)?] += share.share;
+            let grown = known.buckets(share.stop)?.len() - table.of(share.stop).len();
+            if let Some(place) = share.which.checked_sub(grown) {
+                shares[*class_of.get(&(share.stop, place))?] += share.share;
             }
         }
         let used: f64 = shares.iter().zip(bursts).map(|(share, burst)| share * burst).sum();

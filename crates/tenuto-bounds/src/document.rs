@@ -3,6 +3,8 @@
 use crate::outcome::{Analysis, Method};
 use crate::proof::{BurstClaim, LinearProof};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use tenuto_calculus::ServerGraph;
 use tenuto_units::Picos;
 
@@ -29,6 +31,11 @@ pub struct DocumentBound {
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: String,
+    /// SHA-256 of the compact JSON of `description`, in hex.
+    pub description_digest: String,
+    /// SHA-256 of the compact JSON of the whole document with this field empty, in hex: what was
+    /// changed since, by accident or not, is told from what was found.
+    pub plan_hash: String,
     /// The graph.
     pub description: ServerGraph,
     /// Whether lines are taken to bound what leaves a server together.
@@ -43,6 +50,9 @@ pub struct Document {
 
 impl Analysis {
     /// The document of this analysis of `graph`.
+    ///
+    /// # Panics
+    /// Never: no map in it has other keys than texts.
     pub fn document(&self, graph: &ServerGraph) -> Document {
         let bound = |(bound, proof): (&crate::TargetBound, &Option<LinearProof>)| DocumentBound {
             flow: bound.flow,
@@ -51,13 +61,26 @@ impl Analysis {
             method: bound.method,
             proof: proof.clone(),
         };
-        Document {
+        let mut document = Document {
             schema: SCHEMA.to_owned(),
+            description_digest: digest(graph),
+            plan_hash: String::new(),
             description: graph.clone(),
             line_shaping: self.proofs.line_shaping,
             server_delays_ps: self.proofs.server_delays_ps.clone(),
             bursts: self.proofs.bursts.clone(),
             bounds: self.bounds.iter().zip(&self.proofs.linear).map(bound).collect(),
-        }
+        };
+        document.plan_hash = digest(&document);
+        document
     }
+}
+
+/// SHA-256 of the compact JSON, in hex.
+fn digest(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).expect("keys are texts");
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("writing to a string");
+        hex
+    })
 }

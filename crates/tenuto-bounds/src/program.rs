@@ -11,6 +11,7 @@ use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
+use tenuto_calculus::Bucket;
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) enum Objective {
     Burst {
         /// The flow, by its visit at the root.
         stop: Stop,
+        /// The rate that it is a burst for: that of one of the flow's buckets.
+        rate_ubps: i128,
     },
 }
 
@@ -128,7 +131,8 @@ pub(crate) fn program(
     Some(builder.program)
 }
 
-/// About how many rows a program has.
+/// About how many rows a program has, without what is said of proved bursts inside of its tree:
+/// that is never a reason for a smaller one.
 fn rows(known: &Known<'_>, tree: &Tree, grouping: &Grouping) -> usize {
     let at = |node: usize| {
         let groups = &grouping.nodes[node];
@@ -270,18 +274,35 @@ impl Builder<'_> {
                 };
                 self.push(term, &[], row, 0)?;
             }
-            let buckets = group.buckets.iter().enumerate().filter(|_| group.enters);
-            for (which, bucket) in buckets {
+            for (which, bucket) in self.named_buckets(group)? {
                 for &(early, late) in &pairs {
                     let term = match is_all {
                         true => Term::AllArrival(node, name, which, early, late, 0),
                         false => Term::Arrival(node, name, which, early, late, 0),
                     };
-                    self.bounded(term, (node, early, late), &[index], *bucket)?;
+                    self.bounded(term, (node, early, late), &[index], bucket)?;
                 }
             }
         }
         self.lines(node, &pairs)
+    }
+
+    /// Buckets that are said of a group at its node, by number. Inside of the tree what is in front
+    /// says what arrives; only bursts that were proved by themselves may be less, since other
+    /// trees saw more. The checker takes those of one flow at a time.
+    fn named_buckets(&self, group: &Group) -> Option<Vec<(usize, FineBucket)>> {
+        if group.enters {
+            return Some(group.buckets.iter().copied().enumerate().collect());
+        }
+        let [stop] = group.stops.as_slice() else { return Some(Vec::new()) };
+        let claims = self.known.bursts.of(*stop);
+        if claims.is_empty() {
+            return Some(Vec::new());
+        }
+        let first = self.known.buckets(*stop)?.len() - claims.len();
+        let named =
+            |(place, claim): (usize, &Bucket)| Some((first + place, FineBucket::of(*claim)?));
+        claims.iter().enumerate().map(named).collect()
     }
 
     fn lines(&mut self, node: usize, pairs: &[(usize, usize)]) -> Option<()> {
@@ -359,7 +380,7 @@ impl Builder<'_> {
                 let entered = self.time(from, date);
                 self.program.objective.push((entered, -1));
             }
-            Objective::Burst { stop } => self.burst(stop)?,
+            Objective::Burst { stop, rate_ubps } => self.burst(stop, rate_ubps)?,
         }
         Some(())
     }
@@ -374,7 +395,7 @@ impl Builder<'_> {
     }
 
     /// What a flow may have brought by the exit of the root and had not left by then.
-    fn burst(&mut self, stop: Stop) -> Option<()> {
+    fn burst(&mut self, stop: Stop, rate_ubps: i128) -> Option<()> {
         let grouping = self.grouping;
         let is_it = |group: &Group| group.stops == [stop];
         let root = grouping.nodes[0].iter().position(is_it)?;
@@ -386,9 +407,10 @@ impl Builder<'_> {
             .enumerate()
             .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
         let (entry, group) = found.next()?;
-        // The bucket that counts in the long run; of several, the one with the least burst.
+        // Of several with that rate, the one with the least burst.
         let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
-        let (which, bucket) = buckets.min_by_key(|(_, b)| (b.rate, b.burst))?;
+        let buckets = buckets.filter(|(_, bucket)| bucket.rate == rate_ubps);
+        let (which, bucket) = buckets.min_by_key(|(_, bucket)| bucket.burst)?;
         self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
         let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {

@@ -43,7 +43,7 @@ pub(crate) fn settings<'a>(
         survey(known, &mut tree)?;
         let alone = match objective {
             Objective::Delay { .. } => None,
-            Objective::Burst { stop } => Some(stop.flow),
+            Objective::Burst { stop, .. } => Some(stop.flow),
         };
         let grouping = Grouping::new(known, &tree, alone)?;
         Some((tree, grouping))

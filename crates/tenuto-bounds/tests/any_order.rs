@@ -4,6 +4,7 @@ mod networks;
 
 use networks::any_order::{Ranks, largest_delays};
 use networks::random::{Random, Shape, graph};
+use networks::seal::sealed;
 use networks::simulator::Schedule;
 use networks::{interleaved, mesh, ring, unicast, worst_ms};
 use serde_json::Value;
@@ -251,7 +252,7 @@ fn document(graph: &ServerGraph, options: &Options) -> Value {
 }
 
 fn is_certified(document: &Value) -> bool {
-    certify_bounds(&document.to_string()).is_ok()
+    certify_bounds(&sealed(document.clone())).is_ok()
 }
 
 /// Lines, several pieces, bursts inside, whole packets: every kind of term.

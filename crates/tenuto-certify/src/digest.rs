@@ -5,6 +5,7 @@
 //! so a pretty-printed file has the digest of the compact one, and a token that was written
 //! differently (another order of members, an escaped letter) has another.
 
+use crate::finding::{Findings, rule};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::ops::Range;
@@ -100,6 +101,21 @@ impl Compact {
         hash.update(b"\"\"");
         hash.update(self.text.get(span.end..)?);
         Some(hex(&hash.finalize()))
+    }
+}
+
+impl Compact {
+    /// Reports a digest that is not that of the text.
+    pub(crate) fn compare(&self, description: &str, plan: &str, findings: &mut Findings) {
+        for (place, claim, found) in [
+            ("description_digest", description, self.description()),
+            ("plan_hash", plan, self.plan()),
+        ] {
+            if found.as_deref() != Some(claim) {
+                let found = found.unwrap_or_else(|| "no such member".into());
+                findings.add(rule::DIGEST, place, claim, found);
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod any_order;
 pub(crate) mod random;
 pub(crate) mod rtns;
+pub(crate) mod seal;
 pub(crate) mod simulator;
 
 use tenuto_bounds::{

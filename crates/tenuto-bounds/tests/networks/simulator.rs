@@ -3,7 +3,7 @@
 use super::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use tenuto_bounds::ServerGraph;
+use tenuto_bounds::{RateLatency, ServerGraph};
 
 /// When each flow sends, and how lazy each server is at the start of a busy period.
 #[derive(Clone, Debug)]
@@ -51,8 +51,45 @@ struct Arrival {
     sent_ps: i128,
 }
 
+/// A server while it works: since when it has not been idle, what it has served since, and when
+/// those in it leave.
+#[derive(Clone, Debug, Default)]
+struct Busy {
+    since_ps: i128,
+    served_ubit: i128,
+    leave_ps: VecDeque<i128>,
+}
+
+impl Busy {
+    /// When one more packet leaves: a lazy server does no more than its curve from the start of its
+    /// busy period on, another works at its fastest rate.
+    fn serve(
+        &mut self,
+        now_ps: i128,
+        packet_ubit: i128,
+        service: &[RateLatency],
+        is_lazy: bool,
+    ) -> i128 {
+        while self.leave_ps.front().is_some_and(|leaves| *leaves <= now_ps) {
+            self.leave_ps.pop_front();
+        }
+        if self.leave_ps.is_empty() {
+            (self.since_ps, self.served_ubit) = (now_ps, 0);
+        }
+        self.served_ubit += packet_ubit;
+        // Rounded down: a little faster than the curve, so never later than a bound allows.
+        let by = |piece: &RateLatency| {
+            let latency = if is_lazy { piece.latency.0 } else { 0 };
+            latency + self.served_ubit * 1_000_000_000_000 / piece.rate_ubps.max(1)
+        };
+        let leaves = self.since_ps + service.iter().map(by).min().expect("a curve has a piece");
+        self.leave_ps.push_back(leaves);
+        leaves
+    }
+}
+
 /// The largest delay of each flow and target. All packets have `packet_ubit`; each server serves
-/// one after the other at its rate and, if lazy, waits out its latency when it was idle.
+/// one after the other.
 pub(crate) fn largest_delays(
     graph: &ServerGraph,
     schedule: &Schedule,
@@ -71,21 +108,12 @@ pub(crate) fn largest_delays(
             }
         }
     }
-    // Per server: when those in it leave.
-    let mut inside: Vec<VecDeque<i128>> = vec![VecDeque::new(); graph.servers.len()];
+    let mut inside = vec![Busy::default(); graph.servers.len()];
     while let Some(Reverse(packet)) = waiting.pop() {
         let flow = &graph.flows[packet.flow];
         let server = flow.visits[packet.visit].server;
-        let queue = &mut inside[server];
-        while queue.front().is_some_and(|leaves| *leaves <= packet.time_ps) {
-            queue.pop_front();
-        }
-        let service = graph.servers[server].service[0];
-        let latency = if schedule.is_lazy[server] { service.latency.0 } else { 0 };
-        let starts = queue.back().copied().unwrap_or(packet.time_ps + latency);
-        // Rounded down: a little faster than the rate, so never later than a bound allows.
-        let leaves = starts + packet_ubit * 1_000_000_000_000 / service.rate_ubps;
-        queue.push_back(leaves);
+        let (service, is_lazy) = (&graph.servers[server].service, schedule.is_lazy[server]);
+        let leaves = inside[server].serve(packet.time_ps, packet_ubit, service, is_lazy);
         for (index, target) in flow.targets.iter().enumerate() {
             if target.visit == packet.visit {
                 let delay = leaves - packet.sent_ps;

@@ -32,6 +32,8 @@ const SCHEMA: &str = "tenuto-bounds/1";
 pub struct BoundsCertificate {
     /// SHA-256 of the description in compact JSON, hex.
     pub description_digest: String,
+    /// SHA-256 of the document in compact JSON with an empty `plan_hash`, hex.
+    pub plan_hash: String,
     /// Name of the graph.
     pub network: String,
     /// Servers whose delay x ≥ F(x) was shown.
@@ -62,7 +64,8 @@ impl fmt::Display for BoundsCertificate {
             self.unbounded,
             self.deadlines_missed
         )?;
-        write!(f, "description {}", self.description_digest)
+        writeln!(f, "description {}", self.description_digest)?;
+        write!(f, "plan        {}", self.plan_hash)
     }
 }
 
@@ -89,13 +92,14 @@ pub fn certify_bounds(json: &str) -> Result<BoundsCertificate, Vec<Finding>> {
     if document.schema != SCHEMA {
         findings.add(rule::FORMAT, "schema", &document.schema, SCHEMA);
     }
+    let compact = Compact::of_member(json, "description");
+    compact.compare(&document.description_digest, &document.plan_hash, &mut findings);
     let Some(net) = Net::new(&document, &mut findings) else {
         return findings.into_result(nothing);
     };
     let mut certificate = BoundsCertificate {
-        description_digest: Compact::of_member(json, "description")
-            .description()
-            .unwrap_or_default(),
+        description_digest: document.description_digest.clone(),
+        plan_hash: document.plan_hash.clone(),
         network: document.description.name.clone(),
         ..nothing
     };

@@ -55,6 +55,8 @@ impl Document {
         };
         Self {
             schema: String::new(),
+            description_digest: String::new(),
+            plan_hash: String::new(),
             description: read::Graph {
                 name: String::new(),
                 servers: graph.servers.iter().map(server).collect(),

@@ -145,6 +145,8 @@ pub(crate) struct Bound {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Document {
     pub(super) schema: String,
+    pub(super) description_digest: String,
+    pub(super) plan_hash: String,
     pub(super) description: Graph,
     pub(super) line_shaping: bool,
     pub(super) server_delays_ps: Vec<Option<i128>>,
