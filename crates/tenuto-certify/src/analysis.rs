@@ -2,6 +2,7 @@
 
 use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
+    unforwarded_levels,
 };
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
@@ -340,9 +341,10 @@ impl<'a> Context<'a> {
                 let load = analysis.loads.entry(place.port);
                 match place.parent {
                     None if !stays => {
-                        let all = (0, flow.level);
-                        let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
-                        let classes = flow.contracts.iter().map(|c| c.class);
+                        let (low, high) = unforwarded_levels(mode, flow.level);
+                        let (net, scale) = (self.net, &self.scale);
+                        let envelope = contract_envelope(net, scale, stream.flow, (low, high));
+                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
                         let load = load.or_default();
                         let key = GroupKey::Alone(index);
                         load.add(key, Some(0), &envelope, counts, true, classes);
@@ -416,16 +418,27 @@ impl<'a> Context<'a> {
 
 /// The claims of the plan, by mode, port and class.
 pub(crate) fn claims(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Claims {
+    let modes = net.raw.modes.len();
+    claims_of(&plan.ports, net, findings, |mode| is_analysed(mode, modes))
+}
+
+/// Claims by mode, port and class, of modes that `is_meant` knows.
+pub(crate) fn claims_of(
+    ports: &[read::PortService],
+    net: &Net<'_>,
+    findings: &mut Findings,
+    is_meant: impl Fn(Mode) -> bool,
+) -> Claims {
     let modes = &net.raw.modes;
     let mut claims = Claims::new();
-    for claim in &plan.ports {
+    for claim in ports {
         let label = format!("{}:{} class {}", claim.port.node, claim.port.port, claim.class);
         let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(modes));
         let Some(port) = net.port(&claim.port) else {
             findings.add(rule::SERVICE, label, said, "no such port");
             continue;
         };
-        if !is_analysed(claim.mode, modes.len()) {
+        if !is_meant(claim.mode) {
             findings.add(rule::SERVICE, label, said, "no such mode or raise");
             continue;
         }

@@ -2,12 +2,13 @@
 
 use crate::analysis::{self, Analysis, Context};
 use crate::digest::Compact;
-use crate::drain::drain;
+use crate::drain::{Hosts, drain};
 use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
 use crate::read::{self, Mode, Model, OtherTraffic};
+use crate::settling::{self, Before};
 use crate::{
     bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
 };
@@ -145,6 +146,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
     }
     let common = mode_change::common_terms(&context);
     let (mut terms, mut drains) = (BTreeMap::new(), BTreeMap::new());
+    let mut slowest_by = BTreeMap::new();
     let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
     for mode in context.raises() {
         let Mode::Raise { from, to } = mode else { continue };
@@ -159,18 +161,26 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
             .collect();
         let ends = raise::ends(&context, &analysis, &before, slowest);
         inequalities += inequality::check(&context, &analysis, &ends, findings);
-        drains.insert(mode, drain(&context, &analysis, &ends, slowest));
+        drains.insert(mode, drain(&context, (&analysis, &ends), slowest, Hosts::Unchanged));
+        slowest_by.insert(mode, slowest);
         terms.insert(mode, common.purging(&context, from, &backlogs));
         backlogs.insert(mode, backlogs_of(&context, &analysis, &ends));
         raises.push((analysis, ends));
     }
+    let started =
+        steady.iter().map(|analysis| Before { analysis, ends: &no_ends, swapped: Some(0) });
+    let risen = raises.iter().map(|(analysis, ends)| {
+        let swapped = slowest_by.get(&analysis.mode).copied().flatten();
+        Before { analysis, ends, swapped }
+    });
+    let settled = settling::check(&context, &started.chain(risen).collect::<Vec<_>>(), findings);
     let raised = raises.iter().map(|(analysis, _)| analysis);
     let analyses: BTreeMap<Mode, &Analysis> =
         steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
     let flows_checked = bounds::check(&context, &analyses, findings);
     port_rows::check(&context, &analyses, &backlogs, findings);
     processor_rows::check(&context, findings);
-    mode_change::check(&context, &terms, &drains, &analyses, findings);
+    mode_change::check(&context, &terms, &drains, &settled, &analyses, findings);
     if !plan.switches.is_empty() {
         policing::check(&context, findings);
         walk::check(&context, findings);

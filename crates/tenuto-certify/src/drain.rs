@@ -1,8 +1,9 @@
-//! The time after which a raise is over for good, and the new mode's own bounds hold.
+//! The time after which a change is over for good, and the new mode's own bounds hold.
 //!
 //! In the order of the flow of data: what reaches a switch's port is clean once the mode has changed
 //! and every port that feeds it is drained and its last delayed frame has come over; the port itself
-//! is drained when the busy period that may contain anything older has ended. Hosts know no mode.
+//! is drained when the busy period that may contain anything older has ended. Hosts know no mode; before a
+//! return they have to go back to lower contracts themselves.
 //! Behind a processor that ports share no line can be told from another: there is no drain.
 
 use crate::analysis::{Analysis, Context, GroupKey, Load};
@@ -11,16 +12,24 @@ use num_bigint::BigInt;
 use num_traits::Zero;
 use std::collections::BTreeMap;
 
-/// The least drain of a raise, picoseconds; `None` if there is none: something has no bound, or
-/// ports feed one another in a circle.
+/// What hosts do at the change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hosts {
+    /// Their ports' bounds hold whatever the mode.
+    Unchanged,
+    /// They send less from then on; their own busy periods of before have to end too.
+    Lowered,
+}
+
+/// The least drain of a raise or before a return, picoseconds; `None` if there is none: something
+/// has no bound, or ports feed one another in a circle.
 pub(crate) fn drain(
     context: &Context<'_>,
-    raise: &Analysis,
-    ends: &Ends,
+    (raise, ends): (&Analysis, &Ends),
     change_ps: Option<u128>,
+    hosts: Hosts,
 ) -> Option<BigInt> {
-    let is_shared = |load: &Load| load.groups.contains_key(&GroupKey::Processor);
-    if raise.loads.values().any(is_shared) {
+    if (0..context.net.nodes.len()).any(|node| context.net.device(node).is_some()) {
         return None;
     }
     let change = BigInt::from(change_ps?);
@@ -28,17 +37,22 @@ pub(crate) fn drain(
     let mut longest = BigInt::zero();
     for port in feeding_order(raise)? {
         let node = context.net.ports[port].node;
+        let load = &raise.loads[&port];
+        let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
         if context.net.profile(node).is_none() {
-            drained.insert(port, BigInt::zero());
+            let own = match hosts {
+                Hosts::Unchanged => BigInt::zero(),
+                Hosts::Lowered => busy_period(context, raise, ends, port, lowest)?,
+            };
+            longest = longest.max(own.clone());
+            drained.insert(port, own);
             continue;
         }
-        let load = &raise.loads[&port];
         let mut clean = change.clone();
         for feeder in feeders(load) {
             let handed_on = handed_on(context, raise, feeder)?;
             clean = clean.max(drained.get(&feeder)? + handed_on);
         }
-        let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
         let end = clean + busy_period(context, raise, ends, port, lowest)?;
         longest = longest.max(end.clone());
         drained.insert(port, end);

@@ -156,6 +156,7 @@ pub(crate) fn check(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
     drains: &BTreeMap<Mode, Option<BigInt>>,
+    settled: &BTreeMap<Mode, Option<BigInt>>,
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -195,7 +196,8 @@ pub(crate) fn check(
         }
     }
     check_signals(context, findings);
-    check_quiet(context, terms, drains, analyses, findings);
+    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
+    check_quiet(context, terms, &over, analyses, findings);
 }
 
 /// A drain may be later than needed, or never; not sooner.
@@ -272,11 +274,11 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
 }
 
 /// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
-/// dwell time of signals, and ≥ every drain.
+/// dwell time of signals, and ≥ every drain and the time in which the network settles.
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
-    drains: &BTreeMap<Mode, Option<BigInt>>,
+    over: &[&BigInt],
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -290,9 +292,9 @@ fn check_quiet(
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
     }
-    for drain in drains.values().flatten() {
-        let drain = u128::try_from(drain).ok();
-        needed = needed.zip(drain).map(|(needed, drain)| needed.max(drain));
+    for over in over {
+        let over = u128::try_from(*over).ok();
+        needed = needed.zip(over).map(|(needed, over)| needed.max(over));
     }
     match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
         None if plan.feasible => {

@@ -57,6 +57,17 @@ pub(crate) fn entries(
     net: &Net<'_>,
     findings: &mut Findings,
 ) -> Entries {
+    let modes = net.raw.modes.len();
+    entries_of(claims, net, findings, |mode| crate::analysis::is_analysed(mode, modes))
+}
+
+/// Claims of modes that `is_meant` knows.
+pub(crate) fn entries_of(
+    claims: &[ProcessorService],
+    net: &Net<'_>,
+    findings: &mut Findings,
+    is_meant: impl Fn(Mode) -> bool,
+) -> Entries {
     let mut entries = Entries::new();
     for claim in claims {
         let label = format!("{}:{} processor", claim.entry.node, claim.entry.port);
@@ -66,7 +77,7 @@ pub(crate) fn entries(
             findings.add(rule::PROCESSOR, label, said, "no such port of a shared processor");
             continue;
         };
-        if !crate::analysis::is_analysed(claim.mode, net.raw.modes.len()) {
+        if !is_meant(claim.mode) {
             findings.add(rule::PROCESSOR, label, said, "no such mode or raise");
             continue;
         }
@@ -343,6 +354,29 @@ impl<'c, 'a> Site<'c, 'a> {
         };
         let all = self.entrances.iter().map(of).chain([vec![self.control(delay_ps)]]);
         self.holds(&all.collect::<Vec<_>>(), BigInt::default(), delay_ps)
+    }
+
+    /// The lines that bring streams.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = usize> + '_ {
+        let used = self.entrances.iter().filter(|entrance| !entrance.streams.is_empty());
+        used.map(|entrance| entrance.line)
+    }
+
+    /// Claims that what is known of the lines does not imply.
+    pub(crate) fn insufficient(&self, claims: Option<&BTreeMap<usize, u64>>) -> Vec<(usize, u64)> {
+        let Some(claims) = claims else { return Vec::new() };
+        let claimed = self.entrances.iter().filter_map(|entrance| {
+            let delay_ps = *claims.get(&entrance.line)?;
+            (!self.is_sufficient(entrance, delay_ps)).then_some((entrance.line, delay_ps))
+        });
+        claimed.collect()
+    }
+
+    /// The longest that the processor and the lines beside it are busy without a pause,
+    /// picoseconds.
+    pub(crate) fn busy_period(&self) -> Option<BigInt> {
+        let longest = exact::busy_period(&BigInt::default(), &self.together(), &self.capacity())?;
+        Some(longest + self.device.link_ps(self.largest()).saturating_mul(2))
     }
 
     /// The load with every host at its contracts, parts per million up; `None` without a meter.

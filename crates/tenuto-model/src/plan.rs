@@ -303,6 +303,24 @@ pub struct ModeChangeBound {
     /// Of a raise: time from the trigger after which the new mode's own bounds hold, picoseconds.
     /// `None`: the raise's bounds hold until the return.
     pub drain_ps: Option<u64>,
+    /// Of a return: time from the last violation after which the lower mode's own bounds hold,
+    /// picoseconds; the quiet window covers it. `None`: there is no proof that they ever do again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_ps: Option<u64>,
+    /// Of a return where ports depend on one another in a circle: what holds round by round, the
+    /// last of it within the lower mode's bounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<SettlingRound>,
+}
+
+/// Delays that hold one round after those of the round before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettlingRound {
+    /// Of every port and class that is in use until the return.
+    pub ports: Vec<PortService>,
+    /// Of every entry to a processor that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorService>,
 }
 
 /// One term of a mode change's bound.

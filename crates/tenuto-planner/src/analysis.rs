@@ -4,7 +4,7 @@
 //! from their delays. Steady modes follow, then the time that a raise takes, which needs the
 //! backlogs of the steady modes, then raises, which need that time.
 
-use crate::drain::drain;
+use crate::drain::{Hosts, drain};
 use crate::end_to_end::{WholePaths, whole_paths};
 use crate::envelope::Reading;
 use crate::fixed_point::{DIVERGED_PS, Solution, solve, solve_sources};
@@ -16,6 +16,7 @@ use crate::port::{Ports, signals};
 use crate::processor::{Held, Processors};
 use crate::routing::{Effort, Plot, Routes, Tree, Verdict, slowness, verdict};
 use crate::scene::{Scene, at_sources, span, transitions};
+use crate::settling::{Settled, settled};
 use crate::topology::Topology;
 use crate::{
     Options, Progress, assumptions, backup, deployment, processor, refusal, routing, rows,
@@ -39,6 +40,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) arrange: Option<i128>,
     /// D_mc and the drain per raise.
     pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
+    /// Per return from the first mode to the second: that the network has settled before.
+    pub(crate) returns: Vec<((u8, u8), Option<Settled>)>,
     /// Bounds of whole paths that are less than the sums of their hops.
     pub(crate) whole_paths: WholePaths,
     pub(crate) rows: Vec<FlowBound>,
@@ -46,6 +49,12 @@ pub(crate) struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
+    /// That the network has settled before a return; `None` where there is no proof of it.
+    pub(crate) fn settled(&self, from: u8, to: u8) -> Option<&Settled> {
+        let mut returns = self.returns.iter();
+        returns.find(|(pair, _)| *pair == (from, to)).and_then(|(_, settled)| settled.as_ref())
+    }
+
     /// The result of one mode or raise.
     pub(crate) fn result(&self, transition: Transition) -> Option<&Outlook> {
         self.results.iter().find(|result| result.scene.transition == transition)
@@ -214,6 +223,7 @@ fn analyse<'a>(
         results: Vec::new(),
         arrange,
         raises: Vec::new(),
+        returns: Vec::new(),
         whole_paths: WholePaths::new(),
         rows: Vec::new(),
         port_rows: Vec::new(),
@@ -222,6 +232,13 @@ fn analyse<'a>(
         progress(Progress::Analysing(scene.transition));
         analysis.add(scene);
     }
+    let pairs = analysis.raises.iter().filter_map(|(raise, ..)| match *raise {
+        Transition::Raise { from, to } => Some((to, from)),
+        _ => None,
+    });
+    let settle = |(from, to)| ((from, to), settled(&analysis, from, to));
+    let returns = pairs.map(settle).collect();
+    analysis.returns = returns;
     analysis
 }
 
@@ -275,7 +292,7 @@ impl Analysis<'_> {
         let held = self.held(&scene, &solution);
         let outlook = Outlook { scene, solution, backlogs, held };
         if let Transition::Raise { from, .. } = outlook.scene.transition {
-            let drain = slowest.and_then(|raise| drain(self, &outlook, raise));
+            let drain = slowest.and_then(|raise| drain(self, &outlook, raise, Hosts::Unchanged));
             self.raises.push((outlook.scene.transition, self.raise_terms(from), drain));
         }
         self.results.push(outlook);
@@ -310,7 +327,7 @@ impl Analysis<'_> {
     }
 
     /// The largest D_mc into mode `to` from `from` or any mode between: a raise may come in steps.
-    fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
+    pub(crate) fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
         let mut slowest = 0;
         for start in from..to {
             slowest = slowest.max(self.raise_terms(start)?.sum());

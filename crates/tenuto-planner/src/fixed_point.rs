@@ -229,11 +229,60 @@ impl Solution {
             && processing.all(|(claimed, needed)| covers(claimed, needed))
     }
 
+    /// The largest claims of several analyses, for what takes part in `scene`.
+    pub(crate) fn largest(ports: &Ports<'_>, scene: &Scene, all: &[&Self]) -> Self {
+        let mut largest = Self::start(ports, scene);
+        for (server, delays) in largest.delays.iter_mut().enumerate() {
+            for (class, delay) in delays {
+                *delay = most(all.iter().map(|one| one.delay(server, *class)));
+            }
+        }
+        for (line, processing) in largest.processing.iter_mut().enumerate() {
+            *processing = most(all.iter().map(|one| one.processing[line]));
+        }
+        largest
+    }
+
+    /// What follows from these claims, and no more than they are; `None` without a bound.
+    pub(crate) fn tightened(&self, ports: &Ports<'_>, scene: &Scene) -> Option<Self> {
+        let mut image = self.clone().image(ports, scene);
+        let delays = image.delays.iter_mut().flatten().zip(self.delays.iter().flatten());
+        for ((_, now), (_, before)) in delays {
+            *now = Some((*now)?.min((*before)?));
+        }
+        for (now, before) in image.processing.iter_mut().zip(&self.processing) {
+            *now = Some((*now)?.min((*before)?));
+        }
+        Some(image)
+    }
+
+    /// Whether no claim is above the one of `other` for the same.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let no_more = |own: Option<Picos>, most: Option<Picos>| {
+            own.zip(most).is_some_and(|(own, most)| own <= most)
+        };
+        let mut at = self.delays.iter().enumerate();
+        let mut lines = self.processing.iter().zip(&other.processing);
+        at.all(|(server, delays)| {
+            delays.iter().all(|&(class, own)| no_more(own, other.delay(server, class)))
+        }) && lines.all(|(own, most)| no_more(*own, *most))
+    }
+
+    /// Whether all claims are the same.
+    pub(crate) fn has_claims_of(&self, other: &Self) -> bool {
+        self.delays == other.delays && self.processing == other.processing
+    }
+
     /// Claims nothing.
     pub(crate) fn give_up(&mut self) {
         self.delays.iter_mut().flatten().for_each(|(_, delay)| *delay = None);
         self.processing.fill(None);
     }
+}
+
+/// The largest of several delays; `None` if one has no bound.
+fn most(delays: impl Iterator<Item = Option<Picos>>) -> Option<Picos> {
+    delays.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
 }
 
 /// Whether a delay changed by more than the settled share.
@@ -290,7 +339,7 @@ fn certify(limit: Solution, ports: &Ports<'_>, scene: &Scene) -> Solution {
         for _ in 0..REFINEMENTS {
             let next = image.image(ports, scene);
             candidate = std::mem::replace(&mut image, next);
-            if candidate.delays == image.delays && candidate.processing == image.processing {
+            if candidate.has_claims_of(&image) {
                 break;
             }
         }

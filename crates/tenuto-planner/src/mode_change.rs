@@ -114,8 +114,9 @@ pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128>
 
 /// The least safe quiet window, nanoseconds: every bound of a mode that is returned from, or of
 /// a raise into it, and the spread of a signal; and the dwell time, for a mode that flaps faster
-/// would spend the signals that its next raise needs; and every drain, so that nothing of the
-/// higher contracts is left in any busy period. `None` if one of the bounds is missing.
+/// would spend the signals that its next raise needs; and until the network has settled, so that
+/// nothing of the higher contracts is left in any busy period. `None` if one of the bounds is
+/// missing.
 pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     let arrange = analysis.arrange?;
     let mut longest = 0_i128;
@@ -132,7 +133,9 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
         }
     }
     let drains = analysis.raises.iter().filter_map(|(_, _, drain)| *drain);
-    let drained = drains.max().unwrap_or(0);
+    let settled =
+        analysis.returns.iter().filter_map(|(_, settled)| Some(settled.as_ref()?.after_ps));
+    let drained = drains.chain(settled).max().unwrap_or(0);
     u64::try_from(div_up((longest + arrange).max(DWELL_PS).max(drained), 1_000)).ok()
 }
 
@@ -156,7 +159,12 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
             ("D_q", terms.queue),
             ("poll", POLL_PS),
         ];
-        bounds.push(bound(Transition::Return { from: to, to: from }, &back));
+        let settled = analysis.settled(to, from);
+        bounds.push(ModeChangeBound {
+            settled_ps: settled.and_then(|settled| u64::try_from(settled.after_ps).ok()),
+            rounds: settled.map_or_else(Vec::new, |settled| settled.rounds.clone()),
+            ..bound(Transition::Return { from: to, to: from }, &back)
+        });
     }
     bounds
 }
@@ -168,5 +176,12 @@ fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
         .map(|(name, term)| ModeChangeTerm { name: (*name).into(), bound_ps: picos(*term) })
         .collect();
     let bound_ps = terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.bound_ps));
-    ModeChangeBound { change, bound_ps, terms, drain_ps: None }
+    ModeChangeBound {
+        change,
+        bound_ps,
+        terms,
+        drain_ps: None,
+        settled_ps: None,
+        rounds: Vec::new(),
+    }
 }

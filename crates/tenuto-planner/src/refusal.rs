@@ -336,6 +336,7 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
             ..at(switch.name.clone(), "modes")
         });
     }
+    refusals.extend(unsettled(analysis));
     if analysis.arrange.is_none() {
         refusals.push(Refusal {
             because: "mode signals do not reach every switch over trunks".into(),
@@ -343,6 +344,34 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
         });
     }
     refusals
+}
+
+/// Returns before which nothing shows that the network settles, where everything else has a bound.
+fn unsettled(analysis: &Analysis<'_>) -> Option<Refusal> {
+    let network = analysis.ports.topology.network;
+    let is_bounded = |result: &Outlook| {
+        result.solution.delays.iter().flatten().all(|(_, delay)| delay.is_some())
+    };
+    let returns = analysis.returns.iter();
+    let open: Vec<Transition> = returns
+        .filter(|(_, settled)| settled.is_none())
+        .map(|&((from, to), _)| Transition::Return { from, to })
+        .collect();
+    let first = *open.first()?;
+    if !analysis.results.iter().all(is_bounded) {
+        return None;
+    }
+    let labels: Vec<String> = open.iter().map(|change| change.label(&network.modes)).collect();
+    Some(Refusal {
+        mode: Some(first),
+        because: format!(
+            "ports depend on one another in a circle, and nothing shows that what {} leaves behind \
+             ever dies away: bounds hold until the first return only; less load, or routes without \
+             a circle, would help",
+            labels.join(", ")
+        ),
+        ..at(network.name.clone(), "modes")
+    })
 }
 
 /// The quiet window: as stated, or the least safe one rounded up to a millisecond. A stated one

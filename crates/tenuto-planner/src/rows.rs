@@ -65,6 +65,12 @@ fn row(
         _ => copy_bound(analysis, tree, place, mode),
     };
     let mut copies: Vec<CopyBound> = trees.iter().map(copy).collect();
+    if let Transition::Return { from, to } = mode
+        && analysis.settled(from, to).is_none()
+    {
+        // Nothing says that the network is ever again as the lower mode's analysis has it.
+        copies.iter_mut().for_each(|copy| copy.delay_bound_ps = None);
+    }
     let expected = flow.copies.len().max(1);
     let is_complete = copies.len() == expected && copies.iter().all(|c| c.delay_bound_ps.is_some());
     let worst = copies.iter().filter_map(|c| c.delay_bound_ps).max();
