@@ -46,6 +46,8 @@ pub(crate) struct LinkLoss {
     #[serde(default)]
     pub(crate) processor_rows: Vec<ProcessorRow>,
     pub(crate) flows: Vec<FlowBound>,
+    #[serde(default)]
+    pub(crate) mode_changes: Vec<ModeChange>,
     pub(crate) refusals: Vec<Refusal>,
 }
 

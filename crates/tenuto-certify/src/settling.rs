@@ -106,6 +106,7 @@ impl<'a> Return<'_, 'a> {
             scale: it.scale.clone(),
             claims,
             entries,
+            changes: it.changes.clone(),
         }
     }
 

@@ -106,7 +106,7 @@ impl Chosen {
 }
 
 /// What holds once a link between switches is lost and those that it carried go other ways: a
-/// steady state of its own, with its certificate. How long the change takes is not promised.
+/// state of its own in every mode and change, with its certificate. How long the change takes is not promised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkLoss {
     /// The link, by its two ends.
@@ -126,6 +126,9 @@ pub struct LinkLoss {
     /// Bounds per flow and target. A flow of two copies has the largest bound of both, although
     /// one may not arrive.
     pub flows: Vec<FlowBound>,
+    /// Mode changes over the links that are left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mode_changes: Vec<ModeChangeBound>,
     /// Places of tables that the switches need, by name.
     pub table_use: Vec<(String, TableUse)>,
     /// Why not every promise holds.

@@ -13,8 +13,9 @@ use crate::meters::{Policing, policing};
 use crate::mode_change::{self, RaiseTerms};
 use crate::outlook::Outlook;
 use crate::port::{Ports, signals};
-use crate::processor::{Held, Processors};
+use crate::processor::{Changing, Held, Needed, Processors};
 use crate::routing::{Effort, Plot, Routes, Tree, Verdict, slowness, verdict};
+use crate::rows::with_returns;
 use crate::scene::{Scene, at_sources, span, transitions};
 use crate::settling::{Settled, settled};
 use crate::topology::Topology;
@@ -25,6 +26,9 @@ use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
 use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
+
+/// Rounds in which the time of mode changes at shared processors may settle.
+const CHANGES_MAX: usize = 24;
 
 /// Everything that was computed of a network.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) arrange: Option<i128>,
     /// D_mc and the drain per raise.
     pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
+    /// Whether what mode changes take of shared processors found no bound: nothing is claimed.
+    pub(crate) is_given_up: bool,
     /// Per return from the first mode to the second: that the network has settled before.
     pub(crate) returns: Vec<((u8, u8), Option<Settled>)>,
     /// Bounds of whole paths that are less than the sums of their hops.
@@ -176,10 +182,32 @@ fn with_limit<T>(
     let none = Processors::default();
     let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none, diverged_ps };
     let (scenes, policing, reading) = enforce(&ports, trees);
-    let processors = Processors::new(topology, &mesh, trees, &policing, reading);
-    let ports = Ports { processors: &processors, ..ports };
-    let analysis = analyse(ports, trees, scenes, policing, reading, progress);
-    use_it(analysis, progress)
+    let all = with_returns(transitions(network));
+    let mut changing = Changing::first(&ports, &scenes);
+    for round in 1.. {
+        let processors =
+            Processors::new(topology, &mesh, trees, &policing, reading, (&all, &changing));
+        let ports = Ports { processors: &processors, ..ports };
+        let given = Given { trees, reading, policing: policing.clone(), arrange: changing.arrange };
+        let mut analysis = analyse(ports, given, scenes.clone(), progress);
+        match changing.exceeded(&analysis, &scenes) {
+            Some(Needed::More(more)) if round < CHANGES_MAX => changing = more,
+            None => return use_it(analysis, progress),
+            Some(_) => {
+                analysis.give_up();
+                return use_it(analysis, progress);
+            }
+        }
+    }
+    unreachable!("the last round returns")
+}
+
+/// What an analysis starts from.
+struct Given<'a> {
+    trees: &'a [Tree],
+    reading: Reading,
+    policing: Vec<Policing>,
+    arrange: Option<i128>,
 }
 
 /// How often every mode signal is sent.
@@ -208,13 +236,11 @@ fn enforce(ports: &Ports<'_>, trees: &[Tree]) -> (Vec<Scene>, Vec<Policing>, Rea
 
 fn analyse<'a>(
     ports: Ports<'a>,
-    trees: &'a [Tree],
+    given: Given<'a>,
     scenes: Vec<Scene>,
-    policing: Vec<Policing>,
-    reading: Reading,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis<'a> {
-    let arrange = mode_change::arrange(&ports, &scenes);
+    let Given { trees, reading, policing, arrange } = given;
     let mut analysis = Analysis {
         ports,
         trees,
@@ -222,6 +248,7 @@ fn analyse<'a>(
         policing,
         results: Vec::new(),
         arrange,
+        is_given_up: false,
         raises: Vec::new(),
         returns: Vec::new(),
         whole_paths: WholePaths::new(),
@@ -282,10 +309,7 @@ impl Analysis<'_> {
             slowest = self.slowest_raise(from, to);
             scene.endings = self.endings(&scene, slowest);
         }
-        let mut solution = solve(&self.ports, &scene);
-        if self.is_beyond_modes() {
-            solution.give_up();
-        }
+        let solution = solve(&self.ports, &scene);
         let backlogs = (0..self.ports.topology.servers.len())
             .map(|server| self.ports.backlog_bits(server, &scene, &solution.arriving))
             .collect();
@@ -298,9 +322,19 @@ impl Analysis<'_> {
         self.results.push(outlook);
     }
 
-    /// Whether processors are shared in a network with modes: that is not analysed.
-    pub(crate) fn is_beyond_modes(&self) -> bool {
-        self.ports.topology.network.modes.len() > 1 && self.ports.processors.all().next().is_some()
+    /// Claims nothing: what was taken for the time of mode changes is not enough.
+    fn give_up(&mut self) {
+        self.is_given_up = true;
+        self.arrange = None;
+        for result in &mut self.results {
+            result.solution.give_up();
+            result.backlogs.fill(None);
+            result.held.iter_mut().for_each(|(_, held)| held.backlog = None);
+        }
+        for (_, terms, drain) in &mut self.raises {
+            (*terms, *drain) = (None, None);
+        }
+        self.returns.iter_mut().for_each(|(_, settled)| *settled = None);
     }
 
     /// What the receive buffers have to hold, by node.
@@ -313,7 +347,7 @@ impl Analysis<'_> {
             let held = site.held(&port, &delay, &late, ports.shapes());
             held.into_iter().map(|held| (node, held)).collect::<Vec<_>>()
         };
-        ports.processors.all().flat_map(of).collect()
+        ports.processors.all(scene.transition).flat_map(of).collect()
     }
 
     /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that

@@ -26,7 +26,7 @@ pub(crate) fn drain(
     hosts: Hosts,
 ) -> Option<i128> {
     let ports = &analysis.ports;
-    if !ports.mesh.is_acyclic || ports.processors.all().next().is_some() {
+    if !ports.mesh.is_acyclic || !ports.processors.is_empty() {
         return None;
     }
     let mut drained = vec![0_i128; ports.topology.servers.len()];

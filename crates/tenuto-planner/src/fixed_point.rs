@@ -83,7 +83,9 @@ impl Solution {
 
     /// P of every line into a node, as x says of the ports upstream; nothing without a processor.
     fn needed(&self, ports: &Ports<'_>, scene: &Scene, node: usize) -> Vec<(usize, Option<Picos>)> {
-        let Some(site) = ports.processors.site(node) else { return Vec::new() };
+        let Some(site) = ports.processors.site_in(scene.transition, node) else {
+            return Vec::new();
+        };
         let late = |visit: usize| self.late_at_entry(ports, scene, visit);
         let needed = |line: &crate::processor::Line| {
             let claimed = self.processing[line.line];
@@ -94,8 +96,8 @@ impl Solution {
     }
 
     /// Y of every line into a node with a processor.
-    fn vary(&mut self, ports: &Ports<'_>, node: usize) {
-        let Some(site) = ports.processors.site(node) else { return };
+    fn vary(&mut self, ports: &Ports<'_>, scene: &Scene, node: usize) {
+        let Some(site) = ports.processors.site_in(scene.transition, node) else { return };
         for line in &site.lines {
             let p = self.processing[line.line];
             self.arriving.varying[line.line] = p.map(|p| Picos((p.0 - site.least_ps()).max(0)));
@@ -106,7 +108,7 @@ impl Solution {
     fn gather(&mut self, ports: &Ports<'_>, scene: &Scene, server: usize) {
         let node = ports.topology.servers[server].node;
         let jitter = ports.topology.nodes[node].latency_jitter_ps();
-        self.vary(ports, node);
+        self.vary(ports, scene, node);
         for index in ports.mesh.at(server) {
             let visit = &ports.mesh.visits[index];
             let share = &scene.shares[visit.tree];
@@ -172,6 +174,14 @@ impl Solution {
         for &server in &ports.mesh.order {
             moved |= self.update(ports, scene, server);
         }
+        // Signals reach switches that no flow leaves.
+        for (node, _) in ports.processors.all(scene.transition) {
+            if ports.topology.leaving(node).iter().all(|&s| ports.mesh.groups[s].is_empty()) {
+                for (line, now) in self.needed(ports, scene, node) {
+                    self.processing[line] = now;
+                }
+            }
+        }
         moved
     }
 
@@ -201,7 +211,7 @@ impl Solution {
     fn image(&mut self, ports: &Ports<'_>, scene: &Scene) -> Self {
         self.gather_all(ports, scene);
         let mut image = self.clone();
-        for (node, _) in ports.processors.all() {
+        for (node, _) in ports.processors.all(scene.transition) {
             for (line, needed) in self.needed(ports, scene, node) {
                 image.processing[line] = needed;
             }

@@ -33,7 +33,7 @@ pub(crate) fn at(place: impl Into<String>, resource: &str) -> Refusal {
 pub(crate) fn all(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusal> {
     let mut refusals = rates(analysis);
     refusals.extend(processor::rows::refusals(analysis));
-    let is_overloaded = !refusals.is_empty() || analysis.is_beyond_modes();
+    let is_overloaded = !refusals.is_empty() || analysis.is_given_up;
     refusals.extend(deadlines(analysis));
     if !is_overloaded {
         refusals.extend(unbounded(analysis));
@@ -321,13 +321,13 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     if network.modes.len() < 2 {
         return refusals;
     }
-    for switch in network.switches.iter().filter(|s| network.profile_of(s).processor.is_some()) {
+    if analysis.is_given_up {
         refusals.push(Refusal {
-            because: format!(
-                "the ports of a {} share a processor: that is analysed for one mode only",
-                switch.profile
-            ),
-            ..at(switch.name.clone(), "modes")
+            because:
+                "what mode changes take of shared processors has no bound: signals wait behind \
+                      frames, and purging what waits takes time from both"
+                    .into(),
+            ..at(network.name.clone(), "modes")
         });
     }
     for switch in network.switches.iter().filter(|s| !network.profile_of(s).has_modes) {
@@ -337,7 +337,7 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
         });
     }
     refusals.extend(unsettled(analysis));
-    if analysis.arrange.is_none() {
+    if analysis.arrange.is_none() && !analysis.is_given_up {
         refusals.push(Refusal {
             because: "mode signals do not reach every switch over trunks".into(),
             ..at(network.name.clone(), "modes")

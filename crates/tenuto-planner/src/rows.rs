@@ -30,7 +30,7 @@ pub(crate) fn flows(analysis: &Analysis<'_>) -> Vec<FlowBound> {
 }
 
 /// Steady modes, raises, and the return of every raise.
-fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
+pub(crate) fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
     let back = |t: &Transition| match *t {
         Transition::Raise { from, to } => Some(Transition::Return { from: to, to: from }),
         _ => None,

@@ -35,7 +35,7 @@ pub(crate) fn settled(analysis: &Analysis<'_>, from: u8, to: u8) -> Option<Settl
         }
     }
     let ports = &analysis.ports;
-    if !ports.mesh.is_acyclic || ports.processors.all().next().is_some() {
+    if !ports.mesh.is_acyclic || !ports.processors.is_empty() {
         return in_rounds(analysis, &before, from, to);
     }
     let mut after_ps = 0;
@@ -118,6 +118,11 @@ fn longest_busy(analysis: &Analysis<'_>, before: &[(&Outlook, i128)]) -> Option<
         for &server in &analysis.ports.mesh.order {
             longest = longest.max(longest_busy_period(analysis, result, server)?.0);
         }
+        let ports = &analysis.ports;
+        let late = |visit: usize| result.solution.late_at_entry(ports, &result.scene, visit);
+        for (_, site) in ports.processors.all(result.scene.transition) {
+            longest = longest.max(site.busy_period(&late, ports.shapes())?.0);
+        }
     }
     Some(longest)
 }
@@ -133,7 +138,7 @@ fn told(analysis: &Analysis<'_>, scene: &Scene, now: &Solution) -> SettlingRound
             Some(PortService { mode: scene.transition, port, class, delay_ps })
         }));
     }
-    for (_, site) in analysis.ports.processors.all() {
+    for (_, site) in analysis.ports.processors.all(scene.transition) {
         round.processors.extend(site.lines.iter().filter_map(|line| {
             let far = topology.servers[line.line].far;
             let entry = Port { node: far.node.clone(), port: far.port };

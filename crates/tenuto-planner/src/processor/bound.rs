@@ -1,7 +1,9 @@
 //! How long a frame takes at a processor, and how much room it needs there.
 
 use super::{FINE_PER_PS, Line, Site};
-use tenuto_calculus::{Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, backlog, delay, div_up};
+use tenuto_calculus::{
+    Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, backlog, busy_period, delay, div_up,
+};
 use tenuto_model::Receive;
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
 
@@ -30,7 +32,8 @@ fn sum(
 ) -> Option<Bucket> {
     let mut sum = Bucket::ZERO;
     for stream in &line.streams {
-        sum = sum.plus(of(stream).grown(late(stream.visit)?));
+        let lateness = stream.visit.map_or(Some(Picos(0)), late)?;
+        sum = sum.plus(of(stream).grown(lateness));
     }
     Some(sum)
 }
@@ -77,13 +80,20 @@ impl Site<'_> {
         i128::from(self.processor.least_ps())
     }
 
+    /// The longest that it is busy without a pause, the lines beside it too.
+    pub(crate) fn busy_period(&self, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
+        let longest = busy_period(Self::server(), &self.together(late, shaping)?)?;
+        Some(Picos(longest.0 + 2 * self.link_ps()))
+    }
+
     const fn server() -> Server {
         Server::new(WORK_PER_S, 0)
     }
 
     fn control(&self) -> Option<GroupCurves> {
-        let higher = steady(self.control);
-        (!self.control.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
+        let all = self.control.plus(self.changing);
+        let higher = steady(all);
+        (!all.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
     }
 
     /// What others see of a line: a host that may babble brings what its line can.
@@ -100,11 +110,14 @@ impl Site<'_> {
 
     /// All lines as one queue.
     fn together(&self, late: &Lateness<'_>, shaping: bool) -> Option<Vec<GroupCurves>> {
-        let mut groups: Vec<GroupCurves> = self
-            .control()
-            .map(|it| GroupCurves { class: it.higher, higher: Flows::default(), line: None })
-            .into_iter()
-            .collect();
+        // Control stands in the queue; a mode change does not wait for its turn.
+        let own = GroupCurves {
+            class: steady(self.control),
+            higher: steady(self.changing),
+            ..GroupCurves::default()
+        };
+        let is_idle = self.control.is_zero() && self.changing.is_zero();
+        let mut groups: Vec<GroupCurves> = if is_idle { Vec::new() } else { vec![own] };
         for line in &self.lines {
             let (work, shape) = Self::arrivals(line, late, shaping)?;
             let class = steady(work);
@@ -158,13 +171,15 @@ impl Site<'_> {
             }
             line.streams.iter().map(|s| s.work.rate_ubps).sum()
         };
-        self.lines.iter().map(of).fold(self.control.rate_ubps, i128::saturating_add)
+        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        self.lines.iter().map(of).fold(own, i128::saturating_add)
     }
 
     /// The same with every host at its contracts.
     pub(crate) fn load_of_contracts_ubps(&self) -> i128 {
         let streams = self.lines.iter().flat_map(|line| &line.streams);
-        streams.map(|s| s.work.rate_ubps).fold(self.control.rate_ubps, i128::saturating_add)
+        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        streams.map(|s| s.work.rate_ubps).fold(own, i128::saturating_add)
     }
 
     /// What the receive buffers have to hold, `delays` being P by line.
@@ -212,8 +227,8 @@ impl Site<'_> {
             came = came.saturating_add(self.window(line, Some(longest), late)?);
         }
         let unit = self.buffer?.unit;
-        let own_place =
-            if has_place && self.control.is_zero() { unit.of_frame(FRAME_BYTES_MIN) } else { 0 };
+        let is_free = self.control.is_zero() && self.changing.is_zero();
+        let own_place = if has_place && is_free { unit.of_frame(FRAME_BYTES_MIN) } else { 0 };
         let by_window = whole(came)?.saturating_sub(own_place);
         if self.processor.receive != Receive::Fifo {
             return Some(by_window);
