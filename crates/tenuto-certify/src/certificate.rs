@@ -2,7 +2,7 @@
 
 use crate::analysis::{self, Analysis, Context};
 use crate::digest::Compact;
-use crate::drain::{Hosts, drain};
+use crate::drain::drain;
 use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
@@ -195,7 +195,7 @@ pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings)
             .collect();
         let ends = raise::ends(context, &analysis, &before, slowest);
         inequalities += inequality::check(context, &analysis, &ends, findings);
-        drains.insert(mode, drain(context, (&analysis, &ends), slowest, Hosts::Unchanged));
+        drains.insert(mode, drain(context, (&analysis, &ends), slowest));
         slowest_by.insert(mode, slowest);
         terms.insert(mode, common.purging(context, from, &backlogs));
         backlogs.insert(mode, backlogs_of(context, &analysis, &ends));

@@ -17,6 +17,9 @@ const POLL_PS: u128 = 50_000_000_000;
 const DWELL_PS: u128 = 100_000_000_000;
 /// Phases of a return that a message spreads through the network.
 const RETURN_PHASES: u128 = 5;
+/// What is no shorter than this has no bound: a signal that does not arrive, or waits for a processor
+/// without a claim.
+const UNBOUNDED_PS: u128 = u128::MAX >> 64;
 /// Distances are whole millionths of a picosecond, up.
 const FINE_PER_PS: u128 = 1_000_000;
 const FINE_PER_S: u128 = 1_000_000_000_000 * FINE_PER_PS;
@@ -129,7 +132,7 @@ fn processing(context: &Context<'_>, line: usize) -> u128 {
     }
     let claims = context.claimed_modes().map(|mode| context.processing_ps(mode, line));
     let most = claims.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
-    most.map_or(u128::MAX >> 64, u128::from)
+    most.map_or(UNBOUNDED_PS, u128::from)
 }
 
 /// The largest frame at every port in any mode or raise, bits up.
@@ -222,7 +225,7 @@ fn farthest(
             }
         }
     }
-    if all.all(|node| settled.contains(&node)) { largest } else { u128::MAX >> 32 }
+    if all.all(|node| settled.contains(&node)) { largest } else { UNBOUNDED_PS * FINE_PER_PS }
 }
 
 /// Checks the rows of mode changes, the quiet window and the repeats of signals.
@@ -361,7 +364,7 @@ fn check_quiet(
     }
     let plan = context.plan;
     let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
-    let mut needed = Some(arrange.max(DWELL_PS));
+    let mut needed = (arrange < UNBOUNDED_PS).then_some(arrange.max(DWELL_PS));
     for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));

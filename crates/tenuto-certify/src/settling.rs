@@ -6,7 +6,7 @@
 
 use crate::analysis::{Analysis, Claims, Context, claims_of};
 use crate::bounds;
-use crate::drain::{Hosts, drain};
+use crate::drain;
 use crate::envelopes::is_guaranteed;
 use crate::finding::{Findings, rule};
 use crate::inequality;
@@ -75,9 +75,11 @@ fn check_rows(context: &Context<'_>, mode: Mode, is_settled: bool, findings: &mu
 }
 
 fn by_drain(context: &Context<'_>, before: &[Before<'_>]) -> Option<BigInt> {
+    let steady = before.iter().find(|it| matches!(it.analysis.mode, Mode::Steady(_)))?;
+    let steady = (steady.analysis, steady.ends);
     let mut longest = BigInt::default();
     for it in before {
-        let time = drain(context, (it.analysis, it.ends), it.swapped, Hosts::Lowered)?;
+        let time = drain::settled(context, (it.analysis, it.ends), it.swapped, steady)?;
         longest = longest.max(time);
     }
     Some(longest)

@@ -4,7 +4,7 @@
 //! from their delays. Steady modes follow, then the time that a raise takes, which needs the
 //! backlogs of the steady modes, then raises, which need that time.
 
-use crate::drain::{Hosts, drain};
+use crate::drain::drain;
 use crate::end_to_end::{WholePaths, whole_paths};
 use crate::envelope::Reading;
 use crate::fixed_point::{DIVERGED_PS, Solution, solve, solve_sources};
@@ -316,7 +316,7 @@ impl Analysis<'_> {
         let held = self.held(&scene, &solution);
         let outlook = Outlook { scene, solution, backlogs, held };
         if let Transition::Raise { from, .. } = outlook.scene.transition {
-            let drain = slowest.and_then(|raise| drain(self, &outlook, raise, Hosts::Unchanged));
+            let drain = slowest.and_then(|raise| drain(self, &outlook, raise));
             self.raises.push((outlook.scene.transition, self.raise_terms(from), drain));
         }
         self.results.push(outlook);

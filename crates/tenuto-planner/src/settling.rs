@@ -5,7 +5,7 @@
 //! the certificate.
 
 use crate::analysis::Analysis;
-use crate::drain::{Hosts, drain, longest_busy_period};
+use crate::drain::{self, longest_busy_period};
 use crate::fixed_point::Solution;
 use crate::outlook::Outlook;
 use crate::scene::Scene;
@@ -38,9 +38,10 @@ pub(crate) fn settled(analysis: &Analysis<'_>, from: u8, to: u8) -> Option<Settl
     if !ports.mesh.is_acyclic || !ports.processors.is_empty() {
         return in_rounds(analysis, &before, from, to);
     }
+    let steady = analysis.result(Transition::Steady(from))?;
     let mut after_ps = 0;
     for (result, change) in before {
-        after_ps = after_ps.max(drain(analysis, result, change, Hosts::Lowered)?);
+        after_ps = after_ps.max(drain::settled(analysis, result, change, steady)?);
     }
     Some(Settled { after_ps, rounds: Vec::new() })
 }
