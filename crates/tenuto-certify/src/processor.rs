@@ -405,12 +405,17 @@ impl<'c, 'a> Site<'c, 'a> {
     }
 
     fn holds_by_share(&self, entrance: &Entrance, burst: u32, delay_ps: u64) -> bool {
+        let (curves, blocking) = self.turns(entrance, burst, delay_ps);
+        self.holds(&curves, blocking, delay_ps)
+    }
+
+    /// What the turns of other ports make of its frames, and what is in front of them.
+    fn turns(&self, entrance: &Entrance, burst: u32, ahead_ps: u64) -> (Vec<Curve>, BigInt) {
         let others = self.entrances.iter().filter(|other| other.line != entrance.line);
         let round = others.fold(0, |sum: u64, h| sum.saturating_add(self.largest_cost(h).0));
         let blocking = self.size(Weight::Work(0), round) * (u64::from(burst) - 1);
-        let curves =
-            [self.own(entrance, round), vec![self.control(delay_ps)], self.changing(delay_ps)];
-        self.holds(&curves, blocking, delay_ps)
+        let own = self.own(entrance, round);
+        (vec![own, vec![self.control(ahead_ps)], self.changing(ahead_ps)], blocking)
     }
 
     fn holds_in_any_order(&self, entrance: &Entrance, delay_ps: u64) -> bool {
@@ -443,10 +448,31 @@ impl<'c, 'a> Site<'c, 'a> {
     }
 
     /// The longest that the processor and the lines beside it are busy without a pause,
-    /// picoseconds.
+    /// picoseconds. Where hosts may keep it busy for ever, the longest that frames of one port wait in
+    /// turns: no other argument bounds a delay there.
     pub(crate) fn busy_period(&self) -> Option<BigInt> {
-        let longest = exact::busy_period(&BigInt::default(), &self.together(0), &self.capacity())?;
-        Some(longest + self.device.link_ps(self.largest()).saturating_mul(2))
+        let capacity = self.capacity();
+        let together = exact::busy_period(&BigInt::default(), &self.together(0), &capacity);
+        if let Some(longest) = together {
+            return Some(longest + self.device.link_ps(self.largest()).saturating_mul(2));
+        }
+        let Receive::RoundRobin(burst) = self.device.processor.receive else { return None };
+        let mut load = self.control(0).rate + &self.changing(0).first()?.rate;
+        for entrance in &self.entrances {
+            load += match entrance.is_babbling {
+                true => self.line(entrance, 0).rate,
+                false => self.sum(Weight::Work(0), entrance)?.rate,
+            };
+        }
+        if load <= capacity {
+            return None;
+        }
+        let mut longest = BigInt::default();
+        for entrance in self.entrances.iter().filter(|entrance| !entrance.streams.is_empty()) {
+            let (curves, blocking) = self.turns(entrance, burst, 0);
+            longest = longest.max(exact::busy_period(&blocking, &curves, &capacity)?);
+        }
+        Some(longest)
     }
 
     /// The load with every host at its contracts, parts per million up; `None` without a meter.

@@ -82,8 +82,21 @@ impl Site<'_> {
 
     /// The longest that it is busy without a pause, the lines beside it too.
     pub(crate) fn busy_period(&self, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
-        let longest = busy_period(Self::server(), &self.together(late, shaping)?)?;
-        Some(Picos(longest.0 + 2 * self.link_ps()))
+        if let Some(longest) = busy_period(Self::server(), &self.together(late, shaping)?) {
+            return Some(Picos(longest.0 + 2 * self.link_ps()));
+        }
+        // Where all together never end, the order of service proves nothing: only turns do, and
+        // those look at the frames of one port.
+        let Receive::RoundRobin(burst) = self.processor.receive else { return None };
+        if self.load_ubps() <= i128::from(WORK_PER_S) * UBIT_PER_BIT {
+            return None;
+        }
+        let mut longest = Picos(0);
+        for line in self.lines.iter().filter(|line| !line.streams.is_empty()) {
+            let (server, groups) = self.turns(line, burst, late, shaping)?;
+            longest = longest.max(busy_period(server, &groups)?);
+        }
+        Some(longest)
     }
 
     const fn server() -> Server {
@@ -132,6 +145,17 @@ impl Site<'_> {
 
     /// What the other ports cannot keep from it: rounds of at most `burst` frames each.
     fn share(&self, line: &Line, burst: u32, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
+        let (server, groups) = self.turns(line, burst, late, shaping)?;
+        delay(server, &groups)
+    }
+
+    fn turns(
+        &self,
+        line: &Line,
+        burst: u32,
+        late: &Lateness<'_>,
+        shaping: bool,
+    ) -> Option<(Server, Vec<GroupCurves>)> {
         let others = self.lines.iter().filter(|other| other.line != line.line);
         let round: i128 = others.map(|other| other.cost_max).sum();
         let own = dearer(sum(line, late, |s| s.work)?, sum(line, late, |s| s.frames)?, round);
@@ -143,7 +167,7 @@ impl Site<'_> {
         };
         let blocking = (i128::from(burst) - 1) * round;
         let groups: Vec<GroupCurves> = std::iter::once(class).chain(self.control()).collect();
-        delay(Server::new(WORK_PER_S, blocking), &groups)
+        Some((Server::new(WORK_PER_S, blocking), groups))
     }
 
     /// What holds whatever the order of service.
