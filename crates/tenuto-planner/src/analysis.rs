@@ -299,7 +299,23 @@ impl Analysis<'_> {
             });
         }
         self.rows = rows::flows(self);
+        self.forget_returns_without_a_window();
         self.port_rows = rows::ports(self);
+    }
+
+    /// Where no quiet window is long enough a plan says nothing of returns, and has no place for the
+    /// rounds that their bounds rest on.
+    fn forget_returns_without_a_window(&mut self) {
+        let is_stated = self.ports.topology.network.mode_return.quiet_ns.is_some();
+        if is_stated || mode_change::quiet_least_ns(self).is_some() {
+            return;
+        }
+        for row in &mut self.rows {
+            if matches!(row.mode, Transition::Return { .. }) {
+                row.delay_bound_ps = None;
+                row.copies.iter_mut().for_each(|copy| copy.delay_bound_ps = None);
+            }
+        }
     }
 
     /// Solves one scene; raises come after the steady modes that they start from.

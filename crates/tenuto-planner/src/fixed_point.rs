@@ -287,6 +287,7 @@ impl Solution {
     pub(crate) fn give_up(&mut self) {
         self.delays.iter_mut().flatten().for_each(|(_, delay)| *delay = None);
         self.processing.fill(None);
+        self.arriving.bursts.fill(None);
     }
 }
 

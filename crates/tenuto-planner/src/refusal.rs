@@ -365,7 +365,7 @@ fn unsettled(analysis: &Analysis<'_>) -> Option<Refusal> {
     Some(Refusal {
         mode: Some(first),
         because: format!(
-            "ports depend on one another in a circle, and nothing shows that what {} leaves behind \
+            "ports or processors depend on one another in a circle, and nothing shows that what {} leaves behind \
              ever dies away: bounds hold until the first return only; less load, or routes without \
              a circle, would help",
             labels.join(", ")
