@@ -102,6 +102,8 @@ pub struct Egress {
     config: EgressConfig,
     signals: VecDeque<Queued>,
     queues: Vec<VecDeque<Queued>>,
+    /// No queue above this one holds a frame.
+    first: usize,
     committed: Option<Committed>,
     free_at: Instant,
     remainder: u64,
@@ -127,6 +129,7 @@ impl Egress {
             config,
             signals: VecDeque::new(),
             queues: vec![VecDeque::new(); usize::from(config.queues.max(1))],
+            first: 0,
             committed: None,
             free_at: Instant::ZERO,
             remainder: 0,
@@ -141,7 +144,7 @@ impl Egress {
     ///
     /// # Errors
     /// [`QueueFull`] leaves the port as it was; the caller keeps the hold on the frame.
-    pub fn enqueue(&mut self, now: Instant, queue: u8, frame: Queued) -> Result<(), QueueFull> {
+    pub fn enqueue(&mut self, _now: Instant, queue: u8, frame: Queued) -> Result<(), QueueFull> {
         if queue == SIGNAL_QUEUE {
             if self.signals.len() >= SIGNALS_MAX {
                 self.stats.refused += 1;
@@ -152,14 +155,37 @@ impl Egress {
             // The share is that of the queue it stands in: from there its room is given back.
             let queue = self.existing(queue);
             let room = self.take_room(self.config.share(queue), frame.wire_bits);
-            self.queue_stats[usize::from(queue)].refused += u64::from(room.is_err());
-            room?;
-            self.queues[usize::from(queue)].push_back(frame);
+            if let Err(full) = room {
+                self.queue_stats[usize::from(queue)].refused += 1;
+                return Err(full);
+            }
+            self.append(usize::from(queue), frame);
         }
         if self.committed.is_none() {
-            self.commit(now);
+            self.commit();
         }
         Ok(())
+    }
+
+    #[inline]
+    fn append(&mut self, queue: usize, frame: Queued) {
+        self.queues[queue].push_back(frame);
+        self.first = self.first.min(queue);
+    }
+
+    /// The next frame, with its queue.
+    fn next(&mut self) -> Option<(Queued, Option<u8>)> {
+        if let Some(signal) = self.signals.pop_front() {
+            return Some((signal, None));
+        }
+        while let Some(queue) = self.queues.get_mut(self.first) {
+            if let Some(frame) = queue.pop_front() {
+                #[allow(clippy::cast_possible_truncation)] // there are at most 255 queues
+                return Some((frame, Some(self.first as u8)));
+            }
+            self.first += 1;
+        }
+        None
     }
 
     /// A queue number beyond the last means the last.
@@ -228,19 +254,12 @@ impl Egress {
         }
         self.stats.frames += 1;
         self.stats.bytes += bytes;
-        self.commit(now);
+        self.commit();
         Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
     }
 
-    fn commit(&mut self, _now: Instant) {
-        let mut queues = (0_u8..).zip(&mut self.queues);
-        let (queued, queue) = match self.signals.pop_front() {
-            Some(frame) => (frame, None),
-            None => match queues.find_map(|(place, queue)| Some((queue.pop_front()?, place))) {
-                Some((frame, queue)) => (frame, Some(queue)),
-                None => return,
-            },
-        };
+    fn commit(&mut self) {
+        let Some((queued, queue)) = self.next() else { return };
         // An idle line starts afresh; a busy one carries the fraction of a nanosecond over.
         let (start, carried) = if queued.since > self.free_at {
             (queued.since, 0)
@@ -271,7 +290,7 @@ impl Egress {
                     Some(queue) => {
                         let queue = self.existing(queue);
                         self.hand_on(self.config.share(number), self.config.share(queue), &frame);
-                        self.queues[usize::from(queue)].push_back(frame);
+                        self.append(usize::from(queue), frame);
                     }
                     None => {
                         self.give_room(self.config.share(number), frame.wire_bits);

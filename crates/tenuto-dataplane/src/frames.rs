@@ -45,10 +45,16 @@ impl FramePool {
         self.slots.len() - self.free.len()
     }
 
+    #[inline]
     fn slot(&mut self) -> Option<u32> {
-        if let Some(index) = self.free.pop() {
-            return Some(index);
+        match self.free.pop() {
+            Some(index) => Some(index),
+            None => self.add_slot(),
         }
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> Option<u32> {
         if self.slots.len() >= self.limit {
             return None;
         }
@@ -60,6 +66,7 @@ impl FramePool {
 }
 
 impl Frames for FramePool {
+    #[inline]
     fn bytes(&self, frame: FrameId) -> &[u8] {
         let slot = self.slots[frame.0 as usize];
         debug_assert!(slot.holders > 0, "a released frame is read");
@@ -67,6 +74,7 @@ impl Frames for FramePool {
         &self.bytes[start..start + usize::from(slot.len)]
     }
 
+    #[inline]
     fn insert(&mut self, bytes: &[u8]) -> Option<FrameId> {
         if bytes.len() > FRAME_CAPACITY {
             return None;
@@ -74,15 +82,18 @@ impl Frames for FramePool {
         let index = self.slot()?;
         let start = index as usize * FRAME_CAPACITY;
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
-        let len = u16::try_from(bytes.len()).expect("checked against the capacity above");
+        #[allow(clippy::cast_possible_truncation)] // checked against the capacity above
+        let len = bytes.len() as u16;
         self.slots[index as usize] = Slot { len, holders: 1 };
         Some(FrameId(index))
     }
 
+    #[inline]
     fn retain(&mut self, frame: FrameId) {
         self.slots[frame.0 as usize].holders += 1;
     }
 
+    #[inline]
     fn release(&mut self, frame: FrameId) {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.holders > 0, "a frame is released more often than held");

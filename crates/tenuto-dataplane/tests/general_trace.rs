@@ -54,6 +54,7 @@ fn a_dry_run_is_the_real_one_and_changes_nothing() {
     let steps = bench.switch.trace(bench.now, 3, &frame(9, 100));
     assert!(matches!(steps.last(), Some(TraceStep::Controller { max_len: 64, .. })), "{steps:?}");
     assert!(bench.messages().is_empty(), "no controller hears of a dry run");
+    assert_eq!(bench.switch.packet_ins_unheard(), 0, "nor does a dry run count");
     let steps = bench.switch.trace(bench.now, 2, &frame(9, 100));
     let [TraceStep::Table { entry: None, .. }, TraceStep::Dropped(_)] = &steps[..] else {
         panic!("{steps:?}")
@@ -106,4 +107,15 @@ fn a_tool_hears_what_it_asks_for_and_is_no_controller() {
     assert!(!bench.switch.is_standalone());
     bench.switch.disconnected();
     assert!(bench.switch.is_standalone(), "a tool does not keep it from its fail mode");
+}
+
+#[test]
+fn packet_ins_that_nobody_wants_are_counted() {
+    let mut bench = Bench::with(config());
+    bench.install([Body::FlowMod(any(0, vec![to_controller(0xffff)]))]);
+    bench.receive(1, &frame(1, 100));
+    assert_eq!((bench.messages().len(), bench.switch.packet_ins_unheard()), (1, 0));
+    bench.switch.disconnected();
+    bench.receive(1, &frame(1, 100));
+    assert_eq!((bench.messages().len(), bench.switch.packet_ins_unheard()), (0, 1));
 }

@@ -66,6 +66,31 @@ fn all_counters_of_a_run_through_three_tables() {
 }
 
 #[test]
+fn firing_all_ports_hands_over_what_firing_each_does() {
+    let mut one_by_one = Bench::new();
+    let to_each = (2..=4_u8).map(|n| add(0, n, vec![sent_to(u32::from(n) % 2, n.into())]));
+    one_by_one.install(to_each);
+    for round in 0..30_u8 {
+        one_by_one.receive(1, &frame(2 + round % 3, 100 + usize::from(round)));
+    }
+    let mut at_once = one_by_one.clone();
+    // In the middle of the backlog, at its end, and with nothing left.
+    let mut left = 0;
+    for us in [2, 5, 400, 1] {
+        let end = one_by_one.now + Span::from_us(us);
+        let mut expected = one_by_one.run_to(end);
+        at_once.switch.fire_ports(end, &mut at_once.fx);
+        at_once.now = end;
+        let found = at_once.take_transmits();
+        left += found.len();
+        // Both orders keep each port's own.
+        expected.sort_by_key(|(port, _)| *port);
+        assert_eq!(found, expected);
+    }
+    assert_eq!(left, 30);
+}
+
+#[test]
 fn meters_judge_by_arrival_exactly() {
     let mut bench = Bench::new();
     bench.install([

@@ -1,6 +1,6 @@
 //! Which frames a port carries.
 
-use crate::FRAME_BYTES_LIMIT;
+use crate::{FRAME_BYTES_LIMIT, PortStatistics};
 use std::io;
 
 /// Addresses and EtherType.
@@ -40,6 +40,18 @@ pub(crate) fn fit(frame: &[u8], mtu_bytes: usize) -> Fit {
         bytes if bytes <= most => Fit::Fits,
         bytes if bytes <= (most + tag_bytes(frame)).min(FRAME_BYTES_LIMIT) => Fit::Fits,
         _ => Fit::Oversized,
+    }
+}
+
+impl PortStatistics {
+    /// Books a received frame; whether it is handed on.
+    pub(crate) fn admit(&mut self, fit: Fit) -> bool {
+        match fit {
+            Fit::Fits => self.received += 1,
+            Fit::Runt => self.runts += 1,
+            Fit::Oversized => self.oversized += 1,
+        }
+        fit == Fit::Fits
     }
 }
 

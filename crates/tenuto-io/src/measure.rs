@@ -11,15 +11,18 @@
 //! sink is in them. All of it describes this machine at that time.
 
 use crate::links::{IpBatch, LinkName, VethEnd, disable_ipv6_on, offloads_off};
+use crate::namespaces::within_netns;
 use crate::{MonotonicClock, PollSet, realtime};
 use std::io;
 use tenuto_units::Span;
 
 mod forwarder;
 mod generator;
+mod process;
 mod sink;
 
 pub use forwarder::{BareForwarder, ForwarderSettings};
+pub use process::ProcessSubject;
 
 /// Windows may not be longer: real-time threads would be stopped.
 pub const WINDOW_MAX: Span = Span::from_ms(500);
@@ -51,26 +54,34 @@ impl Wiring {
     ///
     /// When CAP_NET_ADMIN is missing, or the names are taken.
     pub fn veth() -> io::Result<Self> {
-        let name = |text: &str| LinkName::new(text).map_err(io::Error::other);
+        Self::veth_called("", None)
+    }
+
+    /// As [`Wiring::veth`] with `suffix` behind each name; `in` and `out` in the network namespace
+    /// of the process `inside`, if one is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Wiring::veth`], and when there is no such process.
+    pub fn veth_called(suffix: &str, inside: Option<u32>) -> io::Result<Self> {
+        let name = |text: &str| LinkName::new(&format!("{text}{suffix}")).map_err(io::Error::other);
         let wiring = Self {
             generator: name("gen")?,
             entry: name("in")?,
             exit: name("out")?,
             sink: name("sink")?,
         };
-        let end = |name: &LinkName| VethEnd { name: name.clone(), pid: None, mac: None };
+        let end = |name: &LinkName, pid| VethEnd { name: name.clone(), pid, mac: None };
         let mut batch = IpBatch::new();
-        batch.veth_pair(&end(&wiring.generator), &end(&wiring.entry));
-        batch.veth_pair(&end(&wiring.exit), &end(&wiring.sink));
+        batch.veth_pair(&end(&wiring.generator, None), &end(&wiring.entry, inside));
+        batch.veth_pair(&end(&wiring.sink, None), &end(&wiring.exit, inside));
         batch.run().map_err(io::Error::other)?;
-        let all = [&wiring.generator, &wiring.entry, &wiring.exit, &wiring.sink];
-        let mut up = IpBatch::new();
-        for link in all {
-            disable_ipv6_on(link)?;
-            offloads_off(link)?;
-            up.up(link);
+        quieten([&wiring.generator, &wiring.sink])?;
+        let inner = [&wiring.entry, &wiring.exit];
+        match inside {
+            None => quieten(inner)?,
+            Some(pid) => within_netns(pid, || quieten(inner))??,
         }
-        up.run().map_err(io::Error::other)?;
         Ok(wiring)
     }
 
@@ -86,6 +97,26 @@ impl Wiring {
     }
 }
 
+/// Without IPv6 and offloads, and up.
+fn quieten(links: [&LinkName; 2]) -> io::Result<()> {
+    let mut up = IpBatch::new();
+    for link in links {
+        disable_ipv6_on(link)?;
+        offloads_off(link)?;
+        up.up(link);
+    }
+    up.run().map_err(io::Error::other)
+}
+
+/// Several flows in one load: four bytes that count from frame to frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// Where the bytes are.
+    pub at: usize,
+    /// They count from 0 to one less than this, again and again; 0 is as 1.
+    pub count: u32,
+}
+
 /// The frames of one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
@@ -93,6 +124,8 @@ pub struct Load {
     pub frame: Vec<u8>,
     /// Where the mark of a frame goes: behind whatever is matched.
     pub mark_at: usize,
+    /// In which bytes frames differ; `None` if all are of one flow.
+    pub flows: Option<Flows>,
     /// Frames per second at equal distances; `None` for bursts of 32 without a pause.
     pub rate_pps: Option<u64>,
     /// How long frames are sent, at most [`WINDOW_MAX`].
@@ -105,7 +138,7 @@ impl Load {
         let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x88, 0xb5];
         let mark_at = frame.len();
         frame.resize(bytes.max(mark_at + generator::MARK_BYTES), 0);
-        Self { frame, mark_at, rate_pps, window }
+        Self { frame, mark_at, flows: None, rate_pps, window }
     }
 }
 
@@ -168,6 +201,9 @@ fn per(amount: u128, count: u64) -> u64 {
 
 /// Runs one window: the generator on `processor`, under SCHED_FIFO where that is allowed.
 ///
+/// One thread does all that a window consists of, so that no neighbour comes between its beginning,
+/// the first frame, the last one and its end: what the subject uses meanwhile is the window's.
+///
 /// # Errors
 ///
 /// When an interface is missing, the load is not sendable, or the subject fails.
@@ -175,7 +211,7 @@ pub fn measure(
     wiring: &Wiring,
     load: &Load,
     processor: usize,
-    subject: &mut dyn Subject,
+    subject: &mut (dyn Subject + Send),
 ) -> io::Result<Window> {
     if load.window > WINDOW_MAX {
         return Err(io::Error::new(
@@ -186,30 +222,26 @@ pub fn measure(
     let mut sink = sink::Sink::open(wiring.sink.as_str(), load)?;
     let mut generator = generator::Generator::open(wiring.generator.as_str(), load)?;
     pause(PAUSE)?;
-    subject.begin()?;
-    sink.forget()?;
-    let sent = std::thread::scope(|scope| {
+    let mut window = std::thread::scope(|scope| {
         let work = || {
             realtime::pin_to(&[processor])?;
             let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
+            subject.begin()?;
+            sink.forget()?;
             let began = MonotonicClock::now();
-            let offered = generator.run(load)?;
-            io::Result::Ok((offered, MonotonicClock::now().since(began), is_real_time))
+            let offered = generator.run(load);
+            let sent_for_ns = MonotonicClock::now().since(began).as_ns();
+            pause(DRAIN)?;
+            let processor_ns = subject.end()?.as_ns();
+            let offered = offered?;
+            let window =
+                Window { offered, sent_for_ns, processor_ns, is_real_time, ..Window::default() };
+            io::Result::Ok(window)
         };
         scope.spawn(work).join().map_err(|_| io::Error::other("the generator panicked"))
-    })?;
-    pause(DRAIN)?;
-    let processor_time = subject.end()?;
-    let (offered, sent_for, is_real_time) = sent?;
-    let (arrived, delays_ns) = sink.finish()?;
-    Ok(Window {
-        offered,
-        arrived,
-        sent_for_ns: sent_for.as_ns(),
-        processor_ns: processor_time.as_ns(),
-        delays_ns,
-        is_real_time,
-    })
+    })??;
+    (window.arrived, window.delays_ns) = sink.finish()?;
+    Ok(window)
 }
 
 /// Lets time pass, with no descriptor to wait for.

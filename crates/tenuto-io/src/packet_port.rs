@@ -117,14 +117,9 @@ impl Port for PacketPort {
                 books.checksums_missing += u64::from(ancillary.checksum_missing);
                 let is_cut = message.truncated;
                 let frame = whole_frame(message.slot, ancillary.vlan);
-                match fit(frame, mtu_bytes) {
-                    Fit::Fits if !is_cut => {
-                        sink(arrival, frame);
-                        books.received += 1;
-                        delivered += 1;
-                    }
-                    Fit::Runt => books.runts += 1,
-                    _ => books.oversized += 1,
+                if books.admit(if is_cut { Fit::Oversized } else { fit(frame, mtu_bytes) }) {
+                    sink(arrival, frame);
+                    delivered += 1;
                 }
             }
             if count < wanted {

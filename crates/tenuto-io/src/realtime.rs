@@ -59,7 +59,7 @@ pub fn timer_slack() -> io::Result<Span> {
     Ok(Span::from_ns(u64::try_from(task::timer_slack_ns()?).unwrap_or(0)))
 }
 
-/// Runs this thread under SCHED_FIFO at `priority`, 1 to 99.
+/// Runs this thread under SCHED_FIFO at `priority`, 1 to 99; threads that it starts are as usual.
 ///
 /// A thread that spins so is stopped for the rest of each second after [`fifo_budget`] if others
 /// want its processor; see [`crate::PortWait::resting_within`].
@@ -71,7 +71,8 @@ pub fn try_fifo(priority: u8) -> Result<(), Refusal> {
     const REMEDY: &str = "run with CAP_SYS_NICE (setcap cap_sys_nice+ep PROGRAM), or raise \
         RLIMIT_RTPRIO (ulimit -r 50); in a version 1 cpu cgroup also write its share to \
         cpu.rt_runtime_us (a new one has 0)";
-    task::schedule_fifo(libc::c_int::from(priority)).map_err(|error| Refusal::new(error, REMEDY))
+    task::schedule_fifo(task::THIS_THREAD, libc::c_int::from(priority))
+        .map_err(|error| Refusal::new(error, REMEDY))
 }
 
 /// Keeps all present and future memory of the process resident.
@@ -115,7 +116,7 @@ pub fn fifo_budget() -> io::Result<Option<(Span, Span)>> {
 ///
 /// Those of the kernel; none are known.
 pub fn leave_fifo() -> io::Result<()> {
-    task::schedule_other()
+    task::schedule_other(task::THIS_THREAD)
 }
 
 /// Processor time that this thread has used so far.
@@ -138,7 +139,7 @@ pub fn allowed_processors() -> io::Result<Vec<usize>> {
 ///
 /// When none of them exists or is allowed.
 pub fn pin_to(processors: &[usize]) -> io::Result<()> {
-    task::set_affinity(processors)
+    task::set_affinity(task::THIS_THREAD, processors)
 }
 
 /// Kills this process when the thread that started it ends.

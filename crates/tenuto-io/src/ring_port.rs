@@ -83,14 +83,9 @@ impl Port for RingPort {
                 books.checksums_missing += 1;
             }
             let whole = whole_frame(frame.slot, vlan);
-            match fit(whole, mtu_bytes) {
-                Fit::Fits if !is_cut => {
-                    sink(arrival, whole);
-                    books.received += 1;
-                    delivered += 1;
-                }
-                Fit::Runt => books.runts += 1,
-                _ => books.oversized += 1,
+            if books.admit(if is_cut { Fit::Oversized } else { fit(whole, mtu_bytes) }) {
+                sink(arrival, whole);
+                delivered += 1;
             }
             ring.release();
         }

@@ -81,14 +81,9 @@ impl Port for TapPort {
             self.latest = self.latest.max(MonotonicClock::now());
             let frame = &self.received[..bytes];
             // One byte more than any frame has tells a cut one.
-            match fit(frame, mtu_bytes) {
-                Fit::Fits => {
-                    sink(self.latest, frame);
-                    self.statistics.received += 1;
-                    delivered += 1;
-                }
-                Fit::Runt => self.statistics.runts += 1,
-                Fit::Oversized => self.statistics.oversized += 1,
+            if self.statistics.admit(fit(frame, mtu_bytes)) {
+                sink(self.latest, frame);
+                delivered += 1;
             }
         }
         Ok(delivered)

@@ -8,6 +8,8 @@ use tenuto_units::{Instant, Span};
 const KERNEL_LOOK_PERIOD: Span = Span::from_us(20);
 /// A rest shorter than this is not worth its wake-up.
 const REST_LEAST: Span = Span::from_us(50);
+/// A deadline nearer than this is looked out for: a sleep would end after it.
+const SOON: Span = Span::from_us(3);
 const PERMILLE: u64 = 1_000;
 
 /// What is known about frames that wait, before the kernel is asked.
@@ -138,7 +140,8 @@ impl PortWait {
             if let Some(rests) = &mut self.rests {
                 rests.work(now);
             }
-            if may_sleep && known != Pending::Frames {
+            let is_soon = deadline.is_some_and(|at| at <= now + SOON);
+            if may_sleep && !is_soon && known != Pending::Frames {
                 set.wait(deadline)?;
                 return self.woken();
             }

@@ -269,14 +269,9 @@ impl Port for XdpPort {
             *with_kernel = false;
             self.memory.hold(chunk);
             let frame = self.memory.frames.frame(descriptor);
-            match fit(frame, mtu_bytes) {
-                Fit::Fits => {
-                    sink(self.latest, frame);
-                    self.statistics.received += 1;
-                    delivered += 1;
-                }
-                Fit::Runt => self.statistics.runts += 1,
-                Fit::Oversized => self.statistics.oversized += 1,
+            if self.statistics.admit(fit(frame, mtu_bytes)) {
+                sink(self.latest, frame);
+                delivered += 1;
             }
             self.let_go(chunk);
         }

@@ -29,6 +29,8 @@ pub struct HelloElement {
     pub type_: u16,
     /// Its content without header and padding.
     pub data: Vec<u8>,
+    /// Whether zeros fill it up to 8 bytes, as section 7.5.1 says and not everybody does.
+    pub is_padded: bool,
 }
 
 impl Default for Hello {
@@ -80,10 +82,13 @@ impl Hello {
 
     pub(crate) fn write(&self, w: &mut Writer<'_>) {
         if let Some(bitmap) = self.version_bitmap {
-            write_element(w, VERSION_BITMAP, &bitmap.to_be_bytes());
+            w.tlv(VERSION_BITMAP, |w| w.bytes(&bitmap.to_be_bytes()));
         }
         for element in &self.elements {
-            write_element(w, element.type_, &element.data);
+            let start = w.tlv(element.type_, |w| w.bytes(&element.data));
+            if element.is_padded {
+                w.pad(start);
+            }
         }
     }
 }
@@ -100,20 +105,17 @@ impl HelloElement {
         let type_ = r.u16()?;
         let len = usize::from(r.u16()?);
         let data = r.bytes(len.checked_sub(ELEMENT_HEADER_LEN).ok_or(r.bad_len())?)?.to_vec();
-        // Some peers leave the padding of the last element out; nothing is lost by allowing it.
-        r.skip(padding(len).min(r.len()))?;
-        Ok(Self { type_, data })
+        let pad = padding(len);
+        let mut ahead = *r;
+        let is_padded = ahead.bytes(pad).is_ok_and(|zeros| zeros.iter().all(|&zero| zero == 0));
+        r.skip(if is_padded { pad } else { 0 })?;
+        Ok(Self { type_, data, is_padded })
     }
 
     fn as_version_bitmap(&self) -> Option<u32> {
         let word: [u8; 4] = self.data.as_slice().try_into().ok()?;
         (self.type_ == VERSION_BITMAP).then(|| u32::from_be_bytes(word))
     }
-}
-
-fn write_element(w: &mut Writer<'_>, type_: u16, data: &[u8]) {
-    let start = w.tlv(type_, |w| w.bytes(data));
-    w.pad(start);
 }
 
 #[cfg(test)]
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn a_long_bitmap_is_kept_and_understood() {
         let data = vec![0, 0, 0, 0x10, 0, 0, 0, 1];
-        let elements = vec![HelloElement { type_: 1, data }];
+        let elements = vec![HelloElement { type_: 1, data, is_padded: true }];
         let hello = Hello { version: 4, version_bitmap: None, elements };
         assert!(hello.offers(4) && hello.offers(32) && !hello.offers(5) && !hello.offers(200));
     }

@@ -35,6 +35,29 @@ fn hello_with_a_version_bitmap() {
 }
 
 #[test]
+fn hello_elements_come_back_with_and_without_padding() {
+    let element = |data: &str, is_padded| HelloElement { type_: 1, data: hex(data), is_padded };
+    for (bytes, is_padded) in [
+        ("04 00 0028 00000017  0001 000c 00000010 00000002 00000000", true),
+        ("04 00 0020 00000017  0001 000c 00000010 00000002", false),
+    ] {
+        let last = " 0001 000c 00000003 00000004";
+        let bytes = hex(&[bytes, last, if is_padded { "00000000" } else { "" }].concat());
+        let hello = Hello {
+            version: 4,
+            version_bitmap: None,
+            elements: vec![
+                element("00000010 00000002", is_padded),
+                element("00000003 00000004", is_padded),
+            ],
+        };
+        let message = Message::parse(&bytes).expect("well-formed");
+        assert_eq!(message.body, Body::Hello(hello));
+        assert_eq!(message.to_bytes(), bytes);
+    }
+}
+
+#[test]
 fn hello_of_another_version_is_understood() {
     check(
         "06 00 0008 00000017",

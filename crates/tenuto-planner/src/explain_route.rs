@@ -2,8 +2,11 @@
 
 use crate::Options;
 use crate::analysis::{Analysis, with_analysis};
-use crate::routing::{Load, Plot, Routes, Tree, delay_ps, verdict};
+use crate::outlook::Outlook;
+use crate::routing::{Plot, Routes, Tree, delay_ps, verdict};
+use crate::rows;
 use serde::Serialize;
+use tenuto_calculus::UBIT_PER_BIT;
 use tenuto_model::Chosen;
 
 /// Other ways that are shown per copy.
@@ -18,11 +21,12 @@ pub struct ExplainedRoute {
     pub chosen: Option<Chosen>,
     /// Per target, the nodes from source to target.
     pub ways: Vec<Vec<String>>,
-    /// The largest bound to any target in any mode or raise, by sums of hops, picoseconds.
+    /// The largest bound to any target in any mode or raise that promises one, by sums of hops,
+    /// picoseconds.
     pub delay_bound_ps: Option<u64>,
     /// The fullest port on it: `sw1:3 > sw2`.
     pub fullest_port: String,
-    /// Its load by the highest contracts, parts per million.
+    /// The largest load of that port in any mode or raise, parts per million.
     pub fullest_ppm: u64,
     /// Whether all loads, deadlines and buffers of the network are kept with it.
     pub is_kept: bool,
@@ -59,9 +63,8 @@ fn described(analysis: &Analysis<'_>, index: usize, chosen: Option<Chosen>) -> E
     let topology = analysis.ports.topology;
     let tree = &analysis.trees[index];
     let flow = &topology.network.flows[tree.flow];
-    let load = Load::of(topology, analysis.trees);
-    let servers = tree.hops.iter().map(|hop| hop.server);
-    let fullest = servers.max_by_key(|&server| (load.ppm()[server], std::cmp::Reverse(server)));
+    let loads = tree.hops.iter().map(|hop| (load_ppm(analysis, hop.server), hop.server));
+    let fullest = loads.max_by_key(|&(ppm, server)| (ppm, std::cmp::Reverse(server)));
     let name = |&hop: &usize| {
         let peer = topology.servers[tree.hops[hop].server].peer;
         topology.nodes[peer].name.to_owned()
@@ -71,7 +74,8 @@ fn described(analysis: &Analysis<'_>, index: usize, chosen: Option<Chosen>) -> E
         source.chain(path.iter().map(name)).collect()
     };
     let mut bound = Some(0);
-    for result in &analysis.results {
+    let promised = |result: &&Outlook| rows::is_guaranteed(flow, result.scene.transition);
+    for result in analysis.results.iter().filter(promised) {
         for place in 0..tree.paths.len() {
             let own = delay_ps(analysis, result, index, place);
             bound = bound.zip(own).map(|(most, own): (u128, u128)| most.max(own));
@@ -82,8 +86,17 @@ fn described(analysis: &Analysis<'_>, index: usize, chosen: Option<Chosen>) -> E
         chosen,
         ways: tree.paths.iter().map(way).collect(),
         delay_bound_ps: bound.and_then(|ps| u64::try_from(ps).ok()),
-        fullest_port: fullest.map_or_else(String::new, |server| topology.label(server)),
-        fullest_ppm: fullest.map_or(0, |server| load.ppm()[server]),
+        fullest_port: fullest.map_or_else(String::new, |(_, server)| topology.label(server)),
+        fullest_ppm: fullest.map_or(0, |(ppm, _)| ppm),
         is_kept: verdict(analysis).pain == 0,
     }
+}
+
+/// The largest load of a port in any mode or raise.
+fn load_ppm(analysis: &Analysis<'_>, server: usize) -> u64 {
+    let ports = &analysis.ports;
+    let rates = analysis.results.iter().map(|it| ports.rate_ubps(server, &it.scene, u8::MAX));
+    let capacity = i128::from(ports.topology.servers[server].rate_bps) * UBIT_PER_BIT;
+    let ppm = rates.max().unwrap_or(0).saturating_mul(1_000_000) / capacity.max(1);
+    u64::try_from(ppm).unwrap_or(u64::MAX)
 }

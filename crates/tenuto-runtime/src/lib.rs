@@ -65,6 +65,7 @@ pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option
     let role = args.into_iter().nth(1)?;
     match role.to_str()? {
         lab::ROLE_SUPERVISOR => Some(supervisor::main()),
+        measure::LIVE_ROLE => Some(measure::live_main()),
         nodes::ROLE_NODE => Some(node::main()),
         nodes::ROLE_NETNS => Some(node::keep_namespace()),
         _ => None,

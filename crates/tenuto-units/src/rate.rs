@@ -28,12 +28,14 @@ impl Rate {
 
     /// Time to serialise `bits`, plus a carried `remainder`, in nanoseconds **down**, with the
     /// new remainder in units of 1/rate nanoseconds (so nothing is ever lost).
+    #[inline]
     pub fn serialise(self, bits: u64, remainder: u64) -> (Span, u64) {
-        let total = u128::from(bits) * NS_PER_S + u128::from(remainder);
         // A frame's bits take one division of 64 bits, which costs a fraction of one of 128.
-        if let Ok(total) = u64::try_from(total) {
+        let total = bits.checked_mul(1_000_000_000).and_then(|it| it.checked_add(remainder));
+        if let Some(total) = total {
             return (Span::from_ns(total / self.0), total % self.0);
         }
+        let total = u128::from(bits) * NS_PER_S + u128::from(remainder);
         let ns = total / u128::from(self.0);
         let rest = total % u128::from(self.0);
         (

@@ -98,7 +98,7 @@ impl EtherType {
 
     /// The least value that is a type; smaller ones are lengths (IEEE 802.3, 3.2.6). Our own two
     /// types lie above it.
-    const TYPE_MIN: u16 = 0x0600;
+    pub const TYPE_MIN: u16 = 0x0600;
 
     const fn from_field(value: u16) -> Self {
         if value < Self::TYPE_MIN { Self::NONE } else { Self(value) }

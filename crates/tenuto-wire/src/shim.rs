@@ -108,6 +108,40 @@ impl MessagePart {
     }
 }
 
+/// The message that a frame carries a part of: what [`MessagePart::locate`] finds, for those who
+/// ask this of every frame and nothing else.
+#[inline]
+pub fn message_id(frame: &[u8]) -> Option<u32> {
+    let be16 = |high: u8, low: u8| usize::from(u16::from_be_bytes([high, low]));
+    let (header, mut ip) = frame.split_first_chunk::<14>()?;
+    let mut ether_type = be16(header[12], header[13]);
+    if ether_type == usize::from(EtherType::VLAN.0)
+        && let Some(([_, _, high, low], behind)) = ip.split_first_chunk()
+    {
+        ether_type = be16(*high, *low);
+        ip = behind;
+    }
+    let [version, _, t, u, _, _, f, o, _, proto, ..] = *ip.first_chunk::<20>()?;
+    let header_len = usize::from(version & 0x0f) * 4;
+    let total_len = be16(t, u);
+    let is_whole_udp = ether_type == usize::from(EtherType::IPV4.0)
+        && version >> 4 == 4
+        && header_len >= 20
+        && proto == IpProtocol::UDP.0
+        && be16(f, o) & 0x3fff == 0;
+    if !is_whole_udp {
+        return None;
+    }
+    // A header that is longer than the packet leaves no payload, and so no datagram.
+    let [_, _, _, _, high, low, _, _, a, b, c, d, ..] =
+        *ip.get(header_len..)?.first_chunk::<{ UDP_LEN + SHIM_BYTES }>()?;
+    let datagram_len = be16(high, low);
+    let payload_len = total_len.min(ip.len()).checked_sub(header_len)?;
+    (UDP_LEN + SHIM_BYTES..=payload_len)
+        .contains(&datagram_len)
+        .then(|| u32::from_be_bytes([a, b, c, d]))
+}
+
 /// Frames that a message of `message_bytes` takes; an empty message still takes one.
 pub const fn frames_of_message(message_bytes: u32) -> u32 {
     if message_bytes == 0 { 1 } else { message_bytes.div_ceil(PAYLOAD_BYTES_MAX) }
@@ -174,6 +208,34 @@ mod tests {
         // A payload of one byte is padded: 84 bytes of wire.
         assert_eq!(message_wire_bits(1), 84 * 8);
         assert_eq!(message_wire_bits(1461), (1538 + 84) * 8);
+    }
+
+    #[test]
+    fn the_message_alone_is_that_of_the_part() {
+        let mut frame = [0; 70];
+        let ip =
+            [0x46, 0, 0, 44, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 0];
+        frame[12..14].copy_from_slice(&[0x08, 0x00]);
+        frame[14..38].copy_from_slice(&ip);
+        frame[42..44].copy_from_slice(&[0, 20]);
+        frame[46..58].copy_from_slice(&BYTES);
+        assert_eq!(message_id(&frame), Some(SHIM.message_id));
+        let tagged = [&frame[..12], &[0x81, 0, 0, 5], &frame[12..]].concat();
+        for frame in [&frame[..], &tagged] {
+            let agrees = |frame: &[u8]| {
+                let part = MessagePart::locate(frame).map(|part| part.shim.message_id);
+                assert_eq!(message_id(frame), part, "{frame:02x?}");
+            };
+            (0..=frame.len()).for_each(|len| agrees(&frame[..len]));
+            for at in 12..frame.len() {
+                for value in 0..=u8::MAX {
+                    let mut frame = frame.to_vec();
+                    frame[at] = value;
+                    agrees(&frame);
+                    agrees(&frame[..60]);
+                }
+            }
+        }
     }
 
     #[test]

@@ -55,9 +55,11 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The networks and plans where a file was looked for.
+/// The networks and plans where a file was looked for, the likeliest first.
 fn neighbours(path: &Path) -> Option<String> {
     const LISTED_MAX: usize = 8;
+    /// So alike are a name and the same with a slip in it.
+    const MEANT: f64 = 0.85;
     let folder = if path.is_dir() { path } else { path.parent()? };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -68,9 +70,15 @@ fn neighbours(path: &Path) -> Option<String> {
                 && !name.ends_with(".scenario.yaml")
         })
         .collect();
-    names.sort();
+    let sought = path.file_name().unwrap_or_default().to_string_lossy();
+    let alike = |name: &str| strsim::jaro_winkler(&sought, name);
+    names.sort_by(|a, b| alike(b).total_cmp(&alike(a)).then_with(|| a.cmp(b)));
     names.truncate(LISTED_MAX);
-    (!names.is_empty()).then(|| format!("there are {}", names.join(", ")))
+    let first = names.first()?;
+    Some(match alike(first) >= MEANT {
+        true => format!("did you mean {}?", folder.join(first).display()),
+        false => format!("there are {}", names.join(", ")),
+    })
 }
 
 /// A network file or a plan file.

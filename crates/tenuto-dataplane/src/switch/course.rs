@@ -1,9 +1,6 @@
-//! What the walk needs of an entry and what it writes of it, in one line of cache; the entry itself
-//! is for who asks.
+//! What the walk needs of an entry, in half a line of cache; the entry itself is for who asks.
 
 use super::entry::{ActionStep, Entry};
-use super::tables::EntryCounter;
-use tenuto_units::Instant;
 
 /// Steps that a course has room for.
 const STEPS: usize = 3;
@@ -11,6 +8,8 @@ const STEPS: usize = 3;
 const NO_METER: u32 = u32::MAX;
 /// No table: `OFPTT_ALL`, which names none.
 const NO_TABLE: u8 = u8::MAX;
+/// The entry has to be asked for its actions.
+const MORE: u8 = u8::MAX;
 
 /// The actions of planned switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,29 +27,19 @@ pub(super) struct Course {
     meter: u32,
     values: [u32; STEPS],
     kinds: [Kind; STEPS],
-    /// How many actions there are, unless there are too many or others.
-    count: Option<u8>,
+    /// How many actions there are; [`MORE`] if there are too many or others.
+    count: u8,
     goto: u8,
     pub(super) is_table_miss: bool,
     /// Whether the entry has an action set or metadata for the frame.
     pub(super) writes: bool,
 }
 
-/// An entry as frames see it.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct Line {
-    pub(super) course: Course,
-    pub(super) counter: EntryCounter,
-    /// When a frame last matched it.
-    pub(super) used: Instant,
-}
-
 impl Course {
     pub(super) fn of(entry: &Entry) -> Self {
         let behaviour = &entry.behaviour;
         let (mut values, mut kinds) = ([0; STEPS], [Kind::SetQueue; STEPS]);
-        let mut count = u8::try_from(behaviour.apply.len()).ok();
+        let mut count = u8::try_from(behaviour.apply.len()).unwrap_or(MORE);
         for (place, step) in behaviour.apply.iter().enumerate() {
             let step = match *step {
                 ActionStep::SetQueue(queue) => Some((Kind::SetQueue, queue)),
@@ -61,7 +50,7 @@ impl Course {
             };
             match step.filter(|_| place < STEPS) {
                 Some(step) => (kinds[place], values[place]) = step,
-                None => count = None,
+                None => count = MORE,
             }
         }
         Self {
@@ -91,7 +80,7 @@ impl Course {
     /// How many actions it has; `None` if the entry has to be asked.
     #[inline]
     pub(super) fn steps(&self) -> Option<usize> {
-        self.count.map(usize::from)
+        (self.count != MORE).then_some(usize::from(self.count))
     }
 
     /// One of its actions.
@@ -112,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_one_line_of_cache() {
-        assert_eq!(size_of::<Line>(), 64);
+    fn an_entry_is_half_a_line_of_cache() {
+        assert_eq!(size_of::<Course>(), 32);
     }
 }

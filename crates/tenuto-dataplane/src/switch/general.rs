@@ -34,6 +34,7 @@ pub(super) struct General {
     pub(super) packet_in_limits: Vec<Meter>,
     /// Packet-ins that were not made for that limit.
     pub(super) packet_ins_limited: u64,
+    pub(super) packet_ins_unheard: u64,
     pub(super) attendre: Option<Attendre>,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
@@ -53,6 +54,7 @@ impl General {
             controller_meter: None,
             packet_in_limits: limit.map_or_else(Vec::new, |limit| vec![limit; ports]),
             packet_ins_limited: 0,
+            packet_ins_unheard: 0,
             attendre: config.attendre.clone().map(Attendre::new),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,

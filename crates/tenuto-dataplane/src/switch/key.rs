@@ -7,10 +7,14 @@
 //! its own (a frame without UDP is not one with port 0).
 
 use tenuto_openflow::{ErrorCode, Match, Oxm};
-use tenuto_wire::FlowKey;
+use tenuto_wire::{EtherType, FlowKey, IpProtocol};
 
 /// Words of a key.
 pub(super) const WORDS: usize = 16;
+
+/// [`field::HAS_IP`] and [`field::HAS_L4`] in their word.
+const HAS_IP: u64 = 1;
+const HAS_L4: u64 = 2;
 
 /// VLAN bits as OpenFlow counts them: 12 bits of id and 0x1000 for presence.
 pub(super) const VLAN_PRESENT: u64 = 0x1000;
@@ -128,6 +132,59 @@ impl PacketKey {
         key
     }
 
+    /// Reads the key of a frame that entered at `in_port` into an empty one: what [`Self::of`] makes of
+    /// what [`FlowKey::extract`] reads, word by word as they stand in the frame. `false` if there is
+    /// none, as the frame is shorter than an Ethernet header.
+    #[inline]
+    pub(super) fn read(&mut self, frame: &[u8], in_port: u32) -> bool {
+        let Some(header) = frame.first_chunk::<14>() else { return false };
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *header;
+        let (dst, src) = (mac([a, b, c, d, e, f]) << 16, mac([g, h, i, j, k, l]) << 16);
+        let (mut eth_type, mut tag) = (u16::from_be_bytes([m, n]), 0);
+        let mut rest = &frame[14..];
+        if eth_type == EtherType::VLAN.0
+            && let Some(([high, low, m, n], behind)) = rest.split_first_chunk()
+        {
+            tag = u64::from(u16::from_be_bytes([*high, *low])) | VLAN_PRESENT;
+            eth_type = u16::from_be_bytes([*m, *n]);
+            rest = behind;
+        }
+        if eth_type < EtherType::TYPE_MIN {
+            eth_type = EtherType::NONE.0;
+        }
+        self.0[0] = u64::from(in_port) << 32 | u64::from(eth_type) << 16 | tag;
+        (self.0[1], self.0[2]) = (dst, src);
+        if eth_type == EtherType::IPV4.0 {
+            self.read_ipv4(rest);
+        }
+        true
+    }
+
+    #[inline]
+    fn read_ipv4(&mut self, packet: &[u8]) {
+        let Some(header) = packet.first_chunk::<20>() else { return };
+        let [version, tos, t, u, _, _, f, o, _, proto, _, _, addresses @ ..] = *header;
+        let header_len = usize::from(version & 0x0f) * 4;
+        let total_len = usize::from(u16::from_be_bytes([t, u]));
+        if version >> 4 != 4 || header_len < 20 || total_len < header_len {
+            return;
+        }
+        let Some(data) = packet.get(header_len..) else { return };
+        self.0[1] |= u64::from(proto) << 8 | u64::from(tos);
+        self.0[2] |= HAS_IP;
+        self.0[3] = u64::from_be_bytes(addresses);
+        let has_ports = matches!(IpProtocol(proto), IpProtocol::TCP | IpProtocol::UDP);
+        let is_first = u16::from_be_bytes([f, o]) & 0x1fff == 0;
+        if has_ports
+            && is_first
+            && total_len >= header_len + 4
+            && let Some(ports) = data.first_chunk()
+        {
+            self.0[2] |= HAS_L4;
+            self.0[4] = u64::from(u32::from_be_bytes(*ports));
+        }
+    }
+
     /// The same key with other metadata.
     pub fn set_metadata(&mut self, value: u64, mask: u64) {
         self.0[field::METADATA.0] = self.0[field::METADATA.0] & !mask | value & mask;
@@ -197,6 +254,14 @@ impl PacketKey {
     pub fn masked(&self, mask: &Self) -> Self {
         let mut words = self.0;
         words.iter_mut().zip(&mask.0).for_each(|(word, mask)| *word &= mask);
+        Self(words)
+    }
+
+    /// The bits that either lets count.
+    #[must_use]
+    pub(super) fn with(&self, other: &Self) -> Self {
+        let mut words = self.0;
+        words.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
         Self(words)
     }
 
@@ -400,4 +465,43 @@ impl UsedWords {
 #[inline]
 pub(super) const fn hashed(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(23) ^ word).wrapping_mul(HASH_FACTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// VLAN 5 priority 3, drop eligible, 10.0.0.1:5000 > 10.0.0.2:6000, UDP, DSCP 46, ECN 1.
+    const FRAME: [u8; 50] = [
+        0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x81, 0x00, 0x70, 0x05, 0x08,
+        0x00, // ethernet
+        0x45, 0xb9, 0x00, 0x1c, 0, 0, 0x40, 0x00, 0x40, 0x11, 0, 0, // ipv4
+        10, 0, 0, 1, 10, 0, 0, 2, // addresses
+        0x13, 0x88, 0x17, 0x70, 0x00, 0x08, 0, 0, 1, 2, 3, 4, // udp
+    ];
+
+    fn agrees(frame: &[u8]) {
+        let mut read = PacketKey::default();
+        let is_read = read.read(frame, 7);
+        let naive = FlowKey::extract(frame).map(|flow| PacketKey::of(&flow, 7));
+        assert_eq!(is_read.then_some(read), naive, "{frame:02x?}");
+    }
+
+    #[test]
+    fn reading_at_once_agrees_with_reading_field_by_field() {
+        let untagged = [&FRAME[..12], &FRAME[16..]].concat();
+        for frame in [&FRAME[..], &untagged] {
+            (0..=frame.len()).for_each(|len| agrees(&frame[..len]));
+            for at in 12..frame.len() {
+                for value in 0..=u8::MAX {
+                    let mut frame = frame.to_vec();
+                    frame[at] = value;
+                    agrees(&frame);
+                    // Two bytes at once: a header length and what it needs of the rest.
+                    frame[14] = 0x46;
+                    agrees(&frame);
+                }
+            }
+        }
+    }
 }

@@ -72,6 +72,7 @@ impl Meter {
         self.takes(arrival, bits.saturating_mul(UNITS_PER_BIT))
     }
 
+    #[inline]
     fn takes(&mut self, arrival: Instant, cost: u64) -> bool {
         let since = arrival.since(self.refilled).as_ns();
         let earned = since.saturating_mul(u64::from(self.config.rate_kbps));
@@ -132,6 +133,7 @@ pub enum BandEffect {
 
 /// A band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct BandState {
     /// The bucket.
     pub meter: Meter,
@@ -180,18 +182,19 @@ impl FromIterator<BandState> for Bands {
     }
 }
 
-/// What a meter is made of and what it has seen, in two lines of cache.
+/// What a meter is made of and what it has seen, in two lines of cache; a frame that its only band
+/// passes touches the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct MeterState {
     /// `OFPMF_*`, as they were sent.
     pub flags: u16,
-    /// The bands as they were sent.
-    pub sent: Box<[MeterBand]>,
-    /// The bands.
-    pub bands: Bands,
     /// Frames and bytes shown to it.
     pub seen: EntryCounter,
+    /// The bands.
+    pub bands: Bands,
+    /// The bands as they were sent.
+    pub sent: Box<[MeterBand]>,
     /// Frames and bytes that it dropped.
     pub dropped: EntryCounter,
     /// When it was added.
@@ -252,6 +255,7 @@ impl MeterState {
     }
 
     /// Judges a frame: what is to be done with it, if anything.
+    #[inline(always)]
     pub(super) fn judge(
         &mut self,
         arrival: Instant,
@@ -260,22 +264,33 @@ impl MeterState {
     ) -> Option<BandEffect> {
         self.seen.add(frame_bytes);
         let cost = self.cost(bits);
-        let mut exceeded: Option<&mut BandState> = None;
-        for band in &mut *self.bands {
-            let is_higher = exceeded
-                .as_ref()
-                .is_none_or(|e| e.meter.config.rate_kbps < band.meter.config.rate_kbps);
-            if !band.meter.takes(arrival, cost) && is_higher {
-                exceeded = Some(band);
+        // Of a frame that its only band passes there is nothing more to say.
+        if let Bands::One(band) = &mut self.bands {
+            return match band.meter.takes(arrival, cost) {
+                true => None,
+                false => Some(self.apply(0, frame_bytes)),
+            };
+        }
+        let mut exceeded: Option<(u32, usize)> = None;
+        for (place, band) in self.bands.iter_mut().enumerate() {
+            let rate = band.meter.config.rate_kbps;
+            if !band.meter.takes(arrival, cost) && exceeded.is_none_or(|(other, _)| other < rate) {
+                exceeded = Some((rate, place));
             }
         }
-        let band = exceeded?;
+        exceeded.map(|(_, place)| self.apply(place, frame_bytes))
+    }
+
+    /// Applies a band to a frame that it does not hold.
+    #[cold]
+    fn apply(&mut self, place: usize, frame_bytes: u32) -> BandEffect {
+        let band = &mut self.bands[place];
         band.applied.add(frame_bytes);
         let effect = band.effect;
         if effect == BandEffect::Drop {
             self.dropped.add(frame_bytes);
         }
-        Some(effect)
+        effect
     }
 }
 

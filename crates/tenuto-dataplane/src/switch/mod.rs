@@ -7,6 +7,7 @@
 
 mod attendre;
 mod bridge;
+mod chunks;
 mod config;
 mod connection;
 mod control;
@@ -32,6 +33,7 @@ mod signals;
 mod table;
 mod tables;
 mod trace;
+mod track;
 
 pub use attendre::AttendreMutant;
 pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
@@ -196,14 +198,15 @@ impl Switch {
     }
 
     /// The earliest armed timer.
+    #[inline]
     pub fn next_deadline(&self) -> Option<(TimerId, Instant)> {
-        let mut first: Option<(TimerId, Instant)> = None;
-        self.for_each_deadline(|timer, at| {
-            if first.is_none_or(|(_, best)| at < best) {
-                first = Some((timer, at));
+        let (mut timer, mut first) = (None, Instant::MAX);
+        self.for_each_deadline(|other, at| {
+            if timer.is_none() || at < first {
+                (timer, first) = (Some(other), at);
             }
         });
-        first
+        timer.map(|timer| (timer, first))
     }
 
     /// A timer's time has come. Firing one that is not due does nothing.
@@ -233,6 +236,16 @@ impl Switch {
             TimerId::FlowExpiry => self.expire(now, fx),
             TimerId::Buffer(place) => self.fire_buffer(now, place, frames, fx),
             _ => {}
+        }
+    }
+
+    /// Every frame whose slot at its port has ended by `now` is handed over: as if each such timer
+    /// was fired, port by port.
+    pub fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
+        for port in &mut self.ports {
+            while let Some(sent) = port.egress.hand_over(port.number, now) {
+                fx.transmits.push(sent);
+            }
         }
     }
 
@@ -301,6 +314,11 @@ impl Switch {
     /// Packet-ins that were not made, as their port had its share of them.
     pub fn packet_ins_limited(&self) -> u64 {
         self.general.as_ref().map_or(0, |general| general.packet_ins_limited)
+    }
+
+    /// Packet-ins that were not made, as no controller wanted them.
+    pub fn packet_ins_unheard(&self) -> u64 {
+        self.general.as_ref().map_or(0, |general| general.packet_ins_unheard)
     }
 
     /// Replaces the mode protocol by a broken one; for exploration only.

@@ -83,13 +83,6 @@ impl Guides {
             Self::Far(guides) => guides,
         }
     }
-
-    fn all_mut(&mut self) -> &mut [Guide] {
-        match self {
-            Self::Near(guides) => guides,
-            Self::Far(guides) => guides,
-        }
-    }
 }
 
 /// The watch over one flow.
@@ -115,15 +108,11 @@ impl Monitor {
         }
     }
 
-    /// How far apart the frames of one message can arrive: the largest J of its contracts.
-    fn spread(&self) -> Span {
-        self.guides.all().iter().map(|guide| guide.jitter).max().unwrap_or_default()
-    }
-
     /// Takes in a frame; returns the level that its message asks for.
     ///
     /// `message` is the id in its shim header, if it has one: a frame without is a message. A
     /// monitor of frames does not look at it: any payload can be read as a shim.
+    #[inline]
     pub fn observe(
         &mut self,
         arrival: Instant,
@@ -132,28 +121,22 @@ impl Monitor {
     ) -> Observation {
         let message = message.filter(|_| self.kind == MonitorKind::Message);
         let same = message.is_some() && message == self.message && arrival <= self.message_until;
-        let before = if same { self.wanted() } else { 0 };
+        let wire_bytes = u64::from(wire_bytes);
         if same {
-            self.message_wire_bytes += u64::from(wire_bytes);
-        } else {
-            self.message = message;
-            self.message_until = arrival + self.spread();
-            self.message_wire_bytes = u64::from(wire_bytes);
-            self.guides.all_mut().iter_mut().for_each(|guide| guide.begin_message(arrival));
+            let before = wanted(self.guides.all(), self.message_wire_bytes);
+            self.message_wire_bytes += wire_bytes;
+            let wanted = wanted(self.guides.all(), self.message_wire_bytes);
+            return Observation { wanted, begins: false, violates: wanted > 0 && before == 0 };
         }
-        let wanted = self.wanted();
-        Observation { wanted, begins: !same, violates: wanted > 0 && before == 0 }
-    }
-
-    /// The level that the message asks for by what was seen of it: the lowest from which on it
-    /// keeps every contract. A lower guide that a violation has set back excuses no higher one.
-    fn wanted(&self) -> u8 {
-        let size = self.message_wire_bytes;
-        let broken = |g: &Guide| g.early || size > u64::from(g.wire_bytes_max);
-        // What keeps no contract at all asks for the highest level; the excess there is policed.
-        let guides = self.guides.all();
-        let first_kept = guides.iter().rposition(broken).map_or(0, |last| last + 1);
-        guides.get(first_kept).or(guides.last()).map_or(0, |g| g.level)
+        self.message = message;
+        self.message_wire_bytes = wire_bytes;
+        // Where guides lie near, their number is known to the compiler.
+        let (spread, wanted) = match &mut self.guides {
+            Guides::Near(guides) => begin_message(guides, arrival, wire_bytes),
+            Guides::Far(guides) => begin_message(guides, arrival, wire_bytes),
+        };
+        self.message_until = arrival + spread;
+        Observation { wanted, begins: true, violates: wanted > 0 }
     }
 
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
@@ -174,11 +157,34 @@ impl Monitor {
     }
 }
 
+/// A message begins with its first frame: how far apart its frames can arrive (the largest J of
+/// its contracts), and the level that it asks for so far.
+#[inline]
+fn begin_message(guides: &mut [Guide], arrival: Instant, wire_bytes: u64) -> (Span, u8) {
+    let mut spread = Span::ZERO;
+    for guide in &mut *guides {
+        guide.begin_message(arrival);
+        spread = spread.max(guide.jitter);
+    }
+    (spread, wanted(guides, wire_bytes))
+}
+
+/// The level that a message asks for by what was seen of it: the lowest from which on it keeps
+/// every contract. A lower guide that a violation has set back excuses no higher one.
+#[inline]
+fn wanted(guides: &[Guide], wire_bytes: u64) -> u8 {
+    let broken = |g: &Guide| g.early || wire_bytes > u64::from(g.wire_bytes_max);
+    // What keeps no contract at all asks for the highest level; the excess there is policed.
+    let first_kept = guides.iter().rposition(broken).map_or(0, |last| last + 1);
+    guides.get(first_kept).or(guides.last()).map_or(0, |g| g.level)
+}
+
 impl Guide {
     const fn new(&LevelContract { level, wire_bytes_max, period, jitter }: &LevelContract) -> Self {
         Self { level, early: false, wire_bytes_max, period, jitter, not_before: Instant::ZERO }
     }
 
+    #[inline]
     fn begin_message(&mut self, arrival: Instant) {
         let Self { period, jitter, .. } = *self;
         self.early = arrival < self.not_before;

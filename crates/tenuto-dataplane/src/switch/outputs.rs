@@ -222,7 +222,7 @@ impl Switch {
     }
 
     /// Queues the frame at a port, as it is now.
-    fn send(
+    pub(super) fn send(
         &mut self,
         place: usize,
         passage: &mut Passage,
@@ -275,6 +275,7 @@ impl Switch {
     }
 
     /// The frame in the store that looks as it does now; `None` if it has become too long.
+    #[inline]
     pub(super) fn frame_now(
         &self,
         passage: &mut Passage,

@@ -115,6 +115,9 @@ impl Switch {
     ) {
         self.note(|_| TraceStep::Controller { reason, max_len });
         if !self.is_wanted(Asynchronous::PacketIn, reason.to_wire()) {
+            if let Some(general) = &mut self.general {
+                general.packet_ins_unheard += 1;
+            }
             return;
         }
         let from = passage.place.map(|place| &self.ports[place]);

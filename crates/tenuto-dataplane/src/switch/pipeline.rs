@@ -6,15 +6,15 @@ use super::entry::{ActionStep, Entry};
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
-use super::tables::Tables;
+use super::tables::{TABLE_WATCH, Tables};
 use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
 use tenuto_openflow::constants::{config_flag, port_config};
 use tenuto_units::{Instant, Span, wire_bits};
-use tenuto_wire::shim::{MessagePart, payload_bytes_of_frame};
+use tenuto_wire::shim::{MessagePart, message_id, payload_bytes_of_frame};
 use tenuto_wire::stamp::STAMP_BYTES;
-use tenuto_wire::{EtherType, FlowKey, Stamp, frame_bytes};
+use tenuto_wire::{EtherType, Stamp, frame_bytes};
 
 /// While a flow keeps asking for more than the start level, observers hear of it this often.
 const TELL_AGAIN: Span = Span::from_ms(1);
@@ -165,34 +165,42 @@ impl Switch {
         let counters = &mut self.ports[place].counters;
         counters.received += 1;
         counters.received_bytes += u64::from(passage.frame_bytes);
-        let reason = match self.key_of(bytes, in_port) {
-            None => Some(DropReason::Malformed),
-            Some(key) if key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 => {
-                return match key.eth_type() == EtherType::ATTENDRE.0 {
-                    true => self.receive_command(now, place, frame, frames, fx),
-                    false => self.receive_signal(now, place, frame, frames, fx),
-                };
-            }
-            Some(_) if self.refuses(place, bytes) => Some(DropReason::NoOutput),
-            Some(key) => {
-                passage.key = key;
-                match self.is_standalone() {
-                    true => self.bridge(&mut passage, frames, fx),
-                    false => self.walk(&mut passage, frames, fx),
-                }
-            }
+        let reason = if !self.read_key(bytes, in_port, &mut passage.key) {
+            Some(DropReason::Malformed)
+        } else if passage.key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
+            return match passage.key.eth_type() == EtherType::ATTENDRE.0 {
+                true => self.receive_command(now, place, frame, frames, fx),
+                false => self.receive_signal(now, place, frame, frames, fx),
+            };
+        } else if self.refuses(place, bytes) {
+            Some(DropReason::NoOutput)
+        } else if self.is_standalone() {
+            self.bridge(&mut passage, frames, fx)
+        } else {
+            self.walk(&mut passage, frames, fx)
         };
-        self.finish(reason, passage, frames, fx)
+        self.finish(reason, &passage, frames, fx);
+        passage.work
+    }
+
+    /// Reads the key of a frame into an empty one, and says whether there is one.
+    #[inline]
+    fn read_key(&self, bytes: &[u8], in_port: u32, key: &mut PacketKey) -> bool {
+        if self.general.is_none() {
+            return bytes.len() <= FRAME_CAPACITY && key.read(bytes, in_port);
+        }
+        let read = self.key_of(bytes, in_port);
+        read.inspect(|read| *key = *read).is_some()
     }
 
     /// The key of a frame. A planned switch looks no deeper than its deployment asks for.
-    #[inline]
     pub(super) fn key_of(&self, bytes: &[u8], in_port: u32) -> Option<PacketKey> {
         if bytes.len() > FRAME_CAPACITY {
             return None;
         }
+        let mut key = PacketKey::default();
         match &self.general {
-            None => FlowKey::extract(bytes).map(|flow| PacketKey::of(&flow, in_port)),
+            None => key.read(bytes, in_port).then_some(key),
             Some(_) => Layers::locate(bytes).key(bytes, in_port),
         }
     }
@@ -207,26 +215,27 @@ impl Switch {
     }
 
     /// The end of a frame's way: its drop, if it went nowhere, and the holds on it.
+    #[inline]
     pub(super) fn finish(
         &mut self,
         reason: Option<DropReason>,
-        passage: Passage,
+        passage: &Passage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
-    ) -> Work {
+    ) {
         if let Some(reason) = reason {
-            self.drop_frame(reason, &passage, frames, fx);
+            self.drop_frame(reason, passage, frames, fx);
         }
         if passage.commands > 0 {
-            self.spend_commands(&passage);
+            self.spend_commands(passage);
         }
         if let Some(copy) = passage.copy {
             frames.release(copy);
         }
         frames.release(passage.frame);
-        passage.work
     }
 
+    #[cold]
     pub(super) fn drop_frame(
         &mut self,
         reason: DropReason,
@@ -253,14 +262,40 @@ impl Switch {
     ) -> Option<DropReason> {
         if let Some(general) = &mut self.general {
             general.set.clear();
+        } else if self.trace.is_none()
+            && let Some(first) = self.tables.get(0, TABLE_WATCH)
+        {
+            let (found, probes) = first.table().look_up(&passage.key);
+            if let Some(track) = found.and_then(|slot| self.track_of(slot, passage)) {
+                return self.follow(&track, probes, passage, frames, fx);
+            }
+            let (set, first) = (ActionSet::default(), Some((found, probes)));
+            return self.walk_tables::<true>(TABLE_WATCH, first, set, passage, frames, fx);
         }
-        self.walk_from(0, ActionSet::default(), passage, frames, fx)
+        self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
 
     /// Goes on in a table with an action set: from the first, or where the frame has waited.
     pub(super) fn walk_from(
         &mut self,
+        table: u8,
+        set: ActionSet,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
+        match self.general.is_none() && self.trace.is_none() {
+            true => self.walk_tables::<true>(table, None, set, passage, frames, fx),
+            false => self.walk_tables::<false>(table, None, set, passage, frames, fx),
+        }
+    }
+
+    /// The same, with the first look-up if it is made; `PLAIN` for a planned switch that notes
+    /// nothing, which has less to ask on the way.
+    fn walk_tables<const PLAIN: bool>(
+        &mut self,
         mut table: u8,
+        mut looked_up: Option<(Option<u32>, u32)>,
         mut set: ActionSet,
         passage: &mut Passage,
         frames: &mut impl Frames,
@@ -273,10 +308,12 @@ impl Switch {
             let Some(state) = self.tables.get_mut(level, table) else {
                 return Some(DropReason::Unknown);
             };
-            let (found, probes) = state.table().look_up(&passage.key);
+            let (found, probes) =
+                looked_up.take().unwrap_or_else(|| state.table().look_up(&passage.key));
             passage.work.lookups += 1;
             passage.work.probes += probes;
-            if let Some(attendre) = self.general.as_ref().and_then(|g| g.attendre.as_ref())
+            if !PLAIN
+                && let Some(attendre) = self.general.as_ref().and_then(|g| g.attendre.as_ref())
                 && attendre.is_keeping()
             {
                 let precedence = found.map(|slot| state.table().entry(slot).precedence);
@@ -286,7 +323,7 @@ impl Switch {
                 }
             }
             state.count(found, passage.now, passage.frame_bytes);
-            if let Some(trace) = &mut self.trace {
+            if !PLAIN && let Some(trace) = &mut self.trace {
                 let entry = found.map(|slot| Box::new(state.table().entry(slot).clone()));
                 trace.push(TraceStep::Table { level, table, entry });
             }
@@ -374,13 +411,18 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let known = course.steps();
-        for step in 0..known.unwrap_or_else(|| self.entry(passage).behaviour.apply.len()) {
+        if let Some(known) = course.steps() {
+            for place in 0..known {
+                self.known_step(course.step(place), passage, frames, fx);
+                if passage.stop.is_some() {
+                    return;
+                }
+            }
+            return;
+        }
+        for place in 0..self.entry(passage).behaviour.apply.len() {
             // Read anew each time: a monitor may have changed the mode, not the entries.
-            let step = match known {
-                Some(_) => course.step(step),
-                None => self.entry(passage).behaviour.apply[step],
-            };
+            let step = self.entry(passage).behaviour.apply[place];
             self.step(step, passage, frames, fx);
             if passage.stop.is_some() {
                 return;
@@ -388,12 +430,53 @@ impl Switch {
         }
     }
 
+    /// Carries out an action of a course: those of most frames without a call.
+    #[inline]
+    fn known_step(
+        &mut self,
+        step: ActionStep,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        match step {
+            ActionStep::SetQueue(queue) if self.begin_step(step, passage) => passage.queue = queue,
+            ActionStep::Output(port) if self.begin_step(step, passage) => {
+                self.output(port, passage, frames, fx);
+            }
+            ActionStep::Monitor(id) if self.begin_step(step, passage) => {
+                self.observe(id, passage, frames, fx);
+            }
+            ActionStep::SetQueue(_) | ActionStep::Output(_) | ActionStep::Monitor(_) => {}
+            _ => self.step(step, passage, frames, fx),
+        }
+    }
+
+    /// Counts an action; `false` if the frame has asked for too many.
+    #[inline]
+    fn begin_step(&mut self, step: ActionStep, passage: &mut Passage) -> bool {
+        passage.work.actions += 1;
+        if passage.work.actions > ACTIONS_MAX && self.general.is_some() {
+            passage.spent = true;
+            passage.stop = Some(DropReason::NoOutput);
+            return false;
+        }
+        self.note(|_| TraceStep::Action(step));
+        true
+    }
+
     /// What meters count of a frame.
     pub(super) fn metered_bits(&self, frame_bytes: u32) -> u64 {
         bits_metered(&self.config, frame_bytes)
     }
 
-    fn meter_passes(&mut self, id: u32, passage: &mut Passage, frames: &mut impl Frames) -> bool {
+    #[inline]
+    pub(super) fn meter_passes(
+        &mut self,
+        id: u32,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
         let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
@@ -417,13 +500,9 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        passage.work.actions += 1;
-        if passage.work.actions > ACTIONS_MAX && self.general.is_some() {
-            passage.spent = true;
-            passage.stop = Some(DropReason::NoOutput);
+        if !self.begin_step(step, passage) {
             return;
         }
-        self.note(|_| TraceStep::Action(step));
         match step {
             ActionStep::SetQueue(queue) => passage.queue = queue,
             ActionStep::Output(port) => self.output(port, passage, frames, fx),
@@ -470,7 +549,7 @@ impl Switch {
         }
     }
 
-    fn observe(
+    pub(super) fn observe(
         &mut self,
         id: u32,
         passage: &mut Passage,
@@ -479,8 +558,7 @@ impl Switch {
     ) {
         passage.work.monitors += 1;
         let Some(Some(state)) = self.monitors.get_mut(id as usize) else { return };
-        let part = MessagePart::locate(frames.bytes(passage.frame));
-        let message = part.map(|part| part.shim.message_id);
+        let message = message_id(frames.bytes(passage.frame));
         let wire_bytes = u32::try_from(wire_bits(passage.frame_bytes) / 8).unwrap_or(u32::MAX);
         let seen = state.monitor.observe(passage.arrival, message, wire_bytes);
         let wanted = seen.wanted;

@@ -9,6 +9,7 @@
 //! the masks. The canonical order of entries is made when somebody asks for it. Entries are never
 //! written by packets; counters live in side arrays by slot.
 
+use super::chunks::Chunks;
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
 use super::mask_index::{Found, MaskIndex};
@@ -54,14 +55,19 @@ impl Hasher for WordHasher {
 /// One table at one level: entries in slots, and the indexes over them.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    slots: Vec<Option<Box<Entry>>>,
-    /// By slot, the next best entry of the same pattern.
-    next_best: Vec<Option<u32>>,
-    free: Vec<u32>,
+    slots: Chunks<Option<Box<Entry>>>,
+    /// By slot, the next best entry of the same pattern; of a free one, the next free.
+    next_best: Chunks<Option<u32>>,
+    free: Option<u32>,
+    entries: usize,
     /// Slots in canonical order, best precedence first, then by pattern; made when asked for.
     order: OnceLock<Vec<u32>>,
     /// Best precedence first, with the precedence beside it: it decides when a search ends.
     groups: Vec<(u16, MaskIndex)>,
+    /// Bits that any mask lets count.
+    asked: PacketKey,
+    /// How often the masks or their order have changed.
+    arrangements: u64,
     kind: ClassifierKind,
 }
 
@@ -81,7 +87,7 @@ pub struct Entries<'a>(&'a Table);
 impl<'a> Entries<'a> {
     /// How many.
     pub const fn len(self) -> usize {
-        self.0.slots.len() - self.0.free.len()
+        self.0.entries
     }
 
     /// Whether there are none.
@@ -102,15 +108,8 @@ impl<'a> Entries<'a> {
 
 impl Table {
     /// An empty table.
-    pub const fn new(kind: ClassifierKind) -> Self {
-        Self {
-            slots: Vec::new(),
-            next_best: Vec::new(),
-            free: Vec::new(),
-            order: OnceLock::new(),
-            groups: Vec::new(),
-            kind,
-        }
+    pub fn new(kind: ClassifierKind) -> Self {
+        Self { kind, ..Self::default() }
     }
 
     /// Its entries.
@@ -123,21 +122,21 @@ impl Table {
     /// # Panics
     /// If there is none: slots are good until the table changes.
     pub fn entry(&self, slot: u32) -> &Entry {
-        self.slots[slot as usize].as_ref().expect("only slots in use are given out")
+        self.slots[slot].as_ref().expect("only slots in use are given out")
     }
 
     /// The entry in a slot, if there is one.
     pub(super) fn get(&self, slot: u32) -> Option<&Entry> {
-        self.slots.get(slot as usize)?.as_deref()
+        self.slots.get(slot)?.as_deref()
     }
 
     /// Changes an entry in its slot, but neither its pattern nor its precedence.
     pub(super) fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
-        change(self.slots[slot as usize].as_mut().expect("only slots in use are given out"));
+        change(self.slots[slot].as_mut().expect("only slots in use are given out"));
     }
 
     /// One more than the largest slot.
-    pub(super) const fn slots(&self) -> usize {
+    pub(super) fn slots(&self) -> usize {
         self.slots.len()
     }
 
@@ -148,7 +147,7 @@ impl Table {
 
     fn order(&self) -> &[u32] {
         self.order.get_or_init(|| {
-            let used = (0_u32..).zip(&self.slots).filter(|(_, entry)| entry.is_some());
+            let used = (0_u32..).zip(self.slots.iter()).filter(|(_, entry)| entry.is_some());
             let mut order: Vec<u32> = used.map(|(slot, _)| slot).collect();
             self.sort(&mut order);
             order
@@ -173,7 +172,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_up_by_mask(&self, key: &PacketKey) -> (Option<u32>, u32) {
         let mut best: Option<(u16, &PacketKey, u32)> = None;
         let mut probes = 0;
@@ -214,23 +213,24 @@ impl Table {
     pub(super) fn insert(&mut self, entry: Entry) -> u32 {
         let Pattern { mask, value } = entry.pattern;
         let precedence = entry.precedence;
-        let group = self.group(&mask).unwrap_or_else(|| {
+        let known = self.group(&mask);
+        let group = known.unwrap_or_else(|| {
             self.groups.push((0, MaskIndex::new(mask)));
             self.groups.len() - 1
         });
         let best = self.groups[group].1.find(&value).map(|found| found.slot);
         let before = self.chain(best).take_while(|&s| self.entry(s).precedence > precedence).last();
         let next_best = match before {
-            Some(before) => self.next_best[before as usize],
+            Some(before) => self.next_best[before],
             None => best,
         };
         let slot = self.fill(entry, next_best);
         match before {
-            Some(before) => self.next_best[before as usize] = Some(slot),
+            Some(before) => self.next_best[before] = Some(slot),
             None => self.groups[group].1.put(&value, Found { slot, precedence }),
         }
         self.groups[group].1.count_in(precedence);
-        self.order_groups(group);
+        self.order_groups(group, known.is_none());
         self.order.take();
         slot
     }
@@ -238,8 +238,10 @@ impl Table {
     /// Takes a slot for an entry.
     fn fill(&mut self, entry: Entry, next_best: Option<u32>) -> u32 {
         let entry = Some(Box::new(entry));
-        if let Some(slot) = self.free.pop() {
-            (self.slots[slot as usize], self.next_best[slot as usize]) = (entry, next_best);
+        self.entries += 1;
+        if let Some(slot) = self.free {
+            self.free = self.next_best[slot];
+            (self.slots[slot], self.next_best[slot]) = (entry, next_best);
             return slot;
         }
         self.slots.push(entry);
@@ -249,14 +251,14 @@ impl Table {
 
     /// Takes an entry out; its slot is free for another.
     pub(super) fn remove(&mut self, slot: u32) -> Entry {
-        let entry = self.slots[slot as usize].take().expect("only slots in use are given out");
+        let entry = self.slots[slot].take().expect("only slots in use are given out");
         let group = self.group(&entry.pattern.mask).expect("every mask has its group");
         let value = &entry.pattern.value;
         let best = self.groups[group].1.find(value).map(|found| found.slot);
-        let next = self.next_best[slot as usize];
+        let next = self.next_best[slot];
         let before = self.chain(best).take_while(|&other| other != slot).last();
         match (before, next) {
-            (Some(before), _) => self.next_best[before as usize] = next,
+            (Some(before), _) => self.next_best[before] = next,
             (None, Some(next)) => {
                 let precedence = self.entry(next).precedence;
                 self.groups[group].1.put(value, Found { slot: next, precedence });
@@ -264,15 +266,16 @@ impl Table {
             (None, None) => self.groups[group].1.take(value),
         }
         self.groups[group].1.count_out(entry.precedence);
-        self.order_groups(group);
-        self.free.push(slot);
+        self.order_groups(group, false);
+        self.next_best[slot] = self.free.replace(slot);
+        self.entries -= 1;
         self.order.take();
         *entry
     }
 
     /// Slots of the entries of one pattern, best precedence first.
     fn chain(&self, best: Option<u32>) -> impl Iterator<Item = u32> {
-        std::iter::successors(best, |&slot| self.next_best[slot as usize])
+        std::iter::successors(best, |&slot| self.next_best[slot])
     }
 
     fn group(&self, mask: &PacketKey) -> Option<usize> {
@@ -280,17 +283,41 @@ impl Table {
     }
 
     /// Puts a group that has changed where its best entry belongs, or away if it has none.
-    fn order_groups(&mut self, changed: usize) {
+    fn order_groups(&mut self, changed: usize, is_new: bool) {
         let (precedence_max, group) = &mut self.groups[changed];
         if group.is_empty() {
             self.groups.remove(changed);
-            return;
-        }
-        let is_new = *precedence_max == 0;
-        if is_new || *precedence_max != group.precedence_max() {
+        } else if is_new || *precedence_max != group.precedence_max() {
             *precedence_max = group.precedence_max();
             self.groups.sort_by_key(|(best, group)| (Reverse(*best), *group.mask()));
+        } else {
+            return;
         }
+        self.arrangements += 1;
+        let masks = self.groups.iter().map(|(_, group)| group.mask());
+        self.asked = masks.fold(PacketKey::default(), |all, mask| all.with(mask));
+    }
+
+    /// Whether entries of a pattern see alike all that the masks of this table tell apart: then
+    /// every frame that matches the pattern has the same best entry here, after the same probes.
+    pub(super) fn tells_nothing_beyond(&self, pattern: &Pattern) -> bool {
+        self.kind == ClassifierKind::ByMask && self.asked.masked(&pattern.mask) == self.asked
+    }
+
+    /// How often the masks or their order have changed.
+    pub(super) const fn arrangements(&self) -> u64 {
+        self.arrangements
+    }
+
+    /// The masks of its entries.
+    pub(super) fn each_mask(&self) -> impl Iterator<Item = &PacketKey> {
+        self.groups.iter().map(|(_, group)| group.mask())
+    }
+
+    /// Slots of the entries of exactly this pattern.
+    pub(super) fn of_pattern(&self, pattern: &Pattern) -> impl Iterator<Item = u32> {
+        let group = self.group(&pattern.mask).map(|place| &self.groups[place].1);
+        self.chain(group.and_then(|group| group.find(&pattern.value)).map(|found| found.slot))
     }
 
     /// The slot of the entry with exactly this pattern and precedence.

@@ -4,11 +4,13 @@
 //! the others forward and follow the forwarding level. A mode change changes which tables are
 //! looked up, nothing else: no entry is copied.
 
+use super::chunks::Chunks;
 use super::config::SwitchConfig;
-use super::course::{Course, Line};
+use super::course::Course;
 use super::entry::Entry;
-use super::key::Pattern;
+use super::key::{PacketKey, Pattern};
 use super::table::Table;
+use super::track::Track;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
@@ -18,6 +20,10 @@ use tenuto_units::Instant;
 pub(super) const TABLE_WATCH: u8 = 0;
 /// The table that follows the admitted level.
 pub(super) const TABLE_ADMIT: u8 = 1;
+
+/// Masks of the first table that are searched for tracks when an entry changes; with more of them,
+/// all tracks are forgotten.
+const MASKS_SEARCHED: usize = 8;
 
 /// Frames and bytes that an entry matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +39,14 @@ impl EntryCounter {
         self.frames += 1;
         self.bytes += u64::from(frame_bytes);
     }
+}
+
+/// What is written of an entry at each frame.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    counter: EntryCounter,
+    /// When a frame last matched it.
+    used: Instant,
 }
 
 /// When an entry came, and when a frame last matched it.
@@ -59,11 +73,10 @@ pub enum Scope<'a> {
 #[derive(Clone, Debug)]
 pub struct TableState {
     table: Arc<Table>,
-    lines: Vec<Line>,
-    /// When each entry came.
-    since: Vec<Instant>,
-    /// Whether its first frame has taken its commands along (Attendre).
-    spent: Vec<bool>,
+    courses: Chunks<Course>,
+    uses: Chunks<Use>,
+    /// When each entry came, and whether its first frame has taken its commands along (Attendre).
+    since: Chunks<(Instant, bool)>,
     /// Frames looked up, and those among them that matched.
     looked_up: u64,
     matched: u64,
@@ -72,11 +85,17 @@ pub struct TableState {
 /// All tables of all levels.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    levels: Vec<Vec<TableState>>,
+    /// All tables of the lowest level, then those of the next.
+    states: Vec<TableState>,
+    levels: u8,
     /// Per level: the queue of a flow's frames by cookie, `None` if they have no place.
     places: Vec<Arc<BTreeMap<u64, Option<u8>>>>,
     places_stale: bool,
     entries: usize,
+    /// By slot of the first table of a planned switch, the way of all that its entry matches.
+    tracks: Chunks<Track>,
+    /// Tracks of another generation are void.
+    generation: u32,
     config: Arc<SwitchConfig>,
 }
 
@@ -101,9 +120,9 @@ impl TableState {
     fn new(config: &SwitchConfig) -> Self {
         Self {
             table: Arc::new(Table::new(config.classifier)),
-            lines: Vec::new(),
-            since: Vec::new(),
-            spent: Vec::new(),
+            courses: Chunks::new(),
+            uses: Chunks::new(),
+            since: Chunks::new(),
             looked_up: 0,
             matched: 0,
         }
@@ -116,26 +135,26 @@ impl TableState {
 
     /// What each entry counted, in the order of the entries.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.lines[slot as usize].counter)
+        self.table.entries().with_slots().map(|(slot, _)| &self.uses[slot].counter)
     }
 
     /// What the entry of a slot counted.
     pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.lines[slot as usize].counter
+        self.uses[slot].counter
     }
 
     /// When the entry of a slot came and was last used.
     pub fn age(&self, slot: u32) -> EntryAge {
-        EntryAge { since: self.since[slot as usize], used: self.lines[slot as usize].used }
+        EntryAge { since: self.since[slot].0, used: self.uses[slot].used }
     }
 
     /// Whether the commands of the entry in a slot have left with a frame.
     pub(super) fn is_spent(&self, slot: u32) -> bool {
-        self.spent[slot as usize]
+        self.since[slot].1
     }
 
     pub(super) fn spend(&mut self, slot: u32) {
-        self.spent[slot as usize] = true;
+        self.since[slot].1 = true;
     }
 
     /// Frames looked up here, and those among them that matched.
@@ -146,39 +165,39 @@ impl TableState {
     /// The way of a frame through the entry of a slot.
     #[inline]
     pub(super) fn course(&self, slot: u32) -> &Course {
-        &self.lines[slot as usize].course
+        &self.courses[slot]
     }
 
     /// Notes a look-up and its match.
     #[inline]
-    pub fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
+    pub(super) fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
         self.looked_up += 1;
         if let Some(slot) = slot {
             self.matched += 1;
-            let line = &mut self.lines[slot as usize];
-            line.counter.add(frame_bytes);
-            line.used = now;
+            let it = &mut self.uses[slot];
+            it.counter.add(frame_bytes);
+            it.used = now;
         }
     }
 
     fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
         let course = Course::of(&entry);
-        let line = Line { course, counter: EntryCounter::default(), used: now };
+        let fresh = Use { counter: EntryCounter::default(), used: now };
         let table = Arc::make_mut(&mut self.table);
         let slot = table.insert(entry);
-        self.lines.resize(table.slots(), line);
-        self.since.resize(table.slots(), now);
-        self.spent.resize(table.slots(), false);
-        self.lines[slot as usize] = line;
-        self.since[slot as usize] = now;
-        self.spent[slot as usize] = false;
+        if table.slots() > self.courses.len() {
+            self.courses.push(course);
+            self.uses.push(fresh);
+            self.since.push((now, false));
+        }
+        (self.courses[slot], self.uses[slot], self.since[slot]) = (course, fresh, (now, false));
         slot
     }
 
     /// Changes an entry in its slot, but neither its pattern nor its precedence.
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
         Arc::make_mut(&mut self.table).change(slot, change);
-        self.lines[slot as usize].course = Course::of(self.table.entry(slot));
+        self.courses[slot] = Course::of(self.table.entry(slot));
     }
 
     fn remove(&mut self, slot: u32) -> Removed {
@@ -192,10 +211,13 @@ impl Tables {
     /// Empty tables of one level.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
         let mut tables = Self {
-            levels: Vec::new(),
+            states: Vec::new(),
+            levels: 0,
             places: Vec::new(),
             places_stale: false,
             entries: 0,
+            tracks: Chunks::new(),
+            generation: 1,
             config,
         };
         tables.set_levels(1);
@@ -204,19 +226,19 @@ impl Tables {
 
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
-        let set = || (0..self.config.tables).map(|_| TableState::new(&self.config)).collect();
-        let levels = usize::from(levels.max(1));
-        let mut all = std::mem::take(&mut self.levels);
-        all.resize_with(levels, set);
-        self.levels = all;
-        self.places.resize_with(levels, Arc::default);
+        self.levels = levels.max(1);
+        let count = usize::from(self.levels) * usize::from(self.config.tables);
+        let config = &self.config;
+        self.states.resize_with(count, || TableState::new(config));
+        self.forget_tracks();
+        self.places.resize_with(self.levels.into(), Arc::default);
         self.places_stale = true;
-        self.entries = self.levels.iter().flatten().map(|t| t.table.entries().len()).sum();
+        self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
     }
 
     /// Number of levels.
-    pub fn levels(&self) -> u8 {
-        u8::try_from(self.levels.len()).expect("set_levels takes a u8")
+    pub const fn levels(&self) -> u8 {
+        self.levels
     }
 
     /// Which level a table is looked up in.
@@ -230,12 +252,25 @@ impl Tables {
 
     /// A table of a level; `None` beyond the last.
     pub fn get(&self, level: u8, table: u8) -> Option<&TableState> {
-        self.levels.get(usize::from(level))?.get(usize::from(table))
+        self.states.get(self.place_of(level, table)?)
     }
 
     /// A table of a level; `None` beyond the last.
     pub fn get_mut(&mut self, level: u8, table: u8) -> Option<&mut TableState> {
-        self.levels.get_mut(usize::from(level))?.get_mut(usize::from(table))
+        let place = self.place_of(level, table)?;
+        self.states.get_mut(place)
+    }
+
+    #[inline]
+    fn place_of(&self, level: u8, table: u8) -> Option<usize> {
+        let tables = self.config.tables;
+        let is_there = level < self.levels && table < tables;
+        is_there.then(|| usize::from(level) * usize::from(tables) + usize::from(table))
+    }
+
+    /// Where a table of a level is, for [`Tables::count`].
+    pub(super) fn state_of(&self, level: u8, table: u8) -> Option<u16> {
+        u16::try_from(self.place_of(level, table)?).ok()
     }
 
     /// Entries over all tables and levels.
@@ -260,23 +295,35 @@ impl Tables {
         entry: Entry,
     ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
+        let is_planned = self.config.general.is_none();
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
-                let line = &mut state.lines[slot as usize];
-                line.used = now;
+                let it = &mut state.uses[slot];
+                it.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
-                    line.counter = EntryCounter::default();
+                    it.counter = EntryCounter::default();
                 }
-                state.since[slot as usize] = now;
-                state.spent[slot as usize] = false;
+                state.since[slot] = (now, false);
+                let pattern = entry.pattern;
                 state.change(slot, |old| *old = entry);
+                self.forget_tracks_of(table, &pattern);
                 slot
             }
             None if full => return Err(TablesFull),
             None => {
+                let (pattern, before) = (entry.pattern, state.table.arrangements());
                 let slot = state.insert(entry, now);
                 self.entries += 1;
+                let state = self.get(level, table).expect("it was just changed");
+                match state.table.arrangements() == before {
+                    true => self.forget_tracks_of(table, &pattern),
+                    false => self.forget_tracks(),
+                }
+                let is_first = (level, table) == (0, TABLE_WATCH);
+                if is_first && is_planned && slot as usize >= self.tracks.len() {
+                    self.tracks.push(Track::NONE);
+                }
                 slot
             }
         };
@@ -318,10 +365,17 @@ impl Tables {
         let Some(state) = self.get_mut(level, table) else { return 0 };
         for &slot in &slots {
             state.change(slot, &change);
-            state.spent[slot as usize] = false;
+            state.since[slot].1 = false;
             if reset {
-                state.lines[slot as usize].counter = EntryCounter::default();
+                state.uses[slot].counter = EntryCounter::default();
             }
+        }
+        match slots[..] {
+            [slot] => {
+                let pattern = state.table.entry(slot).pattern;
+                self.forget_tracks_of(table, &pattern);
+            }
+            _ => self.forget_tracks(),
         }
         self.places_stale |= !slots.is_empty();
         slots.len()
@@ -345,10 +399,65 @@ impl Tables {
     /// If there is none.
     pub fn remove_slot(&mut self, level: u8, table: u8, slot: u32) -> Removed {
         let state = self.get_mut(level, table).expect("the caller found it there");
+        let before = state.table.arrangements();
         let removed = state.remove(slot);
+        let is_arranged_alike = state.table.arrangements() == before;
         self.entries -= 1;
+        match is_arranged_alike {
+            true => self.forget_tracks_of(table, &removed.entry.pattern),
+            false => self.forget_tracks(),
+        }
         self.places_stale = true;
         removed
+    }
+
+    /// The track of all frames that match the entry in a slot of the first table, in a mode of
+    /// `level` and `admitted`; laid at the first of them.
+    #[inline]
+    pub(super) fn track(
+        &mut self,
+        slot: u32,
+        mode: (u8, u8),
+        place: impl Fn(u32) -> Option<usize>,
+    ) -> &Track {
+        if !self.tracks[slot].is_of(self.generation, mode) {
+            self.tracks[slot] = Track::lay(self, slot, (self.generation, mode), place);
+        }
+        &self.tracks[slot]
+    }
+
+    /// Notes a look-up and its match, in the table that [`Tables::state_of`] gave.
+    #[inline]
+    pub(super) fn count(&mut self, state: u16, slot: u32, now: Instant, frame_bytes: u32) {
+        self.states[usize::from(state)].count(Some(slot), now, frame_bytes);
+    }
+
+    /// Forgets the tracks that lead through an entry of this pattern, or would if it were there.
+    fn forget_tracks_of(&mut self, table: u8, pattern: &Pattern) {
+        let Some(first) = self.states.first() else { return };
+        // A mask that asks for more may have any number of entries whose frames match the pattern;
+        // one that does not ask for all of it has no track through another table with it.
+        let is_beyond =
+            |m: &PacketKey| *m != pattern.mask && m.masked(&pattern.mask) == pattern.mask;
+        let asks_beyond =
+            first.table.masks() > MASKS_SEARCHED || first.table.each_mask().any(is_beyond);
+        if asks_beyond && table != TABLE_WATCH {
+            return self.forget_tracks();
+        }
+        for slot in first.table.of_pattern(pattern) {
+            if let Some(track) = self.tracks.get_mut(slot) {
+                *track = Track::NONE;
+            }
+        }
+    }
+
+    /// Makes all tracks void.
+    fn forget_tracks(&mut self) {
+        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
+            // After hours of changes: no track of an old generation may come back.
+            self.tracks.iter_mut().for_each(|track| *track = Track::NONE);
+            1
+        });
     }
 
     /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
@@ -367,11 +476,12 @@ impl Tables {
     /// `group_queue`. Entries themselves are in effect as soon as they are added.
     pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) {
         // Places are asked for at a change of levels only, so one level needs none.
-        if !self.places_stale || self.levels.len() < 2 {
+        if !self.places_stale || self.levels < 2 {
             return;
         }
         self.places_stale = false;
-        for (level, places) in self.levels.iter().zip(&mut self.places) {
+        let levels = self.states.chunks(self.config.tables.max(1).into());
+        for (level, places) in levels.zip(&mut self.places) {
             let entries = level.iter().skip(2).flat_map(|state| state.table.entries().iter());
             // Cookie 0 names no flow: such frames stay where they are.
             let flows = entries.filter(|e| e.cookie != 0);

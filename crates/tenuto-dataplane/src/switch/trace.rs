@@ -115,6 +115,7 @@ impl Switch {
     }
 
     /// Notes a step, if this is a dry run.
+    #[inline]
     pub(super) fn note(&mut self, step: impl FnOnce(&Self) -> TraceStep) {
         if self.trace.is_some() {
             let step = step(self);

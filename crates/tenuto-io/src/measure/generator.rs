@@ -9,6 +9,8 @@ use tenuto_units::Span;
 /// A mark: four letters, a sequence number, the time of sending in CLOCK_REALTIME.
 pub(super) const MARK_BYTES: usize = 16;
 const LETTERS: [u8; 4] = *b"TNTO";
+/// Of the number of a flow.
+const FLOW_BYTES: usize = 4;
 
 pub(super) struct Generator {
     port: PacketPort,
@@ -26,6 +28,10 @@ impl Generator {
                     load.mark_at
                 ),
             ));
+        }
+        if load.flows.is_some_and(|flows| flows.at + FLOW_BYTES > load.mark_at) {
+            let text = "the bytes of a flow come before the mark";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone() })
     }
@@ -48,6 +54,10 @@ impl Generator {
             // From the last ideal time, but never to catch up what was missed.
             next = gap.map_or(now, |gap| (next + gap).max(now));
             for _ in 0..burst {
+                if let Some(flows) = load.flows {
+                    let flow = sequence % flows.count.max(1);
+                    self.frame[flows.at..][..FLOW_BYTES].copy_from_slice(&flow.to_be_bytes());
+                }
                 mark(&mut self.frame[load.mark_at..], sequence, time::realtime_ns());
                 sequence = sequence.wrapping_add(1);
                 self.port.send(&self.frame)?;

@@ -29,20 +29,23 @@ pub(crate) fn timer_slack_ns() -> io::Result<libc::c_int> {
     check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) })
 }
 
-/// SCHED_FIFO for the calling thread.
-pub(crate) fn schedule_fifo(priority: libc::c_int) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: `parameters` is a live sched_param; 0 is the calling thread. Needed: std schedules
-    // nothing.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })?;
-    Ok(())
+/// The calling thread, where a thread is asked for.
+pub(crate) const THIS_THREAD: libc::pid_t = 0;
+
+/// SCHED_FIFO for a thread; the threads that it starts are scheduled as usual.
+pub(crate) fn schedule_fifo(thread: libc::pid_t, priority: libc::c_int) -> io::Result<()> {
+    schedule(thread, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority)
 }
 
-/// The usual scheduling for the calling thread.
-pub(crate) fn schedule_other() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: `parameters` is a live sched_param; 0 is the calling thread. Needed: as above.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })?;
+/// The usual scheduling for a thread.
+pub(crate) fn schedule_other(thread: libc::pid_t) -> io::Result<()> {
+    schedule(thread, libc::SCHED_OTHER, 0)
+}
+
+fn schedule(thread: libc::pid_t, how: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameters` is a live sched_param. Needed: std schedules nothing.
+    check(unsafe { libc::sched_setscheduler(thread, how, &raw const parameters) })?;
     Ok(())
 }
 
@@ -60,8 +63,8 @@ pub(crate) fn unlock_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the calling thread on the processors of `set` only.
-pub(crate) fn set_affinity(set: &[usize]) -> io::Result<()> {
+/// Runs a thread on the processors of `set` only.
+pub(crate) fn set_affinity(thread: libc::pid_t, set: &[usize]) -> io::Result<()> {
     // SAFETY: all-zero is an empty cpu_set_t. Needed: it has no constructor.
     let mut mask: libc::cpu_set_t = unsafe { zeroed() };
     for &processor in set {
@@ -71,8 +74,9 @@ pub(crate) fn set_affinity(set: &[usize]) -> io::Result<()> {
         // SAFETY: `processor` is within the mask. Needed: the mask's words are private to libc.
         unsafe { libc::CPU_SET(processor, &mut mask) };
     }
+    let bytes = size_of::<libc::cpu_set_t>();
     // SAFETY: `mask` is a live cpu_set_t of that size. Needed: std has no affinity.
-    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const mask) })?;
+    check(unsafe { libc::sched_setaffinity(thread, bytes, &raw const mask) })?;
     Ok(())
 }
 

@@ -383,7 +383,11 @@ fn async_config() -> impl Strategy<Value = AsyncConfig> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let element = (2_u16.., bytes(20)).prop_map(|(type_, data)| HelloElement { type_, data });
+    let element = (2_u16.., bytes(20)).prop_map(|(type_, data)| HelloElement {
+        type_,
+        data,
+        is_padded: true,
+    });
     (any::<u8>(), any::<Option<u32>>(), vec(element, 0..3))
         .prop_map(|(version, version_bitmap, elements)| Hello { version, version_bitmap, elements })
 }

@@ -4,6 +4,7 @@
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
 mod controller_change;
+mod live;
 mod look_ups;
 mod meters;
 mod pipeline;
@@ -12,6 +13,10 @@ mod spread;
 mod updates;
 
 pub use controller_change::controller_changes;
+pub use live::{
+    FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
+};
+pub(crate) use live::{ROLE as LIVE_ROLE, main as live_main};
 pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};

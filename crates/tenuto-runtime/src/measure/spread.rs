@@ -1,9 +1,9 @@
 //! A quantity that was measured several times.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Least, median and greatest of repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The least.
     pub min: f64,

@@ -81,6 +81,11 @@ impl Channel {
         self.output.len() - self.sent
     }
 
+    /// Whether there is something that the peer has not taken yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting() > 0
+    }
+
     /// Takes in what the peer has sent, if there is room.
     pub(super) fn read(&mut self, now: Instant) -> Result<(), Ended> {
         if self.is_paused {

@@ -1,4 +1,4 @@
-//! A tool's connection to a switch: asks, waits for the answers, changes nothing.
+//! A tool's connection to a switch: asks or commands, and waits for the answers.
 
 use super::endpoint::{Endpoint, Transport};
 use super::settings::TlsFiles;
@@ -8,11 +8,17 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tenuto_openflow::{
-    Body, Features, Framer, Hello, Message, MultipartRequest, ReplyBody, RequestBody,
+    Body, Features, Framer, Hello, Message, MultipartRequest, PacketIn, PacketOut, ReplyBody,
+    RequestBody, SwitchConfigMsg,
 };
 
 /// How long connecting, or one answer, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long one look for a packet-in lasts.
+const LISTENING: Duration = Duration::from_millis(50);
+/// `OFPCML_NO_BUFFER`: packets come whole.
+const NO_BUFFER_LENGTH: u16 = 0xffff;
 
 /// A connection to a switch, Tenuto's or another's.
 pub struct SwitchClient {
@@ -69,7 +75,8 @@ impl SwitchClient {
                 }
             }
             if Instant::now() >= until {
-                return Err(self.wrong("does not answer"));
+                let text = format!("{}: does not answer", self.name);
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
             let count = match self.stream.read(&mut bytes) {
                 Ok(0) => return Err(self.wrong("closed the connection")),
@@ -102,6 +109,60 @@ impl SwitchClient {
         self.next_xid += 1;
         self.send(xid, body)?;
         Ok(xid)
+    }
+
+    /// Sends commands and a barrier; when this returns all of them are in effect.
+    ///
+    /// # Errors
+    /// When the switch is gone, refuses one, or does not answer in time.
+    pub fn carry_out(&mut self, commands: Vec<Body>) -> io::Result<()> {
+        let first = self.next_xid;
+        for command in commands {
+            self.request(command)?;
+        }
+        let barrier = self.request(Body::BarrierRequest)?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let message = self.receive(until)?;
+            match message.body {
+                Body::Error(error) if (first..=barrier).contains(&message.xid) => {
+                    return Err(self.wrong(&format!("refused: {error}")));
+                }
+                Body::BarrierReply if message.xid == barrier => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks to be sent packet-ins, whole, from now on.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub fn listen_to_packets(&mut self) -> io::Result<()> {
+        let config = SwitchConfigMsg { flags: 0, miss_send_len: NO_BUFFER_LENGTH };
+        self.carry_out(vec![Body::SetConfig(config)])?;
+        self.stream.wait_at_most(LISTENING)
+    }
+
+    /// The next packet-in; `None` if none comes for a moment.
+    ///
+    /// # Errors
+    /// When the switch is gone.
+    pub fn next_packet(&mut self) -> io::Result<Option<PacketIn>> {
+        match self.receive(Instant::now() + LISTENING) {
+            Ok(Message { body: Body::PacketIn(packet), .. }) => Ok(Some(packet)),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a packet out.
+    ///
+    /// # Errors
+    /// When the switch is gone.
+    pub fn send_packet(&mut self, packet: PacketOut) -> io::Result<()> {
+        self.request(Body::PacketOut(packet)).map(|_| ())
     }
 
     /// What the switch is.

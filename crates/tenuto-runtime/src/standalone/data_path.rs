@@ -3,6 +3,8 @@
 //! Control messages are carried out between two bursts of frames, each to its end, so that a barrier
 //! reply is written when what came before it is in effect for the next frame that is looked up.
 
+use super::beside;
+use super::channel::Channel;
 use super::control::{CONNECTIONS_MAX, Change, Control, Purpose};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
@@ -17,19 +19,17 @@ use tenuto_dataplane::switch::{
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, realtime};
+use tenuto_io::{
+    BURST_FRAMES, Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait,
+};
 use tenuto_units::{Instant, Rate, Span};
 
-/// Frames taken from a port before the next one is served.
-const RECEIVE_BURST: usize = 16;
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
 const SMALLEST_WIRE_BYTES: u64 = 84;
 /// Room for frames in hand and copies.
 const FRAMES_SPARE: u64 = 1_024;
 /// Frames that are held at most, whatever the buffers: 100 MB.
 const FRAMES_MAX: u64 = 65_536;
-/// A frame that leaves within this time is waited for without sleeping.
-const SOON: Span = Span::from_us(3);
 /// Captures that have ended are looked for so often.
 const LOOK_AT_TAPS: Span = Span::from_s(1);
 
@@ -48,6 +48,8 @@ pub struct SwitchSummary {
     pub not_stored: u64,
     /// Packet-ins that were not made, as their port had its share.
     pub packet_ins_limited: u64,
+    /// Packet-ins that were not made, as no controller wanted them.
+    pub packet_ins_unheard: u64,
     /// Asynchronous messages that were dropped because a controller did not read.
     pub unread: u64,
 }
@@ -60,18 +62,19 @@ struct DataPath<'a> {
     control: Control,
     changes: Vec<Change>,
     poll: PollSet,
+    wait: PortWait,
     links: LinkWatch,
     links_key: PollKey,
     signals: SignalFd,
     signals_key: PollKey,
-    settings: &'a SwitchSettings,
     news: &'a mut dyn FnMut(SwitchNews),
     summary: SwitchSummary,
     /// Port that is served first in the next turn.
     first: usize,
     lost: Vec<(usize, String)>,
     message: Vec<u8>,
-    taps_at: Instant,
+    /// When captures are looked at next, if there are any.
+    taps_at: Option<Instant>,
 }
 
 /// Runs a switch until SIGINT or SIGTERM; to be called before any other thread is started.
@@ -84,13 +87,15 @@ pub fn run_switch(
     news: &mut dyn FnMut(SwitchNews),
 ) -> io::Result<SwitchSummary> {
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
-    realtime::set_timer_slack(Span::from_ns(1))?;
+    beside::remember_processors();
     let mut poll = PollSet::new();
     let ports = ports::open(&settings.ports, &mut poll, news)?;
     let control = Control::new(settings, &mut poll, news)?;
     let links = LinkWatch::new()?;
     let links_key = poll.add(links.as_raw_fd(), Interest::Read);
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
+    let (wait, notes) = settings.thread.apply();
+    notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
     let mut path = DataPath {
         switch: Switch::new(Arc::new(config(settings))),
         pool: FramePool::new(pool_frames(settings)),
@@ -99,17 +104,17 @@ pub fn run_switch(
         control,
         changes: Vec::new(),
         poll,
+        wait,
         links,
         links_key,
         signals,
         signals_key,
-        settings,
         news,
         summary: SwitchSummary::default(),
         first: 0,
         lost: Vec::new(),
         message: Vec::new(),
-        taps_at: Instant::ZERO,
+        taps_at: settings.ports.iter().any(|port| port.tap.is_some()).then_some(Instant::ZERO),
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
@@ -172,20 +177,26 @@ impl DataPath<'_> {
     /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
     fn turn(&mut self) -> io::Result<Option<bool>> {
         let due = self.switch.next_deadline().map(|(_, at)| at);
-        let taps = self.settings.ports.iter().any(|port| port.tap.is_some());
-        let taps = taps.then_some(self.taps_at);
-        let first = [due, self.control.deadline(), taps].into_iter().flatten().min();
-        self.poll.wait_with(self.settings.wait, first)?;
-        self.settle()?;
+        let control_at = self.control.deadline();
+        let first = [due, control_at, self.taps_at].into_iter().flatten().min();
+        let Self { wait, poll, ports, .. } = self;
+        wait.wait(poll, first, &mut || SwitchPort::pending(ports))?;
+        if due.is_some() {
+            self.settle()?;
+        }
         for turn in 0..self.ports.len() {
             let place = (self.first + turn) % self.ports.len();
-            let key = self.ports[place].key;
-            if key.is_some_and(|key| self.poll.readiness(key).readable) {
+            if self.ports[place].is_ready(&self.poll) {
                 self.receive(place);
                 self.settle()?;
             }
         }
         self.first = (self.first + 1) % self.ports.len().max(1);
+        let is_due = [control_at, self.taps_at].into_iter().flatten().min();
+        let is_due = is_due.is_some_and(|at| at <= MonotonicClock::now());
+        if !is_due && self.changes.is_empty() && !self.has_news() {
+            return Ok(None);
+        }
         self.take_control()?;
         if self.poll.readiness(self.links_key).readable {
             self.links.take_news()?;
@@ -202,44 +213,49 @@ impl DataPath<'_> {
         Ok(ended)
     }
 
+    /// Whether a descriptor is ready that is none of a port.
+    fn has_news(&self) -> bool {
+        let keys = self.ports.iter().filter_map(|port| port.key);
+        let ports = keys.filter(|&key| self.poll.readiness(key).readable).count();
+        self.poll.ready().count() > ports
+    }
+
     /// Takes a burst from one port.
+    ///
+    /// The clock is read once for it: a frame that has come since is handled at its arrival.
     fn receive(&mut self, place: usize) {
         let Self { switch, pool, fx, ports, summary, .. } = self;
         let number = ports[place].number;
+        let began = MonotonicClock::now();
         let mut sink = |arrival: Instant, frame: &[u8]| {
             let Some(id) = pool.insert(frame) else {
                 summary.not_stored += 1;
                 return;
             };
-            switch.receive(MonotonicClock::now(), arrival, number, id, pool, fx);
+            switch.receive(began.max(arrival), arrival, number, id, pool, fx);
         };
-        if let Err(error) = ports[place].receive(RECEIVE_BURST, &mut sink) {
+        if let Err(error) = ports[place].receive(BURST_FRAMES, &mut sink) {
             self.lost.push((place, error.to_string()));
         }
     }
 
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
-        loop {
-            let mut now = MonotonicClock::now();
-            let Some((timer, at)) = self.switch.next_deadline() else { break };
-            if at > now + SOON {
-                break;
-            }
-            while now < at {
-                std::hint::spin_loop();
-                now = MonotonicClock::now();
-            }
+        let now = MonotonicClock::now();
+        self.switch.fire_ports(now, &mut self.fx);
+        while let Some((timer, _)) = self.switch.next_deadline().filter(|(_, at)| *at <= now) {
             self.switch.fire(timer, now, &mut self.pool, &mut self.fx);
         }
         ports::transmit(&mut self.fx.transmits, &mut self.ports, &mut self.pool, &mut self.lost);
         self.summary.dropped += self.fx.drops.len() as u64;
         self.fx.drops.clear();
         self.fx.events.clear();
-        for (place, why) in std::mem::take(&mut self.lost) {
+        while let Some((place, why)) = self.lost.pop() {
             self.lose_port(place, why);
         }
-        self.hand_out()
+        let is_told = self.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
+            || self.control.channels.iter().any(Channel::is_waiting);
+        if is_told { self.hand_out() } else { Ok(()) }
     }
 
     /// Gives every connection what the core has for it.
@@ -372,10 +388,10 @@ impl DataPath<'_> {
 
     fn look_at_taps(&mut self) {
         let now = MonotonicClock::now();
-        if now < self.taps_at {
+        if self.taps_at.is_none_or(|at| now < at) {
             return;
         }
-        self.taps_at = now + LOOK_AT_TAPS;
+        self.taps_at = Some(now + LOOK_AT_TAPS);
         for port in &mut self.ports {
             if let Some(why) = port.tap_end() {
                 (self.news)(SwitchNews::TapEnded { interface: port.interface.clone(), why });
@@ -404,6 +420,7 @@ impl DataPath<'_> {
             dropped: self.summary.dropped + refused,
             not_stored: self.summary.not_stored,
             packet_ins_limited: self.switch.packet_ins_limited(),
+            packet_ins_unheard: self.switch.packet_ins_unheard(),
             unread: self.control.unread(),
         }
     }

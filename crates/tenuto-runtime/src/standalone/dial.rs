@@ -53,9 +53,9 @@ impl Dial {
         let (tell, told) = mpsc::channel();
         let wanted = Arc::new(AtomicBool::new(true));
         let still = Arc::clone(&wanted);
-        std::thread::Builder::new()
-            .name("connect".into())
-            .spawn(move || keep_trying(&way, failures, &tell, waker, &still))?;
+        super::beside::spawn("connect", move || {
+            keep_trying(&way, failures, &tell, waker, &still);
+        })?;
         let key = poll.add(wake.as_raw_fd(), Interest::Read);
         Ok(Self { told, wake, key, wanted })
     }

@@ -4,6 +4,7 @@
 //! controllers, which therefore are in effect when a barrier is answered. What may take long is done
 //! beside it: connecting, TLS, writing captures.
 
+mod beside;
 mod channel;
 mod client;
 mod control;

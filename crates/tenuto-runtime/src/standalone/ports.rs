@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::{FramePool, Frames, Transmit};
 use tenuto_io::{
-    Interest, LinkState, MemoryPort, PollKey, PollSet, Port, PortKind, PortOpener,
+    Interest, LinkState, MemoryPort, Pending, PollKey, PollSet, Port, PortKind, PortOpener,
     PortSettings as OpenSettings,
 };
 use tenuto_units::Instant;
@@ -91,6 +91,18 @@ impl SwitchPort {
             _claim: claimed,
             refused: 0,
         })
+    }
+
+    /// What is known about frames that wait at all of `ports`.
+    pub(super) fn pending(ports: &[Self]) -> Pending {
+        let open = ports.iter().filter(|port| port.key.is_some());
+        Pending::of(open.map(|port| &*port.port as &dyn Port))
+    }
+
+    /// Whether it is to be served after a wait.
+    pub(super) fn is_ready(&self, poll: &PollSet) -> bool {
+        let waits = || self.port.pending().unwrap_or(false);
+        self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
     }
 
     /// Takes at most `budget` frames.

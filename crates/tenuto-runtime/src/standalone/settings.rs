@@ -3,7 +3,7 @@
 use super::endpoint::{Endpoint, ListenAt};
 use std::path::PathBuf;
 use tenuto_dataplane::switch::FailMode;
-use tenuto_io::{PortKind, WaitPolicy};
+use tenuto_io::{PortKind, ThreadSettings};
 use tenuto_units::{Rate, Span};
 
 /// One port.
@@ -106,8 +106,8 @@ pub struct SwitchSettings {
     pub backoff_max: Span,
     /// For `tls:` and `ptls:`.
     pub tls: Option<TlsFiles>,
-    /// How the data path waits.
-    pub wait: WaitPolicy,
+    /// How the data path waits and is scheduled.
+    pub thread: ThreadSettings,
 }
 
 impl SwitchSettings {
@@ -123,14 +123,14 @@ impl SwitchSettings {
             tables: 64,
             entries_max: 100_000,
             groups_max: 1_024,
-            meters_max: 1_024,
+            meters_max: 4_096,
             buffers_max: 256,
             packet_ins_per_s: Some(10_000),
             async_bytes_max: 1 << 20,
             probe: Span::from_s(5),
             backoff_max: Span::from_s(8),
             tls: None,
-            wait: WaitPolicy::Block,
+            thread: ThreadSettings::default(),
         }
     }
 }

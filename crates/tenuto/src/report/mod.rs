@@ -12,6 +12,7 @@ mod bars;
 mod bounds_figure;
 mod changes_figure;
 mod copies_figure;
+pub(crate) mod curves;
 mod distribution_figure;
 mod foundations;
 mod hops_figure;

@@ -3,7 +3,7 @@
 #![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
 
 use super::switch_flags::{
-    PortFlag, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time, wait,
+    PortFlag, ThreadFlags, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time,
 };
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -12,7 +12,7 @@ use clap::{Args as Flags, ValueEnum};
 use std::io;
 use std::path::{Path, PathBuf};
 use tenuto_dataplane::switch::FailMode;
-use tenuto_io::{PortKind, WaitPolicy};
+use tenuto_io::PortKind;
 use tenuto_model::{SwitchFile, SwitchFilePort, SwitchText, read_switch};
 use tenuto_runtime::standalone::{
     ControllerSettings, ListenAt, PortSettings, SwitchNews, SwitchSettings, TapSettings, TlsFiles,
@@ -54,10 +54,8 @@ pub(crate) struct Switch {
     /// Packet-ins of one port in a second; 0 for no limit
     #[arg(long, value_name = "N")]
     packet_in_rate: Option<u32>,
-    /// How it waits for frames: `block` sleeps, `adaptive` looks for 50us first, `spin` never sleeps
-    /// and wants a processor of its own
-    #[arg(long, value_name = "HOW", value_parser = wait)]
-    wait: Option<WaitPolicy>,
+    #[command(flatten)]
+    thread: ThreadFlags,
     /// Silence after which a controller is asked whether it is there, such as 5s
     #[arg(long, value_name = "TIME", value_parser = time)]
     probe: Option<Span>,
@@ -208,7 +206,7 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
         None => settings.fail_mode,
     };
     take_rate(settings, args.packet_in_rate);
-    settings.wait = args.wait.unwrap_or(settings.wait);
+    settings.thread = args.thread.settings();
     settings.tls = args.tls.files().or_else(|| settings.tls.take());
     Ok(())
 }
@@ -256,13 +254,14 @@ pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
     })?;
     output::say(&format!(
         "{}: {} frames received, {} sent, {} dropped, {} not stored; {} packet-ins over their \
-         rate, {} asynchronous messages not read\n",
+         rate, {} that no controller wanted, {} asynchronous messages not read\n",
         settings.name,
         summary.received,
         summary.sent,
         summary.dropped,
         summary.not_stored,
         summary.packet_ins_limited,
+        summary.packet_ins_unheard,
         summary.unread
     ))?;
     Ok(if summary.interrupted { Outcome::Interrupted } else { Outcome::Good })

@@ -1,6 +1,6 @@
 //! Values of the flags of `tenuto switch`, each with what would fit where it does not.
 
-use tenuto_io::WaitPolicy;
+use tenuto_io::{ThreadSettings, WaitPolicy};
 use tenuto_model::quantity;
 use tenuto_runtime::standalone::{
     ControllerSettings, Endpoint, ListenAt, PortSettings, TapDirection, TapSettings, TlsFiles,
@@ -32,13 +32,36 @@ impl TlsFlags {
     }
 }
 
-/// How the data path waits.
-pub(super) fn wait(text: &str) -> Result<WaitPolicy, String> {
-    match text {
-        "block" => Ok(WaitPolicy::Block),
-        "adaptive" => Ok(WaitPolicy::Adaptive { spin: Span::from_us(50) }),
-        "spin" => Ok(WaitPolicy::Spin),
-        _ => Err("block, adaptive or spin".into()),
+/// How the thread of the data path waits and is scheduled.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ThreadFlags {
+    /// How it waits for frames: `block` sleeps, `adaptive` looks for 50us first, `spin` never sleeps
+    /// and wants a processor of its own
+    #[arg(long, value_name = "HOW", default_value = "adaptive")]
+    wait: WaitPolicy,
+    /// Processor that the data path runs on, counted from 0
+    #[arg(long, value_name = "N")]
+    processor: Option<usize>,
+    /// Priority of the data path under SCHED_FIFO
+    #[arg(long, value_name = "1-99", value_parser = clap::value_parser!(u8).range(1..=99))]
+    fifo: Option<u8>,
+    /// Keep all memory of the switch resident
+    #[arg(long)]
+    lock_memory: bool,
+    /// With --fifo and --wait spin: take no rests, and be stopped by the kernel instead
+    #[arg(long, requires = "fifo")]
+    never_rest: bool,
+}
+
+impl ThreadFlags {
+    pub(super) const fn settings(&self) -> ThreadSettings {
+        ThreadSettings {
+            policy: self.wait,
+            processor: self.processor,
+            fifo_priority: self.fifo,
+            lock_memory: self.lock_memory,
+            never_rest: self.never_rest,
+        }
     }
 }
 

@@ -18,7 +18,8 @@ fn files_that_are_something_else() {
     std::fs::create_dir(folder.join("folder.yaml")).expect("a folder for the test");
     for (verb, file, words) in [
         ("plan", "lin.yaml", "there is no such file"),
-        ("plan", "lin.yaml", "line.yaml"),
+        ("plan", "lin.yaml", "did you mean ./line.yaml?"),
+        ("plan", "other-network.yaml", "there are "),
         ("plan", "folder.yaml", "it is a folder"),
         ("plan", "latin.yaml", "not UTF-8 text (byte 9)"),
         ("plan", "notes.txt", "a network file ends in .yaml"),

@@ -1,6 +1,6 @@
 //! `bench`: the papers' figures as a stranger sees them.
 
-use crate::stranger::tenuto;
+use crate::stranger::{folder, tenuto};
 
 #[test]
 fn loko_is_held_against_its_print() {
@@ -46,4 +46,97 @@ fn figure_20_is_drawn_from_few_runs_too() {
 fn analytic_delays_of_the_other_papers() {
     tenuto(&["bench", "mc-sdn"]).exits(0).says(&["1453.45", "13.135", "linear"]);
     tenuto(&["bench", "attendre-delay"]).exits(0).says(&["OpenFlow-Attendre", "OpenFlow-B"]);
+}
+
+/// The sheet with these words in its title.
+fn sheet<'a>(document: &'a serde_json::Value, words: &str) -> &'a serde_json::Value {
+    let sheets = document["sheets"].as_array().expect("a list");
+    let of =
+        |sheet: &&serde_json::Value| sheet["title"].as_str().is_some_and(|t| t.contains(words));
+    sheets.iter().find(of).unwrap_or_else(|| panic!("no sheet of {words}"))
+}
+
+/// Values of a column.
+fn column<'a>(sheet: &'a serde_json::Value, name: &str) -> Vec<&'a serde_json::Value> {
+    let columns = sheet["columns"].as_array().expect("a list");
+    let place = columns.iter().position(|it| it == name).unwrap_or_else(|| panic!("no {name}"));
+    sheet["rows"].as_array().expect("a list").iter().map(|row| &row[place]).collect()
+}
+
+/// Why the sheet has no figures, if it has none.
+fn skipped(sheet: &serde_json::Value) -> Option<&str> {
+    let notes = sheet["notes"].as_array().expect("a list");
+    notes.iter().filter_map(|note| note.as_str()).find(|note| note.starts_with("SKIPPED"))
+}
+
+#[test]
+fn a_babbling_idiot_is_held_by_its_meter() {
+    let folder = folder("bench-babbling");
+    let at = folder.to_str().expect("UTF-8");
+    let said = tenuto(&["bench", "switch", "--only", "babbling", "--figures", at, "--json"]);
+    let document = said.exits(0).json();
+    let sheet = sheet(&document, "Fig. 9");
+    let us = |name| -> Vec<f64> {
+        column(sheet, name).into_iter().map(|it| it.as_f64().expect("a number")).collect()
+    };
+    let (policed, bound, free) = (us("policed max us"), us("bound us"), us("unpoliced max us"));
+    assert_eq!(policed.len(), 11);
+    assert!(policed.iter().zip(&bound).all(|(seen, bound)| seen <= bound));
+    assert!(free.last() > bound.last(), "without meters the line is too short");
+    let figure = std::fs::read_to_string(folder.join("fig9-babbling.svg")).expect("drawn");
+    assert!(figure.starts_with("<svg") && figure.contains("unpoliced"));
+}
+
+#[test]
+fn live_forwarding_is_measured_beside_its_peers() {
+    let args = ["bench", "switch", "--only", "live", "--repeat", "1", "--window", "40", "--json"];
+    let document = tenuto(&args).exits(0).json();
+    let rate = sheet(&document, "forwarded between two veth pairs");
+    if let Some(why) = skipped(rate) {
+        return println!("{why}");
+    }
+    let of = |words: &str| {
+        let subjects = column(rate, "subject");
+        let is_it = |name: &&serde_json::Value| name.as_str().is_some_and(|it| it == words);
+        subjects.iter().filter(|name| is_it(name)).count()
+    };
+    // Every subject has a row for each size of frames, or one that says why it has none.
+    for words in ["bare forwarder, packet-ring", "tenuto switch, packet-ring"] {
+        assert_eq!(of(words), 2, "{words}: {rate:#}");
+    }
+    let subjects = column(rate, "subject");
+    for words in ["Open vSwitch netdev, usual ports", "Open vSwitch netdev, afxdp"] {
+        let skipped = format!("SKIPPED {words}");
+        let says =
+            |name: &&serde_json::Value| name.as_str().is_some_and(|it| it.starts_with(&skipped));
+        assert!(of(words) == 2 || subjects.iter().any(says), "{words}: {rate:#}");
+    }
+    let delay = sheet(&document, "delay of a paced load");
+    let us = |name| -> Vec<f64> {
+        column(delay, name).into_iter().map(|it| it.as_f64().expect("a number")).collect()
+    };
+    let quantiles = ["p50 us", "p99 us", "p99.9 us", "max us"].map(us);
+    for row in 0..quantiles[0].len() {
+        assert!(quantiles.iter().map(|all| all[row]).is_sorted(), "row {row}: {delay:#}");
+    }
+}
+
+#[test]
+fn delay_against_flows_has_four_curves() {
+    let folder = folder("bench-flows");
+    let at = folder.to_str().expect("UTF-8");
+    let args = ["bench", "switch", "--only", "flows", "--repeat", "1", "--window", "30"];
+    let args = [&args[..], &["--figures", at, "--json"]].concat();
+    let document = tenuto(&args).exits(0).json();
+    let sheet = sheet(&document, "Fig. 8");
+    if let Some(why) = skipped(sheet) {
+        return println!("{why}");
+    }
+    let ways: std::collections::BTreeSet<&str> =
+        column(sheet, "way").into_iter().filter_map(|way| way.as_str()).collect();
+    assert_eq!(ways.len(), 4, "{ways:?}");
+    let counts = column(sheet, "flows");
+    assert_eq!(counts.len(), 24);
+    assert!(counts.iter().any(|count| **count == 2_000));
+    assert!(folder.join("fig8-flows.svg").exists());
 }

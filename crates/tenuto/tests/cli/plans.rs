@@ -17,6 +17,32 @@ fn the_vehicle_is_guaranteed() {
 }
 
 #[test]
+fn the_sample_of_the_readme_is_what_is_printed() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("shipped");
+    let (_, sample) = readme.split_once("$ tenuto plan networks/vehicle.yaml\n").expect("a sample");
+    let (sample, _) = sample.split_once("```").expect("its end");
+    let lines: Vec<&str> = sample.lines().filter(|line| *line != "…").collect();
+    assert!(lines.len() >= 5, "{sample}");
+    tenuto(&["plan", "vehicle.yaml"]).exits(0).says(&lines);
+}
+
+#[test]
+fn a_bound_is_explained_hop_by_hop() {
+    let plan = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
+    let rows =
+        plan["flows"].as_array().expect("flows").iter().filter(|row| row["flow"] == "STREAM");
+    let bound_ns = rows.filter_map(|row| row["delay_bound_ns"].as_i64()).max().expect("bounds");
+    let whole = format!("bound {}.", bound_ns / 1_000_000);
+    let said = tenuto(&["plan", "vehicle.yaml", "--explain", "STREAM"]).exits(0);
+    // STREAM does not run in HI: what is promised there is no part of it.
+    let way = said.stdout.lines().find(|line| line.starts_with("way")).expect("its way");
+    assert!(way.starts_with("way     s2 sw1 sw2 d2: ") && way.contains(&whole), "{way}");
+    said.says(&["1  s2 > sw1", "2  sw1:3 > sw2", "itself", "mode signals", "each planned"]);
+    tenuto(&["plan", "vehicle.yaml", "--explain", "STREEM"]).exits(2).complains_of(&["STREAM"]);
+}
+
+#[test]
 fn the_document_has_the_keys_that_programs_rely_on() {
     let document = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
     assert_eq!(document["schema"], "tenuto-plan-report/1");

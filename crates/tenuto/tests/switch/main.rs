@@ -10,3 +10,4 @@ mod osken;
 mod peer;
 mod tls;
 mod tools;
+mod waits;

@@ -55,7 +55,7 @@ fn ovs_ofctl_sets_and_reads_everything() {
         has(&ofctl(&["dump-group-stats"]), &["group_id=7", "bucket1:packet_count="]);
         has(&ofctl(&["dump-meters"]), &["meter=1 kbps burst stats", "rate=100000"]);
         has(&ofctl(&["meter-stats"]), &["meter:1", "flow_count:1"]);
-        has(&ofctl(&["meter-features"]), &["max_meter:1024"]);
+        has(&ofctl(&["meter-features"]), &["max_meter:4096"]);
         has(&ofctl(&["dump-ports"]), &["port  1", "rx pkts=", "tx pkts="]);
         has(&ofctl(&["dump-ports-desc"]), &["2(s2)", "LIVE"]);
         let queues = ofctl(&["queue-stats"]);

@@ -174,6 +174,6 @@ impl Switch {
         attendre.totals.released += 1;
         let Some(table) = attendre.get(place).map(|buffer| buffer.table) else { return };
         let reason = self.walk_from(table, held.set, &mut passage, frames, fx);
-        self.finish(reason, passage, frames, fx);
+        self.finish(reason, &passage, frames, fx);
     }
 }

@@ -144,6 +144,6 @@ impl Switch {
                 break;
             }
         }
-        self.finish(reason, passage, frames, fx);
+        self.finish(reason, &passage, frames, fx);
     }
 }

@@ -9,8 +9,9 @@ const FIELDS: usize = 40;
 /// The part of an action set that changes the frame.
 #[derive(Clone, Debug)]
 pub(in crate::switch) struct EditSet {
-    /// By [`place`], which is the order of execution.
+    /// By [`place`], which is the order of execution; a bit says whether the change counts.
     edits: [Option<Edit>; 12],
+    placed: u16,
     /// Fields to set, by number; a bit says whether the value counts.
     fields: [[u8; 16]; FIELDS],
     given: u64,
@@ -18,7 +19,7 @@ pub(in crate::switch) struct EditSet {
 
 impl Default for EditSet {
     fn default() -> Self {
-        Self { edits: [None; 12], fields: [[0; 16]; FIELDS], given: 0 }
+        Self { edits: [None; 12], placed: 0, fields: [[0; 16]; FIELDS], given: 0 }
     }
 }
 
@@ -44,7 +45,10 @@ impl EditSet {
     /// Adds a change in place of one of its kind.
     pub(in crate::switch) fn write(&mut self, edit: Edit) {
         match (place(&edit), edit) {
-            (Some(place), _) => self.edits[place] = Some(edit),
+            (Some(place), _) => {
+                self.edits[place] = Some(edit);
+                self.placed |= 1 << place;
+            }
             (None, Edit::SetField(FieldValue { field, value })) => {
                 if let Some(slot) = self.fields.get_mut(usize::from(field)) {
                     *slot = value;
@@ -55,21 +59,23 @@ impl EditSet {
         }
     }
 
-    /// Forgets everything.
+    /// Forgets everything: done for every frame, so that it costs two words.
     pub(in crate::switch) fn clear(&mut self) {
-        self.edits = [None; 12];
+        self.placed = 0;
         self.given = 0;
     }
 
     /// Whether there is nothing to change.
     pub(in crate::switch) fn is_empty(&self) -> bool {
-        self.given == 0 && self.edits.iter().all(Option::is_none)
+        self.given == 0 && self.placed == 0
     }
 
     /// Takes the next change out, in the order of execution.
     pub(in crate::switch) fn take_next(&mut self) -> Option<Edit> {
-        if let Some(edit) = self.edits.iter_mut().find_map(Option::take) {
-            return Some(edit);
+        if self.placed != 0 {
+            let place = self.placed.trailing_zeros() as usize;
+            self.placed &= self.placed - 1;
+            return self.edits.get(place).copied().flatten();
         }
         if self.given == 0 {
             return None;

@@ -1,6 +1,9 @@
 //! `tenuto bench switch`: what the switch costs, and how exact, quick and undisturbed it is.
 
+mod babbling;
 mod changes;
+mod figures;
+mod live;
 mod networks;
 mod pipeline;
 
@@ -21,6 +24,12 @@ pub(crate) struct Switch {
     /// Mode changes, over all networks together
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(12..=1_000_000))]
     changes: u32,
+    /// Length of a window of live forwarding, ms
+    #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(20..=500))]
+    window: u64,
+    /// Folder for the figures, as SVG
+    #[arg(long, value_name = "DIR")]
+    figures: Option<std::path::PathBuf>,
     #[command(flatten)]
     pub(super) form: Form,
 }
@@ -35,6 +44,12 @@ enum Part {
     Meters,
     /// Changes of mode on MC-SDN's topologies in virtual time, beside a controller's
     Changes,
+    /// What an end system that sends too much does to another, in virtual time
+    Babbling,
+    /// Rate and delay on veth pairs beside the bare ports and Open vSwitch; needs namespaces
+    Live,
+    /// Delay against the number of flows, 1 to 2000, on veth pairs; needs namespaces
+    Flows,
 }
 
 pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
@@ -56,6 +71,18 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         let (sheet, kept) = changes::sheet(args.changes, &mut progress)?;
         sheets.push(sheet);
         is_kept = kept;
+    }
+    let mut figures = figures::Figures(args.figures.clone());
+    if has(Part::Babbling) {
+        let (sheet, kept) = babbling::sheet(&mut figures, &mut progress)?;
+        sheets.push(sheet);
+        is_kept &= kept;
+    }
+    if has(Part::Live) {
+        sheets.extend(live::rates(args.repeat, args.window, &mut progress)?);
+    }
+    if has(Part::Flows) {
+        sheets.push(live::flows(args.repeat, args.window, &mut figures, &mut progress)?);
     }
     drop(line);
     let shown = show("switch", Some(changes::SEED), &sheets, &args.form)?;

@@ -1,0 +1,208 @@
+//! Frames that follow a track fare as frames that walk every table do, whatever changes in between.
+//!
+//! The twin is a switch that compares entry after entry: it has no tracks. And a dry run walks.
+
+use proptest::prelude::*;
+use support::{
+    Bench, activate, apply, config, flow_mod, group, message_frame, meter, mode_config, modes,
+    monitor, output, to_flow,
+};
+use tenuto_dataplane::Dropped;
+use tenuto_dataplane::switch::{ClassifierKind, SwitchConfig, SwitchEvent, TraceStep};
+use tenuto_openflow::{
+    Action, Body, FlowMod, FlowModCommand as C, GroupModCommand as G, Instruction, Match,
+    MeterModCommand as M, ModesMessage, MonitorKind, Oxm,
+};
+use tenuto_units::Span;
+
+mod support;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Port, flow, message and length of a frame.
+    Frame(u32, u8, u32, usize),
+    /// Level and change.
+    Change(u8, Box<FlowMod>),
+    /// Bursts of meter 1.
+    Meter(u32),
+    WaitMs(u64),
+}
+
+/// Masks of which some are in others, and some are not.
+fn matching(kind: u8, flow: u8, port: u32) -> Match {
+    let in_port = Oxm::InPort(port);
+    match kind {
+        0 | 1 => to_flow(flow),
+        2 => Match::from([vec![in_port], to_flow(flow).oxms].concat()),
+        3 => Match::from(vec![in_port]),
+        _ => Match::ANY,
+    }
+}
+
+fn instructions(table: u8, way: u8, queue: u32, id: u32, out: u32) -> Vec<Instruction> {
+    let sends = vec![Action::SetQueue(queue), output(out)];
+    let watch = apply(vec![Action::Monitor(id)]);
+    let mut done = match (table, way) {
+        (_, 0) => vec![],
+        (0, 1..=4) => vec![watch],
+        (1, 1..=4) => vec![Instruction::Meter(id)],
+        (2, 1..=4) => return vec![apply(sends)],
+        (_, 5) => vec![Instruction::Meter(id), watch],
+        (_, 6) => return vec![Instruction::Meter(id), apply(sends)],
+        (_, 7) => vec![apply(sends)],
+        (_, 8) => vec![Instruction::WriteActions(sends)],
+        (_, 9) => vec![apply(vec![Action::SetQueue(queue), Action::Monitor(id)])],
+        _ => vec![apply(vec![Action::Group(1)])],
+    };
+    done.extend((table < 2).then_some(Instruction::GotoTable(table + 1)));
+    done
+}
+
+fn change() -> impl Strategy<Value = Step> {
+    let place = (0u8..2, 0u8..3, 0u8..5, 1u8..4, 1u32..3, 0u16..3);
+    // Mostly what tracks are laid through.
+    let way = prop_oneof![6 => 1u8..5, 2 => 0u8..11];
+    let what = (way, 0u32..3, 1u32..3, 1u32..5);
+    let command = prop_oneof![
+        5 => Just(C::Add),
+        1 => Just(C::Modify),
+        1 => Just(C::ModifyStrict),
+        1 => Just(C::Delete),
+        2 => Just(C::DeleteStrict)
+    ];
+    (command, place, what).prop_map(|(command, place, (way, queue, id, out))| {
+        let (level, table, kind, flow, port, priority) = place;
+        // Shadows have no watching table.
+        let level = if table == 0 { 0 } else { level };
+        let flow_mod = FlowMod {
+            command,
+            priority,
+            match_: matching(kind, flow, port),
+            ..flow_mod(table, flow, instructions(table, way, queue, id, out))
+        };
+        Step::Change(level, Box::new(flow_mod))
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (1u32..3, 1u8..4, 0u32..4, 72usize..1_400)
+            .prop_map(|(port, flow, id, len)| Step::Frame(port, flow, id, len)),
+        4 => change(),
+        1 => (4u32..40).prop_map(Step::Meter),
+        1 => (0u64..120).prop_map(Step::WaitMs),
+    ]
+}
+
+/// Three flows on tracks from the start, in two levels of a mode that a busy flow leaves.
+fn base(classifier: ClassifierKind) -> Bench {
+    let mut bench = Bench::with(SwitchConfig { classifier, ..config() });
+    bench.install([
+        meter(M::Add, 1, 1_000, 20),
+        meter(M::Add, 2, 1_000_000, 20_000),
+        group(G::Add, 1, vec![vec![output(3)], vec![output(4)]]),
+        monitor(MonitorKind::Message, 1, &[(2_000, 20), (9_000, 2)]),
+        monitor(MonitorKind::Frame, 2, &[]),
+        mode_config(2, &[2]),
+    ]);
+    for flow in 1..4 {
+        for (level, table) in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)] {
+            let id = 1 + u32::from(flow) % 2;
+            let instructions = instructions(table, 1, u32::from(level), id, 3 + u32::from(level));
+            // The first table asks for more than the others, of two flows: a change of a later entry
+            // concerns tracks of patterns that are not its own.
+            let kind = if table == 0 && flow > 1 { 2 } else { 0 };
+            let match_ = matching(kind, flow, 1);
+            let flow_mod = FlowMod { match_, ..flow_mod(table, flow, instructions) };
+            change_tables(&mut bench, level, &flow_mod);
+        }
+    }
+    bench.ask(activate(1, 0));
+    bench
+}
+
+fn change_tables(bench: &mut Bench, level: u8, flow_mod: &FlowMod) -> usize {
+    let flow_mod = flow_mod.clone();
+    let body = match level {
+        0 => Body::FlowMod(flow_mod),
+        level => modes(ModesMessage::ShadowFlowMod { level, flow_mod }),
+    };
+    // An entry may be refused, as the policing table is full of surprises: by both or by none.
+    bench.ask(body).len()
+}
+
+type Seen = (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<SwitchEvent>, [u32; 5]);
+
+fn take(bench: &mut Bench, step: &Step) -> Seen {
+    let mut work = [0; 5];
+    let mut sent = Vec::new();
+    match step {
+        Step::Frame(port, flow, id, len) => {
+            let bytes = message_frame(*flow, *id, *len);
+            let walked = bench.switch.trace(bench.now, *port, &bytes);
+            let done = bench.receive(*port, &bytes);
+            let count = |is: fn(&TraceStep) -> bool| walked.iter().map(|s| u32::from(is(s))).sum();
+            let tables: u32 = count(|step| matches!(step, TraceStep::Table { .. }));
+            let actions: u32 = count(|step| matches!(step, TraceStep::Action(_)));
+            assert_eq!((done.lookups, done.actions), (tables, actions), "{walked:?}");
+            work = [done.lookups, done.actions, done.bytes, done.monitors, done.control_messages];
+        }
+        Step::Change(level, flow_mod) => {
+            work[0] = u32::try_from(change_tables(bench, *level, flow_mod)).expect("few");
+        }
+        Step::Meter(kbit) => drop(bench.ask(meter(M::Modify, 1, 1_000, *kbit))),
+        Step::WaitMs(ms) => sent = bench.run_to(bench.now + Span::from_ms(*ms)),
+    }
+    let drops = std::mem::take(&mut bench.fx.drops);
+    bench.fx.control.clear();
+    (sent, drops, bench.events(), work)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_track_does_what_the_walk_does(steps in prop::collection::vec(step(), 1..80)) {
+        let mut quick = base(ClassifierKind::ByMask);
+        let mut twin = base(ClassifierKind::Linear);
+        for step in &steps {
+            prop_assert_eq!(take(&mut quick, step), take(&mut twin, step), "{:?}", step);
+            prop_assert_eq!(quick.entries(), twin.entries());
+            prop_assert_eq!(quick.entry_counters(), twin.entry_counters(), "{:?}", step);
+            prop_assert_eq!(quick.switch.mode(), twin.switch.mode());
+        }
+        let lookups = |bench: &Bench| -> Vec<(u64, u64)> {
+            let tables = bench.switch.tables();
+            let all = (0..2).flat_map(|level| (0..3).map(move |table| (level, table)));
+            all.map(|(level, table)| tables.get(level, table).expect("there").lookups()).collect()
+        };
+        prop_assert_eq!(lookups(&quick), lookups(&twin));
+        prop_assert!(quick.switch.meters().eq(twin.switch.meters()));
+        prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()));
+        prop_assert_eq!(quick.key(), twin.key());
+    }
+}
+
+/// Probes are what a look-up costs in virtual time: a frame on a track is charged those of the walk.
+#[test]
+fn a_track_is_charged_for_the_probes_that_it_saves() {
+    let mut bench = base(ClassifierKind::ByMask);
+    let mut charged = |changes: &mut dyn FnMut(u8) -> FlowMod| {
+        bench.install([1, 2].map(|table| Body::FlowMod(changes(table))));
+        // Flow 1 has a monitor that never asks for another mode.
+        let work = [1, 2, 3].map(|id| bench.receive(1, &message_frame(1, id, 100)));
+        assert_eq!((work[0], work[1]), (work[1], work[2]));
+        (work[0].lookups, work[0].probes)
+    };
+    // A mask that is asked first, finds nothing, and tells nothing that the first table does not.
+    let dst = Oxm::EthDst { value: [5, 0, 0, 0, 0, 0], mask: Some([0xff, 0, 0, 0, 0, 0]) };
+    let beside = |table| FlowMod {
+        priority: u16::MAX,
+        match_: Match::from(vec![dst.clone()]),
+        ..flow_mod(table, 9, vec![])
+    };
+    // Two masks in the first table, of the same precedence.
+    assert_eq!(charged(&mut |table| beside(table)), (3, 6));
+    let gone = |table| FlowMod { command: C::DeleteStrict, ..beside(table) };
+    assert_eq!(charged(&mut |table| gone(table)), (3, 4));
+}

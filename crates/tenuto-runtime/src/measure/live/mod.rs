@@ -1,0 +1,118 @@
+//! Forwarding between two interfaces of this machine, side by side in one run: what the bare ports
+//! do, our switch, and Open vSwitch.
+//!
+//! Everything is inside namespaces of its own, in a process of its own, so that the kernel removes
+//! it whatever happens. Subjects take turns, window by window ([`tenuto_io::measure`]); whoever has
+//! no turn is stopped.
+
+mod entries;
+mod flows;
+mod inside;
+mod open_vswitch;
+mod ours;
+mod rates;
+mod reactive;
+
+pub use flows::{FlowCurve, FlowPoint};
+pub use rates::{LiveFigures, LiveSubject};
+
+use super::Spread;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use tenuto_io::namespaces::{LabNamespaces, namespace_rights, spawn_in_new_namespaces};
+
+/// First argument of the process inside.
+pub(crate) const ROLE: &str = "__measure";
+/// Hidden inside by an empty file system, which dies with the process.
+const PRIVATE: &str = "/run";
+
+pub(crate) use inside::main;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LiveTask {
+    /// Rate and delay of all subjects.
+    Rates,
+    /// Delay against the number of flows, of our switch in four ways.
+    Flows,
+}
+
+/// How it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveOrder {
+    /// What.
+    pub task: LiveTask,
+    /// Windows of each kind.
+    pub repetitions: u32,
+    /// Length of a window, ms, at most 500.
+    pub window_ms: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveReport {
+    /// Rates and delays, by subject and size of frames.
+    pub rates: Vec<LiveFigures>,
+    /// Delays, by curve and number of flows.
+    pub flows: Vec<FlowPoint>,
+    /// Subjects that could not be measured, each with the reason.
+    pub skipped: Vec<(String, String)>,
+    /// What is to be known about the figures.
+    pub notes: Vec<String>,
+}
+
+/// A line from inside.
+#[derive(Debug, Serialize, Deserialize)]
+enum Line {
+    Progress(String),
+    Report(Box<LiveReport>),
+    Failed(String),
+}
+
+/// Measures inside namespaces of its own; `progress` is told what is going on.
+///
+/// # Errors
+///
+/// When namespaces are not allowed here, the first interfaces cannot be made, or what is measured
+/// breaks off; the text says which.
+pub fn measure_live(order: LiveOrder, progress: &mut dyn FnMut(&str)) -> io::Result<LiveReport> {
+    let lab = namespace_rights().lab().map_err(|refusal| {
+        let text = format!("no namespaces here: {refusal}");
+        io::Error::new(io::ErrorKind::PermissionDenied, text)
+    })?;
+    let lab = LabNamespaces { tmpfs: Some(PathBuf::from(PRIVATE)), ..lab };
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(ROLE).arg(serde_json::to_string(&order)?);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut guardian = spawn_in_new_namespaces(command, &lab).map_err(io::Error::other)?;
+    let stdout = guardian.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let mut found = Err(io::Error::other("the measuring process ended without a result"));
+    for line in BufReader::new(stdout).lines() {
+        match serde_json::from_str(&line?)? {
+            Line::Progress(text) => progress(&text),
+            Line::Report(report) => found = Ok(*report),
+            Line::Failed(why) => found = Err(io::Error::other(why)),
+        }
+    }
+    guardian.wait()?;
+    found
+}
+
+/// Says something to the process outside.
+fn tell(line: &Line) {
+    let Ok(text) = serde_json::to_string(line) else { return };
+    let mut out = io::stdout().lock();
+    // Whoever does not listen any more has ended us too.
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+fn say(text: String) {
+    tell(&Line::Progress(text));
+}
+
+/// Of nanoseconds, in microseconds.
+fn spread_us(values_ns: &[u64]) -> Spread {
+    Spread::of(values_ns.iter().map(|&ns| ns as f64 / 1e3).collect())
+}

@@ -1,0 +1,244 @@
+//! Rate and delay of every subject, window by window in turn.
+
+use super::open_vswitch::{OpenVswitch, OvsPorts};
+use super::ours::OurSwitch;
+use super::{LiveOrder, LiveReport, Spread, entries, say, spread_us};
+use entries::Treatment;
+use serde::{Deserialize, Serialize};
+use std::io;
+use tenuto_io::measure::{
+    BareForwarder, ForwarderSettings, Load, Subject, Window, Wiring, measure,
+};
+use tenuto_io::{PortKind, PortSettings, WaitPolicy};
+use tenuto_units::Span;
+
+/// Frames with FCS.
+const FRAME_BYTES: [usize; 2] = [64, 1_500];
+/// At which delays are measured: far below what any subject forwards.
+const PACED_PPS: u64 = 20_000;
+/// Where the first of our switches listens, in a network of its own.
+const LISTEN_PORT: u16 = 6_701;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LiveSubject {
+    /// Every frame of one port sent at the other, nothing else; AF_PACKET with a ring.
+    BareRing,
+    /// Our switch on such ports: matched in three tables, watched, metered, queued.
+    SwitchRing,
+    /// The same without monitor and meter.
+    SwitchRingUnjudged,
+    /// As the first, on AF_XDP.
+    BareXdp,
+    /// Our switch on AF_XDP.
+    SwitchXdp,
+    /// Open vSwitch, userspace datapath with its usual ports; one table, no meter.
+    OvsPacket,
+    /// The same with its ports on AF_XDP.
+    OvsXdp,
+}
+
+impl LiveSubject {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::BareRing,
+        Self::SwitchRing,
+        Self::SwitchRingUnjudged,
+        Self::OvsPacket,
+        Self::BareXdp,
+        Self::SwitchXdp,
+        Self::OvsXdp,
+    ];
+
+    /// How it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BareRing => "bare forwarder, packet-ring",
+            Self::SwitchRing => "tenuto switch, packet-ring",
+            Self::SwitchRingUnjudged => "tenuto switch, packet-ring, no monitor and meter",
+            Self::OvsPacket => "Open vSwitch netdev, usual ports",
+            Self::BareXdp => "bare forwarder, xdp",
+            Self::SwitchXdp => "tenuto switch, xdp",
+            Self::OvsXdp => "Open vSwitch netdev, afxdp",
+        }
+    }
+
+    /// What does the least on the same ports, if that is measured.
+    pub const fn bare(self) -> Option<Self> {
+        match self {
+            Self::SwitchRing | Self::SwitchRingUnjudged => Some(Self::BareRing),
+            Self::SwitchXdp => Some(Self::BareXdp),
+            _ => None,
+        }
+    }
+
+    /// Open vSwitch on ports of the same kind.
+    pub const fn rival(self) -> Option<Self> {
+        match self {
+            Self::SwitchRing | Self::SwitchRingUnjudged => Some(Self::OvsPacket),
+            Self::SwitchXdp => Some(Self::OvsXdp),
+            _ => None,
+        }
+    }
+}
+
+/// Figures of one subject and size of frames; each is the spread over the windows of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveFigures {
+    /// What was measured.
+    pub subject: LiveSubject,
+    /// Bytes of a frame, FCS included.
+    pub frame_bytes: usize,
+    /// Frames forwarded under more than it forwards, 1000 per second.
+    pub rate_kpps: Spread,
+    /// Processor time of such a frame, nanoseconds.
+    pub processor_ns: Spread,
+    /// Delays of a paced load, in microseconds: median, 99 %, 99.9 % and the greatest of a window.
+    pub delays_us: [Spread; 4],
+    /// Frames of the paced load that did not arrive, in all windows, and how many were sent.
+    pub lost: (u64, u64),
+}
+
+/// A subject between two interfaces.
+struct Bench {
+    subject: LiveSubject,
+    wiring: Wiring,
+    runner: Runner,
+    rates: [Vec<Window>; 2],
+    delays: [Vec<Window>; 2],
+}
+
+enum Runner {
+    Bare(BareForwarder),
+    Ours(OurSwitch),
+    Ovs(OpenVswitch),
+}
+
+impl Runner {
+    fn subject(&mut self) -> &mut (dyn Subject + Send) {
+        match self {
+            Self::Bare(it) => it,
+            Self::Ours(it) => &mut it.process,
+            Self::Ovs(it) => &mut it.process,
+        }
+    }
+}
+
+impl Bench {
+    fn start(subject: LiveSubject, place: usize, processor: Option<usize>) -> io::Result<Self> {
+        let suffix = place.to_string();
+        let here = || Wiring::veth_called(&suffix, None);
+        let listen = LISTEN_PORT + u16::try_from(place).unwrap_or(0);
+        let bare = |kind| -> io::Result<_> {
+            let wiring = here()?;
+            let ports = PortSettings { kind: Some(kind), ..PortSettings::default() };
+            let settings = ForwarderSettings { ports, policy: WaitPolicy::Spin, processor };
+            let (entry, exit) = (wiring.entry.as_str(), wiring.exit.as_str());
+            let forwarder = BareForwarder::start(settings, entry, exit)?;
+            Ok((wiring, Runner::Bare(forwarder)))
+        };
+        let ours = |kind, treatment| -> io::Result<_> {
+            let wiring = here()?;
+            let switch = OurSwitch::start(&wiring, kind, WaitPolicy::Spin, processor, listen)?;
+            switch.tell_of_links(treatment)?;
+            Ok((wiring, Runner::Ours(switch)))
+        };
+        let ovs = |ports| -> io::Result<_> {
+            let (wiring, switch) = OpenVswitch::start(&suffix, ports, processor)?;
+            Ok((wiring, Runner::Ovs(switch)))
+        };
+        let (wiring, runner) = match subject {
+            LiveSubject::BareRing => bare(PortKind::PacketRing),
+            LiveSubject::BareXdp => bare(PortKind::Xdp),
+            LiveSubject::SwitchRing => ours(PortKind::PacketRing, Treatment::Judged),
+            LiveSubject::SwitchRingUnjudged => ours(PortKind::PacketRing, Treatment::Matched),
+            LiveSubject::SwitchXdp => ours(PortKind::Xdp, Treatment::Judged),
+            LiveSubject::OvsPacket => ovs(OvsPorts::Usual),
+            LiveSubject::OvsXdp => ovs(OvsPorts::Xdp),
+        }?;
+        Ok(Self { subject, wiring, runner, rates: Default::default(), delays: Default::default() })
+    }
+
+    fn window(&mut self, size: usize, rate_pps: Option<u64>, how: Timing) -> io::Result<()> {
+        let (frame, mark_at) = entries::frame(FRAME_BYTES[size]);
+        let load = Load { frame, mark_at, flows: None, rate_pps, window: how.window };
+        let subject = self.runner.subject();
+        let window = measure(&self.wiring, &load, how.generator, subject).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.subject.name()))
+        })?;
+        match rate_pps {
+            None => self.rates[size].push(window),
+            Some(_) => self.delays[size].push(window),
+        }
+        Ok(())
+    }
+
+    fn figures(&self, size: usize) -> LiveFigures {
+        let (rates, delays) = (&self.rates[size], &self.delays[size]);
+        let of = |values: Vec<u64>, scale: f64| {
+            Spread::of(values.into_iter().map(|value| value as f64 / scale).collect())
+        };
+        let delay = |permille| {
+            spread_us(&delays.iter().filter_map(|it| it.delay_ns(permille)).collect::<Vec<_>>())
+        };
+        LiveFigures {
+            subject: self.subject,
+            frame_bytes: FRAME_BYTES[size],
+            rate_kpps: of(rates.iter().map(Window::rate_pps).collect(), 1e3),
+            processor_ns: of(rates.iter().map(Window::processor_ns_per_frame).collect(), 1.0),
+            delays_us: [500, 990, 999, 1_000].map(delay),
+            lost: delays.iter().fold((0, 0), |(lost, sent), it| {
+                (lost + it.offered.saturating_sub(it.arrived), sent + it.offered)
+            }),
+        }
+    }
+}
+
+/// Of every window.
+#[derive(Clone, Copy)]
+pub(super) struct Timing {
+    pub(super) window: Span,
+    /// Processor of who sends.
+    pub(super) generator: usize,
+}
+
+/// Measures all that can be.
+pub(super) fn measured(
+    order: LiveOrder,
+    (generator, forwarder): (usize, Option<usize>),
+) -> io::Result<LiveReport> {
+    let mut report = LiveReport::default();
+    let mut benches = Vec::new();
+    for (place, subject) in LiveSubject::ALL.into_iter().enumerate() {
+        say(format!("live: starting {}", subject.name()));
+        match Bench::start(subject, place, forwarder) {
+            Ok(bench) => benches.push(bench),
+            Err(error) => report.skipped.push((subject.name().into(), error.to_string())),
+        }
+    }
+    let how = Timing { window: Span::from_ms(order.window_ms), generator };
+    for repetition in 1..=order.repetitions {
+        for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
+            for rate_pps in [None, Some(PACED_PPS)] {
+                for bench in &mut benches {
+                    let what = if rate_pps.is_some() { "delay" } else { "rate" };
+                    say(format!(
+                        "live: repetition {repetition} of {}, {what} at {bytes} B, {}",
+                        order.repetitions,
+                        bench.subject.name()
+                    ));
+                    bench.window(size, rate_pps, how)?;
+                }
+            }
+        }
+    }
+    for size in 0..FRAME_BYTES.len() {
+        report.rates.extend(benches.iter().map(|bench| bench.figures(size)));
+    }
+    let real_time = benches.iter().flat_map(|it| it.rates.iter().flatten());
+    if real_time.clone().any(|window| !window.is_real_time) {
+        report.notes.push("SCHED_FIFO is not allowed here: neighbours are in the figures".into());
+    }
+    report.notes.push(format!("delays at {PACED_PPS} frames per second"));
+    Ok(report)
+}

@@ -1,0 +1,208 @@
+//! Forwarding on veth pairs: ours beside the bare ports and Open vSwitch.
+
+use super::figures::Figures;
+use crate::failure::Failure;
+use crate::report::curves::Curve;
+use crate::verbs::bench::sheet::{Sheet, rounded};
+use serde_json::Value;
+use std::io;
+use tenuto_runtime::measure::{
+    FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
+};
+
+/// Rates and delays of all subjects; `Ok(None)` inside when that is not allowed here.
+fn measured(
+    order: LiveOrder,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Result<LiveReport, String>, Failure> {
+    match measure_live(order, progress) {
+        Ok(report) => Ok(Ok(report)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Err(error.to_string())),
+        Err(error) => {
+            let hint = "`tenuto doctor` says what this machine allows";
+            Err(Failure::undecidable(format!("live: {error}"), Some(hint)))
+        }
+    }
+}
+
+pub(super) fn rates(
+    repetitions: u32,
+    window_ms: u64,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Sheet>, Failure> {
+    let order = LiveOrder { task: LiveTask::Rates, repetitions, window_ms };
+    let mut rate = Sheet::new(
+        "live: frames forwarded between two veth pairs under overload, one processor",
+        &[
+            "subject",
+            "frame B",
+            "median kpps",
+            "least kpps",
+            "most kpps",
+            "processor ns",
+            "of bare %",
+            "of Open vSwitch",
+        ],
+    );
+    let mut delay = Sheet::new(
+        "live: delay of a paced load, medians over windows",
+        &[
+            "subject",
+            "frame B",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "max us",
+            "least max us",
+            "p50 of bare",
+            "p50 of Open vSwitch",
+            "lost %",
+        ],
+    );
+    let report = match measured(order, progress)? {
+        Ok(report) => report,
+        Err(why) => {
+            rate.note(format!("SKIPPED: {why}"));
+            return Ok(vec![rate]);
+        }
+    };
+    for it in &report.rates {
+        let (bare, rival) = peers(it, &report.rates);
+        let ratio = |other: Option<&LiveFigures>, scale: f64, decimals| {
+            other.map_or(Value::Null, |other| {
+                let share = it.rate_kpps.median / other.rate_kpps.median.max(1e-9);
+                rounded(share * scale, decimals)
+            })
+        };
+        rate.push(vec![
+            it.subject.name().into(),
+            it.frame_bytes.into(),
+            rounded(it.rate_kpps.median, 0),
+            rounded(it.rate_kpps.min, 0),
+            rounded(it.rate_kpps.max, 0),
+            rounded(it.processor_ns.median, 0),
+            ratio(bare, 100.0, 1),
+            ratio(rival, 1.0, 2),
+        ]);
+        let share = |other: Option<&LiveFigures>| {
+            other.map_or(Value::Null, |other| {
+                rounded(it.delays_us[0].median / other.delays_us[0].median.max(1e-9), 2)
+            })
+        };
+        let mut row = vec![it.subject.name().into(), it.frame_bytes.into()];
+        row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
+        row.push(rounded(it.delays_us[3].min, 1));
+        row.extend([share(bare), share(rival), lost(it.lost)]);
+        delay.push(row);
+    }
+    for (subject, why) in &report.skipped {
+        rate.push(vec![
+            format!("SKIPPED {subject}: {why}").into(),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+        ]);
+    }
+    rate.note(
+        "tenuto switch: 649 virtual links, each frame matched in three tables, watched, metered, \
+         queued by strict priority; Open vSwitch: the same 649 destinations in one table, no meter",
+    );
+    rate.note("targets: 95 % of the bare forwarder; 1.8 x Open vSwitch's usual ports, 1 x afxdp");
+    report.notes.iter().for_each(|note| rate.note(note.clone()));
+    judges(&report, &mut rate);
+    Ok(vec![rate, delay])
+}
+
+/// What the same ports do bare, and under Open vSwitch.
+fn peers<'a>(
+    it: &LiveFigures,
+    all: &'a [LiveFigures],
+) -> (Option<&'a LiveFigures>, Option<&'a LiveFigures>) {
+    let find = |subject: Option<LiveSubject>| {
+        let same = |other: &&LiveFigures| {
+            Some(other.subject) == subject && other.frame_bytes == it.frame_bytes
+        };
+        all.iter().find(same)
+    };
+    (find(it.subject.bare()), find(it.subject.rival()))
+}
+
+fn lost((lost, sent): (u64, u64)) -> Value {
+    rounded(lost as f64 * 100.0 / sent.max(1) as f64, 3)
+}
+
+/// What monitor and meter cost together.
+fn judges(report: &LiveReport, sheet: &mut Sheet) {
+    for with in report.rates.iter().filter(|it| it.subject == LiveSubject::SwitchRing) {
+        let without = report.rates.iter().find(|it| {
+            it.subject == LiveSubject::SwitchRingUnjudged && it.frame_bytes == with.frame_bytes
+        });
+        let Some(without) = without else { continue };
+        let more = |a: f64, b: f64| (a / b.max(1e-9) - 1.0) * 100.0;
+        sheet.note(format!(
+            "monitor and meter at {} B: {:+.1} % processor time, {:+.1} % rate (target: under 5 %)",
+            with.frame_bytes,
+            more(with.processor_ns.median, without.processor_ns.median),
+            more(with.rate_kpps.median, without.rate_kpps.median),
+        ));
+    }
+}
+
+/// Fig. 8 of Deterministic OpenFlow.
+pub(super) fn flows(
+    repetitions: u32,
+    window_ms: u64,
+    figures: &mut Figures,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Sheet, Failure> {
+    let mut sheet = Sheet::new(
+        "Deterministic OpenFlow, Fig. 8: delay against the number of parallel flows",
+        &["way", "flows", "p50 us", "p99 us", "max us", "least max us", "lost %"],
+    );
+    let order = LiveOrder { task: LiveTask::Flows, repetitions, window_ms };
+    let report = match measured(order, progress)? {
+        Ok(report) => report,
+        Err(why) => {
+            sheet.note(format!("SKIPPED: {why}"));
+            return Ok(sheet);
+        }
+    };
+    for curve in FlowCurve::ALL {
+        for it in report.flows.iter().filter(|point| point.curve == curve) {
+            let mut row = vec![curve.name().into(), it.flows.into()];
+            row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
+            row.extend([rounded(it.delays_us[2].min, 1), lost(it.lost)]);
+            sheet.push(row);
+        }
+    }
+    sheet.note(
+        "the paper's ways on a hardware switch: normal switching, matching, matching and metering \
+         in hardware, matching in software; the last has its counterpart in a packet that takes \
+         the slow way, through a controller that sends it out",
+    );
+    report.notes.iter().for_each(|note| sheet.note(note.clone()));
+    let drawn = drawn(&report.flows);
+    let title = "Delay against the number of parallel flows (median, dashed: 99 %)";
+    figures.write("fig8-flows.svg", title, "flows", true, &drawn, &mut sheet)?;
+    Ok(sheet)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // delays, far below 2^64 ns
+fn drawn(points: &[FlowPoint]) -> Vec<Curve> {
+    let mut all = Vec::new();
+    for (place, curve) in FlowCurve::ALL.into_iter().enumerate() {
+        for (which, is_thin) in [(0, false), (1, true)] {
+            let of = points.iter().filter(|point| point.curve == curve);
+            let ns = |it: &FlowPoint| (it.delays_us[which].median * 1e3) as u64;
+            let name =
+                if is_thin { format!("{}, 99 %", curve.name()) } else { curve.name().into() };
+            let points = of.map(|it| (it.flows.into(), ns(it))).collect();
+            all.push(Curve { name, points, colour: place, is_thin });
+        }
+    }
+    all
+}
