@@ -2,6 +2,7 @@
 
 use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
+    unforwarded_levels,
 };
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Bits of one mode signal on the wire, and the least time between two changes.
 const SIGNAL_BITS: u64 = 816;
-const DWELL_NS: u64 = 100_000_000;
+pub(crate) const DWELL_NS: u64 = 100_000_000;
 
 /// What all analyses share.
 #[derive(Debug)]
@@ -28,6 +29,18 @@ pub(crate) struct Context<'a> {
     pub(crate) scale: Scale,
     pub(crate) claims: Claims,
     pub(crate) entries: Entries,
+    pub(crate) changes: Changes,
+}
+
+/// What signals and mode changes find, and ask of processors that ports share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// By trunk port: the longest time from a signal's place in the queue to its last bit.
+    pub(crate) waits: BTreeMap<usize, u64>,
+    /// By node: purging its queues once, picoseconds; `None` without a bound.
+    pub(crate) purges: BTreeMap<usize, Option<u64>>,
+    /// Ports of a link that is lost: no signal goes over them.
+    pub(crate) lost: Vec<usize>,
 }
 
 /// The vectors x, one per mode or raise.
@@ -176,7 +189,8 @@ impl<'a> Context<'a> {
     pub(crate) fn claim_at_source(&self, mode: Mode, stream: &Stream, port: usize) -> Option<u64> {
         let level = self.net.flows[stream.flow].level;
         let range = levels(mode, level).filter(|_| is_guaranteed(mode, level));
-        self.claim_of(mode, stream, port, range.unwrap_or((0, level)))
+        let range = range.unwrap_or_else(|| unforwarded_levels(mode, level));
+        self.claim_of(mode, stream, port, range)
     }
 
     fn claim_of(
@@ -221,7 +235,11 @@ impl<'a> Context<'a> {
                 late.checked_add(jitter)?.checked_add(self.varying_ps(mode, line)?)?
             }
         };
-        before.checked_add(self.claim_for(mode, it, here.port)?)
+        let waiting = match here.parent {
+            None => self.claim_at_source(mode, it, here.port)?,
+            Some(_) => self.claim_for(mode, it, here.port)?,
+        };
+        before.checked_add(waiting)
     }
 
     /// Whether flows that come in whole messages are counted so.
@@ -247,10 +265,25 @@ impl<'a> Context<'a> {
         (0..count).flat_map(move |to| (0..to).map(move |from| Mode::Raise { from, to }))
     }
 
+    /// Every mode or raise that has claims of its own.
+    pub(crate) fn claimed_modes(&self) -> impl Iterator<Item = Mode> + use<> {
+        self.steady_modes().chain(self.raises())
+    }
+
     /// Repeats of a mode signal: as deployed, but never fewer than the fault model asks for.
     pub(crate) fn signal_copies(&self) -> u64 {
         let needed = u64::from(self.net.raw.tolerates.lost_signals) + 1;
         needed.max(self.plan.signal_copies.map_or(0, u64::from))
+    }
+
+    /// Mode signals of one trunk per dwell time; none without modes.
+    pub(crate) fn signal_frames(&self) -> u64 {
+        if !self.net.has_modes() {
+            return 0;
+        }
+        let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
+        let levels = u64::try_from(self.net.raw.modes.len()).unwrap_or(u64::MAX);
+        self.signal_copies() * (levels.max(4) + 2 * switches)
     }
 
     /// The bucket of mode signals, of which every trunk port has one above all classes.
@@ -258,9 +291,7 @@ impl<'a> Context<'a> {
         if !self.net.has_modes() || !self.net.is_trunk(port) {
             return None;
         }
-        let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
-        let levels = u64::try_from(self.net.raw.modes.len()).unwrap_or(u64::MAX);
-        let bits = self.signal_copies() * (levels.max(4) + 2 * switches) * SIGNAL_BITS;
+        let bits = self.signal_frames() * SIGNAL_BITS;
         Some(Line::new(self.scale.bits(bits, 1, 1), self.scale.rate(bits, DWELL_NS, 1, 1)))
     }
 
@@ -340,9 +371,10 @@ impl<'a> Context<'a> {
                 let load = analysis.loads.entry(place.port);
                 match place.parent {
                     None if !stays => {
-                        let all = (0, flow.level);
-                        let envelope = contract_envelope(self.net, &self.scale, stream.flow, all);
-                        let classes = flow.contracts.iter().map(|c| c.class);
+                        let (low, high) = unforwarded_levels(mode, flow.level);
+                        let (net, scale) = (self.net, &self.scale);
+                        let envelope = contract_envelope(net, scale, stream.flow, (low, high));
+                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
                         let load = load.or_default();
                         let key = GroupKey::Alone(index);
                         load.add(key, Some(0), &envelope, counts, true, classes);
@@ -416,16 +448,27 @@ impl<'a> Context<'a> {
 
 /// The claims of the plan, by mode, port and class.
 pub(crate) fn claims(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Claims {
+    let modes = net.raw.modes.len();
+    claims_of(&plan.ports, net, findings, |mode| is_analysed(mode, modes))
+}
+
+/// Claims by mode, port and class, of modes that `is_meant` knows.
+pub(crate) fn claims_of(
+    ports: &[read::PortService],
+    net: &Net<'_>,
+    findings: &mut Findings,
+    is_meant: impl Fn(Mode) -> bool,
+) -> Claims {
     let modes = &net.raw.modes;
     let mut claims = Claims::new();
-    for claim in &plan.ports {
+    for claim in ports {
         let label = format!("{}:{} class {}", claim.port.node, claim.port.port, claim.class);
         let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(modes));
         let Some(port) = net.port(&claim.port) else {
             findings.add(rule::SERVICE, label, said, "no such port");
             continue;
         };
-        if !is_analysed(claim.mode, modes.len()) {
+        if !is_meant(claim.mode) {
             findings.add(rule::SERVICE, label, said, "no such mode or raise");
             continue;
         }

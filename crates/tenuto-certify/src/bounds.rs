@@ -9,7 +9,12 @@ use crate::whole_path::{self, Proved};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The delay of a stream to one of its targets: Σ (λmax + D + π); `None` if unbounded.
-fn delay(context: &Context<'_>, stream: &Stream, target: usize, mode: Mode) -> Option<u128> {
+pub(crate) fn delay(
+    context: &Context<'_>,
+    stream: &Stream,
+    target: usize,
+    mode: Mode,
+) -> Option<u128> {
     let mut sum = 0_u128;
     for place in &stream.paths[target] {
         let port = stream.tree[*place].port;

@@ -8,6 +8,7 @@ use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
 use crate::read::{self, Mode, Model, OtherTraffic};
+use crate::settling::{self, Before};
 use crate::{
     bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
 };
@@ -108,56 +109,18 @@ fn check_digests(text: &str, plan: &read::Plan, findings: &mut Findings) {
 /// Checks everything that rests on the description.
 fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Certificate {
     let streams = routes::streams(plan, net, findings);
-    let contracts = net.flows.iter().flat_map(|f| f.contracts.iter().map(|c| c.period_ns));
-    let monitors = plan.switches.iter().flat_map(|s| &s.monitors).flat_map(|m| &m.contracts);
-    let enforced = monitors.filter(|_| net.is_babbling()).map(|c| c.period_ns);
-    let context = Context {
+    let mut context = Context {
         plan,
         net,
         streams: &streams,
         enforced: envelopes::enforced(plan, net, &streams),
-        scale: Scale::new(contracts.chain(enforced)),
+        scale: scale(plan, net),
         claims: analysis::claims(plan, net, findings),
         entries: processor::entries(&plan.processors, net, findings),
+        changes: analysis::Changes::default(),
     };
     check_consistency(&context, findings);
-    let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
-    let mut inequalities = 0;
-    let mut backlogs = Backlogs::new();
-    let no_ends = raise::Ends::default();
-    for analysis in &steady {
-        inequalities += inequality::check(&context, analysis, &no_ends, findings);
-        inequalities += processor::check(&context, analysis.mode, findings);
-        backlogs.insert(analysis.mode, backlogs_of(&context, analysis, &no_ends));
-    }
-    let common = mode_change::common_terms(&context);
-    let (mut terms, mut drains) = (BTreeMap::new(), BTreeMap::new());
-    let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
-    for mode in context.raises() {
-        let Mode::Raise { from, to } = mode else { continue };
-        let analysis = context.analyse(mode);
-        // A raise may come in steps: the slowest of them counts.
-        let steps = (from..to).map(|start| common.purging(&context, start, &backlogs).sum());
-        let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
-        let before: Vec<(&Analysis, &raise::Ends)> = steady
-            .iter()
-            .map(|analysis| (analysis, &no_ends))
-            .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
-            .collect();
-        let ends = raise::ends(&context, &analysis, &before, slowest);
-        inequalities += inequality::check(&context, &analysis, &ends, findings);
-        drains.insert(mode, drain(&context, &analysis, &ends, slowest));
-        terms.insert(mode, common.purging(&context, from, &backlogs));
-        backlogs.insert(mode, backlogs_of(&context, &analysis, &ends));
-        raises.push((analysis, ends));
-    }
-    let raised = raises.iter().map(|(analysis, _)| analysis);
-    let analyses: BTreeMap<Mode, &Analysis> =
-        steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
-    let flows_checked = bounds::check(&context, &analyses, findings);
-    port_rows::check(&context, &analyses, &backlogs, findings);
-    processor_rows::check(&context, findings);
-    mode_change::check(&context, &terms, &drains, &analyses, findings);
+    let checked = check_analyses(&mut context, findings);
     if !plan.switches.is_empty() {
         policing::check(&context, findings);
         walk::check(&context, findings);
@@ -169,12 +132,81 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         context.claims.values().flat_map(|of_mode| of_mode.keys().map(|(port, _)| *port)).collect();
     Certificate {
         ports_checked: ports.len(),
-        inequalities,
-        flows_checked,
-        modes: analyses.keys().map(|mode| mode.label(&net.raw.modes)).collect(),
+        inequalities: checked.inequalities,
+        flows_checked: checked.flows,
+        modes: context.claimed_modes().map(|mode| mode.label(&net.raw.modes)).collect(),
         assumptions: assumptions(&context),
         ..Certificate::of(Some(plan))
     }
+}
+
+/// The scale of everything that is stated or enforced.
+pub(crate) fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {
+    let contracts = net.flows.iter().flat_map(|f| f.contracts.iter().map(|c| c.period_ns));
+    let monitors = plan.switches.iter().flat_map(|s| &s.monitors).flat_map(|m| &m.contracts);
+    let enforced = monitors.filter(|_| net.is_babbling()).map(|c| c.period_ns);
+    Scale::new(contracts.chain(enforced))
+}
+
+/// How much was checked.
+pub(crate) struct Checked {
+    pub(crate) inequalities: usize,
+    pub(crate) flows: usize,
+}
+
+/// Checks every claim of one state of the network, in every mode and change.
+pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings) -> Checked {
+    context.changes.waits = mode_change::signal_waits(context);
+    let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
+    let mut inequalities = 0;
+    let mut backlogs = Backlogs::new();
+    let no_ends = raise::Ends::default();
+    for analysis in &steady {
+        inequalities += inequality::check(context, analysis, &no_ends, findings);
+        backlogs.insert(analysis.mode, backlogs_of(context, analysis, &no_ends));
+    }
+    let common = mode_change::common_terms(context);
+    let (mut terms, mut drains) = (BTreeMap::new(), BTreeMap::new());
+    let mut slowest_by = BTreeMap::new();
+    let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
+    for mode in context.raises() {
+        let Mode::Raise { from, to } = mode else { continue };
+        let analysis = context.analyse(mode);
+        // A raise may come in steps: the slowest of them counts.
+        let steps = (from..to).map(|start| common.purging(context, start, &backlogs).sum());
+        let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        let before: Vec<(&Analysis, &raise::Ends)> = steady
+            .iter()
+            .map(|analysis| (analysis, &no_ends))
+            .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
+            .collect();
+        let ends = raise::ends(context, &analysis, &before, slowest);
+        inequalities += inequality::check(context, &analysis, &ends, findings);
+        drains.insert(mode, drain(context, (&analysis, &ends), slowest));
+        slowest_by.insert(mode, slowest);
+        terms.insert(mode, common.purging(context, from, &backlogs));
+        backlogs.insert(mode, backlogs_of(context, &analysis, &ends));
+        raises.push((analysis, ends));
+    }
+    context.changes.purges = mode_change::purges(context, &backlogs);
+    for mode in backlogs.keys() {
+        inequalities += processor::check(context, *mode, findings);
+    }
+    let started =
+        steady.iter().map(|analysis| Before { analysis, ends: &no_ends, swapped: Some(0) });
+    let risen = raises.iter().map(|(analysis, ends)| {
+        let swapped = slowest_by.get(&analysis.mode).copied().flatten();
+        Before { analysis, ends, swapped }
+    });
+    let settled = settling::check(context, &started.chain(risen).collect::<Vec<_>>(), findings);
+    let raised = raises.iter().map(|(analysis, _)| analysis);
+    let analyses: BTreeMap<Mode, &Analysis> =
+        steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
+    let flows_checked = bounds::check(context, &analyses, findings);
+    port_rows::check(context, &analyses, &backlogs, findings);
+    processor_rows::check(context, findings);
+    mode_change::check(context, &terms, &drains, &settled, &analyses, findings);
+    Checked { inequalities, flows: flows_checked }
 }
 
 pub(crate) fn backlogs_of(

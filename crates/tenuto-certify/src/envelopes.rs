@@ -34,22 +34,36 @@ pub(crate) struct Enforced<'a> {
     pub(crate) monitor: Option<&'a read::Monitor>,
 }
 
-/// The levels of a flow whose contracts count in a mode, or `None` if it takes no part.
+/// The levels of a flow whose contracts count in a mode, or `None` if it takes no part. Until a
+/// return, who has a place in the mode before keeps the contracts of the mode after it.
 pub(crate) fn levels(mode: Mode, flow_level: usize) -> Option<(usize, usize)> {
     let (low, high) = match mode {
         Mode::Steady(level) => (level, level),
         Mode::Raise { from, to } => (from, to),
-        Mode::Return { .. } => return None,
+        Mode::Return { from, to } => {
+            return (usize::from(from) <= flow_level).then_some((to.into(), to.into()));
+        }
     };
     let (low, high) = (usize::from(low), usize::from(high).min(flow_level));
     (low <= flow_level).then_some((low, high))
 }
 
-/// Whether the flow keeps its guarantee in the mode after the change.
+/// Whether the flow is forwarded for as long as the mode lasts: after the change, or until the
+/// return.
 pub(crate) fn is_guaranteed(mode: Mode, flow_level: usize) -> bool {
     match mode {
-        Mode::Steady(level) | Mode::Raise { to: level, .. } => usize::from(level) <= flow_level,
-        Mode::Return { .. } => false,
+        Mode::Steady(level) | Mode::Raise { to: level, .. } | Mode::Return { from: level, .. } => {
+            usize::from(level) <= flow_level
+        }
+    }
+}
+
+/// The levels of a flow whose contracts its host may keep while no switch forwards it: any, but
+/// before a return nobody exceeds the mode after it.
+pub(crate) fn unforwarded_levels(mode: Mode, flow_level: usize) -> (usize, usize) {
+    match mode {
+        Mode::Return { to, .. } if usize::from(to) <= flow_level => (to.into(), to.into()),
+        _ => (0, flow_level),
     }
 }
 

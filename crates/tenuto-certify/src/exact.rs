@@ -14,7 +14,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 const SCALE_MAX: u128 = 1 << 64;
 
 /// The factor S.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scale {
     factor: BigInt,
 }

@@ -53,7 +53,7 @@ fn curves(
 }
 
 /// Whether `delay_ps` satisfies the inequality.
-fn is_sufficient(
+pub(crate) fn is_sufficient(
     context: &Context<'_>,
     load: Option<&Load>,
     port: usize,
@@ -73,7 +73,7 @@ fn is_sufficient(
 }
 
 /// The sum of all rates up to `class` that never end.
-fn long_run_rate(
+pub(crate) fn long_run_rate(
     context: &Context<'_>,
     load: Option<&Load>,
     port: usize,

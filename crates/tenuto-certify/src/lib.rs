@@ -38,6 +38,7 @@ mod raise;
 mod read;
 mod routes;
 mod server_graph;
+mod settling;
 mod stepped;
 mod tables;
 mod walk;

@@ -1,14 +1,12 @@
-//! What a plan claims for the time after the loss of a link: a steady state of its own, with the
+//! What a plan claims for the time after the loss of a link: a state of its own, with the
 //! routes that replace those over the link.
 
-use crate::analysis::{self, Analysis, Context};
-use crate::exact::Scale;
+use crate::analysis::{self, Context};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
-use crate::port_rows::{self, Backlogs};
 use crate::read::{self, LinkLoss, Route};
 use crate::routes::{self, Stream};
-use crate::{bounds, envelopes, inequality, processor, processor_rows, raise};
+use crate::{certificate, envelopes, processor};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks every loss that the plan speaks of, and that a feasible plan of a network that
@@ -37,23 +35,20 @@ pub(crate) fn check(plan: &mut read::Plan, findings: &mut Findings) -> usize {
     inequalities
 }
 
-/// Every link between switches that carries a flow may be the one that is lost.
+/// Every link between switches that carries a flow, or signals, may be the one that is lost.
 fn check_complete(
     plan: &read::Plan,
     known: &BTreeSet<BTreeSet<read::Port>>,
     findings: &mut Findings,
 ) {
-    if plan.network.modes.len() > 1 {
-        let found = "ways around a lost link are for one mode";
-        findings.add(rule::LINK_LOSS, "links_lost", "feasible", found);
-    }
     let switches: BTreeSet<&str> =
         plan.network.switches.iter().map(|switch| switch.name.as_str()).collect();
     let used: BTreeSet<&read::Port> =
         plan.routes.iter().flat_map(|r| &r.paths).flat_map(|path| &path.ports).collect();
     for link in &plan.network.links {
         let is_trunk = [&link.a, &link.b].iter().all(|end| switches.contains(end.node.as_str()));
-        let carries = used.contains(&link.a) || used.contains(&link.b);
+        let carries_signals = plan.network.modes.len() > 1;
+        let carries = carries_signals || used.contains(&link.a) || used.contains(&link.b);
         if is_trunk && carries && !known.contains(&BTreeSet::from([link.a.clone(), link.b.clone()]))
         {
             let place =
@@ -66,9 +61,19 @@ fn check_complete(
 /// Puts the claims of a loss in the place of the plan's, checks them, and puts those back.
 fn check_one(plan: &mut read::Plan, loss: LinkLoss, place: &str, findings: &mut Findings) -> usize {
     let usual = std::mem::take(&mut plan.routes);
-    let LinkLoss { link, routes, ports, processors, port_rows, processor_rows, flows, refusals } =
-        loss;
-    let mut of_loss = Kept { ports, processors, port_rows, processor_rows, flows, refusals };
+    let LinkLoss {
+        link,
+        routes,
+        ports,
+        processors,
+        port_rows,
+        processor_rows,
+        flows,
+        mode_changes,
+        refusals,
+    } = loss;
+    let mut of_loss =
+        Kept { ports, processors, port_rows, processor_rows, flows, mode_changes, refusals };
     plan.routes = merged(plan, &usual, routes, &link, &of_loss.refusals, place, findings);
     of_loss.exchange(plan);
     let inequalities = check_claims(plan, &link, place, findings);
@@ -84,6 +89,7 @@ struct Kept {
     port_rows: Vec<read::PortRow>,
     processor_rows: Vec<read::ProcessorRow>,
     flows: Vec<read::FlowBound>,
+    mode_changes: Vec<read::ModeChange>,
     refusals: Vec<read::Refusal>,
 }
 
@@ -94,6 +100,7 @@ impl Kept {
         std::mem::swap(&mut self.port_rows, &mut plan.port_rows);
         std::mem::swap(&mut self.processor_rows, &mut plan.processor_rows);
         std::mem::swap(&mut self.flows, &mut plan.flows);
+        std::mem::swap(&mut self.mode_changes, &mut plan.mode_changes);
         std::mem::swap(&mut self.refusals, &mut plan.refusals);
     }
 }
@@ -159,37 +166,19 @@ fn check_claims(
     if !is_link {
         findings.add(rule::LINK_LOSS, place, "a link between switches", "no such link");
     }
-    if net.has_modes() {
-        findings.add(rule::LINK_LOSS, place, "a loss", "losses are for networks of one mode");
-        return 0;
-    }
     let streams = routes::streams(plan, &net, findings);
     check_ways(&net, &streams, &ports, place, findings);
-    let contracts = net.flows.iter().flat_map(|f| f.contracts.iter().map(|c| c.period_ns));
-    let context = Context {
+    let mut context = Context {
         plan,
         net: &net,
         streams: &streams,
         enforced: envelopes::enforced(plan, &net, &streams),
-        scale: Scale::new(contracts),
+        scale: certificate::scale(plan, &net),
         claims: analysis::claims(plan, &net, findings),
         entries: processor::entries(&plan.processors, &net, findings),
+        changes: analysis::Changes { lost: ports.clone(), ..analysis::Changes::default() },
     };
-    let no_ends = raise::Ends::default();
-    let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
-    let mut backlogs = Backlogs::new();
-    let mut inequalities = 0;
-    for analysis in &steady {
-        inequalities += inequality::check(&context, analysis, &no_ends, findings);
-        inequalities += processor::check(&context, analysis.mode, findings);
-        let of_mode = crate::certificate::backlogs_of(&context, analysis, &no_ends);
-        backlogs.insert(analysis.mode, of_mode);
-    }
-    let analyses = steady.iter().map(|analysis| (analysis.mode, analysis)).collect();
-    bounds::check(&context, &analyses, findings);
-    port_rows::check(&context, &analyses, &backlogs, findings);
-    processor_rows::check(&context, findings);
-    inequalities
+    certificate::check_analyses(&mut context, findings).inequalities
 }
 
 /// Nothing goes over the link any more, but for copies of what arrives over another way too.

@@ -17,6 +17,9 @@ const POLL_PS: u128 = 50_000_000_000;
 const DWELL_PS: u128 = 100_000_000_000;
 /// Phases of a return that a message spreads through the network.
 const RETURN_PHASES: u128 = 5;
+/// What is no shorter than this has no bound: a signal that does not arrive, or waits for a processor
+/// without a claim.
+const UNBOUNDED_PS: u128 = u128::MAX >> 64;
 /// Distances are whole millionths of a picosecond, up.
 const FINE_PER_PS: u128 = 1_000_000;
 const FINE_PER_S: u128 = 1_000_000_000_000 * FINE_PER_PS;
@@ -61,20 +64,75 @@ impl Terms {
 
 /// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
 fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> Option<u128> {
+    let mut longest = Some(0);
+    for purge in purges_of(context, backlogs).into_values() {
+        longest = longest.zip(purge).map(|(longest, purge)| longest.max(u128::from(purge)));
+    }
+    longest
+}
+
+/// The time in which every switch purges such backlogs, picoseconds; `None` without a bound.
+fn purges_of(
+    context: &Context<'_>,
+    backlogs: &BTreeMap<usize, Option<BigInt>>,
+) -> BTreeMap<usize, Option<u64>> {
     let net = context.net;
-    let mut by_switch: BTreeMap<usize, BigInt> = BTreeMap::new();
+    let mut by_switch: BTreeMap<usize, Option<BigInt>> = BTreeMap::new();
     for (port, backlog) in backlogs {
         let node = net.ports[*port].node;
         if net.profile(node).is_some_and(|p| p.purge_frame_ns_max > 0) {
-            *by_switch.entry(node).or_default() += backlog.as_ref()?;
+            let sum = by_switch.entry(node).or_insert_with(|| Some(BigInt::default()));
+            *sum = sum.take().zip(backlog.as_ref()).map(|(sum, backlog)| sum + backlog);
         }
     }
-    let mut longest = BigInt::default();
-    for (node, bits) in by_switch {
+    let time = |(node, bits): (usize, Option<BigInt>)| {
         let frame_ps = net.profile(node).map_or(0, |p| p.purge_frame_ns_max * 1_000);
-        longest = longest.max(ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
+        let time = bits.map(|bits| ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
+        (node, time.and_then(|time| u64::try_from(time).ok()))
+    };
+    by_switch.into_iter().map(time).collect()
+}
+
+/// The time in which every switch purges what any mode or raise leaves in its queues.
+pub(crate) fn purges(context: &Context<'_>, backlogs: &Backlogs) -> BTreeMap<usize, Option<u64>> {
+    let mut most: BTreeMap<usize, Option<u64>> = BTreeMap::new();
+    for of_mode in backlogs.values() {
+        for (node, purge) in purges_of(context, of_mode) {
+            let known = most.entry(node).or_insert(Some(0));
+            *known = known.zip(purge).map(|(known, purge)| known.max(purge));
+        }
     }
-    u128::try_from(longest).ok()
+    most
+}
+
+/// By trunk: the longest that a signal takes from its place in the queue to its last bit.
+pub(crate) fn signal_waits(context: &Context<'_>) -> BTreeMap<usize, u64> {
+    if !context.net.has_modes() {
+        return BTreeMap::new();
+    }
+    let frames = frames(context);
+    let trunks = (0..context.net.ports.len()).filter(|port| context.net.is_trunk(*port));
+    let wait = |port: usize| {
+        let tick = u128::from(context.net.ports[port].tick_ps);
+        let wait = signal_sending(context, &frames, port).div_ceil(FINE_PER_PS) + tick;
+        (port, u64::try_from(wait).unwrap_or(u64::MAX))
+    };
+    trunks.map(wait).collect()
+}
+
+/// The largest P behind a line over any mode and raise; without a claim no bound that counts.
+fn processing(context: &Context<'_>, line: usize) -> u128 {
+    let net = context.net;
+    if net.device(net.ports[line].peer).is_none() {
+        return 0;
+    }
+    let enters = |stream: &crate::routes::Stream| stream.tree.iter().any(|hop| hop.port == line);
+    if !net.is_trunk(line) && !context.streams.iter().any(enters) {
+        return 0;
+    }
+    let claims = context.claimed_modes().map(|mode| context.processing_ps(mode, line));
+    let most = claims.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+    most.map_or(UNBOUNDED_PS, u128::from)
 }
 
 /// The largest frame at every port in any mode or raise, bits up.
@@ -106,33 +164,52 @@ fn arrange(context: &Context<'_>) -> u128 {
     let net = context.net;
     let frames = frames(context);
     let mut hops: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
-    for (port, info) in net.ports.iter().enumerate().filter(|(port, _)| net.is_trunk(*port)) {
-        let other = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });
-        let in_the_way = frames
-            .get(&port)
-            .copied()
-            .unwrap_or(0)
-            .max(net.below_scheduler_bits(info.node))
-            .max(if other { WIRE_BITS_MAX } else { 0 });
-        let signals = context.signals(port).map_or(0, |s| {
-            u128::try_from(context.scale.to_bits_up(&s.burst)).unwrap_or(u128::MAX >> 64)
-        });
-        let bits = u128::from(in_the_way).saturating_add(signals);
-        let sending = bits.saturating_mul(FINE_PER_S).div_ceil(u128::from(info.rate_bps));
-        let rest = u128::from(info.propagation_ps) + u128::from(net.latency_max_ps(info.peer));
+    let is_there = |port: &usize| net.is_trunk(*port) && !context.changes.lost.contains(port);
+    for (port, info) in net.ports.iter().enumerate().filter(|(port, _)| is_there(port)) {
+        let sending = signal_sending(context, &frames, port);
+        let rest = u128::from(info.propagation_ps)
+            + u128::from(net.latency_max_ps(info.peer))
+            + processing(context, port);
         let hop = sending.saturating_add(rest.saturating_mul(FINE_PER_PS));
         hops.entry(info.node).or_default().push((info.peer, hop));
     }
     let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
     let from = |starter: usize| {
-        let own = u128::from(net.latency_max_ps(starter)).saturating_mul(FINE_PER_PS);
-        own.saturating_add(farthest(&hops, starter))
+        let into = (0..net.ports.len()).filter(|port| net.ports[*port].peer == starter);
+        let shared = into.map(|line| processing(context, line)).max().unwrap_or(0);
+        let own = u128::from(net.latency_max_ps(starter)) + shared;
+        let own = own.saturating_mul(FINE_PER_PS);
+        let network = |node: usize| net.nodes[node].switch.map(|(switch, _)| &switch.network);
+        let all = (0..net.nodes.len()).filter(|node| network(*node) == network(starter));
+        own.saturating_add(farthest(&hops, starter, all))
     };
     switches.map(|(node, _)| from(node)).max().unwrap_or(0).div_ceil(FINE_PER_PS)
 }
 
-/// The distance of the farthest switch that `starter` can reach.
-fn farthest(hops: &BTreeMap<usize, Vec<(usize, u128)>>, starter: usize) -> u128 {
+/// (S + b_s)/C at a trunk.
+fn signal_sending(context: &Context<'_>, frames: &BTreeMap<usize, u64>, port: usize) -> u128 {
+    let net = context.net;
+    let info = &net.ports[port];
+    let other = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });
+    let in_the_way = frames
+        .get(&port)
+        .copied()
+        .unwrap_or(0)
+        .max(net.below_scheduler_bits(info.node))
+        .max(if other { WIRE_BITS_MAX } else { 0 });
+    let signals = context.signals(port).map_or(0, |s| {
+        u128::try_from(context.scale.to_bits_up(&s.burst)).unwrap_or(u128::MAX >> 64)
+    });
+    let bits = u128::from(in_the_way).saturating_add(signals);
+    bits.saturating_mul(FINE_PER_S).div_ceil(u128::from(info.rate_bps))
+}
+
+/// The distance of the farthest of `all` from `starter`; no bound that counts if it cannot reach one.
+fn farthest(
+    hops: &BTreeMap<usize, Vec<(usize, u128)>>,
+    starter: usize,
+    mut all: impl Iterator<Item = usize>,
+) -> u128 {
     use std::cmp::Reverse;
     let mut settled = BTreeSet::new();
     let mut open = BinaryHeap::from([Reverse((0_u128, starter))]);
@@ -148,7 +225,7 @@ fn farthest(hops: &BTreeMap<usize, Vec<(usize, u128)>>, starter: usize) -> u128 
             }
         }
     }
-    largest
+    if all.all(|node| settled.contains(&node)) { largest } else { UNBOUNDED_PS * FINE_PER_PS }
 }
 
 /// Checks the rows of mode changes, the quiet window and the repeats of signals.
@@ -156,6 +233,7 @@ pub(crate) fn check(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
     drains: &BTreeMap<Mode, Option<BigInt>>,
+    settled: &BTreeMap<Mode, Option<BigInt>>,
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -195,7 +273,8 @@ pub(crate) fn check(
         }
     }
     check_signals(context, findings);
-    check_quiet(context, terms, drains, analyses, findings);
+    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
+    check_quiet(context, terms, &over, analyses, findings);
 }
 
 /// A drain may be later than needed, or never; not sooner.
@@ -272,11 +351,11 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
 }
 
 /// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
-/// dwell time of signals, and ≥ every drain.
+/// dwell time of signals, and ≥ every drain and the time in which the network settles.
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
-    drains: &BTreeMap<Mode, Option<BigInt>>,
+    over: &[&BigInt],
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
 ) {
@@ -285,14 +364,14 @@ fn check_quiet(
     }
     let plan = context.plan;
     let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
-    let mut needed = Some(arrange.max(DWELL_PS));
+    let mut needed = (arrange < UNBOUNDED_PS).then_some(arrange.max(DWELL_PS));
     for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
     }
-    for drain in drains.values().flatten() {
-        let drain = u128::try_from(drain).ok();
-        needed = needed.zip(drain).map(|(needed, drain)| needed.max(drain));
+    for over in over {
+        let over = u128::try_from(*over).ok();
+        needed = needed.zip(over).map(|(needed, over)| needed.max(over));
     }
     match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
         None if plan.feasible => {

@@ -131,10 +131,6 @@ impl<'a> Net<'a> {
                 findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
             }
             if let Some(device) = Device::of(profile) {
-                if self.raw.modes.len() > 1 {
-                    let found = "a shared processor is analysed in networks of one mode only";
-                    findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
-                }
                 if !device.is_of_this_world() {
                     let found = "costs above nothing and of at most a second, a spread below 1";
                     findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);

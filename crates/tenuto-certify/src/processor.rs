@@ -1,8 +1,9 @@
 //! Claims about processors that ports share: every frame's time there, against what all ports
 //! together demand (theory, "A processor that the ports share").
 
-use crate::analysis::Context;
+use crate::analysis::{Context, DWELL_NS};
 use crate::device::{Device, PerBit, Weight};
+use crate::envelopes::{is_guaranteed, levels, unforwarded_levels};
 use crate::exact::{self, Curve, Line};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
@@ -14,15 +15,26 @@ use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 /// The claims P, by mode and by the directed port over which frames enter.
 pub(crate) type Entries = BTreeMap<Mode, BTreeMap<usize, u64>>;
 
+/// A mode signal with FCS, bytes.
+const SIGNAL_BYTES: u32 = 82;
+
 /// A stream that enters a processor.
 #[derive(Clone, Copy, Debug)]
 struct Entering {
-    stream: usize,
-    /// Place in its tree of the port that it enters over.
-    place: usize,
+    /// `None` for mode signals.
+    flow: Option<Passing>,
     outputs: u32,
     /// X: `None` without a bound.
     late_ps: Option<u64>,
+}
+
+/// A stream of a flow at the end of a port in its tree.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    stream: usize,
+    place: usize,
+    /// The contracts that count.
+    levels: (usize, usize),
 }
 
 /// Everything that enters over one port.
@@ -57,6 +69,17 @@ pub(crate) fn entries(
     net: &Net<'_>,
     findings: &mut Findings,
 ) -> Entries {
+    let modes = net.raw.modes.len();
+    entries_of(claims, net, findings, |mode| crate::analysis::is_analysed(mode, modes))
+}
+
+/// Claims of modes that `is_meant` knows.
+pub(crate) fn entries_of(
+    claims: &[ProcessorService],
+    net: &Net<'_>,
+    findings: &mut Findings,
+    is_meant: impl Fn(Mode) -> bool,
+) -> Entries {
     let mut entries = Entries::new();
     for claim in claims {
         let label = format!("{}:{} processor", claim.entry.node, claim.entry.port);
@@ -66,7 +89,7 @@ pub(crate) fn entries(
             findings.add(rule::PROCESSOR, label, said, "no such port of a shared processor");
             continue;
         };
-        if !crate::analysis::is_analysed(claim.mode, net.raw.modes.len()) {
+        if !is_meant(claim.mode) {
             findings.add(rule::PROCESSOR, label, said, "no such mode or raise");
             continue;
         }
@@ -123,14 +146,30 @@ impl<'c, 'a> Site<'c, 'a> {
                 if context.net.ports[tree_port.port].peer != node {
                     continue;
                 }
+                let level = context.net.flows[stream.flow].level;
+                let forwarded = levels(mode, level);
+                let levels = match tree_port.parent {
+                    None if !is_guaranteed(mode, level) => unforwarded_levels(mode, level),
+                    _ => match forwarded {
+                        Some(levels) => levels,
+                        None => continue,
+                    },
+                };
                 let children = stream.tree.iter().filter(|next| next.parent == Some(place));
+                // What has no place in the mode is dropped at its first switch, for one copy's work.
+                let copies = if forwarded.is_some() { children.count() } else { 1 };
                 let entering = Entering {
-                    stream: index,
-                    place,
-                    outputs: u32::try_from(children.count()).unwrap_or(u32::MAX).max(1),
+                    flow: Some(Passing { stream: index, place, levels }),
+                    outputs: u32::try_from(copies).unwrap_or(u32::MAX).max(1),
                     late_ps: context.late_at_entry(mode, index, place),
                 };
                 by_line.entry(tree_port.port).or_default().push(entering);
+            }
+        }
+        for (&line, &wait) in &context.changes.waits {
+            if context.net.ports[line].peer == node {
+                let signals = Entering { flow: None, outputs: 1, late_ps: Some(wait) };
+                by_line.entry(line).or_default().push(signals);
             }
         }
         let into = (0..context.net.ports.len()).filter(|p| context.net.ports[*p].peer == node);
@@ -144,29 +183,32 @@ impl<'c, 'a> Site<'c, 'a> {
         Some(Self { context, mode, node, device, buffer, entrances })
     }
 
-    fn packets(&self, entering: &Entering) -> impl Iterator<Item = &crate::network::Contract> {
-        let stream = &self.context.streams[entering.stream];
-        self.context.net.flows[stream.flow].contracts.iter()
+    fn packets(&self, it: Passing) -> impl Iterator<Item = &crate::network::Contract> {
+        let (low, high) = it.levels;
+        let stream = &self.context.streams[it.stream];
+        self.context.net.flows[stream.flow].contracts[low..=high].iter()
     }
 
     /// Whether a stream is what its meter lets through, no more its contract.
-    fn is_metered(&self, entering: &Entering) -> bool {
-        entering.place > 0 && self.context.net.is_babbling()
+    fn is_metered(&self, it: Passing) -> bool {
+        it.place > 0 && self.context.net.is_babbling()
     }
 
     fn frame_bytes_max(&self, entering: &Entering) -> u32 {
-        if self.is_metered(entering) {
+        let Some(it) = entering.flow else { return SIGNAL_BYTES };
+        if self.is_metered(it) {
             return FRAME_BYTES_MAX;
         }
-        let sizes = self.packets(entering).map(|c| c.packets.frame_bytes_max());
+        let sizes = self.packets(it).map(|c| c.packets.frame_bytes_max());
         sizes.max().unwrap_or(0).max(FRAME_BYTES_MIN)
     }
 
     fn frame_bytes_min(&self, entering: &Entering) -> u32 {
-        if self.is_metered(entering) {
+        let Some(it) = entering.flow else { return SIGNAL_BYTES };
+        if self.is_metered(it) {
             return FRAME_BYTES_MIN;
         }
-        let sizes = self.packets(entering).map(|c| c.frame_bytes_min);
+        let sizes = self.packets(it).map(|c| c.frame_bytes_min);
         sizes.min().unwrap_or(0).clamp(FRAME_BYTES_MIN, self.frame_bytes_max(entering))
     }
 
@@ -192,9 +234,10 @@ impl<'c, 'a> Site<'c, 'a> {
     fn brings(&self, what: Weight, entering: &Entering) -> Option<Amount> {
         let late = entering.late_ps?;
         let net = self.context.net;
-        if self.is_metered(entering) {
-            let meter = self.context.enforced[entering.stream].meter?;
-            let first = self.context.streams[entering.stream].first_switch?;
+        let Some(it) = entering.flow else { return Some(self.signals(what, late)) };
+        if self.is_metered(it) {
+            let meter = self.context.enforced[it.stream].meter?;
+            let first = self.context.streams[it.stream].first_switch?;
             let counts = net.profile(first)?.meter_counts;
             let per_bit = self.device.most_per_bit(what, counts, entering.outputs);
             let rate = self.rate(what, per_bit, u64::from(meter.rate_kbps) * 1_000);
@@ -202,7 +245,7 @@ impl<'c, 'a> Site<'c, 'a> {
             return Some(Amount { burst: burst + &rate * late, rate });
         }
         let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
-        for contract in self.packets(entering) {
+        for contract in self.packets(it) {
             let weight = self.device.message(what, contract.packets, entering.outputs);
             let (num, den) = (1_000_000 + net.tolerance_ppm, 1_000_000 * per(what));
             let r = self.context.scale.rate(weight, contract.period_ns, num, den);
@@ -210,6 +253,17 @@ impl<'c, 'a> Site<'c, 'a> {
             rate = rate.max(r);
         }
         Some(Amount { burst: burst + &rate * late, rate })
+    }
+
+    /// The signals of one trunk, so late.
+    fn signals(&self, what: Weight, late_ps: u64) -> Amount {
+        let each = match what {
+            Weight::Work(more) => self.device.cost_ps(SIGNAL_BYTES, 1).saturating_add(more),
+            Weight::Units => self.device.units(SIGNAL_BYTES),
+        };
+        let all = each.saturating_mul(self.context.signal_frames());
+        let rate = self.context.scale.rate(all, DWELL_NS, 1, per(what));
+        Amount { burst: self.size(what, all) + &rate * late_ps, rate }
     }
 
     fn rate(&self, what: Weight, per_bit: PerBit, bps: u64) -> BigInt {
@@ -293,6 +347,31 @@ impl<'c, 'a> Site<'c, 'a> {
         Line::new(burst + &rate * ahead_ps, rate)
     }
 
+    /// What the switch itself does for mode changes, at t + `ahead_ps`: signals that go out over its
+    /// trunks, swaps and purges; infinite where nothing bounds what is purged.
+    fn changing(&self, ahead_ps: u64) -> Curve {
+        let (context, net) = (self.context, self.context.net);
+        if !net.has_modes() {
+            return vec![Line::new(BigInt::default(), BigInt::default())];
+        }
+        let Some(purge) = context.changes.purges.get(&self.node).copied().unwrap_or(Some(0)) else {
+            return Curve::new();
+        };
+        let trunks = (0..net.ports.len())
+            .filter(|port| net.ports[*port].node == self.node && net.is_trunk(*port))
+            .count();
+        let copy = self.device.cost_ps(SIGNAL_BYTES, 2) - self.device.cost_ps(SIGNAL_BYTES, 1);
+        let sent = u128::from(copy)
+            .saturating_mul(context.signal_frames().into())
+            .saturating_mul(u128::try_from(trunks).unwrap_or(u128::MAX));
+        let swap = net.profile(self.node).map_or(0, |p| u128::from(p.swap_ns_max) * 1_000);
+        let swaps = u128::try_from(net.raw.modes.len()).unwrap_or(u128::MAX);
+        let changes = (swap + u128::from(purge)).saturating_mul(swaps);
+        let Ok(all) = u64::try_from(sent.saturating_add(changes)) else { return Curve::new() };
+        let rate = context.scale.rate(all, DWELL_NS, 1, 1_000);
+        vec![Line::new(context.scale.bits(all, 1, 1_000) + &rate * ahead_ps, rate)]
+    }
+
     /// One second of work per second.
     fn capacity(&self) -> BigInt {
         self.context.scale.bps(1_000_000_000, 1, 1)
@@ -305,10 +384,10 @@ impl<'c, 'a> Site<'c, 'a> {
         exact::largest_excess(curves, &capacity).is_some_and(|excess| excess.at_most(&room))
     }
 
-    /// Σ A_l(t) + U(t): everything as one queue.
-    fn together(&self) -> Vec<Curve> {
+    /// Σ A_l(t) + U(t) as one queue, and what changes take until t + `ahead_ps`.
+    fn together(&self, ahead_ps: u64) -> Vec<Curve> {
         let all = self.entrances.iter().map(|entrance| self.of_others(entrance, 0));
-        all.chain([vec![self.control(0)]]).collect()
+        all.chain([vec![self.control(0)], self.changing(ahead_ps)]).collect()
     }
 
     fn is_sufficient(&self, entrance: &Entrance, delay_ps: u64) -> bool {
@@ -316,7 +395,7 @@ impl<'c, 'a> Site<'c, 'a> {
             Receive::Fifo => {
                 let beside = self.device.link_ps(self.largest()).saturating_mul(2);
                 let queued = delay_ps.checked_sub(beside);
-                queued.is_some_and(|d| self.holds(&self.together(), BigInt::default(), d))
+                queued.is_some_and(|d| self.holds(&self.together(d), BigInt::default(), d))
             }
             Receive::RoundRobin(burst) => {
                 self.holds_by_share(entrance, burst, delay_ps)
@@ -326,11 +405,17 @@ impl<'c, 'a> Site<'c, 'a> {
     }
 
     fn holds_by_share(&self, entrance: &Entrance, burst: u32, delay_ps: u64) -> bool {
+        let (curves, blocking) = self.turns(entrance, burst, delay_ps);
+        self.holds(&curves, blocking, delay_ps)
+    }
+
+    /// What the turns of other ports make of its frames, and what is in front of them.
+    fn turns(&self, entrance: &Entrance, burst: u32, ahead_ps: u64) -> (Vec<Curve>, BigInt) {
         let others = self.entrances.iter().filter(|other| other.line != entrance.line);
         let round = others.fold(0, |sum: u64, h| sum.saturating_add(self.largest_cost(h).0));
         let blocking = self.size(Weight::Work(0), round) * (u64::from(burst) - 1);
-        let curves = [self.own(entrance, round), vec![self.control(delay_ps)]];
-        self.holds(&curves, blocking, delay_ps)
+        let own = self.own(entrance, round);
+        (vec![own, vec![self.control(ahead_ps)], self.changing(ahead_ps)], blocking)
     }
 
     fn holds_in_any_order(&self, entrance: &Entrance, delay_ps: u64) -> bool {
@@ -341,13 +426,58 @@ impl<'c, 'a> Site<'c, 'a> {
                 self.of_others(other, delay_ps)
             }
         };
-        let all = self.entrances.iter().map(of).chain([vec![self.control(delay_ps)]]);
+        let own = [vec![self.control(delay_ps)], self.changing(delay_ps)];
+        let all = self.entrances.iter().map(of).chain(own);
         self.holds(&all.collect::<Vec<_>>(), BigInt::default(), delay_ps)
+    }
+
+    /// The lines that bring streams.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = usize> + '_ {
+        let used = self.entrances.iter().filter(|entrance| !entrance.streams.is_empty());
+        used.map(|entrance| entrance.line)
+    }
+
+    /// Claims that what is known of the lines does not imply.
+    pub(crate) fn insufficient(&self, claims: Option<&BTreeMap<usize, u64>>) -> Vec<(usize, u64)> {
+        let Some(claims) = claims else { return Vec::new() };
+        let claimed = self.entrances.iter().filter_map(|entrance| {
+            let delay_ps = *claims.get(&entrance.line)?;
+            (!self.is_sufficient(entrance, delay_ps)).then_some((entrance.line, delay_ps))
+        });
+        claimed.collect()
+    }
+
+    /// The longest that the processor and the lines beside it are busy without a pause,
+    /// picoseconds. Where hosts may keep it busy for ever, the longest that frames of one port wait in
+    /// turns: no other argument bounds a delay there.
+    pub(crate) fn busy_period(&self) -> Option<BigInt> {
+        let capacity = self.capacity();
+        let together = exact::busy_period(&BigInt::default(), &self.together(0), &capacity);
+        if let Some(longest) = together {
+            return Some(longest + self.device.link_ps(self.largest()).saturating_mul(2));
+        }
+        let Receive::RoundRobin(burst) = self.device.processor.receive else { return None };
+        let mut load = self.control(0).rate + &self.changing(0).first()?.rate;
+        for entrance in &self.entrances {
+            load += match entrance.is_babbling {
+                true => self.line(entrance, 0).rate,
+                false => self.sum(Weight::Work(0), entrance)?.rate,
+            };
+        }
+        if load <= capacity {
+            return None;
+        }
+        let mut longest = BigInt::default();
+        for entrance in self.entrances.iter().filter(|entrance| !entrance.streams.is_empty()) {
+            let (curves, blocking) = self.turns(entrance, burst, 0);
+            longest = longest.max(exact::busy_period(&blocking, &curves, &capacity)?);
+        }
+        Some(longest)
     }
 
     /// The load with every host at its contracts, parts per million up; `None` without a meter.
     pub(crate) fn load_ppm(&self) -> Option<u64> {
-        let mut rate = self.control(0).rate;
+        let mut rate = self.control(0).rate + &self.changing(0).first()?.rate;
         for entering in self.entrances.iter().flat_map(|entrance| &entrance.streams) {
             // The rate does not depend on how late it is.
             let punctual = Entering { late_ps: Some(0), ..*entering };
@@ -403,14 +533,14 @@ impl<'c, 'a> Site<'c, 'a> {
         for entrance in &self.entrances {
             longest = longest.max(self.processing(entrance.line)?);
         }
-        let is_free = self.device.processor.control.time_ps == 0;
+        let is_free = self.device.processor.control.time_ps == 0 && !self.context.net.has_modes();
         let place = buffer.has_place_in_service;
         let spared = if place && is_free { self.device.units(FRAME_BYTES_MIN) } else { 0 };
         let by_window = self.window(self.entrances.iter(), longest)?.saturating_sub(spared);
         if self.device.processor.receive != Receive::Fifo {
             return Some(by_window);
         }
-        let excess = exact::largest_excess(&self.together(), &self.capacity())?.ceil();
+        let excess = exact::largest_excess(&self.together(0), &self.capacity())?.ceil();
         let link = self.size(Weight::Work(0), self.device.link_ps(self.largest()));
         let streams = || self.entrances.iter().flat_map(|entrance| &entrance.streams);
         let least = streams().map(|s| self.frame_bytes_min(s)).min().unwrap_or(FRAME_BYTES_MIN);

@@ -11,7 +11,7 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     let net = context.net;
     let mut seen = BTreeSet::new();
     let by_mode: BTreeMap<Mode, Vec<Site<'_, '_>>> =
-        context.steady_modes().map(|mode| (mode, sites(context, mode))).collect();
+        context.claimed_modes().map(|mode| (mode, sites(context, mode))).collect();
     for row in &context.plan.processor_rows {
         let mode = row.mode.label(&net.raw.modes);
         let place = format!("{}, processor, {mode}", row.switch);

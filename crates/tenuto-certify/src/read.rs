@@ -46,6 +46,8 @@ pub(crate) struct LinkLoss {
     #[serde(default)]
     pub(crate) processor_rows: Vec<ProcessorRow>,
     pub(crate) flows: Vec<FlowBound>,
+    #[serde(default)]
+    pub(crate) mode_changes: Vec<ModeChange>,
     pub(crate) refusals: Vec<Refusal>,
 }
 
@@ -359,6 +361,17 @@ pub(crate) struct ModeChange {
     pub(crate) terms: Vec<Term>,
     #[serde(default)]
     pub(crate) drain_ps: Option<u64>,
+    #[serde(default)]
+    pub(crate) settled_ps: Option<u64>,
+    #[serde(default)]
+    pub(crate) rounds: Vec<SettlingRound>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct SettlingRound {
+    pub(crate) ports: Vec<PortService>,
+    #[serde(default)]
+    pub(crate) processors: Vec<ProcessorService>,
 }
 
 #[derive(Debug, Deserialize)]

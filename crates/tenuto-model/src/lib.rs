@@ -51,7 +51,7 @@ pub use network::{
 pub use plan::{
     Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
     ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route,
-    RoutedCopy, Transition, Verdict, WholePathProof,
+    RoutedCopy, SettlingRound, Transition, Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{

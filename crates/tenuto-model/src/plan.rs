@@ -106,7 +106,7 @@ impl Chosen {
 }
 
 /// What holds once a link between switches is lost and those that it carried go other ways: a
-/// steady state of its own, with its certificate. How long the change takes is not promised.
+/// state of its own in every mode and change, with its certificate. How long the change takes is not promised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkLoss {
     /// The link, by its two ends.
@@ -126,6 +126,9 @@ pub struct LinkLoss {
     /// Bounds per flow and target. A flow of two copies has the largest bound of both, although
     /// one may not arrive.
     pub flows: Vec<FlowBound>,
+    /// Mode changes over the links that are left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mode_changes: Vec<ModeChangeBound>,
     /// Places of tables that the switches need, by name.
     pub table_use: Vec<(String, TableUse)>,
     /// Why not every promise holds.
@@ -303,6 +306,24 @@ pub struct ModeChangeBound {
     /// Of a raise: time from the trigger after which the new mode's own bounds hold, picoseconds.
     /// `None`: the raise's bounds hold until the return.
     pub drain_ps: Option<u64>,
+    /// Of a return: time from the last violation after which the lower mode's own bounds hold,
+    /// picoseconds; the quiet window covers it. `None`: there is no proof that they ever do again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_ps: Option<u64>,
+    /// Of a return where ports depend on one another in a circle: what holds round by round, the
+    /// last of it within the lower mode's bounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<SettlingRound>,
+}
+
+/// Delays that hold one round after those of the round before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettlingRound {
+    /// Of every port and class that is in use until the return.
+    pub ports: Vec<PortService>,
+    /// Of every entry to a processor that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorService>,
 }
 
 /// One term of a mode change's bound.

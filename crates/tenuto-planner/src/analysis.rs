@@ -13,9 +13,11 @@ use crate::meters::{Policing, policing};
 use crate::mode_change::{self, RaiseTerms};
 use crate::outlook::Outlook;
 use crate::port::{Ports, signals};
-use crate::processor::{Held, Processors};
+use crate::processor::{Changing, Held, Needed, Processors};
 use crate::routing::{Effort, Plot, Routes, Tree, Verdict, slowness, verdict};
+use crate::rows::with_returns;
 use crate::scene::{Scene, at_sources, span, transitions};
+use crate::settling::{Settled, settled};
 use crate::topology::Topology;
 use crate::{
     Options, Progress, assumptions, backup, deployment, processor, refusal, routing, rows,
@@ -24,6 +26,9 @@ use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
 use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
+
+/// Rounds in which the time of mode changes at shared processors may settle.
+const CHANGES_MAX: usize = 24;
 
 /// Everything that was computed of a network.
 #[derive(Debug)]
@@ -39,6 +44,10 @@ pub(crate) struct Analysis<'a> {
     pub(crate) arrange: Option<i128>,
     /// D_mc and the drain per raise.
     pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
+    /// Whether what mode changes take of shared processors found no bound: nothing is claimed.
+    pub(crate) is_given_up: bool,
+    /// Per return from the first mode to the second: that the network has settled before.
+    pub(crate) returns: Vec<((u8, u8), Option<Settled>)>,
     /// Bounds of whole paths that are less than the sums of their hops.
     pub(crate) whole_paths: WholePaths,
     pub(crate) rows: Vec<FlowBound>,
@@ -46,6 +55,12 @@ pub(crate) struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
+    /// That the network has settled before a return; `None` where there is no proof of it.
+    pub(crate) fn settled(&self, from: u8, to: u8) -> Option<&Settled> {
+        let mut returns = self.returns.iter();
+        returns.find(|(pair, _)| *pair == (from, to)).and_then(|(_, settled)| settled.as_ref())
+    }
+
     /// The result of one mode or raise.
     pub(crate) fn result(&self, transition: Transition) -> Option<&Outlook> {
         self.results.iter().find(|result| result.scene.transition == transition)
@@ -167,10 +182,32 @@ fn with_limit<T>(
     let none = Processors::default();
     let ports = Ports { topology, mesh: &mesh, options, signals, processors: &none, diverged_ps };
     let (scenes, policing, reading) = enforce(&ports, trees);
-    let processors = Processors::new(topology, &mesh, trees, &policing, reading);
-    let ports = Ports { processors: &processors, ..ports };
-    let analysis = analyse(ports, trees, scenes, policing, reading, progress);
-    use_it(analysis, progress)
+    let all = with_returns(transitions(network));
+    let mut changing = Changing::first(&ports, &scenes);
+    for round in 1.. {
+        let processors =
+            Processors::new(topology, &mesh, trees, &policing, reading, (&all, &changing));
+        let ports = Ports { processors: &processors, ..ports };
+        let given = Given { trees, reading, policing: policing.clone(), arrange: changing.arrange };
+        let mut analysis = analyse(ports, given, scenes.clone(), progress);
+        match changing.exceeded(&analysis, &scenes) {
+            Some(Needed::More(more)) if round < CHANGES_MAX => changing = more,
+            None => return use_it(analysis, progress),
+            Some(_) => {
+                analysis.give_up();
+                return use_it(analysis, progress);
+            }
+        }
+    }
+    unreachable!("the last round returns")
+}
+
+/// What an analysis starts from.
+struct Given<'a> {
+    trees: &'a [Tree],
+    reading: Reading,
+    policing: Vec<Policing>,
+    arrange: Option<i128>,
 }
 
 /// How often every mode signal is sent.
@@ -199,13 +236,11 @@ fn enforce(ports: &Ports<'_>, trees: &[Tree]) -> (Vec<Scene>, Vec<Policing>, Rea
 
 fn analyse<'a>(
     ports: Ports<'a>,
-    trees: &'a [Tree],
+    given: Given<'a>,
     scenes: Vec<Scene>,
-    policing: Vec<Policing>,
-    reading: Reading,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis<'a> {
-    let arrange = mode_change::arrange(&ports, &scenes);
+    let Given { trees, reading, policing, arrange } = given;
     let mut analysis = Analysis {
         ports,
         trees,
@@ -213,7 +248,9 @@ fn analyse<'a>(
         policing,
         results: Vec::new(),
         arrange,
+        is_given_up: false,
         raises: Vec::new(),
+        returns: Vec::new(),
         whole_paths: WholePaths::new(),
         rows: Vec::new(),
         port_rows: Vec::new(),
@@ -222,6 +259,13 @@ fn analyse<'a>(
         progress(Progress::Analysing(scene.transition));
         analysis.add(scene);
     }
+    let pairs = analysis.raises.iter().filter_map(|(raise, ..)| match *raise {
+        Transition::Raise { from, to } => Some((to, from)),
+        _ => None,
+    });
+    let settle = |(from, to)| ((from, to), settled(&analysis, from, to));
+    let returns = pairs.map(settle).collect();
+    analysis.returns = returns;
     analysis
 }
 
@@ -255,7 +299,23 @@ impl Analysis<'_> {
             });
         }
         self.rows = rows::flows(self);
+        self.forget_returns_without_a_window();
         self.port_rows = rows::ports(self);
+    }
+
+    /// Where no quiet window is long enough a plan says nothing of returns, and has no place for the
+    /// rounds that their bounds rest on.
+    fn forget_returns_without_a_window(&mut self) {
+        let is_stated = self.ports.topology.network.mode_return.quiet_ns.is_some();
+        if is_stated || mode_change::quiet_least_ns(self).is_some() {
+            return;
+        }
+        for row in &mut self.rows {
+            if matches!(row.mode, Transition::Return { .. }) {
+                row.delay_bound_ps = None;
+                row.copies.iter_mut().for_each(|copy| copy.delay_bound_ps = None);
+            }
+        }
     }
 
     /// Solves one scene; raises come after the steady modes that they start from.
@@ -265,10 +325,7 @@ impl Analysis<'_> {
             slowest = self.slowest_raise(from, to);
             scene.endings = self.endings(&scene, slowest);
         }
-        let mut solution = solve(&self.ports, &scene);
-        if self.is_beyond_modes() {
-            solution.give_up();
-        }
+        let solution = solve(&self.ports, &scene);
         let backlogs = (0..self.ports.topology.servers.len())
             .map(|server| self.ports.backlog_bits(server, &scene, &solution.arriving))
             .collect();
@@ -281,9 +338,19 @@ impl Analysis<'_> {
         self.results.push(outlook);
     }
 
-    /// Whether processors are shared in a network with modes: that is not analysed.
-    pub(crate) fn is_beyond_modes(&self) -> bool {
-        self.ports.topology.network.modes.len() > 1 && self.ports.processors.all().next().is_some()
+    /// Claims nothing: what was taken for the time of mode changes is not enough.
+    fn give_up(&mut self) {
+        self.is_given_up = true;
+        self.arrange = None;
+        for result in &mut self.results {
+            result.solution.give_up();
+            result.backlogs.fill(None);
+            result.held.iter_mut().for_each(|(_, held)| held.backlog = None);
+        }
+        for (_, terms, drain) in &mut self.raises {
+            (*terms, *drain) = (None, None);
+        }
+        self.returns.iter_mut().for_each(|(_, settled)| *settled = None);
     }
 
     /// What the receive buffers have to hold, by node.
@@ -296,7 +363,7 @@ impl Analysis<'_> {
             let held = site.held(&port, &delay, &late, ports.shapes());
             held.into_iter().map(|held| (node, held)).collect::<Vec<_>>()
         };
-        ports.processors.all().flat_map(of).collect()
+        ports.processors.all(scene.transition).flat_map(of).collect()
     }
 
     /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that
@@ -310,7 +377,7 @@ impl Analysis<'_> {
     }
 
     /// The largest D_mc into mode `to` from `from` or any mode between: a raise may come in steps.
-    fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
+    pub(crate) fn slowest_raise(&self, from: u8, to: u8) -> Option<i128> {
         let mut slowest = 0;
         for start in from..to {
             slowest = slowest.max(self.raise_terms(start)?.sum());

@@ -1,13 +1,13 @@
 //! What holds after a link between switches is lost (theory, "After the loss of a link").
 //!
 //! Every flow that the link takes its way from gets another one, all at once; the rest stays. The
-//! result is analysed as a steady state of its own. Who carries the change out, and how long that
+//! result is analysed as a state of its own, in every mode and mode change. Who carries the change out, and how long that
 //! takes, is no part of it.
 
 use crate::analysis::{Analysis, with_analysis};
 use crate::routing::{Effort, Plot, Routes, Tree, describe};
 use crate::topology::Topology;
-use crate::{Options, Progress, deployment, processor, refusal, rows};
+use crate::{Options, Progress, deployment, mode_change, processor, refusal, rows};
 use tenuto_bounds::InTurn;
 use tenuto_model::{Chosen, LinkLoss, Network, Plan, Refusal};
 
@@ -19,38 +19,47 @@ pub(crate) fn add(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) {
-    if network.modes.len() > 1 {
-        plan.refusals.push(Refusal {
-            because: "ways around a lost link are planned for one mode; this network has several"
-                .into(),
-            ..refusal::at(network.name.clone(), "backup")
-        });
-        plan.feasible = false;
-        return;
-    }
     let links = carrying(&Topology::new(network), trees);
+    let mut quiet_ns = plan.quiet_ns;
     for (done, &link) in links.iter().enumerate() {
         progress(Progress::Losing { done, total: links.len() });
-        let loss = after(network, link, trees, options);
+        let (loss, safe_ns) = after(network, link, trees, options);
         if let Some(refusal) = told(&loss) {
             plan.refusals.push(refusal);
             plan.feasible = false;
         }
+        quiet_ns = quiet_ns.max(safe_ns);
         plan.link_losses.push(loss);
+    }
+    // One window for all states: the longest.
+    plan.quiet_ns = quiet_ns;
+    if let Some(quiet_ns) = quiet_ns {
+        let losses = plan.link_losses.iter_mut().flat_map(|loss| &mut loss.mode_changes);
+        for change in plan.mode_changes.iter_mut().chain(losses) {
+            mode_change::wait_for_quiet(change, quiet_ns);
+        }
     }
 }
 
-/// Links between switches that carry a flow, by their index.
+/// Links between switches that carry a flow, or the signals of a mode change, by their index.
 fn carrying(topology: &Topology<'_>, trees: &[Tree]) -> Vec<usize> {
     let servers = trees.iter().flat_map(|tree| tree.hops.iter().map(|hop| hop.server));
-    let trunks = servers.filter(|&server| topology.servers[server].is_trunk);
+    let carries_signals = topology.network.modes.len() > 1;
+    let all = (0..topology.servers.len()).filter(|_| carries_signals);
+    let trunks = servers.chain(all).filter(|&server| topology.servers[server].is_trunk);
     let mut links: Vec<usize> = trunks.map(|server| server / 2).collect();
     links.sort_unstable();
     links.dedup();
     links
 }
 
-fn after(network: &Network, link: usize, trees: &[Tree], options: &Options) -> LinkLoss {
+/// The loss, and the quiet window that is safe after it, nanoseconds.
+fn after(
+    network: &Network,
+    link: usize,
+    trees: &[Tree],
+    options: &Options,
+) -> (LinkLoss, Option<u64>) {
     let topology = Topology::without(network, link);
     // A linear program per flow and lost link takes too long: sums of hops are claimed.
     let options = &Options { whole_paths: None, ..*options };
@@ -63,17 +72,23 @@ fn after(network: &Network, link: usize, trees: &[Tree], options: &Options) -> L
     })
 }
 
-fn described(analysis: &Analysis<'_>, link: usize, before: &[Tree], routes: &Routes) -> LinkLoss {
+fn described(
+    analysis: &Analysis<'_>,
+    link: usize,
+    before: &[Tree],
+    routes: &Routes,
+) -> (LinkLoss, Option<u64>) {
     let topology = analysis.ports.topology;
     let switches = match routes.refusals.as_slice() {
         [] => deployment::deploy(analysis).0,
         _ => Vec::new(),
     };
     let mut refusals = routes.refusals.clone();
+    let quiet_ns = refusal::quiet(analysis, &mut refusals);
     refusals.extend(refusal::all(analysis, &switches));
     let moved = routes.trees.iter().filter(|tree| !before.contains(tree));
     let it = &topology.network.links[link];
-    LinkLoss {
+    let loss = LinkLoss {
         link: [it.a.clone(), it.b.clone()],
         routes: moved.map(|tree| describe(topology, tree, Chosen::FewestHops)).collect(),
         ports: rows::services(analysis),
@@ -81,9 +96,11 @@ fn described(analysis: &Analysis<'_>, link: usize, before: &[Tree], routes: &Rou
         port_rows: analysis.port_rows.clone(),
         processor_rows: processor::rows::rows(analysis),
         flows: analysis.rows.clone(),
+        mode_changes: mode_change::bounds(analysis, quiet_ns),
         table_use: switches.into_iter().map(|it| (it.switch, it.usage)).collect(),
         refusals,
-    }
+    };
+    (loss, quiet_ns)
 }
 
 /// The refusal of the whole plan for a loss after which not every promise holds.

@@ -54,7 +54,7 @@ pub(crate) fn whole_paths(
     executor: &dyn Executor,
     progress: &mut dyn FnMut(usize, usize),
 ) -> WholePaths {
-    if analysis.ports.processors.all().next().is_some() {
+    if !analysis.ports.processors.is_empty() {
         // What ports share in front of their queues is no server of one path.
         return WholePaths::new();
     }

@@ -83,7 +83,9 @@ impl Solution {
 
     /// P of every line into a node, as x says of the ports upstream; nothing without a processor.
     fn needed(&self, ports: &Ports<'_>, scene: &Scene, node: usize) -> Vec<(usize, Option<Picos>)> {
-        let Some(site) = ports.processors.site(node) else { return Vec::new() };
+        let Some(site) = ports.processors.site_in(scene.transition, node) else {
+            return Vec::new();
+        };
         let late = |visit: usize| self.late_at_entry(ports, scene, visit);
         let needed = |line: &crate::processor::Line| {
             let claimed = self.processing[line.line];
@@ -94,8 +96,8 @@ impl Solution {
     }
 
     /// Y of every line into a node with a processor.
-    fn vary(&mut self, ports: &Ports<'_>, node: usize) {
-        let Some(site) = ports.processors.site(node) else { return };
+    fn vary(&mut self, ports: &Ports<'_>, scene: &Scene, node: usize) {
+        let Some(site) = ports.processors.site_in(scene.transition, node) else { return };
         for line in &site.lines {
             let p = self.processing[line.line];
             self.arriving.varying[line.line] = p.map(|p| Picos((p.0 - site.least_ps()).max(0)));
@@ -106,7 +108,7 @@ impl Solution {
     fn gather(&mut self, ports: &Ports<'_>, scene: &Scene, server: usize) {
         let node = ports.topology.servers[server].node;
         let jitter = ports.topology.nodes[node].latency_jitter_ps();
-        self.vary(ports, node);
+        self.vary(ports, scene, node);
         for index in ports.mesh.at(server) {
             let visit = &ports.mesh.visits[index];
             let share = &scene.shares[visit.tree];
@@ -172,6 +174,14 @@ impl Solution {
         for &server in &ports.mesh.order {
             moved |= self.update(ports, scene, server);
         }
+        // Signals reach switches that no flow leaves.
+        for (node, _) in ports.processors.all(scene.transition) {
+            if ports.topology.leaving(node).iter().all(|&s| ports.mesh.groups[s].is_empty()) {
+                for (line, now) in self.needed(ports, scene, node) {
+                    self.processing[line] = now;
+                }
+            }
+        }
         moved
     }
 
@@ -201,7 +211,7 @@ impl Solution {
     fn image(&mut self, ports: &Ports<'_>, scene: &Scene) -> Self {
         self.gather_all(ports, scene);
         let mut image = self.clone();
-        for (node, _) in ports.processors.all() {
+        for (node, _) in ports.processors.all(scene.transition) {
             for (line, needed) in self.needed(ports, scene, node) {
                 image.processing[line] = needed;
             }
@@ -229,11 +239,61 @@ impl Solution {
             && processing.all(|(claimed, needed)| covers(claimed, needed))
     }
 
+    /// The largest claims of several analyses, for what takes part in `scene`.
+    pub(crate) fn largest(ports: &Ports<'_>, scene: &Scene, all: &[&Self]) -> Self {
+        let mut largest = Self::start(ports, scene);
+        for (server, delays) in largest.delays.iter_mut().enumerate() {
+            for (class, delay) in delays {
+                *delay = most(all.iter().map(|one| one.delay(server, *class)));
+            }
+        }
+        for (line, processing) in largest.processing.iter_mut().enumerate() {
+            *processing = most(all.iter().map(|one| one.processing[line]));
+        }
+        largest
+    }
+
+    /// What follows from these claims, and no more than they are; `None` without a bound.
+    pub(crate) fn tightened(&self, ports: &Ports<'_>, scene: &Scene) -> Option<Self> {
+        let mut image = self.clone().image(ports, scene);
+        let delays = image.delays.iter_mut().flatten().zip(self.delays.iter().flatten());
+        for ((_, now), (_, before)) in delays {
+            *now = Some((*now)?.min((*before)?));
+        }
+        for (now, before) in image.processing.iter_mut().zip(&self.processing) {
+            *now = Some((*now)?.min((*before)?));
+        }
+        Some(image)
+    }
+
+    /// Whether no claim is above the one of `other` for the same.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let no_more = |own: Option<Picos>, most: Option<Picos>| {
+            own.zip(most).is_some_and(|(own, most)| own <= most)
+        };
+        let mut at = self.delays.iter().enumerate();
+        let mut lines = self.processing.iter().zip(&other.processing);
+        at.all(|(server, delays)| {
+            delays.iter().all(|&(class, own)| no_more(own, other.delay(server, class)))
+        }) && lines.all(|(own, most)| no_more(*own, *most))
+    }
+
+    /// Whether all claims are the same.
+    pub(crate) fn has_claims_of(&self, other: &Self) -> bool {
+        self.delays == other.delays && self.processing == other.processing
+    }
+
     /// Claims nothing.
     pub(crate) fn give_up(&mut self) {
         self.delays.iter_mut().flatten().for_each(|(_, delay)| *delay = None);
         self.processing.fill(None);
+        self.arriving.bursts.fill(None);
     }
+}
+
+/// The largest of several delays; `None` if one has no bound.
+fn most(delays: impl Iterator<Item = Option<Picos>>) -> Option<Picos> {
+    delays.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
 }
 
 /// Whether a delay changed by more than the settled share.
@@ -290,7 +350,7 @@ fn certify(limit: Solution, ports: &Ports<'_>, scene: &Scene) -> Solution {
         for _ in 0..REFINEMENTS {
             let next = image.image(ports, scene);
             candidate = std::mem::replace(&mut image, next);
-            if candidate.delays == image.delays && candidate.processing == image.processing {
+            if candidate.has_claims_of(&image) {
                 break;
             }
         }

@@ -33,6 +33,7 @@ mod refusal;
 mod routing;
 mod rows;
 mod scene;
+mod settling;
 mod topology;
 mod would_fit;
 

@@ -35,10 +35,26 @@ impl RaiseTerms {
 /// D_arrange: the last switch has heard of the raise; `None` if signals do not reach them all.
 ///
 /// Switches of one redundant network tell one another; networks are apart.
-pub(crate) fn arrange(ports: &Ports<'_>, scenes: &[Scene]) -> Option<i128> {
+///
+/// `processing` is the largest time at the processor behind a line.
+pub(crate) fn arrange(
+    ports: &Ports<'_>,
+    scenes: &[Scene],
+    processing: &dyn Fn(usize) -> Option<i128>,
+) -> Option<i128> {
     let topology = ports.topology;
-    let hop = |server: usize| signal_hop(ports, scenes, server);
-    let costs: Vec<i128> = (0..topology.servers.len()).map(hop).collect();
+    let mut costs = Vec::with_capacity(topology.servers.len());
+    let mut at_start = vec![0_i128; topology.nodes.len()];
+    for (server, egress) in topology.servers.iter().enumerate() {
+        let shared = match ports.processors.site(egress.peer) {
+            Some(_) => processing(server)?,
+            None => 0,
+        };
+        at_start[egress.peer] = at_start[egress.peer].max(shared);
+        let arrived = topology.nodes[egress.peer].latency_max_ps() + shared;
+        let wait = signal_wait(ports, scenes, server);
+        costs.push(wait.checked_add(egress.propagation_ps + arrived)?);
+    }
     let switches = (0..topology.nodes.len()).filter(|&n| !topology.nodes[n].is_host());
     let mut worst = 0;
     for starter in switches.clone() {
@@ -48,13 +64,14 @@ pub(crate) fn arrange(ports: &Ports<'_>, scenes: &[Scene]) -> Option<i128> {
         for follower in switches.clone().filter(|&v| topology.nodes[v].network == network) {
             last = last.max(spread[follower]?);
         }
-        worst = worst.max(topology.nodes[starter].latency_max_ps() + last);
+        let own = topology.nodes[starter].latency_max_ps() + at_start[starter];
+        worst = worst.max(own + last);
     }
     Some(worst)
 }
 
-/// (S + b_s)/C + π + λmax of the next switch, S the largest frame of any mode at that port.
-fn signal_hop(ports: &Ports<'_>, scenes: &[Scene], server: usize) -> i128 {
+/// (S + b_s)/C, S the largest frame of any mode at that port.
+pub(crate) fn signal_wait(ports: &Ports<'_>, scenes: &[Scene], server: usize) -> i128 {
     let egress = &ports.topology.servers[server];
     let frames = scenes.iter().map(|scene| ports.largest_frame(server, scene, None));
     let below = ports.topology.nodes[egress.node].below_scheduler_ubit();
@@ -63,10 +80,7 @@ fn signal_hop(ports: &Ports<'_>, scenes: &[Scene], server: usize) -> i128 {
     let blocking = frames.max().unwrap_or(0).max(below).max(other);
     let capacity = i128::from(egress.rate_bps) * UBIT_PER_BIT;
     let sending = div_up((blocking + ports.signals.burst_ubit) * 1_000_000_000_000, capacity);
-    sending
-        + egress.tick_ps
-        + egress.propagation_ps
-        + ports.topology.nodes[egress.peer].latency_max_ps()
+    sending + egress.tick_ps
 }
 
 /// Least time from a switch to every other over trunks.
@@ -81,7 +95,7 @@ fn spread(ports: &Ports<'_>, costs: &[i128], starter: usize) -> Vec<Option<i128>
         times[node] = Some(time);
         for &server in topology.leaving(node) {
             let egress = &topology.servers[server];
-            if egress.is_trunk {
+            if egress.is_trunk && !topology.is_lost(server) {
                 waiting.push(std::cmp::Reverse((time + costs[server], egress.peer)));
             }
         }
@@ -97,6 +111,11 @@ pub(crate) fn update(ports: &Ports<'_>) -> i128 {
 
 /// D_q: the largest time in which a switch purges what mode `scene` can have queued.
 pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128> {
+    purges(ports, backlogs)?.into_iter().max()
+}
+
+/// The time in which every node purges such backlogs.
+pub(crate) fn purges(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<Vec<i128>> {
     let topology = ports.topology;
     let mut per_node = vec![0_i128; topology.nodes.len()];
     for (server, egress) in topology.servers.iter().enumerate() {
@@ -109,13 +128,14 @@ pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128>
                 i128::from(frames) * i128::from(profile.purge_frame_ns_max) * 1_000;
         }
     }
-    per_node.into_iter().max()
+    Some(per_node)
 }
 
 /// The least safe quiet window, nanoseconds: every bound of a mode that is returned from, or of
 /// a raise into it, and the spread of a signal; and the dwell time, for a mode that flaps faster
-/// would spend the signals that its next raise needs; and every drain, so that nothing of the
-/// higher contracts is left in any busy period. `None` if one of the bounds is missing.
+/// would spend the signals that its next raise needs; and until the network has settled, so that
+/// nothing of the higher contracts is left in any busy period. `None` if one of the bounds is
+/// missing.
 pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     let arrange = analysis.arrange?;
     let mut longest = 0_i128;
@@ -132,7 +152,9 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
         }
     }
     let drains = analysis.raises.iter().filter_map(|(_, _, drain)| *drain);
-    let drained = drains.max().unwrap_or(0);
+    let settled =
+        analysis.returns.iter().filter_map(|(_, settled)| Some(settled.as_ref()?.after_ps));
+    let drained = drains.chain(settled).max().unwrap_or(0);
     u64::try_from(div_up((longest + arrange).max(DWELL_PS).max(drained), 1_000)).ok()
 }
 
@@ -156,9 +178,23 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
             ("D_q", terms.queue),
             ("poll", POLL_PS),
         ];
-        bounds.push(bound(Transition::Return { from: to, to: from }, &back));
+        let settled = analysis.settled(to, from);
+        bounds.push(ModeChangeBound {
+            settled_ps: settled.and_then(|settled| u64::try_from(settled.after_ps).ok()),
+            rounds: settled.map_or_else(Vec::new, |settled| settled.rounds.clone()),
+            ..bound(Transition::Return { from: to, to: from }, &back)
+        });
     }
     bounds
+}
+
+/// Lets a return wait for a window of that length.
+pub(crate) fn wait_for_quiet(change: &mut ModeChangeBound, quiet_ns: u64) {
+    for term in change.terms.iter_mut().filter(|term| term.name == "quiet") {
+        term.bound_ps = quiet_ns.saturating_mul(1_000);
+    }
+    change.bound_ps =
+        change.terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.bound_ps));
 }
 
 fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
@@ -168,5 +204,12 @@ fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
         .map(|(name, term)| ModeChangeTerm { name: (*name).into(), bound_ps: picos(*term) })
         .collect();
     let bound_ps = terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.bound_ps));
-    ModeChangeBound { change, bound_ps, terms, drain_ps: None }
+    ModeChangeBound {
+        change,
+        bound_ps,
+        terms,
+        drain_ps: None,
+        settled_ps: None,
+        rounds: Vec::new(),
+    }
 }

@@ -33,7 +33,7 @@ pub(crate) fn at(place: impl Into<String>, resource: &str) -> Refusal {
 pub(crate) fn all(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusal> {
     let mut refusals = rates(analysis);
     refusals.extend(processor::rows::refusals(analysis));
-    let is_overloaded = !refusals.is_empty() || analysis.is_beyond_modes();
+    let is_overloaded = !refusals.is_empty() || analysis.is_given_up;
     refusals.extend(deadlines(analysis));
     if !is_overloaded {
         refusals.extend(unbounded(analysis));
@@ -321,13 +321,13 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     if network.modes.len() < 2 {
         return refusals;
     }
-    for switch in network.switches.iter().filter(|s| network.profile_of(s).processor.is_some()) {
+    if analysis.is_given_up {
         refusals.push(Refusal {
-            because: format!(
-                "the ports of a {} share a processor: that is analysed for one mode only",
-                switch.profile
-            ),
-            ..at(switch.name.clone(), "modes")
+            because:
+                "what mode changes take of shared processors has no bound: signals wait behind \
+                      frames, and purging what waits takes time from both"
+                    .into(),
+            ..at(network.name.clone(), "modes")
         });
     }
     for switch in network.switches.iter().filter(|s| !network.profile_of(s).has_modes) {
@@ -336,13 +336,42 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
             ..at(switch.name.clone(), "modes")
         });
     }
-    if analysis.arrange.is_none() {
+    refusals.extend(unsettled(analysis));
+    if analysis.arrange.is_none() && !analysis.is_given_up {
         refusals.push(Refusal {
             because: "mode signals do not reach every switch over trunks".into(),
             ..at(network.name.clone(), "modes")
         });
     }
     refusals
+}
+
+/// Returns before which nothing shows that the network settles, where everything else has a bound.
+fn unsettled(analysis: &Analysis<'_>) -> Option<Refusal> {
+    let network = analysis.ports.topology.network;
+    let is_bounded = |result: &Outlook| {
+        result.solution.delays.iter().flatten().all(|(_, delay)| delay.is_some())
+    };
+    let returns = analysis.returns.iter();
+    let open: Vec<Transition> = returns
+        .filter(|(_, settled)| settled.is_none())
+        .map(|&((from, to), _)| Transition::Return { from, to })
+        .collect();
+    let first = *open.first()?;
+    if !analysis.results.iter().all(is_bounded) {
+        return None;
+    }
+    let labels: Vec<String> = open.iter().map(|change| change.label(&network.modes)).collect();
+    Some(Refusal {
+        mode: Some(first),
+        because: format!(
+            "ports or processors depend on one another in a circle, and nothing shows that what {} leaves behind \
+             ever dies away: bounds hold until the first return only; less load, or routes without \
+             a circle, would help",
+            labels.join(", ")
+        ),
+        ..at(network.name.clone(), "modes")
+    })
 }
 
 /// The quiet window: as stated, or the least safe one rounded up to a millisecond. A stated one

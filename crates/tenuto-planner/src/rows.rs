@@ -30,7 +30,7 @@ pub(crate) fn flows(analysis: &Analysis<'_>) -> Vec<FlowBound> {
 }
 
 /// Steady modes, raises, and the return of every raise.
-fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
+pub(crate) fn with_returns(mut all: Vec<Transition>) -> Vec<Transition> {
     let back = |t: &Transition| match *t {
         Transition::Raise { from, to } => Some(Transition::Return { from: to, to: from }),
         _ => None,
@@ -65,6 +65,12 @@ fn row(
         _ => copy_bound(analysis, tree, place, mode),
     };
     let mut copies: Vec<CopyBound> = trees.iter().map(copy).collect();
+    if let Transition::Return { from, to } = mode
+        && analysis.settled(from, to).is_none()
+    {
+        // Nothing says that the network is ever again as the lower mode's analysis has it.
+        copies.iter_mut().for_each(|copy| copy.delay_bound_ps = None);
+    }
     let expected = flow.copies.len().max(1);
     let is_complete = copies.len() == expected && copies.iter().all(|c| c.delay_bound_ps.is_some());
     let worst = copies.iter().filter_map(|c| c.delay_bound_ps).max();

@@ -9,7 +9,7 @@ use tenuto_model::{Flow, Network, Transition};
 use tenuto_units::Picos;
 
 /// One analysis: a mode or a raise, and every tree's share in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) transition: Transition,
     /// One per tree.
@@ -68,6 +68,25 @@ pub(crate) fn span(transition: Transition) -> (usize, usize) {
 pub(crate) fn modes_of(flow: &Flow, transition: Transition) -> RangeInclusive<usize> {
     let (low, high) = span(transition);
     if flow.level < low { 0..=flow.level } else { low..=high.min(flow.level) }
+}
+
+/// The modes whose contracts a flow follows after so many hops, if it is there at all: until a
+/// return, who has a place in the mode before keeps the contracts of the mode after it.
+pub(crate) fn modes_at(
+    flow: &Flow,
+    transition: Transition,
+    depth: usize,
+) -> Option<RangeInclusive<usize>> {
+    let Transition::Return { from, to } = transition else {
+        let is_there = depth == 0 || flow.level >= span(transition).0;
+        return is_there.then(|| modes_of(flow, transition));
+    };
+    let (from, to) = (usize::from(from), usize::from(to));
+    match depth {
+        0 if flow.level < to => Some(0..=flow.level),
+        0 => Some(to..=to),
+        _ => (flow.level >= from).then_some(to..=to),
+    }
 }
 
 impl Share {

@@ -11,4 +11,5 @@ mod modes;
 mod refusals;
 mod replay;
 mod routes;
+mod settling;
 mod single_mode;

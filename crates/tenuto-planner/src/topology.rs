@@ -144,7 +144,7 @@ impl<'a> Topology<'a> {
         Self { lost: Some(link), ..Self::new(network) }
     }
 
-    /// Whether no new way may lead over that port.
+    /// Whether neither a new way nor a signal may go over that port.
     pub(crate) fn is_lost(&self, server: usize) -> bool {
         self.lost == Some(server / 2)
     }

@@ -183,13 +183,109 @@ fn turns_hold_a_flood_to_its_burst() {
 }
 
 #[test]
-fn a_processor_in_a_network_with_modes_is_refused() {
+fn a_device_that_knows_no_modes_is_refused_where_there_are_several() {
     let mut network = opposite(CELL, "10 ms", "");
     network.modes.push("HI".into());
     let plan = planned(&network);
-    assert!(refused(&plan, "modes").because.contains("one mode only"));
-    assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_none()));
-    assert!(tenuto_certify::certify(&plan.to_json()).is_err());
+    assert!(refused(&plan, "modes").because.contains("knows no modes"), "{:?}", plan.refusals);
+}
+
+/// Three switches in a line that know modes: a flow that may send more, one that ends, one that stays.
+fn modal(processor: &str, more: &str) -> Network {
+    read(&format!(
+        "tenuto: 1\nmodes: [LO, HI]\nhosts: [h1, h2, h3]\nswitches: {{s1: {{profile: p}}, s2: \
+         {{profile: p}}, s3: {{profile: p}}}}\nlinks:\n  - {{ends: [h1, s1], rate: 100 Mbit/s}}\n  \
+         - {{ends: [h2, s2], rate: 100 Mbit/s}}\n  - {{ends: [h3, s3], rate: 100 Mbit/s}}\n  \
+         - {{ends: [s1, s2], rate: 100 Mbit/s}}\n  - {{ends: [s2, s3], rate: 100 Mbit/s}}\n\
+         flows:\n  rises: {{source: h1, targets: [h3], level: HI, frame: 900 B, period: {{LO: 20 ms, \
+         HI: 5 ms}}, deadline: 200 ms, priority: 0}}\n  ends: {{source: h2, targets: [h3], level: LO, \
+         message: 8 kB, period: 10 ms, deadline: 200 ms, priority: 1}}\n  stays: {{source: h3, targets: \
+         [h1], level: HI, frame: 400 B, period: 8 ms, deadline: 200 ms, priority: 0}}\n{more}profiles:\n  \
+         p: {{like: tenuto, processor: {processor}}}\n"
+    ))
+}
+
+const QUEUE: &str = "{base: 12 us, receive: fifo}";
+const TURNS: &str = "{base: 12 us, receive: {round_robin: 4}}";
+
+#[test]
+fn shared_processors_are_planned_in_every_mode_and_change() {
+    for (processor, more) in [
+        (QUEUE, ""),
+        (TURNS, ""),
+        ("{base: 8 us, link: {rate: 200 Mbit/s, tag: 1 B}, receive: fifo}", ""),
+        (TURNS, "tolerates: {babbling_hosts: 1}\n"),
+    ] {
+        let plan = certified(&modal(processor, more));
+        assert!(plan.feasible, "{processor}: {:?}", plan.refusals);
+        // Seven entries, in LO, HI and the raise.
+        assert_eq!(plan.processors.len(), 3 * 7, "{processor}");
+        let load = |mode| {
+            let mut rows = plan.processor_rows.iter();
+            rows.find(|r| r.switch == "s3" && r.mode == mode).expect("a row").load_ppm
+        };
+        use tenuto_model::Transition::{Raise, Steady};
+        if more.is_empty() {
+            assert!(load(Steady(1)) < load(Steady(0)), "what ends makes no work at s3");
+        }
+        assert!(load(Raise { from: 0, to: 1 }) >= load(Steady(0)));
+        let returning = plan.mode_changes.last().expect("a return");
+        assert!(returning.settled_ps.is_some() && !returning.rounds.is_empty());
+    }
+}
+
+#[test]
+fn a_mode_change_waits_for_processors() {
+    let term = |plan: &Plan, name: &str| {
+        let raise = &plan.mode_changes[0];
+        raise.terms.iter().find(|t| t.name == name).expect("a term").bound_ps
+    };
+    let slow = certified(&modal(QUEUE, ""));
+    let mut network = modal(QUEUE, "");
+    network.profiles.get_mut("p").expect("it is there").processor = None;
+    let fast = certified(&network);
+    let at_one = slow.processors.iter().map(|claim| claim.delay_ps).min().expect("claims");
+    // The starter and two hops.
+    assert!(term(&slow, "D_arrange") > term(&fast, "D_arrange") + 3 * at_one);
+    let mut bad = slow.clone();
+    let arrange = term(&fast, "D_arrange");
+    bad.mode_changes[0].terms[0].bound_ps = arrange;
+    bad.seal();
+    assert!(tenuto_certify::certify(&bad.to_json()).is_err());
+}
+
+#[test]
+fn signals_that_find_no_place_in_a_receive_buffer_are_refused() {
+    let plan = certified(&modal(&format!("{QUEUE}, receive_buffer: {{frames: 12}}"), ""));
+    let refusal = refused(&plan, "buffer");
+    assert_eq!(refusal.unit, "frames");
+}
+
+#[test]
+fn no_claim_of_a_mode_can_be_made_smaller() {
+    for processor in [QUEUE, TURNS] {
+        let good = certified(&modal(processor, ""));
+        let rejected = |tamper: &dyn Fn(&mut Plan)| {
+            let mut bad = good.clone();
+            tamper(&mut bad);
+            bad.seal();
+            tenuto_certify::certify(&bad.to_json()).is_err()
+        };
+        for index in 0..good.processors.len() {
+            // The planner takes a little more than a change needs.
+            let less = |plan: &mut Plan| {
+                plan.processors[index].delay_ps -= plan.processors[index].delay_ps / 5
+            };
+            assert!(rejected(&less), "{processor}: {:?}", good.processors[index]);
+        }
+        for index in 0..good.processor_rows.len() {
+            assert!(rejected(&|plan| plan.processor_rows[index].load_ppm /= 2));
+        }
+        assert!(rejected(&|plan| drop(plan.processors.remove(0))));
+        assert!(rejected(&|plan| plan.mode_changes[1].rounds.clear()));
+        let quick = |plan: &mut Plan| plan.mode_changes[1].settled_ps = Some(1_000_000);
+        assert!(rejected(&quick));
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! How long a frame takes at a processor, and how much room it needs there.
 
 use super::{FINE_PER_PS, Line, Site};
-use tenuto_calculus::{Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, backlog, delay, div_up};
+use tenuto_calculus::{
+    Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, backlog, busy_period, delay, div_up,
+};
 use tenuto_model::Receive;
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
 
@@ -30,7 +32,8 @@ fn sum(
 ) -> Option<Bucket> {
     let mut sum = Bucket::ZERO;
     for stream in &line.streams {
-        sum = sum.plus(of(stream).grown(late(stream.visit)?));
+        let lateness = stream.visit.map_or(Some(Picos(0)), late)?;
+        sum = sum.plus(of(stream).grown(lateness));
     }
     Some(sum)
 }
@@ -77,13 +80,33 @@ impl Site<'_> {
         i128::from(self.processor.least_ps())
     }
 
+    /// The longest that it is busy without a pause, the lines beside it too.
+    pub(crate) fn busy_period(&self, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
+        if let Some(longest) = busy_period(Self::server(), &self.together(late, shaping)?) {
+            return Some(Picos(longest.0 + 2 * self.link_ps()));
+        }
+        // Where all together never end, the order of service proves nothing: only turns do, and
+        // those look at the frames of one port.
+        let Receive::RoundRobin(burst) = self.processor.receive else { return None };
+        if self.load_ubps() <= i128::from(WORK_PER_S) * UBIT_PER_BIT {
+            return None;
+        }
+        let mut longest = Picos(0);
+        for line in self.lines.iter().filter(|line| !line.streams.is_empty()) {
+            let (server, groups) = self.turns(line, burst, late, shaping)?;
+            longest = longest.max(busy_period(server, &groups)?);
+        }
+        Some(longest)
+    }
+
     const fn server() -> Server {
         Server::new(WORK_PER_S, 0)
     }
 
     fn control(&self) -> Option<GroupCurves> {
-        let higher = steady(self.control);
-        (!self.control.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
+        let all = self.control.plus(self.changing);
+        let higher = steady(all);
+        (!all.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
     }
 
     /// What others see of a line: a host that may babble brings what its line can.
@@ -100,11 +123,14 @@ impl Site<'_> {
 
     /// All lines as one queue.
     fn together(&self, late: &Lateness<'_>, shaping: bool) -> Option<Vec<GroupCurves>> {
-        let mut groups: Vec<GroupCurves> = self
-            .control()
-            .map(|it| GroupCurves { class: it.higher, higher: Flows::default(), line: None })
-            .into_iter()
-            .collect();
+        // Control stands in the queue; a mode change does not wait for its turn.
+        let own = GroupCurves {
+            class: steady(self.control),
+            higher: steady(self.changing),
+            ..GroupCurves::default()
+        };
+        let is_idle = self.control.is_zero() && self.changing.is_zero();
+        let mut groups: Vec<GroupCurves> = if is_idle { Vec::new() } else { vec![own] };
         for line in &self.lines {
             let (work, shape) = Self::arrivals(line, late, shaping)?;
             let class = steady(work);
@@ -119,6 +145,17 @@ impl Site<'_> {
 
     /// What the other ports cannot keep from it: rounds of at most `burst` frames each.
     fn share(&self, line: &Line, burst: u32, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
+        let (server, groups) = self.turns(line, burst, late, shaping)?;
+        delay(server, &groups)
+    }
+
+    fn turns(
+        &self,
+        line: &Line,
+        burst: u32,
+        late: &Lateness<'_>,
+        shaping: bool,
+    ) -> Option<(Server, Vec<GroupCurves>)> {
         let others = self.lines.iter().filter(|other| other.line != line.line);
         let round: i128 = others.map(|other| other.cost_max).sum();
         let own = dearer(sum(line, late, |s| s.work)?, sum(line, late, |s| s.frames)?, round);
@@ -130,7 +167,7 @@ impl Site<'_> {
         };
         let blocking = (i128::from(burst) - 1) * round;
         let groups: Vec<GroupCurves> = std::iter::once(class).chain(self.control()).collect();
-        delay(Server::new(WORK_PER_S, blocking), &groups)
+        Some((Server::new(WORK_PER_S, blocking), groups))
     }
 
     /// What holds whatever the order of service.
@@ -158,13 +195,15 @@ impl Site<'_> {
             }
             line.streams.iter().map(|s| s.work.rate_ubps).sum()
         };
-        self.lines.iter().map(of).fold(self.control.rate_ubps, i128::saturating_add)
+        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        self.lines.iter().map(of).fold(own, i128::saturating_add)
     }
 
     /// The same with every host at its contracts.
     pub(crate) fn load_of_contracts_ubps(&self) -> i128 {
         let streams = self.lines.iter().flat_map(|line| &line.streams);
-        streams.map(|s| s.work.rate_ubps).fold(self.control.rate_ubps, i128::saturating_add)
+        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        streams.map(|s| s.work.rate_ubps).fold(own, i128::saturating_add)
     }
 
     /// What the receive buffers have to hold, `delays` being P by line.
@@ -212,8 +251,8 @@ impl Site<'_> {
             came = came.saturating_add(self.window(line, Some(longest), late)?);
         }
         let unit = self.buffer?.unit;
-        let own_place =
-            if has_place && self.control.is_zero() { unit.of_frame(FRAME_BYTES_MIN) } else { 0 };
+        let is_free = self.control.is_zero() && self.changing.is_zero();
+        let own_place = if has_place && is_free { unit.of_frame(FRAME_BYTES_MIN) } else { 0 };
         let by_window = whole(came)?.saturating_sub(own_place);
         if self.processor.receive != Receive::Fifo {
             return Some(by_window);

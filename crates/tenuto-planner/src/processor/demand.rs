@@ -4,6 +4,7 @@
 use super::{Builder, FINE_PER_PS};
 use crate::envelope;
 use crate::meters::Policing;
+use std::ops::RangeInclusive;
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up, ubits};
 use tenuto_model::{BufferUnit, Contract, Flow, LookUp, MeterCounts, Processor, Profile};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
@@ -16,7 +17,8 @@ const MILLION: i128 = 1_000_000;
 /// Its buckets are those of a stream that was never late; they grow by how late it can be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entering {
-    pub(crate) visit: usize,
+    /// `None` for mode signals, whose buckets have all their lateness in them.
+    pub(crate) visit: Option<usize>,
     /// Ports that it leaves by.
     pub(crate) outputs: u32,
     pub(crate) frame_bytes_max: u32,
@@ -79,7 +81,7 @@ impl<'a> Costs<'a> {
     }
 
     /// What is counted of one frame, 10⁻⁶.
-    fn counted(&self, what: Counted, frame_bytes: u32, outputs: u32) -> i128 {
+    pub(super) fn counted(&self, what: Counted, frame_bytes: u32, outputs: u32) -> i128 {
         match what {
             Counted::Work => self.of(frame_bytes, outputs) * FINE_PER_PS,
             Counted::Frames => UBIT_PER_BIT,
@@ -116,7 +118,13 @@ fn frame_bytes(wire_bits: u64) -> u32 {
 
 impl Builder<'_, '_> {
     /// A stream whose source keeps its contract.
-    pub(super) fn contracted(&self, flow: &Flow, visit: usize, outputs: u32) -> Entering {
+    pub(super) fn contracted(
+        &self,
+        (flow, modes): (&Flow, RangeInclusive<usize>),
+        visit: usize,
+        outputs: u32,
+    ) -> Entering {
+        let contracts = flow.contracts.get(modes).unwrap_or_default();
         let bucket = |what: Counted| {
             let of = |contract: &Contract| {
                 let most = self.costs.message(what, contract, self.reading.as_stated, outputs);
@@ -125,14 +133,14 @@ impl Builder<'_, '_> {
                 let rate_ubps = div_up(stretched, period);
                 Bucket { burst_ubit: most, rate_ubps }.grown(envelope::jitter(contract))
             };
-            flow.contracts.iter().map(of).fold(Bucket::ZERO, Bucket::or)
+            contracts.iter().map(of).fold(Bucket::ZERO, Bucket::or)
         };
-        let sizes = || flow.contracts.iter().map(|c| c.size.frames(self.reading.as_stated));
+        let sizes = || contracts.iter().map(|c| c.size.frames(self.reading.as_stated));
         let largest = sizes().map(|mix| frame_bytes(mix.frame_wire_bits_max)).max();
-        let smallest = flow.contracts.iter().map(|c| c.frame_bytes_min.unwrap_or(FRAME_BYTES_MIN));
+        let smallest = contracts.iter().map(|c| c.frame_bytes_min.unwrap_or(FRAME_BYTES_MIN));
         let largest = largest.unwrap_or(FRAME_BYTES_MIN);
         Entering {
-            visit,
+            visit: Some(visit),
             outputs,
             frame_bytes_max: largest,
             frame_bytes_min: smallest
@@ -162,7 +170,7 @@ impl Builder<'_, '_> {
         };
         let bucket = |what| self.costs.most_per_bit(what, counts, outputs).times(meter);
         Entering {
-            visit,
+            visit: Some(visit),
             outputs,
             frame_bytes_max: FRAME_BYTES_MAX,
             frame_bytes_min: FRAME_BYTES_MIN,

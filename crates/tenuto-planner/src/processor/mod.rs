@@ -2,28 +2,31 @@
 //! processor that the ports share").
 
 mod bound;
+mod changing;
 mod demand;
 pub(crate) mod rows;
 
 pub(crate) use bound::Held;
+pub(crate) use changing::{Changing, Needed};
 use demand::{Costs, Counted, Entering};
 
 use crate::envelope::Reading;
 use crate::mesh::Mesh;
 use crate::meters::Policing;
 use crate::routing::Tree;
+use crate::scene::modes_at;
 use crate::topology::Topology;
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up};
-use tenuto_model::{MeterCounts, Processor, ReceiveBuffer};
+use tenuto_model::{MeterCounts, Processor, ReceiveBuffer, Transition};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 
 /// 10⁻⁶ ns of processor time in a picosecond.
 const FINE_PER_PS: i128 = 1_000;
 
-/// The processors of a network, by node; none in networks whose ports are served by themselves.
+/// The processors of a network, by analysis and node; none where ports are served by themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Processors<'a> {
-    sites: Vec<Option<Site<'a>>>,
+    analyses: Vec<(Transition, Vec<Option<Site<'a>>>)>,
 }
 
 /// One switch with a processor, and everything that enters it.
@@ -35,6 +38,8 @@ pub(crate) struct Site<'a> {
     pub(crate) lines: Vec<Line>,
     /// What control may take, in processor time.
     control: Bucket,
+    /// What mode changes may take: signals that go out, swaps and purges.
+    changing: Bucket,
     /// Largest frame that can enter, bytes.
     frame_bytes_max: u32,
     /// c(L⁻): the cost of the least frame that can enter.
@@ -64,25 +69,45 @@ impl<'a> Processors<'a> {
         trees: &[Tree],
         policing: &[Policing],
         reading: Reading,
+        (transitions, changing): (&[Transition], &Changing),
     ) -> Self {
-        let of = |node: usize| {
+        let of = |transition: Transition, node: usize| {
             let profile = topology.nodes[node].profile?;
             let processor = profile.processor.as_ref()?;
             let costs = Costs::new(processor, profile);
-            let builder = Builder { topology, mesh, trees, policing, reading, costs };
+            let builder =
+                Builder { topology, mesh, trees, policing, reading, costs, transition, changing };
             Some(builder.site(node, processor, profile.receive_buffer))
         };
-        Self { sites: (0..topology.nodes.len()).map(of).collect() }
+        let nodes = topology.nodes.len();
+        let sites = |&it: &Transition| (it, (0..nodes).map(|node| of(it, node)).collect());
+        Self { analyses: transitions.iter().map(sites).collect() }
     }
 
-    /// The processor of a node.
+    /// The processor of a node: what is the same in every analysis.
     pub(crate) fn site(&self, node: usize) -> Option<&Site<'a>> {
-        self.sites.get(node)?.as_ref()
+        self.analyses.first()?.1.get(node)?.as_ref()
     }
 
-    /// Every processor and its node.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Site<'a>)> {
-        self.sites.iter().enumerate().filter_map(|(node, site)| Some((node, site.as_ref()?)))
+    /// The processor of a node in one analysis.
+    pub(crate) fn site_in(&self, transition: Transition, node: usize) -> Option<&Site<'a>> {
+        self.of(transition)?.get(node)?.as_ref()
+    }
+
+    fn of(&self, transition: Transition) -> Option<&[Option<Site<'a>>]> {
+        let mut analyses = self.analyses.iter();
+        analyses.find(|(it, _)| *it == transition).map(|(_, sites)| sites.as_slice())
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.analyses.iter().all(|(_, sites)| sites.iter().all(Option::is_none))
+    }
+
+    /// Every processor in one analysis, and its node.
+    pub(crate) fn all(&self, transition: Transition) -> impl Iterator<Item = (usize, &Site<'a>)> {
+        let sites = self.of(transition).unwrap_or_default().iter().enumerate();
+        sites.filter_map(|(node, site)| Some((node, site.as_ref()?)))
     }
 }
 
@@ -93,6 +118,8 @@ struct Builder<'b, 'a> {
     policing: &'b [Policing],
     reading: Reading,
     costs: Costs<'a>,
+    transition: Transition,
+    changing: &'b Changing,
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -119,6 +146,7 @@ impl<'a> Builder<'_, 'a> {
                 burst_ubit: time,
                 rate_ubps: div_up(per_s, i128::from(control.period_ps.max(1))),
             },
+            changing: self.changing.work(self.topology, node, &self.costs),
             frame_bytes_max: if is_babbling { FRAME_BYTES_MAX } else { most },
             cost_least: self.costs.of(least, 1) * FINE_PER_PS,
             lines,
@@ -129,7 +157,9 @@ impl<'a> Builder<'_, 'a> {
         let upstream = &self.topology.servers[line];
         let babbles = self.topology.network.tolerates.babbling_hosts > 0;
         let is_babbling = babbles && self.topology.nodes[upstream.node].is_host();
-        let streams: Vec<Entering> = self.mesh.at(line).map(|visit| self.entering(visit)).collect();
+        let flows = self.mesh.at(line).filter_map(|visit| self.entering(visit));
+        let signals = self.changing.entering(line, &self.costs);
+        let streams: Vec<Entering> = flows.chain(signals).collect();
         if streams.is_empty() && !is_babbling {
             return None;
         }
@@ -148,18 +178,21 @@ impl<'a> Builder<'_, 'a> {
         Some(Line { line, is_babbling, streams, cost_max, work, frames })
     }
 
-    /// One stream as it enters behind its visit of a line.
-    fn entering(&self, visit: usize) -> Entering {
+    /// One stream as it enters behind its visit of a line; `None` where its mode stops it before.
+    fn entering(&self, visit: usize) -> Option<Entering> {
         let it = self.mesh.visits[visit];
         let tree = &self.trees[it.tree];
         let flow = &self.topology.network.flows[tree.flow];
-        let outputs = self.mesh.children[visit].max(1);
+        let modes = modes_at(flow, self.transition, it.depth)?;
+        // The first switch drops what has no place in the mode; that costs as much as one copy.
+        let is_forwarded = modes_at(flow, self.transition, 1).is_some();
+        let outputs = if is_forwarded { self.mesh.children[visit].max(1) } else { 1 };
         let is_enforced = it.depth > 0 && self.topology.network.tolerates.babbling_hosts > 0;
-        if is_enforced {
+        Some(if is_enforced {
             self.metered(&self.policing[it.tree], self.first_switch(visit), visit, outputs)
         } else {
-            self.contracted(flow, visit, outputs)
-        }
+            self.contracted((flow, modes), visit, outputs)
+        })
     }
 
     /// The switch whose meter a visit stands behind.

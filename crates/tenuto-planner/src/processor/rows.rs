@@ -18,7 +18,7 @@ pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<ProcessorService> {
     let topology = analysis.ports.topology;
     let mut claims = Vec::new();
     for result in &analysis.results {
-        for (_, site) in analysis.ports.processors.all() {
+        for (_, site) in analysis.ports.processors.all(result.scene.transition) {
             for line in site.lines.iter().filter(|line| !line.streams.is_empty()) {
                 let far = topology.servers[line.line].far;
                 claims.extend(result.solution.processing[line.line].map(|p| ProcessorService {
@@ -35,8 +35,11 @@ pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<ProcessorService> {
 /// Load and receive buffers.
 pub(crate) fn rows(analysis: &Analysis<'_>) -> Vec<ProcessorRow> {
     let mut rows = Vec::new();
+    if analysis.is_given_up {
+        return rows;
+    }
     for result in &analysis.results {
-        for (node, site) in analysis.ports.processors.all() {
+        for (node, site) in analysis.ports.processors.all(result.scene.transition) {
             let held: Vec<Held> =
                 result.held.iter().filter(|(at, _)| *at == node).map(|(_, held)| *held).collect();
             let unlimited = Held { port: None, line: None, backlog: None };
@@ -62,20 +65,30 @@ fn load_ppm(load_ubps: i128) -> u64 {
 /// Processors that are asked for more than they have, hosts that they cannot be protected from, and
 /// receive buffers that would overflow.
 pub(crate) fn refusals(analysis: &Analysis<'_>) -> Vec<Refusal> {
-    let mut refusals = Vec::new();
-    for (node, site) in analysis.ports.processors.all() {
+    let nodes = 0..analysis.ports.topology.nodes.len();
+    nodes.flat_map(|node| of_node(analysis, node)).collect()
+}
+
+/// The refusals of one processor, in the first mode or raise that has any.
+fn of_node(analysis: &Analysis<'_>, node: usize) -> Vec<Refusal> {
+    for result in &analysis.results {
+        let site = analysis.ports.processors.site_in(result.scene.transition, node);
+        let Some(site) = site else { continue };
         let load = load_ppm(site.load_of_contracts_ubps());
         if load > WHOLE_PPM {
-            refusals.push(overload(analysis, node, site, load));
-            continue;
+            return vec![overload(analysis, node, (site, result), load)];
         }
-        let open = unprotected(analysis, site);
-        if open.is_empty() {
-            refusals.extend(analysis.results.first().and_then(|r| full(analysis, node, site, r)));
+        let open = unprotected(analysis, site, result);
+        let here = if open.is_empty() {
+            full(analysis, node, site, result).into_iter().collect()
+        } else {
+            open
+        };
+        if !here.is_empty() {
+            return here;
         }
-        refusals.extend(open);
     }
-    refusals
+    Vec::new()
 }
 
 fn profile<'a>(analysis: &Analysis<'a>, node: usize) -> Option<&'a Profile> {
@@ -86,7 +99,8 @@ fn profile<'a>(analysis: &Analysis<'a>, node: usize) -> Option<&'a Profile> {
 fn contributors(analysis: &Analysis<'_>, site: &Site<'_>) -> (Vec<String>, String) {
     let mut shares: Vec<(usize, i128)> = Vec::new();
     for stream in site.lines.iter().flat_map(|line| &line.streams) {
-        let tree = analysis.ports.mesh.visits[stream.visit].tree;
+        let Some(visit) = stream.visit else { continue };
+        let tree = analysis.ports.mesh.visits[visit].tree;
         let flow = analysis.trees[tree].flow;
         match shares.iter_mut().find(|(known, _)| *known == flow) {
             Some((_, share)) => *share += stream.work.rate_ubps,
@@ -115,10 +129,15 @@ fn contributors(analysis: &Analysis<'_>, site: &Site<'_>) -> (Vec<String>, Strin
     (names, parts.join(", "))
 }
 
-fn overload(analysis: &Analysis<'_>, node: usize, site: &Site<'_>, load: u64) -> Refusal {
+fn overload(
+    analysis: &Analysis<'_>,
+    node: usize,
+    (site, result): (&Site<'_>, &Outlook),
+    load: u64,
+) -> Refusal {
     let (flows, because) = contributors(analysis, site);
     Refusal {
-        mode: analysis.results.first().map(|result| result.scene.transition),
+        mode: Some(result.scene.transition),
         needed: Some(load),
         available: Some(WHOLE_PPM),
         unit: "ppm".into(),
@@ -129,12 +148,12 @@ fn overload(analysis: &Analysis<'_>, node: usize, site: &Site<'_>, load: u64) ->
 }
 
 /// Hosts that could take the processor, or its buffer, from everybody else.
-fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
+fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>, result: &Outlook) -> Vec<Refusal> {
     let topology = analysis.ports.topology;
     let shares_buffer = site.buffer.is_some_and(|buffer| !buffer.is_per_port);
     let is_exposed = match site.processor.receive {
         Receive::Fifo => load_ppm(site.load_ubps()) > WHOLE_PPM || shares_buffer,
-        Receive::RoundRobin(_) => shares_buffer || has_no_share(analysis, site),
+        Receive::RoundRobin(_) => shares_buffer || has_no_share(site, result),
     };
     if !is_exposed {
         return Vec::new();
@@ -158,7 +177,7 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
             Receive::RoundRobin(_) => "its turns leave the other ports too little",
         };
         Refusal {
-            mode: analysis.results.first().map(|result| result.scene.transition),
+            mode: Some(result.scene.transition),
             needed: Some(load_ppm(line.work.rate_ubps)),
             available: Some(WHOLE_PPM),
             unit: "ppm".into(),
@@ -171,13 +190,10 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>) -> Vec<Refusal> {
 }
 
 /// Whether the turns of the other ports leave flows of some port without a bound.
-fn has_no_share(analysis: &Analysis<'_>, site: &Site<'_>) -> bool {
-    let used = site.lines.iter().filter(|line| !line.streams.is_empty());
-    let mut solutions = analysis.results.first().map(|result| &result.solution).into_iter();
-    let unbounded = |it: &crate::fixed_point::Solution| {
-        used.clone().any(|line| it.processing[line.line].is_none())
-    };
-    site.lines.iter().any(|line| line.is_babbling) && solutions.any(unbounded)
+fn has_no_share(site: &Site<'_>, result: &Outlook) -> bool {
+    let mut used = site.lines.iter().filter(|line| !line.streams.is_empty());
+    site.lines.iter().any(|line| line.is_babbling)
+        && used.any(|line| result.solution.processing[line.line].is_none())
 }
 
 /// A receive buffer that frames may not fit into, in frames of the largest size.

@@ -109,13 +109,59 @@ fn what_is_said_of_a_loss_is_checked() {
     assert!(tampered(&elsewhere).iter().any(|it| it.contains("did not carry it")));
 }
 
+/// The square with two modes: one flow may send more, the other ends.
+fn modal_square() -> Network {
+    let mut it = square();
+    it.modes = vec!["LO".into(), "HI".into()];
+    let tenuto = tenuto_model::Profile::built_in("tenuto").expect("a built-in profile");
+    it.profiles.insert("tenuto".into(), tenuto);
+    it.switches.iter_mut().for_each(|switch| switch.profile = "tenuto".into());
+    let frames = |period| contract(Size::FrameBytes(1_518), period, 0);
+    it.flows[0] = super::builder::flow_of("one", "a", &["b"], vec![frames(8 * MS), frames(2 * MS)]);
+    it
+}
+
 #[test]
-fn with_modes_a_loss_is_refused_not_forgotten() {
-    let mut it = super::builder::vehicle(100, 1, 2);
+fn with_modes_every_mode_and_change_holds_after_a_loss() {
+    let planned = plan(&modal_square(), &quick());
+    assert!(planned.feasible, "{:?}", planned.refusals);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    assert_eq!(planned.link_losses.len(), 4, "signals go over every link");
+    let arrange = |changes: &[tenuto_model::ModeChangeBound]| changes[0].terms[0].bound_ps;
+    for loss in &planned.link_losses {
+        assert_eq!(loss.mode_changes.len(), 2);
+        assert!(arrange(&loss.mode_changes) > arrange(&planned.mode_changes), "the longer way");
+        assert_eq!(loss.flows.len(), planned.flows.len());
+    }
+    let tampered = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = planned.clone();
+        change(&mut plan);
+        plan.seal();
+        findings(&plan)
+    };
+    let usual = arrange(&planned.mode_changes);
+    let sooner = |plan: &mut Plan| {
+        plan.link_losses[1].mode_changes[0].terms[0].bound_ps = usual;
+    };
+    assert!(tampered(&sooner).iter().any(|it| it.contains("D_arrange")));
+    assert!(!tampered(&|plan| plan.link_losses[0].mode_changes.clear()).is_empty());
+    assert!(!tampered(&|plan| drop(plan.link_losses.remove(3))).is_empty());
+    let raise = |plan: &mut Plan| {
+        let rows = &mut plan.link_losses[0].ports;
+        let raise = tenuto_model::Transition::Raise { from: 0, to: 1 };
+        rows.iter_mut().find(|row| row.mode == raise).expect("a claim").delay_ps /= 2;
+    };
+    assert!(!tampered(&raise).is_empty());
+}
+
+#[test]
+fn a_loss_that_takes_the_signals_from_a_switch_is_refused() {
+    let mut it = super::builder::vehicle(45, 2, 1);
     it.tolerates.links_lost = 1;
     let planned = plan(&it, &quick());
     assert!(!planned.feasible);
     assert!(planned.refusals.iter().any(|refusal| refusal.resource == "backup"));
+    assert_eq!(findings(&planned), Vec::<String>::new(), "its other bounds hold");
 }
 
 /// a and d with two links each, over two rows of switches with a rung between them.

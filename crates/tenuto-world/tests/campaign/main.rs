@@ -98,6 +98,24 @@ impl Tally {
         }
     }
 
+    /// Switches whose ports share a processor, in networks with modes.
+    fn shared(&mut self, seed: u64) {
+        let text = network::text(seed, 40 + seed % 5 * 40);
+        let Some(mut network) = read(&text).filter(|network| network.modes.len() > 1) else {
+            return;
+        };
+        network::share_processors(&mut network, seed);
+        let curves = if seed.is_multiple_of(3) { Curves::Staircases } else { Curves::Buckets };
+        let plan = plan(&network, &Options { would_fit: false, curves, ..Options::default() });
+        self.networks += 1;
+        if let Err(why) = certified(&plan) {
+            self.failures.push(format!("the plan of seed {seed}: {why}"));
+        } else if plan.feasible {
+            self.feasible += 1;
+            self.runs_of(&plan, seed);
+        }
+    }
+
     fn runs_of(&mut self, plan: &Plan, seed: u64) {
         for (name, scenario) in runs::all(&plan.network, seed) {
             self.runs += 1;
@@ -124,4 +142,18 @@ fn nothing_observed_is_above_what_was_promised() {
     let failures = &tally.failures;
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     assert!(tally.feasible * 3 >= tally.networks, "too few are feasible: {tally:?}");
+}
+
+#[test]
+fn shared_processors_keep_their_promises_in_every_mode() {
+    let first = number("TENUTO_CAMPAIGN_SEED", 0);
+    let mut tally = Tally::default();
+    (first..first + number("TENUTO_CAMPAIGN", 40)).for_each(|seed| tally.shared(seed));
+    println!(
+        "{} networks, {} feasible; {} runs, {} messages, {} mode changes",
+        tally.networks, tally.feasible, tally.runs, tally.received, tally.changes
+    );
+    let failures = &tally.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(tally.feasible * 4 >= tally.networks && tally.changes > 0, "{tally:?}");
 }

@@ -1,6 +1,7 @@
 //! Random small networks, as text: what a user could have written.
 
 use std::fmt::Write as _;
+use tenuto_model::{BufferUnit, Network, Processor, Profile, Receive, ReceiveBuffer};
 
 /// SplitMix64: the same seed makes the same network.
 pub(crate) struct Draw(pub(crate) u64);
@@ -298,5 +299,30 @@ impl All<'_> {
             let _ = write!(out, ", priority: {}", draw.below(self.queues));
         }
         out.push_str(", deadline: 900 ms");
+    }
+}
+
+/// Lets the ports of every kind of switch share a processor, of one kind or another.
+pub(crate) fn share_processors(network: &mut Network, seed: u64) {
+    let mut draw = Draw(seed ^ 0x5ed5);
+    let known = Profile::built_in("open-vswitch").expect("built in").processor;
+    let known = known.expect("its ports share one");
+    for profile in network.profiles.values_mut() {
+        let receive = draw.of(&[0_u32, 1, 4, 16]);
+        profile.processor = Some(Processor {
+            base_ps: draw.within(500, 12_000) * 1_000,
+            per_byte_ps: draw.below(20) * 1_000,
+            per_output_ps: draw.below(4_000) * 1_000,
+            spread_percent: draw.of(&[0, 20, 80]),
+            receive: if receive == 0 { Receive::Fifo } else { Receive::RoundRobin(receive) },
+            is_typical: false,
+            ..known.clone()
+        });
+        profile.receive_buffer = draw.chance(50).then(|| ReceiveBuffer {
+            count: draw.within(200, 4_000),
+            unit: BufferUnit::Frames,
+            is_per_port: draw.chance(70),
+            has_place_in_service: draw.chance(50),
+        });
     }
 }
