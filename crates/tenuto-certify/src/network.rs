@@ -130,11 +130,11 @@ impl<'a> Net<'a> {
                 let found = "latencies in order and times of at most 11 days, a tolerance below 1";
                 findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
             }
-            if let Some(device) = Device::of(profile) {
-                if !device.is_of_this_world() {
-                    let found = "costs above nothing and of at most a second, a spread below 1";
-                    findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
-                }
+            if let Some(device) = Device::of(profile)
+                && !device.is_of_this_world()
+            {
+                let found = "costs above nothing and of at most a second, a spread below 1";
+                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
             }
             self.nodes.push(Node { name: &switch.name, switch: Some((switch, profile)) });
         }
