@@ -4,6 +4,7 @@ mod networks;
 
 use networks::simulator::{Schedule, largest_delays};
 use networks::unicast;
+use num_traits::ToPrimitive;
 use tenuto_bounds::{
     Analysis, Bucket, GraphServer, Multiplexing, Options, RateLatency, ServerGraph, analyse,
 };
@@ -12,11 +13,18 @@ use tenuto_units::Picos;
 const MEGA: f64 = 1e12;
 const MICROSECOND_PS: f64 = 1e6;
 
+fn whole(value: f64) -> i128 {
+    value.to_i128().expect("in range")
+}
+
 fn server((name, latency_us, rate_mbps): (&str, f64, f64)) -> GraphServer {
-    let rate_ubps = (rate_mbps * MEGA) as i128;
+    let rate_ubps = whole(rate_mbps * MEGA);
     GraphServer {
         name: name.into(),
-        service: vec![RateLatency { rate_ubps, latency: Picos((latency_us * 1e6) as i128) }],
+        service: vec![RateLatency {
+            rate_ubps,
+            latency: Picos(whole(latency_us * MICROSECOND_PS)),
+        }],
         line: Some(Bucket { burst_ubit: 0, rate_ubps }),
         multiplexing: Multiplexing::Fifo,
         packet_ubit: 0,
@@ -26,8 +34,8 @@ fn server((name, latency_us, rate_mbps): (&str, f64, f64)) -> GraphServer {
 /// Three buckets: the first as given, in B and Mb/s, each other of 0.3 times the burst and twice the rate.
 fn buckets(burst_bytes: f64, rate_mbps: f64) -> Vec<Bucket> {
     let bucket = |k: i32| Bucket {
-        burst_ubit: (burst_bytes * 0.3_f64.powi(k) * 8e6) as i128,
-        rate_ubps: (rate_mbps * 2.0_f64.powi(k) * MEGA) as i128,
+        burst_ubit: whole(burst_bytes * 0.3_f64.powi(k) * 8e6),
+        rate_ubps: whole(rate_mbps * 2.0_f64.powi(k) * MEGA),
     };
     (0..3).map(bucket).collect()
 }
