@@ -211,9 +211,21 @@ def is_comparable(facts, method):
         return method in ("Linear TFA", "Panco TFA", "DNC TFA")
     if method.startswith("Linear") and (facts["has_branches"] or facts["has_shortcuts"]):
         return False
+    if method.startswith("DNC") and facts["has_detours"]:
+        return False
     if facts["order"] == "ARBITRARY":
         return method.startswith("DNC") or method == "panco blind"
     return True
+
+
+def has_detours(paths):
+    """Whether two flows go on together behind servers that one takes in turn and the other by a detour."""
+    for straight in paths:
+        for here, there, onward in zip(straight, straight[1:], straight[2:]):
+            for path in paths:
+                if here in path and (there, onward) in zip(path, path[1:]) and path.index(there) > path.index(here) + 1:
+                    return True
+    return False
 
 
 def read_facts(path, text):
@@ -225,6 +237,7 @@ def read_facts(path, text):
             "is_packetized": False,
             "has_branches": False,
             "has_shortcuts": True,
+            "has_detours": True,
             "is_tree": False,
             "servers": text.count("<switch"),
             "is_exact": False,
@@ -251,6 +264,7 @@ def read_facts(path, text):
         "is_packetized": network["packetizer"],
         "has_branches": any("multicast" in flow for flow in graph["flows"]),
         "has_shortcuts": has_shortcuts,
+        "has_detours": has_detours([flow["path"] for flow in graph["flows"]]),
         "is_tree": not splits,
         "servers": len(servers),
         # Trees of FIFO servers without lines: panco's ELP is the worst case itself.

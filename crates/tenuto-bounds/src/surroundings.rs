@@ -107,10 +107,7 @@ impl Known<'_> {
                 let service = service.lowered(&BigRational::of(held));
                 Some(picos_up(&busy_period(&total, &service)?)?.0)
             };
-            let delay_ps = match self.delays[server] {
-                Some(delay) => delay.0,
-                None => picos_up(&delay(self, server, &total, &service)?)?.0,
-            };
+            let delay_ps = least_delay(self, server, &total, &service)?;
             Some(Alone { delay_ps, busy_ps: [busy(0)?, busy(packet)?] })
         })
     }
@@ -154,12 +151,22 @@ fn survey_as_one(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
         let held = held_back(known, tree, node)?;
         let service_dates = service.lowered(&BigRational::of(held));
         tree.nodes[node].busy_ps = picos_up(&busy_period(&total, &service_dates)?)?.0;
-        tree.nodes[node].delay_ps = match known.delays[server] {
-            Some(delay) => delay.0,
-            None => picos_up(&delay(known, server, &total, &service)?)?.0,
-        };
+        tree.nodes[node].delay_ps = least_delay(known, server, &total, &service)?;
     }
     Some(())
+}
+
+/// The certified delay of a server, or what follows from curves there if that is less: bursts that
+/// were proved say more than those that total flow analysis grew.
+fn least_delay(
+    known: &Known<'_>,
+    server: usize,
+    total: &Exact,
+    service: &Convex<BigRational>,
+) -> Option<i128> {
+    let by_curves = delay(known, server, total, service).as_ref().and_then(picos_up);
+    let both = [known.delays[server], by_curves];
+    both.into_iter().flatten().map(|delay| delay.0).min()
 }
 
 /// The largest delay at a server, by its order of service.

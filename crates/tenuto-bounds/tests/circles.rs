@@ -62,3 +62,13 @@ fn flows_that_look_alike_need_not_be() {
     assert!(!analysis.proofs.bursts.is_empty(), "a fixed point is found");
     assert!(analysis.bounds.iter().all(|bound| bound.delay < bound.tfa), "{:?}", analysis.bounds);
 }
+
+/// What was proved of bursts says more of a server than total flow analysis does.
+#[test]
+fn nodes_have_the_delays_that_follow_from_bursts() {
+    let Analysis { proofs, .. } = certified(&ring(5, 70, true), &small());
+    let nodes = proofs.linear.iter().flatten().flat_map(|proof| &proof.nodes);
+    let by_total_flow = |server: usize| proofs.server_delays_ps[server].expect("a delay").0;
+    let lower = nodes.filter(|node| node.delay_ps < by_total_flow(node.server)).count();
+    assert!(lower > 0, "no delay of a node is lower");
+}

@@ -95,6 +95,9 @@ pub struct ImportOptions<'a> {
     pub target: Option<&'a str>,
     /// Length of a time-triggered cycle, nanoseconds.
     pub cycle_ns: Option<u64>,
+    /// Whether a server that states no capacity never sends faster than its service curve at its
+    /// fastest, so that this rate is its line. Not so of service curves in general.
+    pub lines_of_service: bool,
     /// Where further files come from.
     pub sources: &'a dyn Sources,
 }
@@ -110,6 +113,7 @@ impl Default for ImportOptions<'_> {
             gateway: None,
             target: None,
             cycle_ns: None,
+            lines_of_service: false,
             sources: &NONE,
         }
     }

@@ -266,7 +266,7 @@ impl<'n> Saihu<'_, '_, 'n> {
         let latencies = self.values(&curve, "latencies", server, time, Toward::Up);
         let rates = self.values(&curve, "rates", server, Dimension::Rate, Toward::Down);
         let service = pairs(self.it, &latencies, &rates, curve.node.place, &name);
-        let service = service
+        let service: Vec<RateLatency> = service
             .into_iter()
             .map(|(latency, rate_ubps)| RateLatency { rate_ubps, latency: Picos(latency) })
             .collect();
@@ -275,19 +275,34 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.note("servers that state their own multiplexing keep it");
         }
         let packet_ubit = i128::from(packet);
-        let line = self.line(server, packet_ubit);
+        let line = self.line(server, &service, packet_ubit);
         let multiplexing = own.unwrap_or(self.multiplexing);
         let server = GraphServer { name, service, line, multiplexing, packet_ubit };
         self.draft.server(self.it, server, place);
     }
 
     /// The line behind a server: its capacity, a fact of the network whichever analyses
-    /// `analysis_option` asks for. Saihu too shapes by it unless told not to.
-    fn line(&mut self, server: &Field<'n>, packet_ubit: i128) -> Option<Bucket> {
+    /// `analysis_option` asks for. Saihu too shapes by it unless told not to; without a capacity
+    /// Saihu takes the fastest service for one (`netdef.py`), which is a fact of the network only
+    /// if whoever imports it says so.
+    fn line(
+        &mut self,
+        server: &Field<'n>,
+        service: &[RateLatency],
+        packet_ubit: i128,
+    ) -> Option<Bucket> {
         let Some(field) = server.get("capacity").or_else(|| self.network.get("capacity")) else {
+            if self.it.options.lines_of_service {
+                self.it.note(
+                    "servers without capacity have a line of their fastest service rate, as \
+                     --lines-of-service says: bounds hold if they never send faster",
+                );
+                let rate_ubps = service.iter().map(|piece| piece.rate_ubps).max()?;
+                return Some(Bucket { burst_ubit: packet_ubit, rate_ubps });
+            }
             self.it.note(
                 "servers without capacity shape nothing: a service curve does not limit what \
-                 leaves a server",
+                 leaves a server; --lines-of-service takes its fastest rate for a line, as Saihu does",
             );
             return None;
         };

@@ -79,6 +79,17 @@ fn saihu_units_lengths_and_overrides_are_exact() {
 }
 
 #[test]
+fn saihu_servers_without_capacity_have_lines_if_that_is_stated() {
+    let stated = ImportOptions { lines_of_service: true, ..ImportOptions::default() };
+    let imported = accepted(SAIHU, "small", &stated);
+    assert!(notes(&imported).contains("as --lines-of-service says"), "{}", notes(&imported));
+    let (with, without) = (graph(imported), graph(import(SAIHU, ImportFormat::Saihu)));
+    let line = Bucket { burst_ubit: with.servers[2].packet_ubit, rate_ubps: 3 * MEGA };
+    assert_eq!(with.servers[2].line, Some(line), "its fastest rate");
+    assert_eq!(with.servers[..2], without.servers[..2], "what states a capacity keeps it");
+}
+
+#[test]
 fn saihu_capacities_shape_without_is_too_and_packets_are_left_out_in_a_note() {
     let text =
         SAIHU.replace("\"IS\", ", "").replace("\"packetizer\": true", "\"packetizer\": false");

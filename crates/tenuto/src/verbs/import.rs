@@ -24,6 +24,7 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         gateway: args.gateway.as_deref(),
         target: args.target.as_deref(),
         cycle_ns: args.cycle,
+        lines_of_service: args.lines_of_service,
         sources: &load::Files,
     };
     let imported =

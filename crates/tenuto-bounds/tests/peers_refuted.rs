@@ -1,0 +1,95 @@
+//! Trajectories that exceed what peers give as a bound: where ours is the larger, theirs is none.
+
+mod networks;
+
+use networks::simulator::{Schedule, largest_delays};
+use networks::unicast;
+use num_traits::ToPrimitive;
+use tenuto_bounds::{
+    Analysis, Bucket, GraphServer, Multiplexing, Options, RateLatency, ServerGraph, analyse,
+};
+use tenuto_units::Picos;
+
+const MEGA: f64 = 1e12;
+const MICROSECOND_PS: f64 = 1e6;
+
+fn whole(value: f64) -> i128 {
+    value.to_i128().expect("in range")
+}
+
+fn server((name, latency_us, rate_mbps): (&str, f64, f64)) -> GraphServer {
+    let rate_ubps = whole(rate_mbps * MEGA);
+    GraphServer {
+        name: name.into(),
+        service: vec![RateLatency {
+            rate_ubps,
+            latency: Picos(whole(latency_us * MICROSECOND_PS)),
+        }],
+        line: Some(Bucket { burst_ubit: 0, rate_ubps }),
+        multiplexing: Multiplexing::Fifo,
+        packet_ubit: 0,
+    }
+}
+
+/// Three buckets: the first as given, in B and Mb/s, each other of 0.3 times the burst and twice the rate.
+fn buckets(burst_bytes: f64, rate_mbps: f64) -> Vec<Bucket> {
+    let bucket = |k: i32| Bucket {
+        burst_ubit: whole(burst_bytes * 0.3_f64.powi(k) * 8e6),
+        rate_ubps: whole(rate_mbps * 2.0_f64.powi(k) * MEGA),
+    };
+    (0..3).map(bucket).collect()
+}
+
+/// Four flows of three buckets; the peak rates of any two that share a server exceed it.
+fn peak_rates() -> ServerGraph {
+    let servers = [
+        ("s0", 48.9786, 33.3519),
+        ("s1", 23.1024, 20.2828),
+        ("s2", 48.5166, 27.9596),
+        ("s3", 13.0981, 28.9529),
+        ("s4", 18.0668, 37.9730),
+    ];
+    let flows: [(f64, f64, &[usize]); 4] = [
+        (3614.949, 4.3899, &[2]),
+        (3379.950, 4.4211, &[2, 3, 4]),
+        (3991.189, 5.5138, &[1, 2, 3, 4]),
+        (873.611, 3.5166, &[0, 1, 2, 3, 4]),
+    ];
+    let flow = |(index, (burst, rate, path)): (usize, (f64, f64, &[usize]))| {
+        let arrival = buckets(burst, rate);
+        let mut flow = unicast(format!("f{index}"), arrival[0], path);
+        flow.arrival = arrival;
+        flow
+    };
+    ServerGraph {
+        name: "peak rates".into(),
+        servers: servers.map(server).into(),
+        flows: flows.into_iter().enumerate().map(flow).collect(),
+    }
+}
+
+/// f0 crosses s2 only. It and f1 send all they may from one instant on, the others nothing, and s2
+/// uses up its latency. When f0's second bucket takes over, 691.7 us later, f0 has brought 14.75 kb and
+/// f1 14.23 kb: (14.75 + 14.23) kb/27.96 Mb/s + 48.5 us - 691.7 us = 393 us.
+#[test]
+fn peak_rates_above_a_server_are_beyond_three_peers() {
+    let graph = peak_rates();
+    let Analysis { bounds, .. } = analyse(&graph, &Options::default(), &mut |_| ());
+    let bound_us = bounds[0].delay.expect("a bound").0 as f64 / MICROSECOND_PS;
+    let packet_ubit = 80_000_000;
+    let horizon_ps = 10_000_000_000;
+    let never = horizon_ps * 10;
+    let schedule = Schedule {
+        bursts_ps: vec![vec![0], vec![0], vec![never], vec![never]],
+        is_lazy: vec![true; graph.servers.len()],
+    };
+    let reached_ps = largest_delays(&graph, &schedule, packet_ubit, horizon_ps)[0][0];
+    // A packet of each of the two flows counts as a whole where bits would flow.
+    let packets_us = 2.0 * 80.0 / 27.9596;
+    let reached_us = reached_ps as f64 / MICROSECOND_PS - packets_us;
+    println!("reached {reached_us:.1} us, bound {bound_us:.1} us");
+    for (peer, their_us) in [("DNC TFA", 367.542), ("panco SFA", 337.151), ("panco PLP", 312.17)] {
+        assert!(reached_us > their_us, "{peer}: {reached_us}");
+    }
+    assert!(reached_us <= bound_us, "{reached_us} {bound_us}");
+}
