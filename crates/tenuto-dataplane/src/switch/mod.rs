@@ -7,6 +7,7 @@
 
 mod attendre;
 mod bridge;
+mod burst;
 mod chunks;
 mod config;
 mod connection;
@@ -37,6 +38,7 @@ mod trace;
 mod track;
 
 pub use attendre::AttendreMutant;
+pub use burst::Burst;
 pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
@@ -262,6 +264,22 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
+        self.receive_read(now, arrival, port, frame, None, frames, fx)
+    }
+
+    /// The same with what is known of the frame.
+    #[inline]
+    #[allow(clippy::too_many_arguments)] // those of `receive` and one more
+    fn receive_read(
+        &mut self,
+        now: Instant,
+        arrival: Instant,
+        port: u32,
+        frame: FrameId,
+        read: Option<&burst::Read>,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
         let Some(&place) = self.port_index.get(&port) else {
             let bytes = frame_bytes(frames.bytes(frame).len());
             let reason = DropReason::Unknown;
@@ -269,7 +287,7 @@ impl Switch {
             frames.release(frame);
             return Work { bytes, ..Work::default() };
         };
-        self.process(now, arrival, place, frame, frames, fx)
+        self.process((now, arrival), place, frame, read, frames, fx)
     }
 
     /// Forwarding level, admitted level and epoch in force.

@@ -94,6 +94,8 @@ pub struct Tables {
     tracks: Chunks<Track>,
     /// Tracks of another generation are void.
     generation: u32,
+    /// How often an entry has come or gone.
+    revision: u64,
     config: Arc<SwitchConfig>,
 }
 
@@ -215,6 +217,7 @@ impl Tables {
             entries: 0,
             tracks: Chunks::new(),
             generation: 1,
+            revision: 0,
             config,
         };
         tables.set_levels(1);
@@ -224,6 +227,7 @@ impl Tables {
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
         self.levels = levels.max(1);
+        self.revision += 1;
         let count = usize::from(self.levels) * usize::from(self.config.tables);
         let config = &self.config;
         self.states.resize_with(count, || TableState::new(config));
@@ -314,6 +318,7 @@ impl Tables {
                 let (pattern, before) = (entry.pattern, state.table.arrangements());
                 let slot = state.insert(entry, now);
                 self.entries += 1;
+                self.revision += 1;
                 let state = self.get(level, table).expect("it was just changed");
                 match state.table.arrangements() == before {
                     true => self.forget_tracks_of(table, &pattern),
@@ -404,6 +409,7 @@ impl Tables {
         let removed = state.remove(slot);
         let is_arranged_alike = state.table.arrangements() == before;
         self.entries -= 1;
+        self.revision += 1;
         match is_arranged_alike {
             true => self.forget_tracks_of(table, &removed.entry.pattern),
             false => self.forget_tracks(),
@@ -425,6 +431,35 @@ impl Tables {
             self.tracks[slot] = Track::lay(self, slot, (self.generation, mode), place);
         }
         &self.tracks[slot]
+    }
+
+    /// The track of an entry if it is laid and fixed.
+    #[inline]
+    pub(super) fn laid_track(&self, slot: u32, mode: (u8, u8)) -> Option<&Track> {
+        self.tracks.get(slot).filter(|it| it.is_of(self.generation, mode) && it.is_fixed())
+    }
+
+    /// Reads what a frame that matches the entry in a slot of the first table needs first: its track,
+    /// or the entry's course and counter. What it gives is of no account.
+    #[inline]
+    pub(super) fn touch_first(&self, slot: u32) -> u64 {
+        match (self.tracks.get(slot), self.states.first()) {
+            (Some(track), _) => u64::from(track.is_fixed()),
+            (None, Some(state)) => state.courses[slot].cookie ^ self.touch_use(0, slot),
+            (None, None) => 0,
+        }
+    }
+
+    /// Reads the counter of an entry in the table that [`Tables::state_of`] gave.
+    #[inline]
+    pub(super) fn touch_use(&self, state: u16, slot: u32) -> u64 {
+        let state = self.states.get(usize::from(state));
+        state.and_then(|it| it.uses.get(slot)).map_or(0, |it| it.counter.frames)
+    }
+
+    /// How often an entry has come or gone: look-ups of the same revision find the same.
+    pub(super) const fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Notes a look-up and its match, in the table that [`Tables::state_of`] gave.

@@ -187,6 +187,19 @@ impl Switch {
         leads.then_some(*track)
     }
 
+    /// Reads what a frame on the track of an entry will need. What it gives is of no account.
+    #[inline]
+    pub(super) fn touch_track(&self, first: u32) -> u64 {
+        let mode = (self.level, self.admitted);
+        let Some(track) = self.tables.laid_track(first, mode) else { return 0 };
+        let stages = track.states.iter().zip(&track.slots).take(track.stages.into());
+        let uses = stages.fold(0, |sum, (&state, &slot)| sum ^ self.tables.touch_use(state, slot));
+        let meter = self.meters.get(track.meter as usize).and_then(Option::as_ref);
+        let monitor = self.monitors.get(track.monitor as usize).and_then(Option::as_ref);
+        uses ^ meter.map_or(0, |it| it.seen.frames)
+            ^ monitor.map_or(0, |it| it.messages ^ it.monitor.touch())
+    }
+
     /// Follows a track that begins with a look-up of so many probes; the reason if the frame goes
     /// nowhere.
     pub(super) fn follow(
@@ -220,7 +233,7 @@ impl Switch {
                     passage.work.lookups -=
                         u32::from(track.stages) - 1 - u32::from(track.monitor_stage);
                     let (next, set) = (track.tables[stage + 1], ActionSet::default());
-                    return self.walk_from(next, set, passage, frames, fx);
+                    return self.walk_from((next, None), set, passage, frames, fx);
                 }
             }
         }
