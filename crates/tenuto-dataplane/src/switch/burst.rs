@@ -1,25 +1,27 @@
 //! Frames that came together: the memory is waited for once for many of them, not once for each.
 //!
 //! A frame of a virtual link needs a cell of an index, a track, a meter, a monitor and three
-//! counters; with thousands of links none of that is in the nearest cache. So before the first
-//! frames of a burst are handled, their keys are read and looked up, and what they will need is
-//! read once, step by step for all of them: a processor has many reads under way at a time if
-//! none of them waits for another.
+//! counters; with many links none of that is in the nearest cache. So before the first frames of a
+//! burst are handled, all of them are looked up in the first table, and what is on their tracks is
+//! read once, step by step for all: a processor has many reads under way at a time if none of them
+//! has to wait for another.
 //!
-//! Only the key, which is the frame's own, and the first look-up are kept of that, and the look-up
-//! counts only as long as no entry has come or gone. Everything else is read again when the frame's
-//! turn comes: what an earlier frame has changed, be it the mode, is in effect for the next.
+//! Only the slot of the entry is kept of that, and it counts as long as no entry has come or gone.
+//! Everything else is read again when the frame's turn comes: what an earlier frame has changed, be
+//! it the mode, is in effect for the next.
 
 use super::key::PacketKey;
-use super::pipeline::LookUp;
 use super::tables::TABLE_WATCH;
 use super::{Switch, SwitchEvent};
 use crate::{Effects, FrameId, Frames, Work};
 use std::hint::black_box;
 use tenuto_units::Instant;
+use tenuto_wire::EtherType;
 
 /// Frames that are looked ahead at: what all of them need fits into the nearest cache.
 const WINDOW: usize = 32;
+/// What is on the tracks of a switch with at most so many entries is near in any case.
+const ENTRIES_NEAR: usize = 128;
 
 /// Frames that have arrived and are to be handled in this order. Holds them.
 #[derive(Clone, Debug, Default)]
@@ -33,22 +35,23 @@ pub struct Burst {
     revision: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Waiting {
-    port: u32,
     arrival: Instant,
+    port: u32,
     frame: FrameId,
-    read: Read,
+    found: Option<Found>,
 }
 
 /// What is known of a frame before its turn.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Read {
-    /// Whether it has a key.
-    pub(super) is_whole: bool,
-    pub(super) key: PacketKey,
-    /// What was found in the first table.
-    pub(super) looked_up: Option<LookUp>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Where it entered.
+    pub(super) place: u32,
+    /// Its entry in the first table.
+    pub(super) slot: u32,
+    /// What finding that has cost.
+    pub(super) probes: u32,
 }
 
 impl Burst {
@@ -59,22 +62,25 @@ impl Burst {
 
     /// A frame has entered at `port`, its last bit at `arrival`, non-decreasing per port. Takes
     /// over the hold on it.
+    #[inline]
     pub fn push(&mut self, port: u32, arrival: Instant, frame: FrameId) {
-        self.frames.push(Waiting { port, arrival, frame, read: Read::default() });
+        self.frames.push(Waiting { arrival, port, frame, found: None });
     }
 
     /// When the next frame to be handled arrived; `None` if there is none.
+    #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {
         self.frames.get(self.next).map(|waiting| waiting.arrival)
     }
 }
 
 impl Switch {
-    /// Handles the next frame of a burst as [`Switch::receive`] does; `None` if there is none. The
-    /// burst can be used again then.
+    /// Handles the next frame of a burst as [`Switch::receive`] does; `None` if there is none, and
+    /// the burst can be used again.
     ///
-    /// Tables and mode may change between two frames of a burst. It is to be finished by the switch
-    /// that it was begun with.
+    /// Tables and mode may change between two frames of a burst. The switch that begins a burst is
+    /// to finish it.
+    #[inline]
     pub fn receive_next(
         &mut self,
         now: Instant,
@@ -82,35 +88,50 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<Work> {
-        if burst.next == burst.frames.len() {
-            burst.frames.clear();
-            (burst.next, burst.ahead) = (0, 0);
-            return None;
-        }
         if burst.next == burst.ahead {
             self.look_ahead(burst, frames);
         }
-        let Waiting { port, arrival, frame, read } = &mut burst.frames[burst.next];
+        let Some(&Waiting { arrival, port, frame, found }) = burst.frames.get(burst.next) else {
+            burst.frames.clear();
+            (burst.next, burst.ahead) = (0, 0);
+            return None;
+        };
         burst.next += 1;
-        if burst.revision != self.tables.revision() {
-            read.looked_up = None;
-        }
-        Some(self.receive_read(now, *arrival, *port, *frame, Some(read), frames, fx))
+        let found = found.filter(|_| burst.revision == self.tables.revision());
+        Some(match found {
+            Some(found) => self.process_found((now, arrival), found, frame, frames, fx),
+            None => self.receive(now, arrival, port, frame, frames, fx),
+        })
     }
 
+    /// Looks up the next frames. A general switch has no tracks, so it takes its frames as they come.
     fn look_ahead(&self, burst: &mut Burst, frames: &impl Frames) {
         burst.ahead = burst.frames.len().min(burst.next + WINDOW);
         burst.revision = self.tables.revision();
-        let window = &mut burst.frames[burst.next..burst.ahead];
-        for Waiting { port, frame, read, .. } in &mut *window {
-            read.is_whole = self.read_key(frames.bytes(*frame), *port, &mut read.key);
+        if self.general.is_some() || self.trace.is_some() {
+            return;
         }
         let Some(first) = self.tables.get(0, TABLE_WATCH) else { return };
-        for Waiting { read, .. } in &mut *window {
-            read.looked_up = Some(first.table().look_up(&read.key));
+        let window = &mut burst.frames[burst.next..burst.ahead];
+        for Waiting { port, frame, found, .. } in &mut *window {
+            let mut key = PacketKey::default();
+            let is_whole = self.read_key(frames.bytes(*frame), *port, &mut key);
+            if !is_whole || key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
+                continue;
+            }
+            let Some(&place) = self.port_index.get(port) else { continue };
+            let (Ok(place), (Some(slot), probes)) =
+                (u32::try_from(place), first.table().look_up(&key))
+            else {
+                continue;
+            };
+            *found = Some(Found { place, slot, probes });
         }
-        let slots = || window.iter().filter_map(|waiting| waiting.read.looked_up?.0);
-        let began = slots().fold(0, |sum: u64, slot| sum ^ self.tables.touch_first(slot));
-        black_box(slots().fold(began, |sum, slot| sum ^ self.touch_track(slot)));
+        if self.tables.entries() <= ENTRIES_NEAR {
+            return;
+        }
+        let slots = || window.iter().filter_map(|waiting| Some(waiting.found?.slot));
+        let begun = slots().fold(0, |sum, slot| sum ^ self.tables.touch_track(slot));
+        black_box(slots().fold(begun, |sum, slot| sum ^ self.touch_way(slot)));
     }
 }

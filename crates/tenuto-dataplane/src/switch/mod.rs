@@ -189,6 +189,12 @@ impl Switch {
                 visit(TimerId::PortReady(port.number), at);
             }
         }
+        self.for_each_beside_ports(visit);
+    }
+
+    /// The same but for ports.
+    #[inline]
+    fn for_each_beside_ports(&self, mut visit: impl FnMut(TimerId, Instant)) {
         if let Some(at) = self.agent.as_ref().and_then(ModeAgent::deadline) {
             visit(TimerId::Mode, at);
         }
@@ -210,6 +216,17 @@ impl Switch {
             }
         });
         timer.map(|timer| (timer, first))
+    }
+
+    /// The earliest armed timer that is none of a port.
+    fn next_beside_ports(&self) -> Option<(TimerId, Instant)> {
+        let mut first: Option<(TimerId, Instant)> = None;
+        self.for_each_beside_ports(|timer, at| {
+            if first.is_none_or(|(_, earliest)| at < earliest) {
+                first = Some((timer, at));
+            }
+        });
+        first
     }
 
     /// A timer's time has come. Firing one that is not due does nothing.
@@ -242,6 +259,24 @@ impl Switch {
         }
     }
 
+    /// Fires every timer that is due by `now`, the earliest first; ports do not wait for each other.
+    pub fn fire_due(
+        &mut self,
+        now: Instant,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        loop {
+            let other = self.next_beside_ports();
+            let until = other.map_or(now, |(_, at)| at.min(now));
+            self.fire_ports(until, fx);
+            match other {
+                Some((timer, at)) if at <= now => self.fire(timer, now, frames, fx),
+                _ => return,
+            }
+        }
+    }
+
     /// Every frame whose slot at its port has ended by `now` is handed over: as if each such timer
     /// was fired, port by port.
     pub fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
@@ -264,22 +299,6 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
-        self.receive_read(now, arrival, port, frame, None, frames, fx)
-    }
-
-    /// The same with what is known of the frame.
-    #[inline]
-    #[allow(clippy::too_many_arguments)] // those of `receive` and one more
-    fn receive_read(
-        &mut self,
-        now: Instant,
-        arrival: Instant,
-        port: u32,
-        frame: FrameId,
-        read: Option<&burst::Read>,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Work {
         let Some(&place) = self.port_index.get(&port) else {
             let bytes = frame_bytes(frames.bytes(frame).len());
             let reason = DropReason::Unknown;
@@ -287,7 +306,7 @@ impl Switch {
             frames.release(frame);
             return Work { bytes, ..Work::default() };
         };
-        self.process((now, arrival), place, frame, read, frames, fx)
+        self.process(now, arrival, place, frame, frames, fx)
     }
 
     /// Forwarding level, admitted level and epoch in force.

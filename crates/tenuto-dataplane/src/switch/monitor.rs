@@ -139,7 +139,7 @@ impl Monitor {
         Observation { wanted, begins: true, violates: wanted > 0 }
     }
 
-    /// Reads what the next frame will need. What it gives is of no account.
+    /// Reads what the next frame needs. What it gives is of no account.
     #[inline]
     pub(super) fn touch(&self) -> u64 {
         let guides = self.guides.all().last().map_or(0, |guide| guide.not_before.as_ns());

@@ -1,6 +1,6 @@
 //! One frame through the tables.
 
-use super::burst::Read;
+use super::burst::Found;
 use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::{ActionStep, Entry};
@@ -23,9 +23,6 @@ const TELL_AGAIN: Span = Span::from_ms(1);
 /// Actions that a general switch carries out for one frame; a frame that asks for more goes no
 /// further, so that it cannot keep the others waiting. A planned switch knows its entries.
 const ACTIONS_MAX: u32 = 1 << 16;
-
-/// The slot that a look-up found, and how many probes it took.
-pub(super) type LookUp = (Option<u32>, u32);
 
 /// A frame on its way, and what has been decided about it.
 pub(super) struct Passage {
@@ -156,10 +153,10 @@ fn bits_metered(config: &SwitchConfig, frame_bytes: u32) -> u64 {
 impl Switch {
     pub(super) fn process(
         &mut self,
-        (now, arrival): (Instant, Instant),
+        now: Instant,
+        arrival: Instant,
         place: usize,
         frame: FrameId,
-        read: Option<&Read>,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
@@ -169,14 +166,7 @@ impl Switch {
         let counters = &mut self.ports[place].counters;
         counters.received += 1;
         counters.received_bytes += u64::from(passage.frame_bytes);
-        let (is_whole, looked_up) = match read {
-            Some(read) => {
-                passage.key = read.key;
-                (read.is_whole, read.looked_up)
-            }
-            None => (self.read_key(bytes, in_port, &mut passage.key), None),
-        };
-        let reason = if !is_whole {
+        let reason = if !self.read_key(bytes, in_port, &mut passage.key) {
             Some(DropReason::Malformed)
         } else if passage.key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
             return match passage.key.eth_type() == EtherType::ATTENDRE.0 {
@@ -188,8 +178,32 @@ impl Switch {
         } else if self.is_standalone() {
             self.bridge(&mut passage, frames, fx)
         } else {
-            self.walk(looked_up, &mut passage, frames, fx)
+            self.walk(&mut passage, frames, fx)
         };
+        self.finish(reason, &passage, frames, fx);
+        passage.work
+    }
+
+    /// The same for a frame of a planned switch, neither signal nor command, whose entry in the first
+    /// table is found.
+    pub(super) fn process_found(
+        &mut self,
+        (now, arrival): (Instant, Instant),
+        Found { place, slot, probes }: Found,
+        frame: FrameId,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (place, len) = (place as usize, frames.bytes(frame).len());
+        let in_port = self.ports[place].number;
+        let mut passage = Passage::new((now, arrival), (Some(place), in_port), frame, len);
+        let Some(track) = self.track_of(slot, &passage) else {
+            return self.process(now, arrival, place, frame, frames, fx);
+        };
+        let counters = &mut self.ports[place].counters;
+        counters.received += 1;
+        counters.received_bytes += u64::from(passage.frame_bytes);
+        let reason = self.follow(&track, probes, &mut passage, frames, fx);
         self.finish(reason, &passage, frames, fx);
         passage.work
     }
@@ -264,10 +278,9 @@ impl Switch {
         self.report(dropped, passage.place, fx);
     }
 
-    /// Walks the tables, with the first look-up if it is made; the reason if the frame goes nowhere.
+    /// Walks the tables; the reason if the frame goes nowhere.
     pub(super) fn walk(
         &mut self,
-        looked_up: Option<LookUp>,
         passage: &mut Passage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
@@ -277,38 +290,37 @@ impl Switch {
         } else if self.trace.is_none()
             && let Some(first) = self.tables.get(0, TABLE_WATCH)
         {
-            let (found, probes) = looked_up.unwrap_or_else(|| first.table().look_up(&passage.key));
+            let (found, probes) = first.table().look_up(&passage.key);
             if let Some(track) = found.and_then(|slot| self.track_of(slot, passage)) {
                 return self.follow(&track, probes, passage, frames, fx);
             }
             let (set, first) = (ActionSet::default(), Some((found, probes)));
             return self.walk_tables::<true>(TABLE_WATCH, first, set, passage, frames, fx);
         }
-        self.walk_from((TABLE_WATCH, looked_up), ActionSet::default(), passage, frames, fx)
+        self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
 
-    /// Goes on in a table, with the look-up in it if it is made, and an action set: from the first, or
-    /// where the frame has waited.
+    /// Goes on in a table with an action set: from the first, or where the frame has waited.
     pub(super) fn walk_from(
         &mut self,
-        (table, looked_up): (u8, Option<LookUp>),
+        table: u8,
         set: ActionSet,
         passage: &mut Passage,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
         match self.general.is_none() && self.trace.is_none() {
-            true => self.walk_tables::<true>(table, looked_up, set, passage, frames, fx),
-            false => self.walk_tables::<false>(table, looked_up, set, passage, frames, fx),
+            true => self.walk_tables::<true>(table, None, set, passage, frames, fx),
+            false => self.walk_tables::<false>(table, None, set, passage, frames, fx),
         }
     }
 
-    /// The same; `PLAIN` for a planned switch that notes
+    /// The same, with the first look-up if it is made; `PLAIN` for a planned switch that notes
     /// nothing, which has less to ask on the way.
     fn walk_tables<const PLAIN: bool>(
         &mut self,
         mut table: u8,
-        mut looked_up: Option<LookUp>,
+        mut looked_up: Option<(Option<u32>, u32)>,
         mut set: ActionSet,
         passage: &mut Passage,
         frames: &mut impl Frames,

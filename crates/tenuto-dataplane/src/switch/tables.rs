@@ -439,15 +439,10 @@ impl Tables {
         self.tracks.get(slot).filter(|it| it.is_of(self.generation, mode) && it.is_fixed())
     }
 
-    /// Reads what a frame that matches the entry in a slot of the first table needs first: its track,
-    /// or the entry's course and counter. What it gives is of no account.
+    /// Reads the track of an entry. What it gives is of no account.
     #[inline]
-    pub(super) fn touch_first(&self, slot: u32) -> u64 {
-        match (self.tracks.get(slot), self.states.first()) {
-            (Some(track), _) => u64::from(track.is_fixed()),
-            (None, Some(state)) => state.courses[slot].cookie ^ self.touch_use(0, slot),
-            (None, None) => 0,
-        }
+    pub(super) fn touch_track(&self, slot: u32) -> u64 {
+        self.tracks.get(slot).map_or(0, |track| u64::from(track.is_fixed()))
     }
 
     /// Reads the counter of an entry in the table that [`Tables::state_of`] gave.

@@ -187,9 +187,9 @@ impl Switch {
         leads.then_some(*track)
     }
 
-    /// Reads what a frame on the track of an entry will need. What it gives is of no account.
+    /// Reads what frames on the track of an entry need. What it gives is of no account.
     #[inline]
-    pub(super) fn touch_track(&self, first: u32) -> u64 {
+    pub(super) fn touch_way(&self, first: u32) -> u64 {
         let mode = (self.level, self.admitted);
         let Some(track) = self.tables.laid_track(first, mode) else { return 0 };
         let stages = track.states.iter().zip(&track.slots).take(track.stages.into());
@@ -232,8 +232,11 @@ impl Switch {
                 if !is_in_mode && stage + 1 < stages {
                     passage.work.lookups -=
                         u32::from(track.stages) - 1 - u32::from(track.monitor_stage);
+                    // On a track it has not been asked for since it was looked up.
+                    let bytes = frames.bytes(passage.frame);
+                    passage.key = self.key_of(bytes, passage.in_port).unwrap_or_default();
                     let (next, set) = (track.tables[stage + 1], ActionSet::default());
-                    return self.walk_from((next, None), set, passage, frames, fx);
+                    return self.walk_from(next, set, passage, frames, fx);
                 }
             }
         }

@@ -141,9 +141,7 @@ impl PlannedSwitch {
 
     fn hand_over(&mut self) -> u64 {
         let Self { switch, frames, effects, now, .. } = self;
-        while let Some((timer, _)) = switch.next_deadline().filter(|(_, at)| at <= now) {
-            switch.fire(timer, *now, frames, effects);
-        }
+        switch.fire_due(*now, frames, effects);
         let left = effects.transmits.len() as u64;
         effects.transmits.iter().for_each(|transmit| frames.release(transmit.frame));
         effects.clear();

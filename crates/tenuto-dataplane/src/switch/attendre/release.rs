@@ -173,7 +173,7 @@ impl Switch {
         attendre.frames -= 1;
         attendre.totals.released += 1;
         let Some(table) = attendre.get(place).map(|buffer| buffer.table) else { return };
-        let reason = self.walk_from((table, None), held.set, &mut passage, frames, fx);
+        let reason = self.walk_from(table, held.set, &mut passage, frames, fx);
         self.finish(reason, &passage, frames, fx);
     }
 }

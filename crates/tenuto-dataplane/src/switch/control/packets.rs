@@ -128,7 +128,7 @@ impl Switch {
         let mut reason = None;
         for way in ways {
             match way {
-                Way::Tables => reason = self.walk(None, &mut passage, frames, fx),
+                Way::Tables => reason = self.walk(&mut passage, frames, fx),
                 Way::Steps(steps) => {
                     for &step in steps {
                         self.step(step, &mut passage, frames, fx);
