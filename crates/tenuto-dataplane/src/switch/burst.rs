@@ -1,27 +1,24 @@
 //! Frames that came together: the memory is waited for once for many of them, not once for each.
 //!
-//! A frame of a virtual link needs a cell of an index, a track, a meter, a monitor and three
-//! counters; with many links none of that is in the nearest cache. So before the first frames of a
-//! burst are handled, all of them are looked up in the first table, and what is on their tracks is
-//! read once, step by step for all: a processor has many reads under way at a time if none of them
-//! has to wait for another.
+//! Before the first frames of a burst are handled, all of them are looked up in the first table: a
+//! processor has many reads of the index under way at a time if nothing has to wait for what they
+//! give. To read also what is on the tracks that they lead to costs more than it saves
+//! (`bench/README.md`): most of that waiting is hidden by the work on the frame before.
 //!
-//! Only the slot of the entry is kept of that, and it counts as long as no entry has come or gone.
-//! Everything else is read again when the frame's turn comes: what an earlier frame has changed, be
-//! it the mode, is in effect for the next.
+//! Only the slot of the entry is kept, and it counts as long as no entry has come or gone. All else
+//! is read when the frame's turn comes: what an earlier frame has changed, be it the mode, is in
+//! effect for the next.
 
 use super::key::PacketKey;
+use super::pipeline::LookUp;
 use super::tables::TABLE_WATCH;
 use super::{Switch, SwitchEvent};
 use crate::{Effects, FrameId, Frames, Work};
-use std::hint::black_box;
 use tenuto_units::Instant;
 use tenuto_wire::EtherType;
 
-/// Frames that are looked ahead at: what all of them need fits into the nearest cache.
+/// Frames that are looked ahead at; those of a port's burst, which are still in the nearest cache.
 const WINDOW: usize = 32;
-/// What is on the tracks of a switch with at most so many entries is near in any case.
-const ENTRIES_NEAR: usize = 128;
 
 /// Frames that have arrived and are to be handled in this order. Holds them.
 #[derive(Clone, Debug, Default)]
@@ -47,11 +44,9 @@ struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// Where it entered.
-    pub(super) place: u32,
-    /// Its entry in the first table.
-    pub(super) slot: u32,
-    /// What finding that has cost.
-    pub(super) probes: u32,
+    pub(super) place: usize,
+    /// What is there for it in the first table.
+    pub(super) looked_up: LookUp,
 }
 
 impl Burst {
@@ -113,25 +108,14 @@ impl Switch {
         }
         let Some(first) = self.tables.get(0, TABLE_WATCH) else { return };
         let window = &mut burst.frames[burst.next..burst.ahead];
-        for Waiting { port, frame, found, .. } in &mut *window {
+        for Waiting { port, frame, found, .. } in window {
             let mut key = PacketKey::default();
             let is_whole = self.read_key(frames.bytes(*frame), *port, &mut key);
             if !is_whole || key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
                 continue;
             }
             let Some(&place) = self.port_index.get(port) else { continue };
-            let (Ok(place), (Some(slot), probes)) =
-                (u32::try_from(place), first.table().look_up(&key))
-            else {
-                continue;
-            };
-            *found = Some(Found { place, slot, probes });
+            *found = Some(Found { place, looked_up: first.table().look_up(&key) });
         }
-        if self.tables.entries() <= ENTRIES_NEAR {
-            return;
-        }
-        let slots = || window.iter().filter_map(|waiting| Some(waiting.found?.slot));
-        let begun = slots().fold(0, |sum, slot| sum ^ self.tables.touch_track(slot));
-        black_box(slots().fold(begun, |sum, slot| sum ^ self.touch_way(slot)));
     }
 }

@@ -139,13 +139,6 @@ impl Monitor {
         Observation { wanted, begins: true, violates: wanted > 0 }
     }
 
-    /// Reads what the next frame needs. What it gives is of no account.
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let guides = self.guides.all().last().map_or(0, |guide| guide.not_before.as_ns());
-        guides ^ self.message_until.as_ns()
-    }
-
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
     /// equal keys judge alike all that arrives from `now` on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {

@@ -433,25 +433,6 @@ impl Tables {
         &self.tracks[slot]
     }
 
-    /// The track of an entry if it is laid and fixed.
-    #[inline]
-    pub(super) fn laid_track(&self, slot: u32, mode: (u8, u8)) -> Option<&Track> {
-        self.tracks.get(slot).filter(|it| it.is_of(self.generation, mode) && it.is_fixed())
-    }
-
-    /// Reads the track of an entry. What it gives is of no account.
-    #[inline]
-    pub(super) fn touch_track(&self, slot: u32) -> u64 {
-        self.tracks.get(slot).map_or(0, |track| u64::from(track.is_fixed()))
-    }
-
-    /// Reads the counter of an entry in the table that [`Tables::state_of`] gave.
-    #[inline]
-    pub(super) fn touch_use(&self, state: u16, slot: u32) -> u64 {
-        let state = self.states.get(usize::from(state));
-        state.and_then(|it| it.uses.get(slot)).map_or(0, |it| it.counter.frames)
-    }
-
     /// How often an entry has come or gone: look-ups of the same revision find the same.
     pub(super) const fn revision(&self) -> u64 {
         self.revision

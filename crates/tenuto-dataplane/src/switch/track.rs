@@ -187,19 +187,6 @@ impl Switch {
         leads.then_some(*track)
     }
 
-    /// Reads what frames on the track of an entry need. What it gives is of no account.
-    #[inline]
-    pub(super) fn touch_way(&self, first: u32) -> u64 {
-        let mode = (self.level, self.admitted);
-        let Some(track) = self.tables.laid_track(first, mode) else { return 0 };
-        let stages = track.states.iter().zip(&track.slots).take(track.stages.into());
-        let uses = stages.fold(0, |sum, (&state, &slot)| sum ^ self.tables.touch_use(state, slot));
-        let meter = self.meters.get(track.meter as usize).and_then(Option::as_ref);
-        let monitor = self.monitors.get(track.monitor as usize).and_then(Option::as_ref);
-        uses ^ meter.map_or(0, |it| it.seen.frames)
-            ^ monitor.map_or(0, |it| it.messages ^ it.monitor.touch())
-    }
-
     /// Follows a track that begins with a look-up of so many probes; the reason if the frame goes
     /// nowhere.
     pub(super) fn follow(
