@@ -31,7 +31,7 @@ fn planned(rules: usize) -> Plan {
     }
     for n in 1..=2 {
         text.push_str(&format!(
-            "  b{n}: {{source: a{n}, targets: [h2], level: LO, message: 90 kB, period: 20 ms, \
+            "  b{n}: {{source: a{n}, targets: [h2], level: LO, message: 60 kB, period: 20 ms, \
              priority: 2, out_of_mode: drop}}\n"
         ));
     }
