@@ -200,7 +200,9 @@ fn take_next(bench: &mut Bench, burst: &mut Burst) -> Option<Work> {
     bench.switch.receive_next(bench.now, burst, &mut bench.frames, &mut bench.fx)
 }
 
-fn what_left(bench: &mut Bench) -> (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<SwitchEvent>) {
+type Left = (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<SwitchEvent>);
+
+fn what_left(bench: &mut Bench) -> Left {
     let mut sent = bench.take_transmits();
     // Ports do not wait for each other.
     sent.sort_by_key(|(port, _)| *port);
