@@ -4,18 +4,27 @@ use support::{
     Bench, add, apply, group, message_frame, meter, mode_config, monitor, output, shadow,
 };
 use tenuto_dataplane::Frames;
+use tenuto_dataplane::switch::Burst;
 use tenuto_openflow::{Action, GroupModCommand, Instruction, MeterModCommand, MonitorKind};
 use tenuto_units::Span;
 
 mod support;
 
-/// Rounds of forwarding, metering, monitoring with a raise and a way back, queueing and multicast.
-fn run(bench: &mut Bench, frames: &[Vec<u8>], rounds: u32) -> usize {
+/// Rounds of forwarding, metering, monitoring with a raise and a way back, queueing and multicast;
+/// every other round is one burst.
+fn run(bench: &mut Bench, burst: &mut Burst, frames: &[Vec<u8>], rounds: u32) -> usize {
     let mut sent = 0;
-    for _ in 0..rounds {
+    for round in 0..rounds {
         for bytes in frames {
-            bench.receive(1, bytes);
+            if round % 2 == 0 {
+                bench.receive(1, bytes);
+            } else {
+                let frame = bench.frames.insert(bytes).expect("the pool is large");
+                burst.push(1, bench.now, frame);
+            }
         }
+        let Bench { switch, frames: store, fx, now, .. } = &mut *bench;
+        while switch.receive_next(*now, burst, store, fx).is_some() {}
         while let Some((timer, at)) = bench.switch.next_deadline() {
             bench.now = at;
             bench.switch.fire(timer, at, &mut bench.frames, &mut bench.fx);
@@ -59,11 +68,14 @@ fn nothing_is_allocated_per_frame() {
             [(2, 300), (1, 1_300), (2, 300), (9, 100)].map(|(f, n)| message_frame(f, id, n)),
         );
     }
-    let warm_up = allocation_counter::measure(|| assert!(run(&mut bench, &frames, 20) > 100));
+    let mut burst = Burst::new();
+    let warm_up =
+        allocation_counter::measure(|| assert!(run(&mut bench, &mut burst, &frames, 20) > 100));
     assert!(warm_up.count_total > 0, "queues grow at first, or nothing is counted");
     let before = bench.switch.clone();
     let mut sent = 0;
-    let allocations = allocation_counter::measure(|| sent = run(&mut bench, &frames, 500));
+    let allocations =
+        allocation_counter::measure(|| sent = run(&mut bench, &mut burst, &frames, 500));
     assert!(sent > 1_000, "{sent} frames");
     assert_eq!(allocations.count_total, 0, "over {sent} frames");
     // All of it did happen.

@@ -7,8 +7,8 @@ use support::{
     Bench, activate, apply, config, flow_mod, group, message_frame, meter, mode_config, modes,
     monitor, output, to_flow,
 };
-use tenuto_dataplane::Dropped;
-use tenuto_dataplane::switch::{ClassifierKind, SwitchConfig, SwitchEvent, TraceStep};
+use tenuto_dataplane::switch::{Burst, ClassifierKind, SwitchConfig, SwitchEvent, TraceStep};
+use tenuto_dataplane::{Dropped, Frames, Work};
 use tenuto_openflow::{
     Action, Body, FlowMod, FlowModCommand as C, GroupModCommand as G, Instruction, Match,
     MeterModCommand as M, ModesMessage, MonitorKind, Oxm,
@@ -181,6 +181,99 @@ proptest! {
         prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()));
         prop_assert_eq!(quick.key(), twin.key());
     }
+}
+
+/// One frame after the other, but stored and looked up as one burst.
+fn begin(bench: &mut Bench, steps: &[Step]) -> Burst {
+    let mut burst = Burst::new();
+    for step in steps {
+        if let Step::Frame(port, flow, id, len) = step {
+            let bytes = message_frame(*flow, *id, *len);
+            let frame = bench.frames.insert(&bytes).expect("the pool is large");
+            burst.push(*port, bench.now, frame);
+        }
+    }
+    burst
+}
+
+fn take_next(bench: &mut Bench, burst: &mut Burst) -> Option<Work> {
+    bench.switch.receive_next(bench.now, burst, &mut bench.frames, &mut bench.fx)
+}
+
+type Left = (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<SwitchEvent>);
+
+fn what_left(bench: &mut Bench) -> Left {
+    let mut sent = bench.take_transmits();
+    // Ports do not wait for each other.
+    sent.sort_by_key(|(port, _)| *port);
+    (sent, std::mem::take(&mut bench.fx.drops), bench.events())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever changes while a burst is under way is in effect for its next frame.
+    #[test]
+    fn a_burst_does_what_its_frames_do_one_by_one(
+        bursts in prop::collection::vec(prop::collection::vec(step(), 1..50), 1..5),
+        is_linear: bool,
+    ) {
+        let mut quick = base(ClassifierKind::ByMask);
+        let mut twin = base(if is_linear { ClassifierKind::Linear } else { ClassifierKind::ByMask });
+        for steps in &bursts {
+            let (mut burst, arrival) = (begin(&mut quick, steps), twin.now);
+            for step in steps {
+                match step {
+                    Step::Frame(port, flow, id, len) => {
+                        let work = take_next(&mut quick, &mut burst);
+                        let mut one = twin.receive_late(arrival, *port, &message_frame(*flow, *id, *len));
+                        if is_linear {
+                            one.probes = work.map_or(0, |work| work.probes);
+                        }
+                        prop_assert_eq!(work, Some(one));
+                    }
+                    Step::WaitMs(ms) => {
+                        quick.wait(Span::from_ms(*ms));
+                        twin.wait(Span::from_ms(*ms));
+                        quick.switch.fire_due(quick.now, &mut quick.frames, &mut quick.fx);
+                        let Bench { switch, frames, fx, now, .. } = &mut twin;
+                        while let Some((timer, _)) = switch.next_deadline().filter(|(_, at)| at <= now) {
+                            switch.fire(timer, *now, frames, fx);
+                        }
+                    }
+                    other => prop_assert_eq!(take(&mut quick, other), take(&mut twin, other)),
+                }
+                prop_assert_eq!(what_left(&mut quick), what_left(&mut twin), "{:?}", step);
+                prop_assert_eq!(quick.entry_counters(), twin.entry_counters(), "{:?}", step);
+                prop_assert_eq!(quick.switch.mode(), twin.switch.mode());
+            }
+            prop_assert_eq!(take_next(&mut quick, &mut burst), None);
+            prop_assert_eq!(burst.next_arrival(), None);
+        }
+        prop_assert!(quick.switch.meters().eq(twin.switch.meters()));
+        prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()));
+        prop_assert_eq!(quick.key(), twin.key());
+        prop_assert_eq!(quick.frames.in_use(), twin.frames.in_use());
+    }
+}
+
+/// The slot that was looked up may be another's when the frame's turn comes.
+#[test]
+fn a_frame_that_was_looked_up_goes_by_the_entries_of_its_turn() {
+    let mut bench = base(ClassifierKind::ByMask);
+    let steps = [1, 2, 3].map(|id| Step::Frame(1, 1, id, 100));
+    let mut burst = begin(&mut bench, &steps);
+    assert!(take_next(&mut bench, &mut burst).is_some_and(|work| work.lookups == 3));
+    let entry = flow_mod(0, 1, instructions(0, 1, 0, 2, 3));
+    bench.install([Body::FlowMod(FlowMod { command: C::DeleteStrict, ..entry.clone() })]);
+    // Flow 9 takes the slot.
+    bench.install([Body::FlowMod(flow_mod(0, 9, instructions(0, 7, 0, 2, 4)))]);
+    assert!(take_next(&mut bench, &mut burst).is_some_and(|work| work.actions == 0));
+    assert_eq!(bench.fx.drops.len(), 1, "nobody knows flow 1");
+    bench.install([Body::FlowMod(entry)]);
+    assert!(take_next(&mut bench, &mut burst).is_some_and(|work| work.lookups == 3));
+    assert_eq!(take_next(&mut bench, &mut burst), None);
+    assert_eq!(bench.fx.drops.len(), 1);
 }
 
 /// Probes are what a look-up costs in virtual time: a frame on a track is charged those of the walk.

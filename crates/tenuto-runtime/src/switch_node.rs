@@ -5,7 +5,7 @@ use crate::node::Desk;
 use crate::node_ports::{self, NodePort, RECEIVE_BURST, transmit};
 use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob};
 use std::io;
-use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::switch::{Burst, Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
 use tenuto_io::MonotonicClock;
 use tenuto_model::SwitchDeployment;
@@ -28,6 +28,7 @@ struct SwitchNode<'a> {
     switch: Switch,
     pool: FramePool,
     fx: Effects<SwitchEvent>,
+    burst: Burst,
     ports: Vec<NodePort>,
     link: ControlLink,
     /// Port that is served first in the next turn.
@@ -45,6 +46,7 @@ pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> 
         switch: Switch::new(config),
         pool: FramePool::new(pool_frames(&job.deployment)),
         fx: Effects::new(),
+        burst: Burst::new(),
         ports,
         link,
         first: 0,
@@ -93,18 +95,12 @@ impl SwitchNode<'_> {
 
     /// Takes a burst from one port.
     fn receive(&mut self, place: usize) -> io::Result<()> {
-        let Self { desk, switch, pool, fx, ports, .. } = self;
+        let Self { desk, switch, pool, fx, burst, ports, .. } = self;
         let NodePort { number, port, was_drained, flooded_until, .. } = &mut ports[place];
         let (number, fresh) = (*number, *was_drained);
-        let mut is_first = true;
-        let mut sink = |arrival: Instant, frame: &[u8]| {
-            let now = MonotonicClock::now();
-            // On a flooded port a frame behind a burst has waited for its turn, not for us.
-            let is_fresh = std::mem::take(&mut is_first) && fresh;
-            if is_fresh || now >= *flooded_until {
-                desk.reporter.lateness(arrival, now);
-            }
-            let Some(id) = pool.insert(frame) else {
+        let mut sink = |arrival: Instant, frame: &[u8]| match pool.insert(frame) {
+            Some(id) => burst.push(number, arrival, id),
+            None => {
                 let bytes = frame_bytes(frame.len());
                 let reason = match frame.len() > tenuto_dataplane::FRAME_CAPACITY {
                     true => DropReason::Malformed,
@@ -112,34 +108,37 @@ impl SwitchNode<'_> {
                 };
                 let drop =
                     Dropped { reason, port: number, cookie: 0, message: None, frame_bytes: bytes };
-                return desk.reporter.dropped(now, &drop);
-            };
+                desk.reporter.dropped(MonotonicClock::now(), &drop);
+            }
+        };
+        let received = port.receive(RECEIVE_BURST, &mut sink);
+        let mut is_first = true;
+        while let Some(arrival) = burst.next_arrival() {
+            let now = MonotonicClock::now();
+            // On a flooded port a frame behind a burst has waited for its turn, not for us.
+            let is_fresh = std::mem::take(&mut is_first) && fresh;
+            if is_fresh || now >= *flooded_until {
+                desk.reporter.lateness(arrival, now);
+            }
             let (before, drops) = (fx.events.len(), fx.drops.len());
-            switch.receive(now, arrival, number, id, pool, fx);
+            switch.receive_next(now, burst, pool, fx);
             if fx.drops[drops..].iter().any(|drop| is_flood(drop.reason)) {
                 *flooded_until = now + FLOOD_TIME;
             }
             if fx.events.len() > before {
                 tell(desk, &mut fx.events, now);
             }
-        };
-        let count = port.receive(RECEIVE_BURST, &mut sink)?;
+        }
+        let count = received?;
         *was_drained = count < RECEIVE_BURST;
         Ok(())
     }
 
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
-        loop {
-            let now = MonotonicClock::now();
-            match self.switch.next_deadline() {
-                Some((timer, at)) if at <= now => {
-                    self.switch.fire(timer, now, &mut self.pool, &mut self.fx);
-                    tell(self.desk, &mut self.fx.events, now);
-                }
-                _ => break,
-            }
-        }
+        let now = MonotonicClock::now();
+        self.switch.fire_due(now, &mut self.pool, &mut self.fx);
+        tell(self.desk, &mut self.fx.events, now);
         let Self { desk, fx, ports, pool, .. } = self;
         transmit(&mut fx.transmits, ports, pool, &mut desk.reporter)?;
         if !fx.drops.is_empty() {

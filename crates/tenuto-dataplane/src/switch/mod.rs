@@ -7,6 +7,7 @@
 
 mod attendre;
 mod bridge;
+mod burst;
 mod chunks;
 mod config;
 mod connection;
@@ -37,6 +38,7 @@ mod trace;
 mod track;
 
 pub use attendre::AttendreMutant;
+pub use burst::Burst;
 pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
 pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
@@ -187,6 +189,12 @@ impl Switch {
                 visit(TimerId::PortReady(port.number), at);
             }
         }
+        self.for_each_beside_ports(visit);
+    }
+
+    /// The same but for ports.
+    #[inline]
+    fn for_each_beside_ports(&self, mut visit: impl FnMut(TimerId, Instant)) {
         if let Some(at) = self.agent.as_ref().and_then(ModeAgent::deadline) {
             visit(TimerId::Mode, at);
         }
@@ -208,6 +216,17 @@ impl Switch {
             }
         });
         timer.map(|timer| (timer, first))
+    }
+
+    /// The earliest armed timer that is none of a port.
+    fn next_beside_ports(&self) -> Option<(TimerId, Instant)> {
+        let mut first: Option<(TimerId, Instant)> = None;
+        self.for_each_beside_ports(|timer, at| {
+            if first.is_none_or(|(_, earliest)| at < earliest) {
+                first = Some((timer, at));
+            }
+        });
+        first
     }
 
     /// A timer's time has come. Firing one that is not due does nothing.
@@ -237,6 +256,24 @@ impl Switch {
             TimerId::FlowExpiry => self.expire(now, fx),
             TimerId::Buffer(place) => self.fire_buffer(now, place, frames, fx),
             _ => {}
+        }
+    }
+
+    /// Fires every timer that is due by `now`, the earliest first; ports do not wait for each other.
+    pub fn fire_due(
+        &mut self,
+        now: Instant,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        loop {
+            let other = self.next_beside_ports();
+            let until = other.map_or(now, |(_, at)| at.min(now));
+            self.fire_ports(until, fx);
+            match other {
+                Some((timer, at)) if at <= now => self.fire(timer, now, frames, fx),
+                _ => return,
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! One frame through the tables.
 
+use super::burst::Found;
 use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::{ActionStep, Entry};
@@ -22,6 +23,9 @@ const TELL_AGAIN: Span = Span::from_ms(1);
 /// Actions that a general switch carries out for one frame; a frame that asks for more goes no
 /// further, so that it cannot keep the others waiting. A planned switch knows its entries.
 const ACTIONS_MAX: u32 = 1 << 16;
+
+/// The slot that a look-up found, and how many probes it took.
+pub(super) type LookUp = (Option<u32>, u32);
 
 /// A frame on its way, and what has been decided about it.
 pub(super) struct Passage {
@@ -183,9 +187,38 @@ impl Switch {
         passage.work
     }
 
+    /// The same for a frame of a planned switch, neither signal nor command, that is looked up in the
+    /// first table.
+    pub(super) fn process_found(
+        &mut self,
+        (now, arrival): (Instant, Instant),
+        Found { place, looked_up }: Found,
+        frame: FrameId,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let bytes = frames.bytes(frame);
+        let in_port = self.ports[place].number;
+        let mut passage = Passage::new((now, arrival), (Some(place), in_port), frame, bytes.len());
+        let counters = &mut self.ports[place].counters;
+        counters.received += 1;
+        counters.received_bytes += u64::from(passage.frame_bytes);
+        let (slot, probes) = looked_up;
+        let reason = match slot.and_then(|slot| self.track_of(slot, &passage)) {
+            Some(track) => self.follow(&track, probes, &mut passage, frames, fx),
+            None => {
+                self.read_key(bytes, in_port, &mut passage.key);
+                let (first, set) = (Some(looked_up), ActionSet::default());
+                self.walk_tables::<true>(TABLE_WATCH, first, set, &mut passage, frames, fx)
+            }
+        };
+        self.finish(reason, &passage, frames, fx);
+        passage.work
+    }
+
     /// Reads the key of a frame into an empty one, and says whether there is one.
     #[inline]
-    fn read_key(&self, bytes: &[u8], in_port: u32, key: &mut PacketKey) -> bool {
+    pub(super) fn read_key(&self, bytes: &[u8], in_port: u32, key: &mut PacketKey) -> bool {
         if self.general.is_none() {
             return bytes.len() <= FRAME_CAPACITY && key.read(bytes, in_port);
         }
@@ -295,7 +328,7 @@ impl Switch {
     fn walk_tables<const PLAIN: bool>(
         &mut self,
         mut table: u8,
-        mut looked_up: Option<(Option<u32>, u32)>,
+        mut looked_up: Option<LookUp>,
         mut set: ActionSet,
         passage: &mut Passage,
         frames: &mut impl Frames,

@@ -94,6 +94,8 @@ pub struct Tables {
     tracks: Chunks<Track>,
     /// Tracks of another generation are void.
     generation: u32,
+    /// How often an entry has come or gone.
+    revision: u64,
     config: Arc<SwitchConfig>,
 }
 
@@ -215,6 +217,7 @@ impl Tables {
             entries: 0,
             tracks: Chunks::new(),
             generation: 1,
+            revision: 0,
             config,
         };
         tables.set_levels(1);
@@ -224,6 +227,7 @@ impl Tables {
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
         self.levels = levels.max(1);
+        self.revision += 1;
         let count = usize::from(self.levels) * usize::from(self.config.tables);
         let config = &self.config;
         self.states.resize_with(count, || TableState::new(config));
@@ -314,6 +318,7 @@ impl Tables {
                 let (pattern, before) = (entry.pattern, state.table.arrangements());
                 let slot = state.insert(entry, now);
                 self.entries += 1;
+                self.revision += 1;
                 let state = self.get(level, table).expect("it was just changed");
                 match state.table.arrangements() == before {
                     true => self.forget_tracks_of(table, &pattern),
@@ -404,6 +409,7 @@ impl Tables {
         let removed = state.remove(slot);
         let is_arranged_alike = state.table.arrangements() == before;
         self.entries -= 1;
+        self.revision += 1;
         match is_arranged_alike {
             true => self.forget_tracks_of(table, &removed.entry.pattern),
             false => self.forget_tracks(),
@@ -425,6 +431,11 @@ impl Tables {
             self.tracks[slot] = Track::lay(self, slot, (self.generation, mode), place);
         }
         &self.tracks[slot]
+    }
+
+    /// How often an entry has come or gone: look-ups of the same revision find the same.
+    pub(super) const fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Notes a look-up and its match, in the table that [`Tables::state_of`] gave.

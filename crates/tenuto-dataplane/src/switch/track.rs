@@ -219,6 +219,9 @@ impl Switch {
                 if !is_in_mode && stage + 1 < stages {
                     passage.work.lookups -=
                         u32::from(track.stages) - 1 - u32::from(track.monitor_stage);
+                    // On a track it has not been asked for since it was looked up.
+                    let bytes = frames.bytes(passage.frame);
+                    passage.key = self.key_of(bytes, passage.in_port).unwrap_or_default();
                     let (next, set) = (track.tables[stage + 1], ActionSet::default());
                     return self.walk_from(next, set, passage, frames, fx);
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    Burst, ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FrameId, FramePool, Frames};
 use tenuto_openflow::constants::meter_flag;
@@ -33,6 +33,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct PlannedSwitch {
     switch: Switch,
     frames: FramePool,
+    burst: Burst,
     effects: Effects<SwitchEvent>,
     now: Instant,
     links: u32,
@@ -59,6 +60,7 @@ impl PlannedSwitch {
         let mut it = Self {
             switch: Switch::new(Arc::new(config(links))),
             frames: FramePool::new(4_096),
+            burst: Burst::new(),
             effects: Effects::new(),
             now: Instant::from_ns(1_000_000_000),
             links,
@@ -114,9 +116,10 @@ impl PlannedSwitch {
             for _ in 0..BURST {
                 self.next_frame();
                 let Some(frame) = self.frames.insert(&self.frame) else { continue };
-                let Self { switch, frames, effects, now, .. } = self;
-                switch.receive(*now, *now, port, frame, frames, effects);
+                self.burst.push(port, self.now, frame);
             }
+            let Self { switch, frames, effects, burst, now, .. } = self;
+            while switch.receive_next(*now, burst, frames, effects).is_some() {}
             self.now += BURST_TIME;
             left += self.hand_over();
         }
@@ -138,9 +141,7 @@ impl PlannedSwitch {
 
     fn hand_over(&mut self) -> u64 {
         let Self { switch, frames, effects, now, .. } = self;
-        while let Some((timer, _)) = switch.next_deadline().filter(|(_, at)| at <= now) {
-            switch.fire(timer, *now, frames, effects);
-        }
+        switch.fire_due(*now, frames, effects);
         let left = effects.transmits.len() as u64;
         effects.transmits.iter().for_each(|transmit| frames.release(transmit.frame));
         effects.clear();

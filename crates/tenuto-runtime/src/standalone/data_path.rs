@@ -14,8 +14,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    AttendreLimits, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
-    SwitchEvent,
+    AttendreLimits, Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch,
+    SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
@@ -58,6 +58,7 @@ struct DataPath<'a> {
     switch: Switch,
     pool: FramePool,
     fx: Effects<SwitchEvent>,
+    burst: Burst,
     ports: Vec<SwitchPort>,
     control: Control,
     changes: Vec<Change>,
@@ -100,6 +101,7 @@ pub fn run_switch(
         switch: Switch::new(Arc::new(config(settings))),
         pool: FramePool::new(pool_frames(settings)),
         fx: Effects::new(),
+        burst: Burst::new(),
         ports,
         control,
         changes: Vec::new(),
@@ -242,28 +244,25 @@ impl DataPath<'_> {
     ///
     /// The clock is read once for it: a frame that has come since is handled at its arrival.
     fn receive(&mut self, place: usize) {
-        let Self { switch, pool, fx, ports, summary, .. } = self;
+        let Self { switch, pool, fx, burst, ports, summary, .. } = self;
         let number = ports[place].number;
         let began = MonotonicClock::now();
-        let mut sink = |arrival: Instant, frame: &[u8]| {
-            let Some(id) = pool.insert(frame) else {
-                summary.not_stored += 1;
-                return;
-            };
-            switch.receive(began.max(arrival), arrival, number, id, pool, fx);
+        let mut sink = |arrival: Instant, frame: &[u8]| match pool.insert(frame) {
+            Some(id) => burst.push(number, arrival, id),
+            None => summary.not_stored += 1,
         };
         if let Err(error) = ports[place].receive(BURST_FRAMES, &mut sink) {
             self.lost.push((place, error.to_string()));
+        }
+        while let Some(arrival) = burst.next_arrival() {
+            switch.receive_next(began.max(arrival), burst, pool, fx);
         }
     }
 
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
         let now = MonotonicClock::now();
-        self.switch.fire_ports(now, &mut self.fx);
-        while let Some((timer, _)) = self.switch.next_deadline().filter(|(_, at)| *at <= now) {
-            self.switch.fire(timer, now, &mut self.pool, &mut self.fx);
-        }
+        self.switch.fire_due(now, &mut self.pool, &mut self.fx);
         ports::transmit(&mut self.fx.transmits, &mut self.ports, &mut self.pool, &mut self.lost);
         self.summary.dropped += self.fx.drops.len() as u64;
         self.fx.drops.clear();
