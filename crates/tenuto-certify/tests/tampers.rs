@@ -224,6 +224,8 @@ fn tampers() -> Vec<Tamper> {
         }),
         one("D_mc below its terms", "D_mc", |p| p["mode_changes"][0]["bound_ps"] = json!(1_000)),
         one("drained too soon", "D_mc", |p| p["mode_changes"][0]["drain_ps"] = json!(1_000)),
+        one("settled too soon", "D_mc", |p| p["mode_changes"][1]["settled_ps"] = json!(1_000)),
+        one("never settled", "D_mc", |p| p["mode_changes"][1]["settled_ps"] = json!(null)),
         one("return too soon", "D_mc", |p| p["mode_changes"][1]["bound_ps"] = json!(1_000)),
         one("removed mode change", "D_mc", |p| p["mode_changes"] = json!([])),
         one("shrunk quiet window", "quiet window", |p| p["quiet_ns"] = json!(1_000_000)),

@@ -285,7 +285,9 @@ impl Net {
                 {"name": "D_arrange", "bound_ps": 2_000_000_000_u64},
                 {"name": "D_update", "bound_ps": 2_000_000_000_u64},
                 {"name": "D_q", "bound_ps": 2_000_000_000_u64}]}));
+            // What the higher mode left is over within the quiet window.
             changes.push(json!({"change": {"return": {"from": to, "to": from}},
+                "settled_ps": 100_000_000_000_u64,
                 "bound_ps": 200_000_000_000_u64,
                 "terms": [{"name": "quiet", "bound_ps": 100_000_000_000_u64}]}));
         }
