@@ -2,15 +2,21 @@
 //! than what is analysed: exhaustive over the fields, a sample of the places.
 
 mod tampered {
-    pub mod changes;
-    pub mod networks;
+    pub(crate) mod changes;
+    pub(crate) mod networks;
+    pub(crate) mod rules;
+    pub(crate) mod tables;
 }
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-use tampered::{changes::changes, networks::cases};
-use tenuto_certify::certify;
+use tampered::changes::{Change, What, changes};
+use tampered::networks::{Case, cases};
+use tampered::rules::{Rule, rule};
+use tampered::tables::behaviour;
+use tenuto_certify::{Certificate, certify};
+use tenuto_model::Network;
+use tenuto_planner::plan;
 
 fn sha(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -45,32 +51,114 @@ fn count(switch: &mut Value) {
         "meters": of(&switch["meters"]), "groups": of(&switch["groups"]), "queues": queues});
 }
 
-#[test]
-fn survey() {
-    let mut table: BTreeMap<String, BTreeMap<(&str, &str), usize>> = BTreeMap::new();
-    for case in cases() {
-        let start = std::time::Instant::now();
-        let document = serde_json::to_value(&case.plan).expect("serialisable");
-        if let Err(findings) = certify(&sealed(document.clone())) {
-            println!("NOT CERTIFIED {}: {}", case.name, findings[0]);
-            continue;
+/// One document and what is believed of it.
+struct Original<'a> {
+    case: &'a Case,
+    document: &'a Value,
+    assumptions: Vec<String>,
+}
+
+impl Original<'_> {
+    /// Why it is wrong that a changed document was believed; `None` where it is not.
+    fn hole(&self, change: &Change, changed: &Value, certificate: &Certificate) -> Option<String> {
+        let is_feasible = self.document["feasible"] == true;
+        let old = self.document.pointer(&change.path).unwrap_or(&Value::Null);
+        let new = changed.pointer(&change.path).unwrap_or(&Value::Null);
+        let grown = || new.is_null() || (!old.is_null() && new.as_u64() >= old.as_u64());
+        let wrong = match rule(&change.field()) {
+            Rule::Told | Rule::Witness => false,
+            Rule::Bound => {
+                let tighter = || new.as_u64() >= old.as_u64().map(|n| n - n / 1_000 - n.min(1));
+                !grown() && (old.is_null() || !tighter())
+            }
+            Rule::AtLeast => {
+                let others = self.carries(changed, &change.path);
+                let is_unused = self.document["network"]["modes"].as_array().map(Vec::len)
+                    == Some(1)
+                    && !change.path.starts_with("/switches")
+                    && !change.path.starts_with("/hosts");
+                !grown() && !others && !is_unused
+            }
+            Rule::Least => !new.is_null() && new.as_u64() > old.as_u64(),
+            Rule::Rows => match change.what {
+                What::Swap(..) => false,
+                What::Drop(_) => is_feasible,
+                What::Twice(_) | What::Put(..) => true,
+            },
+            Rule::Verdict => *new == true,
+            Rule::Assumed => certificate.assumptions == self.assumptions,
+            Rule::Tables => behaviour(changed) != behaviour(self.document),
+            Rule::Description => return self.is_false(changed),
+            Rule::Never => true,
+        };
+        wrong.then(|| format!("{old} became {new}"))
+    }
+
+    /// Whether the place is in a meter of other traffic, for which nothing is promised.
+    fn carries(&self, changed: &Value, path: &str) -> bool {
+        let meter = path.rsplit_once('/').and_then(|(meter, _)| changed.pointer(meter));
+        meter.is_some_and(|meter| meter.get("flow") == Some(&Value::Null))
+    }
+
+    /// A claim of the document that planning its description anew does not find again.
+    fn is_false(&self, changed: &Value) -> Option<String> {
+        // What is no network to the model is none to anybody that could use the plan.
+        let network: Network = serde_json::from_value(changed["network"].clone()).ok()?;
+        let anew = plan(&network, &self.case.options);
+        let anew = serde_json::to_value(&anew).expect("serialisable");
+        if anew["routes"] != changed["routes"] {
+            return None;
         }
-        let all = changes(&document, 2, 1);
-        let mut accepted = 0;
+        let same = |list: &str, keys: &[&str], claim: &str| {
+            let rows = changed[list].as_array().expect("rows");
+            rows.iter().find_map(|row| {
+                let mut others = anew[list].as_array().expect("rows").iter();
+                let other = others.find(|it| keys.iter().all(|key| it[*key] == row[*key]))?;
+                let (claimed, found) = (row[claim].as_u64()?, other[claim].as_u64());
+                let is_false = found.is_none_or(|n| claimed < n - n / 500 - n.min(1));
+                is_false.then(|| format!("{claim} {claimed}, planned anew {found:?}: {row}"))
+            })
+        };
+        same("flows", &["flow", "target", "mode"], "delay_bound_ps")
+            .or_else(|| same("flows", &["flow", "target", "mode"], "skew_bound_ps"))
+            .or_else(|| same("port_rows", &["port", "mode"], "backlog_bound_bits"))
+            .or_else(|| same("mode_changes", &["change"], "bound_ps"))
+            .or_else(|| {
+                let is_worse = changed["feasible"] == true && anew["feasible"] == false;
+                is_worse.then(|| format!("feasible, but {}", anew["refusals"][0]))
+            })
+    }
+}
+
+#[test]
+fn whatever_is_changed_no_claim_is_less_and_no_deployment_another() {
+    let mut holes: Vec<String> = Vec::new();
+    for case in cases() {
+        let document = serde_json::to_value(&case.plan).expect("serialisable");
+        let certificate = match certify(&sealed(document.clone())) {
+            Ok(certificate) => certificate,
+            Err(findings) => panic!("{}: {}", case.name, findings[0]),
+        };
+        let original =
+            Original { case: &case, document: &document, assumptions: certificate.assumptions };
+        let all = changes(&document, case.each_max, 1);
+        let mut believed = 0;
         for change in &all {
             let changed = change.apply(&document);
-            let text = if change.path.contains("/usage") { sealed_as_counted(changed) } else { sealed(changed) };
-            if certify(&text).is_ok() {
-                accepted += 1;
-                *table.entry(change.field()).or_default().entry((change.kind(), case.name)).or_default() += 1;
+            let is_counted = change.path.contains("/usage");
+            let text = if is_counted {
+                sealed_as_counted(changed.clone())
+            } else {
+                sealed(changed.clone())
+            };
+            let Ok(certificate) = certify(&text) else { continue };
+            believed += 1;
+            if let Some(hole) = original.hole(change, &changed, &certificate) {
+                holes.push(format!("{}: {}, {}: {hole}", case.name, change.path, change.kind()));
             }
         }
-        println!("{}: feasible {} {} of {} accepted, {:?} {}", case.name, case.plan.feasible, accepted, all.len(), start.elapsed(), case.plan.refusals.first().map_or(String::new(), |r| r.because.clone()));
+        println!("{}: {} changes, {believed} believed", case.name, all.len());
+        assert!(all.len() > 900 && believed < all.len() / 3, "{}", case.name);
     }
-    for (field, kinds) in table {
-        let mut by_kind: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (kind, case) in kinds.keys() { by_kind.entry(kind).or_default().push(case); }
-        println!("{field}");
-        for (kind, cases) in by_kind { println!("      {kind}: {}", cases.join(" | ")); }
-    }
+    assert!(holes.is_empty(), "{} holes:\n{}", holes.len(), holes.join("\n"));
 }

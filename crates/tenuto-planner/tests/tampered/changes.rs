@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 /// One change: where, what, and the document afterwards is [`Change::apply`]'s.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// JSON pointer.
-    pub path: String,
-    pub what: What,
+    pub(crate) path: String,
+    pub(crate) what: What,
 }
 
 #[derive(Clone, Debug)]
-pub enum What {
+pub(crate) enum What {
     /// Another value in its place.
     Put(&'static str, Value),
     Drop(usize),
@@ -21,7 +21,7 @@ pub enum What {
 }
 
 impl Change {
-    pub fn apply(&self, document: &Value) -> Value {
+    pub(crate) fn apply(&self, document: &Value) -> Value {
         let mut changed = document.clone();
         let place = changed.pointer_mut(&self.path).expect("it is there");
         match &self.what {
@@ -36,7 +36,7 @@ impl Change {
         changed
     }
 
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.what {
             What::Put(kind, _) => kind,
             What::Drop(_) => "an element less",
@@ -46,9 +46,12 @@ impl Change {
     }
 
     /// The path with `*` for every index, that of a lost link's state as that of the plan's.
-    pub fn field(&self) -> String {
+    pub(crate) fn field(&self) -> String {
         let field = generic(&self.path);
-        field.strip_prefix("/link_losses/*").filter(|rest| !rest.is_empty()).map_or_else(|| field.clone(), str::to_owned)
+        field
+            .strip_prefix("/link_losses/*")
+            .filter(|rest| !rest.is_empty())
+            .map_or_else(|| field.clone(), str::to_owned)
     }
 }
 
@@ -83,7 +86,7 @@ fn places(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
 }
 
 /// Every change, at most `each_max` of one kind to one field: which ones is drawn from `seed`.
-pub fn changes(document: &Value, each_max: usize, seed: u64) -> Vec<Change> {
+pub(crate) fn changes(document: &Value, each_max: usize, seed: u64) -> Vec<Change> {
     let mut all = Vec::new();
     places(document, "", &mut all);
     let mut by_field: BTreeMap<String, Vec<Value>> = BTreeMap::new();
