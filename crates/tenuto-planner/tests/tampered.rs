@@ -69,7 +69,7 @@ impl Original<'_> {
             Rule::Told | Rule::Witness => false,
             Rule::Bound => {
                 let tighter = || new.as_u64() >= old.as_u64().map(|n| n - n / 1_000 - n.min(1));
-                !grown() && (old.is_null() || !tighter())
+                !grown() && (old.is_null() || !tighter()) && !self.is_generous(change, new)
             }
             Rule::AtLeast => {
                 let others = self.carries(changed, &change.path);
@@ -82,16 +82,36 @@ impl Original<'_> {
             Rule::Least => !new.is_null() && new.as_u64() > old.as_u64(),
             Rule::Rows => match change.what {
                 What::Swap(..) => false,
-                What::Drop(_) => is_feasible,
+                // Only steady modes have to have rows of ports.
+                What::Drop(at) => {
+                    is_feasible
+                        && !(change.path == "/port_rows" && old[at]["mode"]["steady"].is_null())
+                }
                 What::Twice(_) | What::Put(..) => true,
             },
+            Rule::Place => is_feasible,
             Rule::Verdict => *new == true,
             Rule::Assumed => certificate.assumptions == self.assumptions,
-            Rule::Tables => behaviour(changed) != behaviour(self.document),
+            Rule::Tables => {
+                let (now, before) = (behaviour(changed), behaviour(self.document));
+                return now
+                    .iter()
+                    .zip(&before)
+                    .find(|(a, b)| a != b)
+                    .map(|(a, b)| format!("{b} became {a}"));
+            }
             Rule::Description => return self.is_false(changed),
             Rule::Never => true,
         };
         wrong.then(|| format!("{old} became {new}"))
+    }
+
+    /// Where the planner is known to take far more than it needs: fluid figures, which a line alone
+    /// may hold to zero, and buffers beside other traffic, into which it counts the frame in the way.
+    fn is_generous(&self, change: &Change, new: &Value) -> bool {
+        let is_backlog = change.field() == "/port_rows/*/backlog_bound_bits";
+        self.document["model"] == "fluid"
+            || (self.case.name == "other traffic" && is_backlog && new.as_u64() > Some(0))
     }
 
     /// Whether the place is in a meter of other traffic, for which nothing is promised.
@@ -115,7 +135,7 @@ impl Original<'_> {
                 let mut others = anew[list].as_array().expect("rows").iter();
                 let other = others.find(|it| keys.iter().all(|key| it[*key] == row[*key]))?;
                 let (claimed, found) = (row[claim].as_u64()?, other[claim].as_u64());
-                let is_false = found.is_none_or(|n| claimed < n - n / 500 - n.min(1));
+                let is_false = found.is_none_or(|n| claimed < n - n / 100 - n.min(1));
                 is_false.then(|| format!("{claim} {claimed}, planned anew {found:?}: {row}"))
             })
         };

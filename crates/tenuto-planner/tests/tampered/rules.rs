@@ -9,6 +9,8 @@ pub(crate) enum Rule {
     Least,
     /// Rows in any order; a plan that is not feasible may say less, none says the same twice.
     Rows,
+    /// What a row is about: of a plan that is not feasible another row may be true as well.
+    Place,
     /// Feasible: a plan may be modest.
     Verdict,
     /// What the claims rest on: other assumptions are in the certificate.
@@ -53,6 +55,10 @@ const RULES: &[(&str, Rule)] = &[
     ("/mode_changes", Rule::Rows),
     ("/mode_changes/*/terms", Rule::Rows),
     ("/link_losses", Rule::Rows),
+    ("/link", Rule::Rows), // The two ends of one that is lost.
+    ("/port_rows/*/port/port", Rule::Place),
+    // The plan's own window counts; it may be longer than what is asked for.
+    ("/network/mode_return", Rule::Told),
     ("/hosts", Rule::Rows),
     ("/hosts/*/ports", Rule::Rows),
     ("/hosts/*/senders", Rule::Rows),
