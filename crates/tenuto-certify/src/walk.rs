@@ -203,7 +203,8 @@ fn wrong(
     let passes = |outcome: &&Outcome| !outcome.outputs.is_empty();
     let frame = Match { in_port: Some(in_port), ..header::frame(visit.context.net, flow) };
     let built = visit.site.tables.walk(frame, visit.levels, steps)?;
-    if visit.must_pass() && !built.iter().any(|outcome| passes(&outcome)) {
+    // Of entries of equal precedence either may win, so every outcome has to pass.
+    if visit.must_pass() && (built.is_empty() || !built.iter().all(|outcome| passes(&outcome))) {
         return Ok(Some("dropped".into()));
     }
     // Beyond the frames that our end systems build: anything that counts as this flow.

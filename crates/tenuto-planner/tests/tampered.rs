@@ -89,7 +89,7 @@ impl Original<'_> {
                 }
                 What::Twice(_) | What::Put(..) => true,
             },
-            Rule::Place => is_feasible,
+            Rule::Place => is_feasible && self.is_steady(&change.path),
             Rule::Verdict => *new == true,
             Rule::Assumed => certificate.assumptions == self.assumptions,
             Rule::Tables => {
@@ -112,6 +112,12 @@ impl Original<'_> {
         let is_backlog = change.field() == "/port_rows/*/backlog_bound_bits";
         self.document["model"] == "fluid"
             || (self.case.name == "other traffic" && is_backlog && new.as_u64() > Some(0))
+    }
+
+    /// Whether the place is in a row of a steady mode.
+    fn is_steady(&self, path: &str) -> bool {
+        let row: Vec<&str> = path.split('/').take(3).collect();
+        self.document.pointer(&row.join("/")).is_some_and(|row| !row["mode"]["steady"].is_null())
     }
 
     /// Whether the place is in a meter of other traffic, for which nothing is promised.
@@ -178,7 +184,7 @@ fn whatever_is_changed_no_claim_is_less_and_no_deployment_another() {
             }
         }
         println!("{}: {} changes, {believed} believed", case.name, all.len());
-        assert!(all.len() > 900 && believed < all.len() / 3, "{}", case.name);
+        assert!(all.len() > 600 && believed < all.len() / 3, "{}", case.name);
     }
     assert!(holes.is_empty(), "{} holes:\n{}", holes.len(), holes.join("\n"));
 }
