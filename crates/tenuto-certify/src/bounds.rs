@@ -357,6 +357,9 @@ impl Row<'_> {
 
     fn check_skew(&self, flow: usize, spans: &[(Option<u128>, u128)], findings: &mut Findings) {
         if spans.len() < 2 {
+            if self.row.skew_bound_ps.is_some() {
+                findings.add(rule::SKEW, self.place, "a skew", "one copy has none");
+            }
             return;
         }
         let mut skew = Some(0_u128);

@@ -176,6 +176,7 @@ fn check_entries(
             wrong(format!("group {}", group.id), "outputs to ports and queues that exist");
         }
     }
+    let mut seen = BTreeSet::new();
     for entry in &deployment.entries {
         let what = || format!("entry of table {} cookie {}", entry.table, entry.cookie);
         let refers = entry.meter.is_none_or(|id| meters.contains(&id))
@@ -187,6 +188,9 @@ fn check_entries(
             };
         if !refers {
             wrong(what(), "it refers to something that does not exist");
+        }
+        if !seen.insert((entry.table, entry.level, entry.precedence, entry.matching)) {
+            wrong(what(), "one entry per table, level, precedence and match: a second replaces it");
         }
         if !is_placed(entry, net.raw.modes.len()) {
             wrong(what(), "tables 0 to 2, leading onwards, at a level that exists");

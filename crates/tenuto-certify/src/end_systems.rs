@@ -4,7 +4,7 @@ use crate::analysis::Context;
 use crate::deployment::check_attached;
 use crate::finding::{Findings, rule};
 use crate::network::Net;
-use crate::read::HostDeployment;
+use crate::read::{HostDeployment, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ports of a host by flow, in the order of the copies.
@@ -34,6 +34,7 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         };
         check_attached(context, node, &deployment.ports, &deployment.host, findings);
+        check_queues(deployment, sending.get(&node), net, findings);
         let empty = BTreeMap::new();
         check_senders(context, deployment, sending.get(&node).unwrap_or(&empty), findings);
         check_receivers(context, deployment, receiving.get(&node).unwrap_or(&empty), findings);
@@ -45,6 +46,32 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     for (node, info) in net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_none()) {
         if !seen.contains(&node) {
             findings.add(rule::END_SYSTEM, info.name, "no deployment", "every host has one");
+        }
+    }
+}
+
+/// An end system has a queue for every class that it sends by a port, and drops nothing there.
+fn check_queues(
+    deployment: &HostDeployment,
+    sending: Option<&BTreeMap<usize, Vec<u32>>>,
+    net: &Net<'_>,
+    findings: &mut Findings,
+) {
+    for described in &deployment.ports {
+        let by_this = sending.into_iter().flatten().filter(|(_, p)| p.contains(&described.port));
+        let classes = by_this.flat_map(|(flow, _)| net.flows[*flow].contracts.iter());
+        let needed = classes.map(|contract| u16::from(contract.class) + 1).max().unwrap_or(0);
+        let place = format!("{}:{}", deployment.host, described.port);
+        if u16::from(described.queues) < needed {
+            let claim = format!("{} queues", described.queues);
+            findings.add(rule::END_SYSTEM, &place, claim, format!("at least {needed}"));
+        }
+        if let Some(bytes) = described.buffer_bytes {
+            let found = "none in the description: what a host sends is never dropped there";
+            findings.add(rule::END_SYSTEM, &place, format!("buffer {bytes} B"), found);
+        }
+        if described.role != Role::Host {
+            findings.add(rule::END_SYSTEM, place, "a trunk", "the port of a host");
         }
     }
 }
@@ -99,6 +126,12 @@ fn check_receivers(
         if receiver.ports != *ports {
             let claim = format!("ports {:?}", receiver.ports);
             findings.add(rule::END_SYSTEM, &place, claim, format!("{ports:?}"));
+        }
+        let described = net.flows[flow].raw.skew_max_ns;
+        if receiver.skew_max_ns != described {
+            let claim = format!("skew {:?} ns", receiver.skew_max_ns);
+            let found = format!("{described:?} ns in the description");
+            findings.add(rule::END_SYSTEM, &place, claim, found);
         }
         // A copy that is late but within its bound must not be taken for an error.
         let rows = context

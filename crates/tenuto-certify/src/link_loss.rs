@@ -29,6 +29,10 @@ pub(crate) fn check(plan: &mut read::Plan, findings: &mut Findings) -> usize {
         inequalities += check_one(plan, loss, &place, findings);
         findings.name_since(before, &place);
     }
+    if plan.feasible && plan.network.tolerates.links_lost > 1 {
+        let claim = format!("{} lost links", plan.network.tolerates.links_lost);
+        findings.add(rule::LINK_LOSS, "tolerates", claim, "a plan speaks of one at a time");
+    }
     if plan.feasible && plan.network.tolerates.links_lost > 0 {
         check_complete(plan, &known, findings);
     }
@@ -120,10 +124,14 @@ fn merged(
     place: &str,
     findings: &mut Findings,
 ) -> Vec<Route> {
-    let mut new: BTreeMap<(String, Option<String>), Route> = new
-        .into_iter()
-        .map(|route| ((route.flow.clone(), route.copy.clone()), Route { is_backup: true, ..route }))
-        .collect();
+    let mut by_copy: BTreeMap<(String, Option<String>), Route> = BTreeMap::new();
+    for route in new {
+        let copy = (route.flow.clone(), route.copy.clone());
+        if by_copy.insert(copy, Route { is_backup: true, ..route }).is_some() {
+            findings.add(rule::LINK_LOSS, place, "a second way", "one per copy of a flow");
+        }
+    }
+    let mut new = by_copy;
     let is_refused = |flow: &str| {
         let names =
             |it: &read::Refusal| it.resource == "route" && it.flows.iter().any(|f| f == flow);

@@ -292,21 +292,40 @@ fn check_drain(
     }
 }
 
+/// Every term stands there once, under its own name, and is no smaller than what it bounds.
+fn check_terms(
+    row: &ModeChange,
+    needed: &[(&str, Option<u128>)],
+    place: &str,
+    findings: &mut Findings,
+) {
+    for (name, needed) in needed {
+        let named: Vec<_> = row.terms.iter().filter(|term| term.name == *name).collect();
+        let claim = match named.as_slice() {
+            [one] => u128::from(one.bound_ps),
+            all => {
+                let claim = format!("{} terms {name}", all.len());
+                findings.add(rule::MODE_CHANGE, place, claim, "one of each");
+                continue;
+            }
+        };
+        if needed.is_none_or(|needed| claim < needed) {
+            let claim = format!("{name} = {claim} ps");
+            findings.add(rule::MODE_CHANGE, place, claim, format!("at least {}", picos(*needed)));
+        }
+    }
+    if let Some(other) = row.terms.iter().find(|term| needed.iter().all(|(n, _)| *n != term.name)) {
+        findings.add(rule::MODE_CHANGE, place, &other.name, "no term of this change");
+    }
+}
+
 fn check_raise(row: &ModeChange, terms: Terms, sum: u128, place: &str, findings: &mut Findings) {
-    let claimed = |name: &str| {
-        let named = row.terms.iter().filter(|term| term.name == name);
-        named.map(|term| u128::from(term.bound_ps)).sum::<u128>()
-    };
-    for (name, needed) in [
+    let needed = [
         ("D_arrange", Some(terms.arrange_ps)),
         ("D_update", Some(terms.update_ps)),
         ("D_q", terms.queues_ps),
-    ] {
-        if needed.is_none_or(|needed| claimed(name) < needed) {
-            let claim = format!("{name} = {} ps", claimed(name));
-            findings.add(rule::MODE_CHANGE, place, claim, format!("at least {}", picos(needed)));
-        }
-    }
+    ];
+    check_terms(row, &needed, place, findings);
     if u128::from(row.bound_ps) < sum {
         let claim = format!("{} ps", row.bound_ps);
         findings.add(rule::MODE_CHANGE, place, claim, format!("its terms add up to {sum} ps"));
@@ -331,6 +350,14 @@ fn check_return(
         let found = format!("at least {}, terms of {sum} ps", picos(needed));
         findings.add(rule::MODE_CHANGE, place, format!("{claimed} ps"), found);
     }
+    let parts = [
+        ("quiet", quiet),
+        ("D_arrange", Some(terms.arrange_ps * RETURN_PHASES)),
+        ("D_update", Some(terms.update_ps)),
+        ("D_q", terms.queues_ps),
+        ("poll", Some(POLL_PS)),
+    ];
+    check_terms(row, &parts, place, findings);
     for term in row.terms.iter().filter(|term| term.name == "quiet") {
         if Some(u128::from(term.bound_ps)) != quiet {
             let claim = format!("quiet = {} ps", term.bound_ps);
@@ -341,10 +368,12 @@ fn check_return(
 
 /// Repeats of a signal must outlast the losses that the fault model names.
 fn check_signals(context: &Context<'_>, findings: &mut Findings) {
+    if !context.net.has_modes() {
+        return;
+    }
     let needed = u64::from(context.net.raw.tolerates.lost_signals) + 1;
-    if let Some(copies) = context.plan.signal_copies.filter(|_| context.net.has_modes())
-        && u64::from(copies) < needed
-    {
+    let copies = context.plan.signal_copies.unwrap_or(0);
+    if u64::from(copies) < needed {
         let found = format!("at least {needed}: one more than may be lost");
         findings.add(rule::MODE_CHANGE, "signal_copies", copies, found);
     }

@@ -250,9 +250,13 @@ impl<'a> Net<'a> {
             {
                 return Err("periods above zero; times of at most 11 days");
             }
+            let packets =
+                Packets::of(contract.size, as_stated).ok_or("sizes that an Ethernet can carry")?;
+            if contract.frame_bytes_min.is_some_and(|least| least > packets.frame_bytes_max()) {
+                return Err("least frames that are no larger than the largest");
+            }
             contracts.push(Contract {
-                packets: Packets::of(contract.size, as_stated)
-                    .ok_or("sizes that an Ethernet can carry")?,
+                packets,
                 period_ns: contract.period_ns,
                 jitter_ps: contract.jitter_ns * 1_000,
                 class: contract.priority,

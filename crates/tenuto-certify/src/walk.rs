@@ -81,6 +81,7 @@ impl Walk<'_> {
                 let levels = InForce { admitted, forwarding };
                 self.flows(levels, findings)?;
                 self.host_ports(levels, findings)?;
+                self.trunks(levels, findings)?;
             }
         }
         Ok(())
@@ -114,6 +115,37 @@ impl Walk<'_> {
                         format!("ports and queues {}", list(&visit.expected)),
                         found,
                     );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What arrives over a trunk and is of no flow: it stays below all flows, and touches no
+    /// meter or monitor of theirs.
+    fn trunks(&mut self, levels: InForce, findings: &mut Findings) -> Result<(), TooLong> {
+        let net = self.context.net;
+        let OtherTraffic::Carry { priority, .. } = net.raw.other_traffic else { return Ok(()) };
+        let is_flow = |headers: Match| {
+            [MatchKind::Vl, MatchKind::FiveTuple]
+                .into_iter()
+                .any(|kind| self.identities.contains(&header::project(net, kind, headers)))
+        };
+        for (&node, site) in &self.sites {
+            for port in net.ports_of(node).filter(|port| net.is_trunk(*port)) {
+                let any = Match { in_port: Some(net.ports[port].number), ..Match::default() };
+                for outcome in site.tables.walk(any, levels, &mut self.steps)? {
+                    let is_below = outcome.outputs.iter().all(|out| out.queue == priority);
+                    if is_flow(outcome.headers) || (is_below && outcome.checks.is_empty()) {
+                        continue;
+                    }
+                    if site.tables.can_happen(&outcome, levels, &mut self.steps)? {
+                        let place =
+                            format!("{}, over the trunk, {}", net.label(port), label(net, levels));
+                        let found = format!("{:?}, {}", outcome.checks, list(&outcome.outputs));
+                        let claim = "other traffic below every flow, unpoliced";
+                        findings.add(rule::WALK, place, claim, found);
+                    }
                 }
             }
         }
@@ -171,13 +203,16 @@ fn wrong(
     let passes = |outcome: &&Outcome| !outcome.outputs.is_empty();
     let frame = Match { in_port: Some(in_port), ..header::frame(visit.context.net, flow) };
     let built = visit.site.tables.walk(frame, visit.levels, steps)?;
-    if visit.must_pass() && !built.iter().any(|outcome| passes(&outcome)) {
+    // Of entries of equal precedence either may win, so every outcome has to pass.
+    if visit.must_pass() && (built.is_empty() || !built.iter().all(|outcome| passes(&outcome))) {
         return Ok(Some("dropped".into()));
     }
     // Beyond the frames that our end systems build: anything that counts as this flow.
     let any = Match { in_port: Some(in_port), ..identity };
     let all = visit.site.tables.walk(any, visit.levels, steps)?;
-    Ok(built.iter().chain(&all).filter(passes).find_map(|outcome| visit.judge(outcome)))
+    let all = || built.iter().chain(&all);
+    let passing = all().filter(passes).find_map(|outcome| visit.judge(outcome));
+    Ok(passing.or_else(|| all().find_map(|outcome| visit.others_check(outcome))))
 }
 
 /// The outputs that the claims give a stream behind one place of its tree, in order.
@@ -207,10 +242,16 @@ fn foreign(
     });
     let own_flow = own.map(|index| context.streams[index].flow);
     for check in &outcome.checks {
-        let Check::Monitor(id) = check else { continue };
-        let flow = site.monitors.get(id).and_then(|m| context.net.flow(&m.flow));
-        if flow.is_none() || flow != own_flow {
-            return Some(format!("monitor {id} judges frames of no flow of this host"));
+        let (kind, id, flow) = match check {
+            Check::Monitor(id) => ("monitor", id, site.monitors.get(id).map(|m| Some(&m.flow))),
+            Check::Meter(id) => ("meter", id, site.meters.get(id).map(|m| m.flow.as_ref())),
+        };
+        // Whoever fills a meter decides what of its flow is dropped, even if it is dropped itself.
+        let Some(flow) = flow else { continue };
+        let flow = flow.map(|flow| context.net.flow(flow));
+        let is_others = matches!(flow, Some(flow) if flow.is_none() || flow != own_flow);
+        if is_others {
+            return Some(format!("{kind} {id} judges frames of no flow of this host"));
         }
     }
     if outcome.outputs.is_empty() || own.is_some() {
@@ -296,6 +337,21 @@ impl Visit<'_> {
         wanted.extend(self.is_watching.then_some("monitor"));
         wanted.extend(self.is_first.then_some("meter"));
         (kinds != wanted).then(|| format!("passes {kinds:?} instead of {wanted:?}"))
+    }
+
+    /// A check of another flow that frames pass, whatever becomes of them.
+    fn others_check(&self, outcome: &Outcome) -> Verdict {
+        let flow = self.context.streams[self.stream].flow;
+        let name = &self.context.net.flows[flow].raw.name;
+        let is_own = |check: &&Check| {
+            let of = match check {
+                Check::Monitor(id) => self.site.monitors.get(id).map(|m| &m.flow),
+                Check::Meter(id) => self.site.meters.get(id).and_then(|m| m.flow.as_ref()),
+            };
+            of == Some(name)
+        };
+        let other = outcome.checks.iter().find(|check| !is_own(check));
+        other.map(|check| format!("{check:?} is not of this flow"))
     }
 
     fn label(&self) -> String {

@@ -152,6 +152,16 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         for row in plan["port_rows"].as_array_mut().expect("a list") {
             row["rate_bps"] = json!(100_000_000);
         }
+        let monitor = &mut plan["switches"][0]["monitors"][0];
+        for (contract, period) in monitor["contracts"]
+            .as_array_mut()
+            .expect("a list")
+            .iter_mut()
+            .zip([1_000_000, 200_000])
+        {
+            (contract["period_ns"], contract["jitter_ns"]) =
+                (json!(period), json!(HOST_PS / 1_000));
+        }
         certify(&sealed(plan))
     };
     let (low, high) = (321_774_208, 198_734_208);

@@ -289,7 +289,11 @@ impl Net {
             changes.push(json!({"change": {"return": {"from": to, "to": from}},
                 "settled_ps": 100_000_000_000_u64,
                 "bound_ps": 200_000_000_000_u64,
-                "terms": [{"name": "quiet", "bound_ps": 100_000_000_000_u64}]}));
+                "terms": [{"name": "quiet", "bound_ps": 100_000_000_000_u64},
+                    {"name": "D_arrange", "bound_ps": 10_000_000_000_u64},
+                    {"name": "D_update", "bound_ps": 2_000_000_000_u64},
+                    {"name": "D_q", "bound_ps": 2_000_000_000_u64},
+                    {"name": "poll", "bound_ps": 50_000_000_000_u64}]}));
         }
         json!({"schema": "tenuto-plan/1", "version": "0", "description_digest": "", "plan_hash": "",
             "network": self.network(), "model": "store-and-forward", "as_stated": false,
@@ -553,7 +557,7 @@ impl Net {
                 .collect();
             if !ports.is_empty() {
                 receivers.push(json!({"flow": flow.name, "flow_index": index, "ports": ports,
-                    "skew_max_ns": null}));
+                    "skew_max_ns": if flow.copies.is_empty() { json!(null) } else { json!(9_000_000) }}));
             }
         }
         json!({"host": host, "ports": self.attached(host, None), "senders": senders,
