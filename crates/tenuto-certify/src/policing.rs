@@ -32,8 +32,9 @@ pub(crate) fn watching(context: &Context<'_>, stream: &Stream) -> Vec<usize> {
 }
 
 /// The delay variation of a stream from its release to the reception by the switch `node`: every
-/// delay on the way, the largest of any mode in which the flow takes part, and the jitter of every
-/// switch up to and including it. `None` if unbounded.
+/// delay on the way, the largest of any mode in which the flow takes part, how much the processors of
+/// the switches before it vary, and the jitter of every switch up to and including it. `None` if
+/// unbounded.
 ///
 /// At its source's port a flow takes part in every mode: a frame that waited there in a mode that
 /// does not admit it can reach the meter after the return.
@@ -44,8 +45,13 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
     let mut sum = net.latency_jitter_ps(node);
     while let Some(here) = at {
         let place = stream.tree[here];
-        let mut largest = 0;
+        let (mut largest, mut longest) = (0, 0);
         for mode in context.steady_modes().chain(context.raises()) {
+            if let Some(parent) = place.parent
+                && crate::envelopes::levels(mode, level).is_some()
+            {
+                longest = longest.max(context.varying_ps(mode, stream.tree[parent].port)?);
+            }
             let claim = if place.parent.is_none() {
                 context.claim_at_source(mode, stream, place.port)?
             } else if crate::envelopes::levels(mode, level).is_some() {
@@ -55,7 +61,7 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
             };
             largest = largest.max(claim);
         }
-        sum = sum.checked_add(largest)?;
+        sum = sum.checked_add(largest)?.checked_add(longest)?;
         if place.parent.is_some() {
             sum = sum.checked_add(net.latency_jitter_ps(net.ports[place.port].node))?;
         }

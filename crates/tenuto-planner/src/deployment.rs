@@ -131,10 +131,13 @@ pub(crate) fn next_id(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX - 1) + 1
 }
 
-/// Largest delays of every visit's port over all modes and raises of its flow.
+/// Largest delays of every visit's port over all modes and raises of its flow, and how much the
+/// processor in front of that port varies.
 struct Variation {
     /// Per visit, picoseconds; `None` where one has no bound.
     largest: Vec<Option<i128>>,
+    /// The same of the processors.
+    processing: Vec<Option<i128>>,
 }
 
 impl Variation {
@@ -142,8 +145,10 @@ impl Variation {
         let network = analysis.ports.topology.network;
         let visits = &analysis.ports.mesh.visits;
         let mut largest = vec![Some(0); visits.len()];
+        let mut processing = vec![Some(0); visits.len()];
         for result in &analysis.results {
-            for (most, visit) in largest.iter_mut().zip(visits) {
+            let all = largest.iter_mut().zip(&mut processing).zip(visits);
+            for ((most, longest), visit) in all {
                 let level = network.flows[analysis.trees[visit.tree].flow].level;
                 if span(result.scene.transition).0 > level {
                     continue;
@@ -151,9 +156,13 @@ impl Variation {
                 let classes = &result.scene.shares[visit.tree].classes;
                 let here = result.solution.delay_of(visit.server, classes);
                 *most = most.zip(here).map(|(a, b): (i128, _)| a.max(b.0));
+                if let Some(parent) = visit.parent {
+                    let varying = processing_varies(analysis, result, visits[parent].server);
+                    *longest = longest.zip(varying).map(|(a, b): (i128, _)| a.max(b));
+                }
             }
         }
-        Self { largest }
+        Self { largest, processing }
     }
 
     /// Variation from the release to the arrival at a switch, nanoseconds; queues without a bound
@@ -163,12 +172,25 @@ impl Variation {
         let tree = &analysis.trees[crossing.tree];
         let hops = std::iter::successors(Some(crossing.through), |&hop| tree.hops[hop].parent);
         let varying = |hop: usize| {
-            let queue = self.largest[analysis.ports.mesh.visit(crossing.tree, hop)].unwrap_or(0);
+            let visit = analysis.ports.mesh.visit(crossing.tree, hop);
+            let queue = self.largest[visit].unwrap_or(0) + self.processing[visit].unwrap_or(0);
             let next = topology.servers[tree.hops[hop].server].peer;
             queue + topology.nodes[next].latency_jitter_ps()
         };
         tenuto_units::Picos(hops.map(varying).sum()).to_ns_up()
     }
+}
+
+/// Y: how much the processor varies that frames of a directed port come to, if there is one.
+fn processing_varies(
+    analysis: &Analysis<'_>,
+    result: &crate::outlook::Outlook,
+    line: usize,
+) -> Option<i128> {
+    let topology = analysis.ports.topology;
+    let profile = topology.nodes[topology.servers[line].peer].profile;
+    let least = profile.and_then(|it| it.processor.as_ref()).map_or(0, |it| it.least_ps());
+    Some((result.solution.processing[line]?.0 - i128::from(least)).max(0))
 }
 
 /// Ports of a node by number; a host's own ports have the role of a host link.

@@ -255,6 +255,30 @@ fn a_mode_change_waits_for_processors() {
 }
 
 #[test]
+fn a_monitor_expects_what_the_processors_before_it_add() {
+    let mut network = modal(QUEUE, "");
+    let rises = network.flows.iter_mut().find(|flow| flow.name == "rises").expect("it is there");
+    rises.monitor_at = vec!["s1".into(), "s3".into()];
+    let shared = certified(&network);
+    network.profiles.get_mut("p").expect("it is there").processor = None;
+    let own = certified(&network);
+    let jitter_ns = |plan: &Plan, at: &str| {
+        let switch = plan.switches.iter().find(|it| it.switch == at).expect("deployed");
+        switch.monitors.iter().find(|it| it.flow == "rises").expect("watched").contracts[0]
+            .jitter_ns
+    };
+    let more = |plan: &Plan| jitter_ns(plan, "s3") - jitter_ns(plan, "s1");
+    // At s1 and at s2 a frame may wait for one of another port at least; what s3 does comes later.
+    assert!(more(&shared) >= more(&own) + 2 * 12_000, "{} {}", more(&shared), more(&own));
+    let mut bad = shared.clone();
+    for switch in bad.switches.iter_mut().filter(|it| it.switch == "s3") {
+        switch.monitors[0].contracts[0].jitter_ns -= 12_000;
+    }
+    bad.seal();
+    assert!(tenuto_certify::certify(&bad.to_json()).is_err());
+}
+
+#[test]
 fn signals_that_find_no_place_in_a_receive_buffer_are_refused() {
     let plan = certified(&modal(&format!("{QUEUE}, receive_buffer: {{frames: 12}}"), ""));
     let refusal = refused(&plan, "buffer");
