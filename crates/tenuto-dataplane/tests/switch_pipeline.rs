@@ -79,7 +79,7 @@ fn firing_all_ports_hands_over_what_firing_each_does() {
     for us in [2, 5, 400, 1] {
         let end = one_by_one.now + Span::from_us(us);
         let mut expected = one_by_one.run_to(end);
-        at_once.switch.fire_ports(end, &mut at_once.fx);
+        at_once.switch.fire_due(end, &mut at_once.frames, &mut at_once.fx);
         at_once.now = end;
         let found = at_once.take_transmits();
         left += found.len();

@@ -279,7 +279,7 @@ impl Switch {
 
     /// Every frame whose slot at its port has ended by `now` is handed over: as if each such timer
     /// was fired, port by port.
-    pub fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
+    fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
         for port in &mut self.ports {
             while let Some(sent) = port.egress.hand_over(port.number, now) {
                 fx.transmits.push(sent);

@@ -164,12 +164,8 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let bytes = frames.bytes(frame);
-        let in_port = self.ports[place].number;
-        let mut passage = Passage::new((now, arrival), (Some(place), in_port), frame, bytes.len());
-        let counters = &mut self.ports[place].counters;
-        counters.received += 1;
-        counters.received_bytes += u64::from(passage.frame_bytes);
-        let reason = if !self.read_key(bytes, in_port, &mut passage.key) {
+        let mut passage = self.entered((now, arrival), place, frame, bytes);
+        let reason = if !self.read_key(bytes, passage.in_port, &mut passage.key) {
             Some(DropReason::Malformed)
         } else if passage.key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
             return match passage.key.eth_type() == EtherType::ATTENDRE.0 {
@@ -198,16 +194,12 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let bytes = frames.bytes(frame);
-        let in_port = self.ports[place].number;
-        let mut passage = Passage::new((now, arrival), (Some(place), in_port), frame, bytes.len());
-        let counters = &mut self.ports[place].counters;
-        counters.received += 1;
-        counters.received_bytes += u64::from(passage.frame_bytes);
+        let mut passage = self.entered((now, arrival), place, frame, bytes);
         let (slot, probes) = looked_up;
         let reason = match slot.and_then(|slot| self.track_of(slot, &passage)) {
             Some(track) => self.follow(&track, probes, &mut passage, frames, fx),
             None => {
-                self.read_key(bytes, in_port, &mut passage.key);
+                self.read_key(bytes, passage.in_port, &mut passage.key);
                 let (first, set) = (Some(looked_up), ActionSet::default());
                 self.walk_tables::<true>(TABLE_WATCH, first, set, &mut passage, frames, fx)
             }
@@ -216,26 +208,40 @@ impl Switch {
         passage.work
     }
 
-    /// Reads the key of a frame into an empty one, and says whether there is one.
+    /// A frame has come in at a port, and is counted there.
+    #[inline]
+    fn entered(
+        &mut self,
+        times: (Instant, Instant),
+        place: usize,
+        frame: FrameId,
+        bytes: &[u8],
+    ) -> Passage {
+        let port = &mut self.ports[place];
+        let passage = Passage::new(times, (Some(place), port.number), frame, bytes.len());
+        port.counters.received += 1;
+        port.counters.received_bytes += u64::from(passage.frame_bytes);
+        passage
+    }
+
+    /// Reads the key of a frame into an empty one, and says whether there is one. A planned switch
+    /// looks no deeper than its deployment asks for.
     #[inline]
     pub(super) fn read_key(&self, bytes: &[u8], in_port: u32, key: &mut PacketKey) -> bool {
-        if self.general.is_none() {
-            return bytes.len() <= FRAME_CAPACITY && key.read(bytes, in_port);
+        if bytes.len() > FRAME_CAPACITY {
+            return false;
         }
-        let read = self.key_of(bytes, in_port);
+        if self.general.is_none() {
+            return key.read(bytes, in_port);
+        }
+        let read = Layers::locate(bytes).key(bytes, in_port);
         read.inspect(|read| *key = *read).is_some()
     }
 
-    /// The key of a frame. A planned switch looks no deeper than its deployment asks for.
+    /// The key of a frame, if there is one.
     pub(super) fn key_of(&self, bytes: &[u8], in_port: u32) -> Option<PacketKey> {
-        if bytes.len() > FRAME_CAPACITY {
-            return None;
-        }
         let mut key = PacketKey::default();
-        match &self.general {
-            None => key.read(bytes, in_port).then_some(key),
-            Some(_) => Layers::locate(bytes).key(bytes, in_port),
-        }
+        self.read_key(bytes, in_port, &mut key).then_some(key)
     }
 
     /// Whether the configuration of the port, or of the switch, drops the frame.
