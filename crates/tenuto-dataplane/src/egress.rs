@@ -93,6 +93,15 @@ pub struct QueueCounters {
     pub wire_bits_max: u64,
 }
 
+impl QueueCounters {
+    /// So much waits.
+    #[inline]
+    fn notice(&mut self, wire_bits: u64, frames: u32) {
+        self.wire_bits_max = self.wire_bits_max.max(wire_bits);
+        self.waiting_max = self.waiting_max.max(frames);
+    }
+}
+
 /// Whose buffer a frame is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Owner {
@@ -131,6 +140,7 @@ pub struct Egress {
 }
 
 impl EgressConfig {
+    #[inline]
     fn owner(&self, queue: u8) -> Owner {
         match self.unpromised_from {
             Some(first) if queue >= first => Owner::Unpromised,
@@ -207,23 +217,39 @@ impl Egress {
     ///
     /// # Errors
     /// [`QueueFull`] leaves the port as it was; the caller keeps the hold on the frame.
+    #[inline]
     pub fn enqueue(&mut self, queue: u8, frame: Queued) -> Result<(), QueueFull> {
         if queue == SIGNAL_QUEUE {
-            if self.signals.len() >= SIGNALS_MAX {
-                self.stats.refused += 1;
-                return Err(QueueFull);
-            }
-            self.signals.push_back(frame);
-        } else {
-            // The owner is that of the queue it stands in: from there its room is given back.
-            let queue = self.existing(queue);
-            let room = self.take_room(self.config.owner(queue), frame.wire_bits);
-            if let Err(full) = room {
-                self.queue_stats[usize::from(queue)].refused += 1;
-                return Err(full);
-            }
-            self.append(queue, frame);
+            return self.enqueue_signal(frame);
         }
+        // The owner is that of the queue it stands in: from there its room is given back.
+        let queue = self.existing(queue);
+        if let Err(full) = self.take_room(self.config.owner(queue), frame.wire_bits) {
+            self.queue_stats[usize::from(queue)].refused += 1;
+            return Err(full);
+        }
+        match self.committed {
+            Some(_) => self.append(queue, frame),
+            None if self.shares.is_none() => {
+                // Nothing waits: the frame would be taken out of its queue at once.
+                self.queue_stats[usize::from(queue)].notice(u64::from(frame.wire_bits), 1);
+                self.begin(frame, Some(queue));
+            }
+            None => {
+                self.append(queue, frame);
+                self.commit();
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn enqueue_signal(&mut self, frame: Queued) -> Result<(), QueueFull> {
+        if self.signals.len() >= SIGNALS_MAX {
+            self.stats.refused += 1;
+            return Err(QueueFull);
+        }
+        self.signals.push_back(frame);
         if self.committed.is_none() {
             self.commit();
         }
@@ -236,19 +262,19 @@ impl Egress {
         let place = usize::from(queue);
         self.queues[place].push_back(frame);
         self.first = self.first.min(place);
-        let waiting = self.queues[place].len();
+        let waiting = u32::try_from(self.queues[place].len()).unwrap_or(u32::MAX);
         let counters = &mut self.queue_stats[place];
         counters.wire_bits += u64::from(frame.wire_bits);
-        counters.wire_bits_max = counters.wire_bits_max.max(counters.wire_bits);
-        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
-        counters.waiting_max = counters.waiting_max.max(waiting);
+        counters.notice(counters.wire_bits, waiting);
     }
 
     /// A queue number beyond the last means the last.
+    #[inline]
     fn existing(&self, queue: u8) -> u8 {
-        queue.min(u8::try_from(self.queues.len() - 1).unwrap_or(u8::MAX))
+        queue.min(self.config.queues.saturating_sub(1))
     }
 
+    #[inline]
     fn take_room(&mut self, owner: Owner, wire_bits: u32) -> Result<(), QueueFull> {
         let (backlog, limit) = match owner {
             Owner::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
@@ -298,6 +324,7 @@ impl Egress {
     }
 
     /// Hands over the committed frame if its slot has ended, and commits the next one.
+    #[inline]
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let done = self.committed.take_if(|c| c.departure <= now)?;
         let owner = done.queue.map_or(Owner::Signals, |queue| self.config.owner(queue));
@@ -317,14 +344,26 @@ impl Egress {
         Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
     }
 
+    /// Hands over every frame whose slot has ended, the committed ones as they come.
+    pub fn hand_over_due(&mut self, port: u32, now: Instant, sent: &mut Vec<Transmit>) {
+        while let Some(transmit) = self.hand_over(port, now) {
+            sent.push(transmit);
+        }
+    }
+
+    /// Begins the slot of the next frame, if one waits.
+    #[inline]
     fn commit(&mut self) {
-        let (queued, queue) = match self.signals.pop_front() {
-            Some(frame) => (frame, None),
-            None => match self.take_next() {
-                Some((frame, queue)) => (frame, Some(queue)),
-                None => return,
-            },
-        };
+        if let Some(signal) = self.signals.pop_front() {
+            self.begin(signal, None);
+        } else if let Some((frame, queue)) = self.take_next() {
+            self.begin(frame, Some(queue));
+        }
+    }
+
+    /// Begins the slot of a frame, from the signals or from a queue.
+    #[inline]
+    fn begin(&mut self, queued: Queued, queue: Option<u8>) {
         // An idle line starts afresh; a busy one carries the fraction of a nanosecond over.
         let (start, carried) = if queued.since > self.free_at {
             (queued.since, 0)
@@ -341,6 +380,7 @@ impl Egress {
     }
 
     /// Takes the frame that is served next out of its queue.
+    #[inline]
     fn take_next(&mut self) -> Option<(Queued, u8)> {
         let queues = &mut self.queues;
         let (frame, queue) = match &mut self.shares {

@@ -9,13 +9,10 @@
 //! is read when the frame's turn comes: what an earlier frame has changed, be it the mode, is in
 //! effect for the next.
 
-use super::key::PacketKey;
-use super::pipeline::LookUp;
-use super::tables::TABLE_WATCH;
+use super::follow::Entered;
 use super::{Switch, SwitchEvent};
 use crate::{Effects, FrameId, Frames, Work};
 use tenuto_units::Instant;
-use tenuto_wire::EtherType;
 
 /// Frames that are looked ahead at; those of a port's burst, which are still in the nearest cache.
 const WINDOW: usize = 32;
@@ -37,16 +34,7 @@ struct Waiting {
     arrival: Instant,
     port: u32,
     frame: FrameId,
-    found: Option<Found>,
-}
-
-/// What is known of a frame before its turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    /// Where it entered.
-    pub(super) place: usize,
-    /// What is there for it in the first table.
-    pub(super) looked_up: LookUp,
+    entered: Option<Entered>,
 }
 
 impl Burst {
@@ -59,7 +47,7 @@ impl Burst {
     /// over the hold on it.
     #[inline]
     pub fn push(&mut self, port: u32, arrival: Instant, frame: FrameId) {
-        self.frames.push(Waiting { arrival, port, frame, found: None });
+        self.frames.push(Waiting { arrival, port, frame, entered: None });
     }
 
     /// When the next frame to be handled arrived; `None` if there is none.
@@ -86,36 +74,30 @@ impl Switch {
         if burst.next == burst.ahead {
             self.look_ahead(burst, frames);
         }
-        let Some(&Waiting { arrival, port, frame, found }) = burst.frames.get(burst.next) else {
+        let Some(&Waiting { arrival, port, frame, entered }) = burst.frames.get(burst.next) else {
             burst.frames.clear();
             (burst.next, burst.ahead) = (0, 0);
             return None;
         };
         burst.next += 1;
-        let found = found.filter(|_| burst.revision == self.tables.revision());
-        Some(match found {
-            Some(found) => self.process_found((now, arrival), found, frame, frames, fx),
+        Some(match entered.filter(|_| burst.revision == self.tables.revision()) {
+            Some(entered) => self.process_entered(now, entered, frames, fx),
             None => self.receive(now, arrival, port, frame, frames, fx),
         })
     }
 
-    /// Looks up the next frames. A general switch has no tracks, so it takes its frames as they come.
+    /// Looks up the next frames.
     fn look_ahead(&self, burst: &mut Burst, frames: &impl Frames) {
         burst.ahead = burst.frames.len().min(burst.next + WINDOW);
         burst.revision = self.tables.revision();
-        if self.general.is_some() || self.trace.is_some() {
+        if !self.has_tracks() {
             return;
         }
-        let Some(first) = self.tables.get(0, TABLE_WATCH) else { return };
-        let window = &mut burst.frames[burst.next..burst.ahead];
-        for Waiting { port, frame, found, .. } in window {
-            let mut key = PacketKey::default();
-            let is_whole = self.read_key(frames.bytes(*frame), *port, &mut key);
-            if !is_whole || key.eth_type() & !1 == EtherType::MODE_SIGNAL.0 {
-                continue;
+        for Waiting { arrival, port, frame, entered } in &mut burst.frames[burst.next..burst.ahead]
+        {
+            if let Some(&place) = self.port_index.get(port) {
+                *entered = self.look_first((place, *port), *arrival, *frame, frames);
             }
-            let Some(&place) = self.port_index.get(port) else { continue };
-            *found = Some(Found { place, looked_up: first.table().look_up(&key) });
         }
     }
 }

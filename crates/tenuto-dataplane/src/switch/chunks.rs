@@ -33,6 +33,7 @@ impl<T> Chunks<T> {
         self.0.get(place as usize / PIECE)?.get(place as usize % PIECE)
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.0.get_mut(place as usize / PIECE)?.get_mut(place as usize % PIECE)
     }

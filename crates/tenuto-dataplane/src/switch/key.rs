@@ -6,6 +6,7 @@
 //! a pattern always asks for the EtherType or protocol that tells them apart. Presence has bits of
 //! its own (a frame without UDP is not one with port 0).
 
+use super::ethernet_key::Words;
 use tenuto_openflow::{ErrorCode, Match, Oxm};
 use tenuto_wire::{EtherType, FlowKey, IpProtocol};
 
@@ -271,6 +272,13 @@ impl PacketKey {
     }
 }
 
+impl Words for PacketKey {
+    #[inline]
+    fn word(&self, place: u8) -> u64 {
+        self.0[usize::from(place) % WORDS]
+    }
+}
+
 impl Pattern {
     /// Whether a frame with this key matches.
     pub fn matches(&self, key: &PacketKey) -> bool {
@@ -428,20 +436,18 @@ impl UsedWords {
 
     /// The word that counts, of a key, if there is only one.
     #[inline]
-    pub(super) fn only(&self, key: &PacketKey) -> Option<u64> {
+    pub(super) fn only(&self, key: &impl Words) -> Option<u64> {
         let (place, mask) = self.words[0];
-        (self.count == 1).then(|| key.0[usize::from(place) % WORDS] & mask)
+        (self.count == 1).then(|| key.word(place) & mask)
     }
 
     /// The words that count, of a key.
-    fn of_key(&self, key: &PacketKey) -> impl Iterator<Item = u64> {
-        self.words[..self.count()]
-            .iter()
-            .map(|&(place, mask)| key.0[usize::from(place) % WORDS] & mask)
+    fn of_key(&self, key: &impl Words) -> impl Iterator<Item = u64> {
+        self.words[..self.count()].iter().map(|&(place, mask)| key.word(place) & mask)
     }
 
     /// A hash of the words that count, of a key.
-    pub(super) fn hash(&self, key: &PacketKey) -> u64 {
+    pub(super) fn hash(&self, key: &impl Words) -> u64 {
         self.of_key(key).fold(0, hashed)
     }
 
@@ -451,7 +457,7 @@ impl UsedWords {
     }
 
     /// Whether these are the words that count, of a key.
-    pub(super) fn equal(&self, key: &PacketKey, words: &[u64]) -> bool {
+    pub(super) fn equal(&self, key: &impl Words, words: &[u64]) -> bool {
         self.of_key(key).zip(words).all(|(word, other)| word == *other)
     }
 

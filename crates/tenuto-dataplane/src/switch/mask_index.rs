@@ -9,6 +9,7 @@
 //! Half of the cells at least are empty, and a value stands at most [`AWAY_MAX`] cells from where
 //! it belongs as long as more memory can see to it.
 
+use super::ethernet_key::Words;
 use super::key::{PacketKey, UsedWords, hashed};
 use std::collections::BTreeMap;
 
@@ -117,30 +118,52 @@ impl MaskIndex {
 
     /// What is there for a key under the mask.
     #[inline]
-    pub(super) fn find(&self, key: &PacketKey) -> Option<Found> {
+    pub(super) fn find(&self, key: &impl Words) -> Option<Found> {
         match self.used.only(key) {
             Some(word) => self.find_word(word),
             None => self.find_words(key),
         }
     }
 
-    /// The same where one word counts, as it does for virtual links.
+    /// The word that counts, of a key, if there is only one, as it is with virtual links.
+    #[inline]
+    pub(super) fn only(&self, key: &impl Words) -> Option<u64> {
+        self.used.only(key)
+    }
+
+    /// The same for that word alone.
     #[inline]
     fn find_word(&self, word: u64) -> Option<Found> {
+        Found::of(self.find_cell(word))
+    }
+
+    /// The slot that is there for it.
+    #[allow(clippy::cast_possible_truncation)] // the lower half of the word
+    #[inline(always)]
+    pub(super) fn find_slot(&self, word: u64) -> Option<u32> {
+        match self.find_cell(word) {
+            0 => None,
+            found => Some(((found & 0x1_ffff_ffff) - 1) as u32),
+        }
+    }
+
+    /// The first word of its cell; 0 if there is none.
+    #[inline(always)]
+    fn find_cell(&self, word: u64) -> u64 {
         let hash = hashed(0, word);
         let segment = &self.segments[self.place(hash)];
         let (cells, _) = segment.cells.as_chunks::<2>();
         let mut cell = segment.home(hash);
         loop {
-            let [found, value] = *cells.get(cell)?;
+            let Some(&[found, value]) = cells.get(cell) else { return 0 };
             if found == 0 || value == word {
-                return Found::of(found);
+                return found;
             }
             cell = segment.after(cell);
         }
     }
 
-    fn find_words(&self, key: &PacketKey) -> Option<Found> {
+    fn find_words(&self, key: &impl Words) -> Option<Found> {
         let hash = self.used.hash(key);
         let segment = &self.segments[self.place(hash)];
         let (cell, _) = segment.search(&self.used, hash, key);
@@ -232,7 +255,7 @@ impl Segment {
     }
 
     /// The cell of a value, or the empty one where it would be, and how far that is from its home.
-    fn search(&self, used: &UsedWords, hash: u64, value: &PacketKey) -> (usize, usize) {
+    fn search(&self, used: &UsedWords, hash: u64, value: &impl Words) -> (usize, usize) {
         let (mut cell, mut away) = (self.home(hash), 0);
         loop {
             let (found, words) = self.cell(used, cell);

@@ -12,10 +12,13 @@ mod chunks;
 mod config;
 mod connection;
 mod control;
+mod counted_table;
 mod course;
 mod entry;
+mod ethernet_key;
 mod events;
 mod expiry;
+mod follow;
 mod general;
 mod group;
 mod identity;
@@ -36,6 +39,7 @@ mod table;
 mod tables;
 mod trace;
 mod track;
+mod tracks;
 
 pub use attendre::AttendreMutant;
 pub use burst::Burst;
@@ -46,7 +50,7 @@ pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
 pub use meter::{BandEffect, BandState, Bands, Meter, MeterConfig, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
-pub use monitor::{LevelContract, Monitor, MonitorKind, Observation};
+pub use monitor::{LevelContract, Monitor, MonitorKind, MonitorState, Observation};
 pub use packet::{Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
@@ -54,22 +58,9 @@ pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use std::sync::Arc;
+use tenuto_openflow::constants::port_config;
 use tenuto_units::Instant;
 use tenuto_wire::{ReplayWindow, frame_bytes};
-
-/// What a monitor has seen; in two lines of cache, as every message is written here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(align(128))]
-pub struct MonitorState {
-    /// The watch.
-    pub monitor: Monitor,
-    /// When an observer was last told of it.
-    pub told: Instant,
-    /// Messages (or frames) judged.
-    pub messages: u64,
-    /// Messages that asked for more than level 0.
-    pub violations: u64,
-}
 
 /// Frames that entered a port, and what became of those that went no further.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +103,14 @@ struct PortState {
     command_seen: ReplayWindow,
     /// Signals that may still be sent, in nanoseconds of the dwell time.
     signal_credit: signals::Credit,
+}
+
+impl PortState {
+    /// Whether no frame leaves by it.
+    #[inline]
+    const fn is_closed(&self) -> bool {
+        self.config & (port_config::PORT_DOWN | port_config::NO_FWD) != 0 || !self.is_up
+    }
 }
 
 /// A switch. Owns no socket and no clock.
@@ -281,9 +280,7 @@ impl Switch {
     /// was fired, port by port.
     fn fire_ports(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
         for port in &mut self.ports {
-            while let Some(sent) = port.egress.hand_over(port.number, now) {
-                fx.transmits.push(sent);
-            }
+            port.egress.hand_over_due(port.number, now, &mut fx.transmits);
         }
     }
 

@@ -13,7 +13,8 @@
 //! back to its lower contract is seen to keep it at once, and a network can return.
 
 use std::hash::{Hash, Hasher};
-use tenuto_units::{Instant, Span};
+use tenuto_units::{Instant, Span, WIRE_OVERHEAD_BYTES, frame_bytes_padded};
+use tenuto_wire::shim::message_id;
 
 /// What a level allows of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +27,36 @@ pub struct LevelContract {
     pub period: Span,
     /// Release jitter and delay variation up to here.
     pub jitter: Span,
+}
+
+/// What a monitor has seen; in two lines of cache, as every message is written here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(128))]
+pub struct MonitorState {
+    /// The watch.
+    pub monitor: Monitor,
+    /// When an observer was last told of it.
+    pub told: Instant,
+    /// Messages (or frames) judged.
+    pub messages: u64,
+    /// Messages that asked for more than level 0.
+    pub violations: u64,
+}
+
+impl MonitorState {
+    /// Takes in a frame of so many bytes with FCS; gives the level that its message asks for.
+    #[inline]
+    pub(super) fn see(&mut self, arrival: Instant, bytes: &[u8], frame_bytes: u32) -> u8 {
+        let message = match self.monitor.kind {
+            MonitorKind::Message => message_id(bytes),
+            MonitorKind::Frame => None,
+        };
+        let wire_bytes = frame_bytes_padded(frame_bytes) + WIRE_OVERHEAD_BYTES;
+        let seen = self.monitor.observe(arrival, message, wire_bytes);
+        self.messages += u64::from(seen.begins);
+        self.violations += u64::from(seen.violates);
+        seen.wanted
+    }
 }
 
 /// What tells messages apart.

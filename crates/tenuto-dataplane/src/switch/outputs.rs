@@ -6,7 +6,7 @@ use super::pipeline::{Passage, message_of};
 use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued};
 use tenuto_openflow::GroupType;
-use tenuto_openflow::constants::{port, port_config};
+use tenuto_openflow::constants::port;
 use tenuto_units::wire_bits;
 use tenuto_wire::frame_bytes;
 
@@ -230,8 +230,7 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         let state = &mut self.ports[place];
-        let closed = port_config::PORT_DOWN | port_config::NO_FWD;
-        if state.config & closed != 0 || !state.is_up {
+        if state.is_closed() {
             state.counters.not_sent += 1;
             let port = state.number;
             self.note(|_| TraceStep::NotSent { port });

@@ -1,6 +1,5 @@
 //! One frame through the tables.
 
-use super::burst::Found;
 use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::{ActionStep, Entry};
@@ -12,8 +11,8 @@ use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
 use tenuto_openflow::constants::{config_flag, port_config};
-use tenuto_units::{Instant, Span, wire_bits};
-use tenuto_wire::shim::{MessagePart, message_id, payload_bytes_of_frame};
+use tenuto_units::{Instant, Span};
+use tenuto_wire::shim::{MessagePart, payload_bytes_of_frame};
 use tenuto_wire::stamp::STAMP_BYTES;
 use tenuto_wire::{EtherType, Stamp, frame_bytes};
 
@@ -79,9 +78,8 @@ impl Passage {
         (now, arrival): (Instant, Instant),
         (place, in_port): (Option<usize>, u32),
         frame: FrameId,
-        len: usize,
+        size: u32,
     ) -> Self {
-        let size = frame_bytes(len);
         Self {
             now,
             arrival,
@@ -149,7 +147,8 @@ fn tail_of(frame: &[u8]) -> Option<u32> {
 }
 
 /// What meters count of a frame of so many bytes with FCS.
-fn bits_metered(config: &SwitchConfig, frame_bytes: u32) -> u64 {
+#[inline]
+pub(super) fn bits_metered(config: &SwitchConfig, frame_bytes: u32) -> u64 {
     u64::from(frame_bytes - 4 + config.meter_extra_bytes) * 8
 }
 
@@ -163,6 +162,12 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
+        let port = (place, self.ports[place].number);
+        if self.has_tracks()
+            && let Some(entered) = self.look_first(port, arrival, frame, frames)
+        {
+            return self.process_entered(now, entered, frames, fx);
+        }
         let bytes = frames.bytes(frame);
         let mut passage = self.entered((now, arrival), place, frame, bytes);
         let reason = if !self.read_key(bytes, passage.in_port, &mut passage.key) {
@@ -183,31 +188,6 @@ impl Switch {
         passage.work
     }
 
-    /// The same for a frame of a planned switch, neither signal nor command, that is looked up in the
-    /// first table.
-    pub(super) fn process_found(
-        &mut self,
-        (now, arrival): (Instant, Instant),
-        Found { place, looked_up }: Found,
-        frame: FrameId,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Work {
-        let bytes = frames.bytes(frame);
-        let mut passage = self.entered((now, arrival), place, frame, bytes);
-        let (slot, probes) = looked_up;
-        let reason = match slot.and_then(|slot| self.track_of(slot, &passage)) {
-            Some(track) => self.follow(&track, probes, &mut passage, frames, fx),
-            None => {
-                self.read_key(bytes, passage.in_port, &mut passage.key);
-                let (first, set) = (Some(looked_up), ActionSet::default());
-                self.walk_tables::<true>(TABLE_WATCH, first, set, &mut passage, frames, fx)
-            }
-        };
-        self.finish(reason, &passage, frames, fx);
-        passage.work
-    }
-
     /// A frame has come in at a port, and is counted there.
     #[inline]
     fn entered(
@@ -218,7 +198,8 @@ impl Switch {
         bytes: &[u8],
     ) -> Passage {
         let port = &mut self.ports[place];
-        let passage = Passage::new(times, (Some(place), port.number), frame, bytes.len());
+        let passage =
+            Passage::new(times, (Some(place), port.number), frame, frame_bytes(bytes.len()));
         port.counters.received += 1;
         port.counters.received_bytes += u64::from(passage.frame_bytes);
         passage
@@ -301,15 +282,6 @@ impl Switch {
     ) -> Option<DropReason> {
         if let Some(general) = &mut self.general {
             general.set.clear();
-        } else if self.trace.is_none()
-            && let Some(first) = self.tables.get(0, TABLE_WATCH)
-        {
-            let (found, probes) = first.table().look_up(&passage.key);
-            if let Some(track) = found.and_then(|slot| self.track_of(slot, passage)) {
-                return self.follow(&track, probes, passage, frames, fx);
-            }
-            let (set, first) = (ActionSet::default(), Some((found, probes)));
-            return self.walk_tables::<true>(TABLE_WATCH, first, set, passage, frames, fx);
         }
         self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
@@ -331,7 +303,7 @@ impl Switch {
 
     /// The same, with the first look-up if it is made; `PLAIN` for a planned switch that notes
     /// nothing, which has less to ask on the way.
-    fn walk_tables<const PLAIN: bool>(
+    pub(super) fn walk_tables<const PLAIN: bool>(
         &mut self,
         mut table: u8,
         mut looked_up: Option<LookUp>,
@@ -597,16 +569,24 @@ impl Switch {
     ) {
         passage.work.monitors += 1;
         let Some(Some(state)) = self.monitors.get_mut(id as usize) else { return };
-        let message = message_id(frames.bytes(passage.frame));
-        let wire_bytes = u32::try_from(wire_bits(passage.frame_bytes) / 8).unwrap_or(u32::MAX);
-        let seen = state.monitor.observe(passage.arrival, message, wire_bytes);
-        let wanted = seen.wanted;
-        state.messages += u64::from(seen.begins);
-        state.violations += u64::from(seen.violates);
-        if wanted == 0 {
-            return;
+        let Passage { now, arrival, frame_bytes, .. } = *passage;
+        let wanted = state.see(arrival, frames.bytes(passage.frame), frame_bytes);
+        if wanted > 0 {
+            self.ask_for(wanted, id, (now, arrival), frames, fx);
         }
-        let (now, arrival) = (passage.now, passage.arrival);
+    }
+
+    /// A monitor asks for more than the start level.
+    #[cold]
+    pub(super) fn ask_for(
+        &mut self,
+        wanted: u8,
+        id: u32,
+        (now, arrival): (Instant, Instant),
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let Some(Some(state)) = self.monitors.get_mut(id as usize) else { return };
         let tells = wanted > self.level || arrival >= state.told + TELL_AGAIN;
         if tells {
             state.told = arrival;

@@ -5,8 +5,8 @@
 //! may be others now, and [`Places::settle`] looks at these and no more; a changed group may move any
 //! flow, so that all are looked at.
 
+use super::counted_table::CountedTable;
 use super::entry::Entry;
-use super::tables::TableState;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Places {
     /// flows that were.
     pub(super) fn settle(
         &mut self,
-        states: &[TableState],
+        states: &[CountedTable],
         tables: u8,
         group_queue: impl Fn(u32) -> Option<u8>,
     ) -> usize {
@@ -119,7 +119,7 @@ impl Places {
     }
 
     /// Finds the entries of every flow again; each is to be looked at.
-    fn find_all(&mut self, states: &[TableState], tables: u8) {
+    fn find_all(&mut self, states: &[CountedTable], tables: u8) {
         self.are_all_stale = false;
         let levels = states.chunks(tables.max(1).into());
         for ((number, level), flows) in (0..).zip(levels).zip(&mut self.levels) {

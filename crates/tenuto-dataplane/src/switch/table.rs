@@ -11,6 +11,7 @@
 
 use super::chunks::Chunks;
 use super::entry::Entry;
+use super::ethernet_key::{EthernetKey, Words};
 use super::key::{PacketKey, Pattern};
 use super::mask_index::{Found, MaskIndex};
 use std::cmp::Reverse;
@@ -66,6 +67,8 @@ pub struct Table {
     groups: Vec<(u16, MaskIndex)>,
     /// Bits that any mask lets count.
     asked: PacketKey,
+    /// Whether none of these bits is outside of the Ethernet header.
+    asks_ethernet: bool,
     /// How often the masks or their order have changed.
     arrangements: u64,
     kind: ClassifierKind,
@@ -174,8 +177,30 @@ impl Table {
         }
     }
 
+    /// Whether a look-up by mask needs nothing but the Ethernet header.
+    #[inline]
+    pub(super) const fn asks_ethernet(&self) -> bool {
+        self.asks_ethernet
+    }
+
+    /// The same for the header of a frame; only for tables that ask for no more.
     #[inline(always)]
-    fn look_up_by_mask(&self, key: &PacketKey) -> (Option<u32>, u32) {
+    pub(super) fn look_up_ethernet(&self, key: &EthernetKey) -> (Option<u32>, u32) {
+        debug_assert!(self.asks_ethernet, "the key says too little");
+        match self.groups.as_slice() {
+            // As it is with virtual links.
+            [(_, group)] if let Some(word) = group.only(key) => (group.find_slot(word), 1),
+            _ => self.look_up_ethernet_masks(key),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up_ethernet_masks(&self, key: &EthernetKey) -> (Option<u32>, u32) {
+        self.look_up_by_mask(key)
+    }
+
+    #[inline(always)]
+    fn look_up_by_mask(&self, key: &impl Words) -> (Option<u32>, u32) {
         let mut best: Option<(u16, &PacketKey, u32)> = None;
         let mut probes = 0;
         for (precedence_max, group) in &self.groups {
@@ -298,6 +323,8 @@ impl Table {
         self.arrangements += 1;
         let masks = self.groups.iter().map(|(_, group)| group.mask());
         self.asked = masks.fold(PacketKey::default(), |all, mask| all.with(mask));
+        self.asks_ethernet =
+            self.kind == ClassifierKind::ByMask && EthernetKey::answers(&self.asked);
     }
 
     /// Whether entries of a pattern see alike all that the masks of this table tell apart: then

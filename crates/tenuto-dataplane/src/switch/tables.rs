@@ -4,14 +4,14 @@
 //! the others forward and follow the forwarding level. A mode change changes which tables are
 //! looked up, nothing else: no entry is copied.
 
-use super::chunks::Chunks;
 use super::config::SwitchConfig;
-use super::course::Course;
+use super::counted_table::CountedTable;
+pub use super::counted_table::{EntryAge, EntryCounter, TableState};
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
 use super::places::Places;
 use super::table::Table;
-use super::track::Track;
+use super::tracks::{NO_TRACK, Tracks};
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
 use tenuto_units::Instant;
@@ -25,39 +25,6 @@ pub(super) const TABLE_ADMIT: u8 = 1;
 /// all tracks are forgotten.
 const MASKS_SEARCHED: usize = 8;
 
-/// Frames and bytes that an entry matched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EntryCounter {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes, FCS included.
-    pub bytes: u64,
-}
-
-impl EntryCounter {
-    pub(super) fn add(&mut self, frame_bytes: u32) {
-        self.frames += 1;
-        self.bytes += u64::from(frame_bytes);
-    }
-}
-
-/// What is written of an entry at each frame.
-#[derive(Clone, Copy, Debug)]
-struct Use {
-    counter: EntryCounter,
-    /// When a frame last matched it.
-    used: Instant,
-}
-
-/// When an entry came, and when a frame last matched it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntryAge {
-    /// When it was installed.
-    pub since: Instant,
-    /// When a frame last matched it; when it was installed, before the first.
-    pub used: Instant,
-}
-
 /// Which entries a change may touch.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
@@ -69,31 +36,16 @@ pub enum Scope<'a> {
     All,
 }
 
-/// One table with what is counted of it, by slot.
-#[derive(Clone, Debug)]
-pub struct TableState {
-    table: Arc<Table>,
-    courses: Chunks<Course>,
-    uses: Chunks<Use>,
-    /// When each entry came, and whether its first frame has taken its commands along (Attendre).
-    since: Chunks<(Instant, bool)>,
-    /// Frames looked up, and those among them that matched.
-    looked_up: u64,
-    matched: u64,
-}
-
 /// All tables of all levels.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// All tables of the lowest level, then those of the next.
-    states: Vec<TableState>,
+    pub(super) states: Vec<CountedTable>,
     levels: u8,
     places: Places,
     entries: usize,
-    /// By slot of the first table of a planned switch, the way of all that its entry matches.
-    tracks: Chunks<Track>,
-    /// Tracks of another generation are void.
-    generation: u32,
+    /// By slot of the first table, the way of all that its entry matches.
+    pub(super) tracks: Tracks,
     /// How often an entry has come or gone.
     revision: u64,
     config: Arc<SwitchConfig>,
@@ -116,97 +68,6 @@ pub struct Removed {
     pub age: EntryAge,
 }
 
-impl TableState {
-    fn new(config: &SwitchConfig) -> Self {
-        Self {
-            table: Arc::new(Table::new(config.classifier)),
-            courses: Chunks::new(),
-            uses: Chunks::new(),
-            since: Chunks::new(),
-            looked_up: 0,
-            matched: 0,
-        }
-    }
-
-    /// The entries and their index.
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
-    /// What each entry counted, in the order of the entries.
-    pub fn counters(&self) -> impl ExactSizeIterator<Item = &EntryCounter> {
-        self.table.entries().with_slots().map(|(slot, _)| &self.uses[slot].counter)
-    }
-
-    /// What the entry of a slot counted.
-    pub fn counter(&self, slot: u32) -> EntryCounter {
-        self.uses[slot].counter
-    }
-
-    /// When the entry of a slot came and was last used.
-    pub fn age(&self, slot: u32) -> EntryAge {
-        EntryAge { since: self.since[slot].0, used: self.uses[slot].used }
-    }
-
-    /// Whether the commands of the entry in a slot have left with a frame.
-    pub(super) fn is_spent(&self, slot: u32) -> bool {
-        self.since[slot].1
-    }
-
-    pub(super) fn spend(&mut self, slot: u32) {
-        self.since[slot].1 = true;
-    }
-
-    /// Frames looked up here, and those among them that matched.
-    pub const fn lookups(&self) -> (u64, u64) {
-        (self.looked_up, self.matched)
-    }
-
-    /// The way of a frame through the entry of a slot.
-    #[inline]
-    pub(super) fn course(&self, slot: u32) -> &Course {
-        &self.courses[slot]
-    }
-
-    /// Notes a look-up and its match.
-    #[inline]
-    pub(super) fn count(&mut self, slot: Option<u32>, now: Instant, frame_bytes: u32) {
-        self.looked_up += 1;
-        if let Some(slot) = slot {
-            self.matched += 1;
-            let it = &mut self.uses[slot];
-            it.counter.add(frame_bytes);
-            it.used = now;
-        }
-    }
-
-    fn insert(&mut self, entry: Entry, now: Instant) -> u32 {
-        let course = Course::of(&entry);
-        let fresh = Use { counter: EntryCounter::default(), used: now };
-        let table = Arc::make_mut(&mut self.table);
-        let slot = table.insert(entry);
-        if table.slots() > self.courses.len() {
-            self.courses.push(course);
-            self.uses.push(fresh);
-            self.since.push((now, false));
-        }
-        (self.courses[slot], self.uses[slot], self.since[slot]) = (course, fresh, (now, false));
-        slot
-    }
-
-    /// Changes an entry in its slot, but neither its pattern nor its precedence.
-    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Entry)) {
-        Arc::make_mut(&mut self.table).change(slot, change);
-        self.courses[slot] = Course::of(self.table.entry(slot));
-    }
-
-    fn remove(&mut self, slot: u32) -> Removed {
-        let (counter, age) = (self.counter(slot), self.age(slot));
-        let entry = Arc::make_mut(&mut self.table).remove(slot);
-        Removed { slot, entry, counter, age }
-    }
-}
-
 impl Tables {
     /// Empty tables of one level.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
@@ -215,8 +76,7 @@ impl Tables {
             levels: 0,
             places: Places::default(),
             entries: 0,
-            tracks: Chunks::new(),
-            generation: 1,
+            tracks: Tracks::new(),
             revision: 0,
             config,
         };
@@ -229,8 +89,9 @@ impl Tables {
         self.levels = levels.max(1);
         self.revision += 1;
         let count = usize::from(self.levels) * usize::from(self.config.tables);
-        let config = &self.config;
-        self.states.resize_with(count, || TableState::new(config));
+        let kind = self.config.classifier;
+        self.tracks.settle_all(&mut self.states);
+        self.states.resize_with(count, || CountedTable::new(Table::new(kind)));
         self.forget_tracks();
         self.places.set_levels(self.levels.into());
         self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
@@ -251,12 +112,20 @@ impl Tables {
     }
 
     /// A table of a level; `None` beyond the last.
-    pub fn get(&self, level: u8, table: u8) -> Option<&TableState> {
-        self.states.get(self.place_of(level, table)?)
+    #[inline]
+    pub fn get(&self, level: u8, table: u8) -> Option<TableState<'_>> {
+        self.place_of(level, table).map(|place| TableState::new(self, place))
     }
 
-    /// A table of a level; `None` beyond the last.
-    pub fn get_mut(&mut self, level: u8, table: u8) -> Option<&mut TableState> {
+    /// The table that every frame is looked up in first; `None` if there is no table at all.
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Table> {
+        self.states.first().map(CountedTable::table)
+    }
+
+    /// The same, to count in.
+    #[inline]
+    pub(super) fn get_mut(&mut self, level: u8, table: u8) -> Option<&mut CountedTable> {
         let place = self.place_of(level, table)?;
         self.states.get_mut(place)
     }
@@ -268,7 +137,7 @@ impl Tables {
         is_there.then(|| usize::from(level) * usize::from(tables) + usize::from(table))
     }
 
-    /// Where a table of a level is, for [`Tables::count`].
+    /// Where a table of a level is among all.
     pub(super) fn state_of(&self, level: u8, table: u8) -> Option<u16> {
         u16::try_from(self.place_of(level, table)?).ok()
     }
@@ -295,20 +164,13 @@ impl Tables {
         entry: Entry,
     ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
-        let is_planned = self.config.general.is_none();
         let state = self.get_mut(level, table).expect("the caller checked level and table");
         let cookie = entry.cookie;
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
                 let old = state.table.entry(slot).cookie;
-                let it = &mut state.uses[slot];
-                it.used = now;
-                if entry.flags & flow_flag::RESET_COUNTS != 0 {
-                    it.counter = EntryCounter::default();
-                }
-                state.since[slot] = (now, false);
-                let pattern = entry.pattern;
-                state.change(slot, |old| *old = entry);
+                let (pattern, resets) = (entry.pattern, entry.flags & flow_flag::RESET_COUNTS != 0);
+                self.settled(level, table, slot).replace(slot, entry, now, resets);
                 self.forget_tracks_of(table, &pattern);
                 self.places.note_removed((level, table, slot), old);
                 slot
@@ -320,13 +182,12 @@ impl Tables {
                 self.entries += 1;
                 self.revision += 1;
                 let state = self.get(level, table).expect("it was just changed");
-                match state.table.arrangements() == before {
+                match state.table().arrangements() == before {
                     true => self.forget_tracks_of(table, &pattern),
                     false => self.forget_tracks(),
                 }
-                let is_first = (level, table) == (0, TABLE_WATCH);
-                if is_first && is_planned && slot as usize >= self.tracks.len() {
-                    self.tracks.push(Track::NONE);
+                if (level, table) == (0, TABLE_WATCH) {
+                    self.tracks.reach(slot);
                 }
                 slot
             }
@@ -343,7 +204,7 @@ impl Tables {
         scope: Scope<'_>,
         chosen: impl Fn(&Entry) -> bool,
     ) -> Vec<u32> {
-        let Some(TableState { table, .. }) = self.get(level, table) else { return Vec::new() };
+        let Some(table) = self.get(level, table).map(TableState::table) else { return Vec::new() };
         let mut slots = match scope {
             Scope::Exact(pattern, precedence) => {
                 table.find(pattern, precedence).into_iter().collect()
@@ -367,9 +228,8 @@ impl Tables {
     ) -> usize {
         let slots = self.chosen(level, table, scope, chosen);
         for &slot in &slots {
-            let state = self.get_mut(level, table).expect("the slots are of this table");
+            let state = self.settled(level, table, slot);
             state.change(slot, &change);
-            state.since[slot].1 = false;
             if reset {
                 state.uses[slot].counter = EntryCounter::default();
             }
@@ -379,7 +239,7 @@ impl Tables {
         match slots[..] {
             [slot] => {
                 let state = self.get(level, table).expect("the slot is of this table");
-                let pattern = state.table.entry(slot).pattern;
+                let pattern = state.table().entry(slot).pattern;
                 self.forget_tracks_of(table, &pattern);
             }
             _ => self.forget_tracks(),
@@ -404,7 +264,7 @@ impl Tables {
     /// # Panics
     /// If there is none.
     pub fn remove_slot(&mut self, level: u8, table: u8, slot: u32) -> Removed {
-        let state = self.get_mut(level, table).expect("the caller found it there");
+        let state = self.settled(level, table, slot);
         let before = state.table.arrangements();
         let removed = state.remove(slot);
         let is_arranged_alike = state.table.arrangements() == before;
@@ -418,30 +278,24 @@ impl Tables {
         removed
     }
 
-    /// The track of all frames that match the entry in a slot of the first table, in a mode of
-    /// `level` and `admitted`; laid at the first of them.
-    #[inline]
-    pub(super) fn track(
-        &mut self,
-        slot: u32,
-        mode: (u8, u8),
-        place: impl Fn(u32) -> Option<usize>,
-    ) -> &Track {
-        if !self.tracks[slot].is_of(self.generation, mode) {
-            self.tracks[slot] = Track::lay(self, slot, (self.generation, mode), place);
-        }
-        &self.tracks[slot]
-    }
-
     /// How often an entry has come or gone: look-ups of the same revision find the same.
     pub(super) const fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Notes a look-up and its match, in the table that [`Tables::state_of`] gave.
-    #[inline]
-    pub(super) fn count(&mut self, state: u16, slot: u32, now: Instant, frame_bytes: u32) {
-        self.states[usize::from(state)].count(Some(slot), now, frame_bytes);
+    /// The same table, once no track counts for the entry of a slot any more.
+    fn settled(&mut self, level: u8, table: u8, slot: u32) -> &mut CountedTable {
+        let place = self.place_of(level, table).expect("the caller found the entry there");
+        let track = self.states[place].uses[slot].track;
+        if track != NO_TRACK {
+            self.tracks.settle(track, &mut self.states);
+        }
+        &mut self.states[place]
+    }
+
+    /// What tracks have counted of look-ups, by place.
+    pub(super) fn looked_up_on_tracks(&self) -> Vec<u64> {
+        self.tracks.looked_up(self.states.len())
     }
 
     /// Forgets the tracks that lead through an entry of this pattern, or would if it were there.
@@ -457,26 +311,20 @@ impl Tables {
             return self.forget_tracks();
         }
         for slot in first.table.of_pattern(pattern) {
-            if let Some(track) = self.tracks.get_mut(slot) {
-                *track = Track::NONE;
-            }
+            self.tracks.make_void(slot);
         }
     }
 
     /// Makes all tracks void.
     fn forget_tracks(&mut self) {
-        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
-            // After hours of changes: no track of an old generation may come back.
-            self.tracks.iter_mut().for_each(|track| *track = Track::NONE);
-            1
-        });
+        self.tracks.forget();
     }
 
     /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
     /// (OpenFlow 1.3.5, section 6.4, `OFPFF_CHECK_OVERLAP`).
     pub fn overlaps(&self, level: u8, table: u8, entry: &Entry) -> bool {
         let state = self.get(level, table);
-        state.is_some_and(|state| state.table.overlaps(&entry.pattern, entry.precedence))
+        state.is_some_and(|state| state.table().overlaps(&entry.pattern, entry.precedence))
     }
 
     /// Makes the next [`Tables::settle`] look at the places of all flows: a group has changed.

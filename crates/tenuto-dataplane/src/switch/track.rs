@@ -2,74 +2,105 @@
 //!
 //! Where the masks of all later tables ask for nothing that the first entry does not ask for, all
 //! frames that match it take the same way: so virtual links do, which are told apart by the same
-//! fields in every table. The way is laid down at the first such frame, in one line of cache, and
-//! the others follow it: one look-up in place of three. Everything that is counted, watched and
-//! metered on the walk is counted, watched and metered on the track, in the same order.
+//! fields in every table. The way is laid down at the first such frame, and the others follow it: one
+//! look-up in place of three. What it comes to is in one line of cache, the [`Track`], where the frames
+//! that follow it to its end are counted too ([`Tracks`](super::tracks::Tracks)); the entries that it
+//! leads through are beside it, in its [`Way`]. Everything that is counted, watched and metered on the
+//! walk is counted, watched and metered on the track, in the same order.
 //!
 //! A track is void as soon as an entry on it, or one that could be on it, comes, goes or changes
 //! ([`Tables`] sees to it), and in any other mode; the next frame is then walked by the new rules
 //! and lays another. So a frame costs at worst the walk, and the laying: as many look-ups again.
 
-use super::Switch;
-use super::SwitchEvent;
+use super::counted_table::EntryCounter;
 use super::entry::ActionStep;
-use super::pipeline::{ActionSet, Passage};
 use super::tables::{TABLE_WATCH, Tables};
-use crate::{DropReason, Effects, Frames};
+use crate::Work;
 use tenuto_openflow::constants::port;
+use tenuto_units::Instant;
 
 /// Tables of a track: watch, police, forward.
-const STAGES: usize = 3;
+pub(super) const STAGES: usize = 4;
 /// No meter: `OFPM_ALL`, which names none. No monitor either.
 const NO_ID: u32 = u32::MAX;
-/// Not in any stage.
-const NO_STAGE: u8 = u8::MAX;
 
-/// The way of all frames that match an entry of the first table.
+/// What the frames that match an entry of the first table go through, and how many went.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Track {
-    cookie: u64,
+    pub(super) cookie: u64,
+    /// Those that went to its end.
+    passed: EntryCounter,
+    /// When the last of them did.
+    used: Instant,
     generation: u32,
+    pub(super) meter: u32,
+    pub(super) monitor: u32,
+    /// Where it ends.
+    pub(super) place: u16,
+    /// Probes of its look-ups, but for the first, which is made.
+    probes: u16,
     level: u8,
     admitted: u8,
     /// Tables that it leads through; none if frames have to be walked one by one.
-    stages: u8,
-    meter_stage: u8,
-    monitor_stage: u8,
-    tables: [u8; STAGES],
+    pub(super) stages: u8,
+    /// The stages whose entries it counts for, a bit each.
+    counts: u8,
+    actions: u8,
+    pub(super) queue: u8,
+    /// Whether the meter stands in front of the monitor.
+    pub(super) meters_first: bool,
+}
+
+/// The entries that a track leads through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) slots: [u32; STAGES],
+    /// Cookies of frames behind each entry.
+    pub(super) cookies: [u64; STAGES],
     /// Where the tables are, in their levels.
-    states: [u16; STAGES],
-    /// Probes of each look-up, but for the first, which is made.
-    probes: [u8; STAGES],
-    actions: [u8; STAGES],
-    slots: [u32; STAGES],
-    meter: u32,
-    monitor: u32,
-    queue: u32,
-    /// Where it ends.
-    place: u32,
+    pub(super) states: [u16; STAGES],
+    pub(super) tables: [u8; STAGES],
+    /// Probes of each look-up, but for the first.
+    pub(super) probes: [u8; STAGES],
+    pub(super) actions: [u8; STAGES],
+    /// The stages of meter and monitor, if they are on it.
+    pub(super) meter_stage: u8,
+    pub(super) monitor_stage: u8,
+}
+
+impl Way {
+    /// Through nothing.
+    pub(super) const NONE: Self = Self {
+        slots: [0; STAGES],
+        cookies: [0; STAGES],
+        states: [0; STAGES],
+        tables: [TABLE_WATCH; STAGES],
+        probes: [0; STAGES],
+        actions: [0; STAGES],
+        meter_stage: 0,
+        monitor_stage: 0,
+    };
 }
 
 impl Track {
     /// Not laid yet: no generation has this number.
     pub(super) const NONE: Self = Self {
         cookie: 0,
+        passed: EntryCounter { frames: 0, bytes: 0 },
+        used: Instant::ZERO,
         generation: 0,
+        meter: NO_ID,
+        monitor: NO_ID,
+        place: 0,
+        probes: 0,
         level: 0,
         admitted: 0,
         stages: 0,
-        meter_stage: NO_STAGE,
-        monitor_stage: NO_STAGE,
-        tables: [TABLE_WATCH; STAGES],
-        states: [0; STAGES],
-        probes: [0; STAGES],
-        actions: [0; STAGES],
-        slots: [0; STAGES],
-        meter: NO_ID,
-        monitor: NO_ID,
+        counts: 0,
+        actions: 0,
         queue: 0,
-        place: 0,
+        meters_first: false,
     };
 
     /// Whether it was laid for this generation of the tables, and this mode.
@@ -78,25 +109,88 @@ impl Track {
         self.generation == generation && self.level == level && self.admitted == admitted
     }
 
+    /// Whether it was laid for this mode.
+    pub(super) const fn is_in(&self, (level, admitted): (u8, u8)) -> bool {
+        self.level == level && self.admitted == admitted
+    }
+
+    /// No frame follows it any more; what it has counted stays.
+    pub(super) const fn make_void(&mut self) {
+        self.generation = 0;
+    }
+
     /// Whether there is one way for all frames.
     #[inline]
     pub(super) const fn is_fixed(&self) -> bool {
         self.stages > 0
     }
 
+    /// The meter on it.
+    #[inline]
+    pub(super) fn meter(&self) -> Option<u32> {
+        Some(self.meter).filter(|&id| id != NO_ID)
+    }
+
+    /// Whether a monitor is on it.
+    #[inline]
+    pub(super) const fn has_monitor(&self) -> bool {
+        self.monitor != NO_ID
+    }
+
+    /// What a frame costs that goes it to its end, after a look-up of so many probes.
+    #[inline]
+    pub(super) fn work(&self, probes: u32, frame_bytes: u32) -> Work {
+        Work {
+            lookups: u32::from(self.stages),
+            probes: probes + u32::from(self.probes),
+            actions: u32::from(self.actions),
+            bytes: frame_bytes,
+            monitors: u32::from(self.has_monitor()),
+            control_messages: 0,
+        }
+    }
+
+    /// A frame has gone to its end; whether it counts that for all of its entries.
+    #[inline]
+    pub(super) fn pass(&mut self, now: Instant, frame_bytes: u32) -> bool {
+        self.passed.add(frame_bytes);
+        self.used = now;
+        self.counts.count_ones() == u32::from(self.stages)
+    }
+
+    /// What has gone to its end.
+    pub(super) const fn passed(&self) -> EntryCounter {
+        self.passed
+    }
+
+    /// When something last did.
+    pub(super) const fn used(&self) -> Instant {
+        self.used
+    }
+
+    /// Whether it counts for its entry in a stage.
+    #[inline]
+    pub(super) const fn counts_at(&self, stage: usize) -> bool {
+        self.counts >> stage & 1 == 1
+    }
+
+    /// From now on it does.
+    pub(super) const fn count_at(&mut self, stage: usize) {
+        self.counts |= 1 << stage;
+    }
+
     /// Lays the track of the entry in a slot of the first table.
-    #[cold]
     pub(super) fn lay(
         tables: &Tables,
         slot: u32,
         (generation, (level, admitted)): (u32, (u8, u8)),
         place: impl Fn(u32) -> Option<usize>,
-    ) -> Self {
+    ) -> (Self, Way) {
         let none = Self { generation, level, admitted, ..Self::NONE };
-        let mut track = none;
-        match track.lead_through(tables, slot, place) {
-            Some(()) => track,
-            None => none,
+        let (mut track, mut way) = (none, Way::NONE);
+        match track.lead_through(&mut way, tables, slot, place) {
+            Some(()) => (track, way),
+            None => (none, Way::NONE),
         }
     }
 
@@ -104,6 +198,7 @@ impl Track {
     /// a track has no place for.
     fn lead_through(
         &mut self,
+        way: &mut Way,
         tables: &Tables,
         first: u32,
         place: impl Fn(u32) -> Option<usize>,
@@ -111,28 +206,35 @@ impl Track {
         let pattern = tables.get(0, TABLE_WATCH)?.table().entry(first).pattern;
         let (mut table, mut slot, mut probes) = (TABLE_WATCH, first, 0);
         for stage in 0..STAGES {
-            let state = tables.get(self.level_of(table), table)?;
-            let course = state.course(slot);
-            if course.writes || stage > 0 && course.cookie != self.cookie {
+            let level = self.level_of(table);
+            let course = tables.get(level, table)?.course(slot);
+            if course.writes {
                 return None;
             }
-            self.cookie = course.cookie;
-            (self.tables[stage], self.slots[stage], self.probes[stage]) = (table, slot, probes);
-            self.states[stage] = tables.state_of(self.level_of(table), table)?;
+            if course.cookie != 0 {
+                self.cookie = course.cookie;
+            }
+            way.cookies[stage] = self.cookie;
+            (way.tables[stage], way.slots[stage], way.probes[stage]) = (table, slot, probes);
+            way.states[stage] = tables.state_of(level, table)?;
+            self.probes += u16::from(probes);
             self.stages = u8::try_from(stage + 1).ok()?;
             if let Some(meter) = course.meter() {
-                self.set_meter(meter)?;
+                self.set_meter(meter, way)?;
             }
             let mut end = None;
-            self.actions[stage] = u8::try_from(course.steps()?).ok()?;
+            way.actions[stage] = u8::try_from(course.steps()?).ok()?;
+            self.actions += way.actions[stage];
             for step in 0..course.steps()? {
                 match course.step(step) {
                     _ if end.is_some() => return None,
-                    ActionStep::SetQueue(queue) => self.queue = queue,
-                    ActionStep::Monitor(id) => self.set_monitor(id)?,
+                    ActionStep::SetQueue(queue) => {
+                        self.queue = u8::try_from(queue).unwrap_or(u8::MAX - 1);
+                    }
+                    ActionStep::Monitor(id) => self.set_monitor(id, way)?,
                     // The numbers above are those of no port alone.
                     ActionStep::Output(number) if number <= port::MAX => {
-                        end = Some(u32::try_from(place(number)?).ok()?);
+                        end = Some(u16::try_from(place(number)?).ok()?);
                     }
                     _ => return None,
                 }
@@ -155,87 +257,25 @@ impl Track {
         None
     }
 
-    const fn level_of(&self, table: u8) -> u8 {
+    /// The level of a table that it leads through.
+    pub(super) const fn level_of(&self, table: u8) -> u8 {
         Tables::level_of(table, self.level, self.admitted)
     }
 
     /// There is room for one.
-    fn set_meter(&mut self, meter: u32) -> Option<()> {
-        let is_first = self.meter_stage == NO_STAGE;
-        (self.meter, self.meter_stage) = (meter, self.stages - 1);
+    fn set_meter(&mut self, meter: u32, way: &mut Way) -> Option<()> {
+        let is_first = self.meter == NO_ID;
+        (self.meter, way.meter_stage) = (meter, self.stages - 1);
+        self.meters_first = self.monitor == NO_ID;
         is_first.then_some(())
     }
 
     /// There is room for one, which stands in front of all queues: what it sees may change the mode,
     /// and the frame then leaves the track with the queue that it came with.
-    fn set_monitor(&mut self, monitor: u32) -> Option<()> {
-        let is_first = self.monitor_stage == NO_STAGE && self.queue == 0;
-        (self.monitor, self.monitor_stage) = (monitor, self.stages - 1);
+    fn set_monitor(&mut self, monitor: u32, way: &mut Way) -> Option<()> {
+        let is_first = self.monitor == NO_ID && self.queue == 0;
+        (self.monitor, way.monitor_stage) = (monitor, self.stages - 1);
         is_first.then_some(())
-    }
-}
-
-impl Switch {
-    /// The track of a frame that has matched an entry of the first table, if it has one.
-    #[inline]
-    pub(super) fn track_of(&mut self, first: u32, passage: &Passage) -> Option<Track> {
-        let index = &self.port_index;
-        let mode = (self.level, self.admitted);
-        let track = self.tables.track(first, mode, |number| index.get(&number).copied());
-        // A frame never goes back to where it came from.
-        let leads = track.is_fixed() && passage.place != Some(track.place as usize);
-        leads.then_some(*track)
-    }
-
-    /// Follows a track that begins with a look-up of so many probes; the reason if the frame goes
-    /// nowhere.
-    pub(super) fn follow(
-        &mut self,
-        track: &Track,
-        probes: u32,
-        passage: &mut Passage,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Option<DropReason> {
-        passage.cookie = track.cookie;
-        passage.work.probes += probes;
-        passage.work.lookups += u32::from(track.stages);
-        let stages = STAGES.min(track.stages.into());
-        for stage in 0..stages {
-            let (state, slot) = (track.states[stage], track.slots[stage]);
-            self.tables.count(state, slot, passage.now, passage.frame_bytes);
-
-            passage.work.probes += u32::from(track.probes[stage]);
-            if usize::from(track.meter_stage) == stage
-                && !self.meter_passes(track.meter, passage, frames)
-            {
-                passage.work.lookups -= u32::from(track.stages) - 1 - u32::from(track.meter_stage);
-                return Some(DropReason::Policed);
-            }
-            passage.work.actions += u32::from(track.actions[stage]);
-            if usize::from(track.monitor_stage) == stage {
-                self.observe(track.monitor, passage, frames, fx);
-                let is_in_mode = (self.level, self.admitted) == (track.level, track.admitted);
-                if !is_in_mode && stage + 1 < stages {
-                    passage.work.lookups -=
-                        u32::from(track.stages) - 1 - u32::from(track.monitor_stage);
-                    // On a track it has not been asked for since it was looked up.
-                    let bytes = frames.bytes(passage.frame);
-                    passage.key = self.key_of(bytes, passage.in_port).unwrap_or_default();
-                    let (next, set) = (track.tables[stage + 1], ActionSet::default());
-                    return self.walk_from(next, set, passage, frames, fx);
-                }
-            }
-        }
-        passage.queue = track.queue;
-        self.send(track.place as usize, passage, frames, fx);
-        if passage.outputs > 0 {
-            return None;
-        }
-        let level = track.level_of(track.tables[stages - 1]);
-        let outside = level > 0 && passage.cookie != 0;
-        let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
-        Some(reason)
     }
 }
 

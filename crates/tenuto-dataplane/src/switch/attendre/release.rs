@@ -8,6 +8,7 @@ use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Effects, Frames};
 use tenuto_openflow::{BufferPhase, MessageSet, Version};
 use tenuto_units::Instant;
+use tenuto_wire::frame_bytes;
 
 impl Switch {
     /// The first message of a set that answers a packet-in says which buffer waits for it.
@@ -153,7 +154,7 @@ impl Switch {
         let bytes = frames.bytes(held.frame);
         let key = self.key_of(bytes, held.in_port).unwrap_or_default();
         let from = (held.place, held.in_port);
-        let mut passage = Passage::new((now, now), from, held.frame, bytes.len());
+        let mut passage = Passage::new((now, now), from, held.frame, frame_bytes(bytes.len()));
         passage.key = key;
         passage.key.set_metadata(held.metadata, u64::MAX);
         passage.key.set_tunnel_id(held.tunnel);

@@ -115,14 +115,15 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         let place = self.port_index.get(&in_port).copied();
+        let size = tenuto_wire::frame_bytes(bytes.len());
         let Some(frame) = frames.insert(bytes) else {
             let message = None;
             let (reason, port, cookie) = (DropReason::PoolFull, in_port, 0);
-            let frame_bytes = tenuto_wire::frame_bytes(bytes.len());
+            let frame_bytes = size;
             let dropped = crate::Dropped { reason, port, cookie, message, frame_bytes };
             return self.report(dropped, place, fx);
         };
-        let mut passage = Passage::new((now, now), (place, in_port), frame, bytes.len());
+        let mut passage = Passage::new((now, now), (place, in_port), frame, size);
         passage.key = self.key_of(bytes, in_port).unwrap_or_default();
         passage.is_first = is_first;
         let mut reason = None;

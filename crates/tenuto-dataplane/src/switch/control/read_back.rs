@@ -23,7 +23,7 @@ impl Switch {
         &self,
         level: u8,
         request: Option<&FlowStatsRequest>,
-        mut visit: impl FnMut(u8, u32, &TableState),
+        mut visit: impl FnMut(u8, u32, TableState<'_>),
     ) {
         let pattern = request.and_then(|r| Pattern::from_match(&r.match_).ok());
         for id in 0..self.config.tables {
@@ -111,8 +111,9 @@ impl Switch {
             }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
             RequestBody::Table => {
+                let on_tracks = self.tables.looked_up_on_tracks();
                 let stats = (0..self.config.tables)
-                    .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?)));
+                    .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?, &on_tracks)));
                 ReplyBody::Table(stats.collect())
             }
             RequestBody::PortStats { port_no } => {
@@ -277,7 +278,7 @@ impl Switch {
 
 fn entry_stats(
     table_id: u8,
-    state: &TableState,
+    state: TableState<'_>,
     slot: u32,
     (duration_sec, duration_nsec): (u32, u32),
 ) -> FlowStats {
@@ -313,8 +314,8 @@ fn without_commands(instructions: &[Instruction]) -> Vec<Instruction> {
     instructions
 }
 
-fn table_stats(table_id: u8, state: &TableState) -> TableStats {
-    let (lookup_count, matched_count) = state.lookups();
+fn table_stats(table_id: u8, state: TableState<'_>, on_tracks: &[u64]) -> TableStats {
+    let (lookup_count, matched_count) = state.lookups_and(on_tracks);
     let active_count = u32::try_from(state.table().entries().len()).unwrap_or(u32::MAX);
     TableStats { table_id, active_count, lookup_count, matched_count }
 }

@@ -1,0 +1,361 @@
+//! A frame on a track: what the walk would do, without looking anything up again.
+//!
+//! Most frames need nothing but the track, the monitor, the meter and the port. That way is kept
+//! short, and is compiled into whoever hands frames over. Whatever else can happen (the mode changes, a
+//! meter refuses, the port is closed) is told from the entries that the track leads through, as if the
+//! frame had walked so far.
+
+use super::ethernet_key::EthernetKey;
+use super::key::PacketKey;
+use super::pipeline::{ActionSet, LookUp, Passage, bits_metered, message_of};
+use super::tables::TABLE_WATCH;
+use super::{Switch, SwitchEvent};
+use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
+use tenuto_units::{Instant, wire_bits};
+use tenuto_wire::{EtherType, frame_bytes};
+
+/// The slot of a frame that no entry of the first table matches.
+const NO_SLOT: u32 = u32::MAX;
+
+/// A frame that has come in, and what is there for it in the first table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entered {
+    pub(super) arrival: Instant,
+    pub(super) frame: FrameId,
+    /// With FCS.
+    frame_bytes: u32,
+    /// The place of the port.
+    place: u32,
+    /// The entry that it matches, if any.
+    slot: u32,
+    probes: u32,
+}
+
+impl Entered {
+    /// The look-up of the first table.
+    fn looked_up(&self) -> LookUp {
+        ((self.slot != NO_SLOT).then_some(self.slot), self.probes)
+    }
+}
+
+impl Switch {
+    /// Whether frames may follow tracks: every step that differs from frame to frame, and every one
+    /// that somebody wants to see, is walked.
+    #[inline]
+    pub(super) fn has_tracks(&self) -> bool {
+        self.general.is_none() && self.trace.is_none()
+    }
+
+    /// Looks up a frame that entered at a place; `None` if it is for the switch itself, or cannot be
+    /// read, or the switch has no table.
+    #[inline(always)]
+    pub(super) fn look_first(
+        &self,
+        (place, in_port): (usize, u32),
+        arrival: Instant,
+        frame: FrameId,
+        frames: &impl Frames,
+    ) -> Option<Entered> {
+        let bytes = frames.bytes(frame);
+        let first = self.tables.first()?;
+        let (slot, probes) = if first.asks_ethernet()
+            && bytes.len() <= FRAME_CAPACITY
+            && let Some(key) = EthernetKey::read(bytes, in_port)
+            && is_ordinary(key.eth_type())
+        {
+            first.look_up_ethernet(&key)
+        } else {
+            self.look_first_closely(bytes, in_port)?
+        };
+        #[allow(clippy::cast_possible_truncation)] // ports are fewer than their numbers
+        let place = place as u32;
+        let frame_bytes = frame_bytes(bytes.len());
+        let slot = slot.unwrap_or(NO_SLOT);
+        Some(Entered { arrival, frame, frame_bytes, place, slot, probes })
+    }
+
+    /// The same where the Ethernet header does not say enough.
+    #[inline(never)]
+    fn look_first_closely(&self, bytes: &[u8], in_port: u32) -> Option<LookUp> {
+        let mut key = PacketKey::default();
+        let is_whole = self.read_key(bytes, in_port, &mut key);
+        let is_for_tables = is_whole && is_ordinary(key.eth_type());
+        Some(self.tables.first().filter(|_| is_for_tables)?.look_up(&key))
+    }
+
+    /// Handles a frame that is looked up.
+    #[inline(always)]
+    pub(super) fn process_entered(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let counters = &mut self.ports[it.place as usize].counters;
+        counters.received += 1;
+        counters.received_bytes += u64::from(it.frame_bytes);
+        self.follow(now, it, frames, fx)
+    }
+
+    /// Follows the track that begins with what was found, if there is one.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let Self { tables, monitors, meters, ports, config, .. } = self;
+        let Entered { arrival, frame, frame_bytes, probes, .. } = it;
+        let Some(track) = tables.current_track(it.slot, (self.level, self.admitted)) else {
+            return self.lay_and_follow(now, it, frames, fx);
+        };
+        // A frame never goes back to where it came from.
+        if !track.is_fixed() || u32::from(track.place) == it.place {
+            return self.walk_entered(now, it, frames, fx);
+        }
+        if let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize)
+            && !track.meters_first
+        {
+            let wanted = monitor.see(arrival, frames.bytes(frame), frame_bytes);
+            if wanted > 0 {
+                return self.ask_and_follow(now, it, wanted, frames, fx);
+            }
+        }
+        // A meter that is not there passes nothing, on the walk neither.
+        match meters.get_mut(track.meter as usize) {
+            Some(Some(meter)) => {
+                let bits = bits_metered(config, frame_bytes);
+                if meter.judge(arrival, bits, frame_bytes).is_some() {
+                    return self.police(now, it, frames, fx);
+                }
+            }
+            _ if track.meter().is_some() => return self.police(now, it, frames, fx),
+            _ => {}
+        }
+        if track.meters_first
+            && let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize)
+        {
+            let wanted = monitor.see(arrival, frames.bytes(frame), frame_bytes);
+            if wanted > 0 {
+                return self.ask_and_follow(now, it, wanted, frames, fx);
+            }
+        }
+        let work = track.work(probes, frame_bytes);
+        let counts_all = track.pass(now, frame_bytes);
+        let (queue, cookie) = (track.queue, track.cookie);
+        let port = &mut ports[usize::from(track.place)];
+        if port.is_closed() {
+            self.end_at_closed(now, it, frames, fx);
+        } else {
+            // The hold on the frame goes with it.
+            let queued = Queued { frame, wire_bits: bits_of(frame_bytes), cookie, since: now };
+            if port.egress.enqueue(queue, queued).is_err() {
+                self.refuse(now, it, frames, fx);
+            }
+        }
+        if !counts_all {
+            self.tables.count_beside(it.slot, now, frame_bytes);
+        }
+        work
+    }
+
+    /// The same where there is no track for this mode, or the frame has matched nothing.
+    #[cold]
+    #[inline(never)]
+    fn lay_and_follow(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        if it.slot == NO_SLOT {
+            return self.walk_entered(now, it, frames, fx);
+        }
+        let index = &self.port_index;
+        let mode = (self.level, self.admitted);
+        self.tables.lay_track(it.slot, mode, |number| index.get(&number).copied());
+        self.follow(now, it, frames, fx)
+    }
+
+    /// Walks where there is no track.
+    #[cold]
+    #[inline(never)]
+    fn walk_entered(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let mut passage = self.passage(now, it);
+        self.read_key(frames.bytes(it.frame), passage.in_port, &mut passage.key);
+        let (first, set) = (Some(it.looked_up()), ActionSet::default());
+        let reason = self.walk_tables::<true>(TABLE_WATCH, first, set, &mut passage, frames, fx);
+        self.finish(reason, &passage, frames, fx);
+        passage.work
+    }
+
+    /// The monitor of a track has seen a frame that asks for more than the start level: for another
+    /// mode, perhaps, in which the frame goes on.
+    #[cold]
+    #[inline(never)]
+    fn ask_and_follow(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        wanted: u8,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (track, way) = self.tables.laid(it.slot);
+        self.ask_for(wanted, track.monitor, (now, it.arrival), frames, fx);
+        let is_in_mode = track.is_in((self.level, self.admitted));
+        if !is_in_mode && way.monitor_stage + 1 < track.stages {
+            return self.leave(now, it, frames, fx);
+        }
+        if !track.meters_first
+            && let Some(id) = track.meter()
+        {
+            let bits = bits_metered(&self.config, it.frame_bytes);
+            let meter = self.meters.get_mut(id as usize).and_then(Option::as_mut);
+            let judged = meter.map(|meter| meter.judge(it.arrival, bits, it.frame_bytes));
+            if judged != Some(None) {
+                return self.police(now, it, frames, fx);
+            }
+        }
+        if !self.tables.pass(it.slot, now, it.frame_bytes) {
+            self.tables.count_beside(it.slot, now, it.frame_bytes);
+        }
+        let port = &mut self.ports[usize::from(track.place)];
+        let Entered { frame, frame_bytes, .. } = it;
+        let queued =
+            Queued { frame, wire_bits: bits_of(frame_bytes), cookie: track.cookie, since: now };
+        if port.is_closed() {
+            self.end_at_closed(now, it, frames, fx);
+        } else if port.egress.enqueue(track.queue, queued).is_err() {
+            self.refuse(now, it, frames, fx);
+        }
+        track.work(it.probes, frame_bytes)
+    }
+
+    /// The port at the end of a track has no room for a frame.
+    #[cold]
+    #[inline(never)]
+    fn refuse(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let (track, _) = self.tables.laid(it.slot);
+        let mut passage = self.passage(now, it);
+        passage.cookie = track.cookie;
+        let dropped = Dropped {
+            reason: DropReason::BufferFull,
+            port: self.ports[usize::from(track.place)].number,
+            cookie: track.cookie,
+            message: message_of(frames.bytes(it.frame), track.cookie),
+            frame_bytes: it.frame_bytes,
+        };
+        self.report(dropped, passage.place, fx);
+        self.finish(None, &passage, frames, fx);
+    }
+
+    /// The port at the end of a track is closed: a frame that went all the way goes nowhere.
+    #[cold]
+    #[inline(never)]
+    fn end_at_closed(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let (track, way) = self.tables.laid(it.slot);
+        let mut passage = self.passage(now, it);
+        passage.cookie = track.cookie;
+        let last = way.tables[usize::from(track.stages) - 1];
+        let outside = track.level_of(last) > 0 && track.cookie != 0;
+        let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
+        self.ports[usize::from(track.place)].counters.not_sent += 1;
+        self.finish(Some(reason), &passage, frames, fx);
+    }
+
+    /// The meter of a track lets a frame go no further.
+    #[inline(never)]
+    fn police(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (track, way) = self.tables.laid(it.slot);
+        let mut passage = self.come_through(now, it, way.meter_stage + 1);
+        let before = &way.actions[..way.meter_stage.into()];
+        passage.work.actions = before.iter().copied().map(u32::from).sum();
+        passage.work.monitors = u32::from(track.has_monitor() && !track.meters_first);
+        self.finish(Some(DropReason::Policed), &passage, frames, fx);
+        passage.work
+    }
+
+    /// The mode is another than that of the track: behind its monitor the frame walks on by the new
+    /// rules.
+    #[cold]
+    #[inline(never)]
+    fn leave(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (_, way) = self.tables.laid(it.slot);
+        let next = usize::from(way.monitor_stage) + 1;
+        let mut passage = self.come_through(now, it, way.monitor_stage + 1);
+        passage.work.actions = way.actions[..next].iter().copied().map(u32::from).sum();
+        passage.work.monitors = 1;
+        self.read_key(frames.bytes(it.frame), passage.in_port, &mut passage.key);
+        let set = ActionSet::default();
+        let reason = self.walk_from(way.tables[next], set, &mut passage, frames, fx);
+        self.finish(reason, &passage, frames, fx);
+        passage.work
+    }
+
+    /// A frame that has gone through so many tables of a track, their entries counted.
+    fn come_through(&mut self, now: Instant, it: Entered, tables: u8) -> Passage {
+        let (_, way) = self.tables.laid(it.slot);
+        let mut passage = self.passage(now, it);
+        passage.work.lookups = u32::from(tables);
+        passage.work.probes = it.probes;
+        for stage in 0..usize::from(tables) {
+            passage.work.probes += u32::from(way.probes[stage]);
+            passage.cookie = way.cookies[stage];
+            self.tables.count_stage(way, stage, now, it.frame_bytes);
+        }
+        passage
+    }
+
+    /// A frame that is on its way by itself from here on; its key is not read.
+    fn passage(&self, now: Instant, it: Entered) -> Passage {
+        let place = it.place as usize;
+        let port = (Some(place), self.ports[place].number);
+        Passage::new((now, it.arrival), port, it.frame, it.frame_bytes)
+    }
+}
+
+/// Whether a frame is looked up: signals and commands are for the switch itself.
+#[inline]
+const fn is_ordinary(eth_type: u16) -> bool {
+    eth_type & !1 != EtherType::MODE_SIGNAL.0
+}
+
+#[inline]
+fn bits_of(frame_bytes: u32) -> u32 {
+    u32::try_from(wire_bits(frame_bytes)).unwrap_or(u32::MAX)
+}
