@@ -102,19 +102,15 @@ impl QueueCounters {
     }
 }
 
-/// Whose buffer a frame is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Owner {
-    Signals,
-    Flows,
-    Unpromised,
-}
+/// Whose buffer a frame is in, as a place among both.
+type Owner = usize;
+const FLOWS: Owner = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Committed {
     queued: Queued,
-    /// Its queue; `None` for a signal.
-    queue: Option<u8>,
+    /// Its queue, or that of signals.
+    queue: u8,
     departure: Instant,
 }
 
@@ -129,8 +125,10 @@ pub struct Egress {
     committed: Option<Committed>,
     free_at: Instant,
     remainder: u64,
-    backlog_bits: u64,
-    unpromised_bits: u64,
+    /// What flows, and frames for which nothing is promised, have in their buffers.
+    backlog_bits: [u64; 2],
+    /// The sizes of these.
+    buffer_bits: [u64; 2],
     stats: EgressStats,
     queue_stats: Vec<QueueCounters>,
     /// Where queues stand, unless each is alone in the level of its number.
@@ -142,10 +140,7 @@ pub struct Egress {
 impl EgressConfig {
     #[inline]
     fn owner(&self, queue: u8) -> Owner {
-        match self.unpromised_from {
-            Some(first) if queue >= first => Owner::Unpromised,
-            _ => Owner::Flows,
-        }
+        Owner::from(queue >= self.unpromised_from.unwrap_or(SIGNAL_QUEUE))
     }
 }
 
@@ -160,8 +155,8 @@ impl Egress {
             committed: None,
             free_at: Instant::ZERO,
             remainder: 0,
-            backlog_bits: 0,
-            unpromised_bits: 0,
+            backlog_bits: [0; 2],
+            buffer_bits: [config.buffer_bits, UNPROMISED_BITS_MAX],
             stats: EgressStats::default(),
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
             shares: None,
@@ -224,23 +219,31 @@ impl Egress {
         }
         // The owner is that of the queue it stands in: from there its room is given back.
         let queue = self.existing(queue);
-        if let Err(full) = self.take_room(self.config.owner(queue), frame.wire_bits) {
-            self.queue_stats[usize::from(queue)].refused += 1;
-            return Err(full);
+        let (place, owner) = (usize::from(queue), self.config.owner(queue));
+        let backlog = self.backlog_bits[owner] + u64::from(frame.wire_bits);
+        if backlog > self.buffer_bits[owner] {
+            return self.refuse(place);
         }
-        match self.committed {
-            Some(_) => self.append(queue, frame),
-            None if self.shares.is_none() => {
-                // Nothing waits: the frame would be taken out of its queue at once.
-                self.queue_stats[usize::from(queue)].notice(u64::from(frame.wire_bits), 1);
-                self.begin(frame, Some(queue));
-            }
-            None => {
-                self.append(queue, frame);
-                self.commit();
-            }
+        self.backlog_bits[owner] = backlog;
+        self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits[FLOWS]);
+        if self.committed.is_some() {
+            self.append(place, frame);
+        } else if self.shares.is_none() {
+            // Nothing waits: the frame would be taken out of its queue at once.
+            self.queue_stats[place].notice(u64::from(frame.wire_bits), 1);
+            self.begin(frame, queue);
+        } else {
+            self.append(place, frame);
+            self.commit();
         }
         Ok(())
+    }
+
+    #[cold]
+    fn refuse(&mut self, place: usize) -> Result<(), QueueFull> {
+        self.stats.refused += 1;
+        self.queue_stats[place].refused += 1;
+        Err(QueueFull)
     }
 
     #[cold]
@@ -258,11 +261,11 @@ impl Egress {
 
     /// Puts a frame into a queue.
     #[inline]
-    fn append(&mut self, queue: u8, frame: Queued) {
-        let place = usize::from(queue);
-        self.queues[place].push_back(frame);
+    fn append(&mut self, place: usize, frame: Queued) {
+        let queue = &mut self.queues[place];
+        queue.push_back(frame);
+        let waiting = u32::try_from(queue.len()).unwrap_or(u32::MAX);
         self.first = self.first.min(place);
-        let waiting = u32::try_from(self.queues[place].len()).unwrap_or(u32::MAX);
         let counters = &mut self.queue_stats[place];
         counters.wire_bits += u64::from(frame.wire_bits);
         counters.notice(counters.wire_bits, waiting);
@@ -274,48 +277,10 @@ impl Egress {
         queue.min(self.config.queues.saturating_sub(1))
     }
 
-    #[inline]
-    fn take_room(&mut self, owner: Owner, wire_bits: u32) -> Result<(), QueueFull> {
-        let (backlog, limit) = match owner {
-            Owner::Unpromised => (&mut self.unpromised_bits, UNPROMISED_BITS_MAX),
-            _ => (&mut self.backlog_bits, self.config.buffer_bits),
-        };
-        let more = *backlog + u64::from(wire_bits);
-        if more > limit {
-            self.stats.refused += 1;
-            return Err(QueueFull);
-        }
-        *backlog = more;
-        self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits);
-        Ok(())
-    }
-
     /// Whether frames of so many bits on the wire would all be taken into a queue.
     pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
-        match self.config.owner(self.existing(queue)) {
-            Owner::Unpromised => self.unpromised_bits + wire_bits <= UNPROMISED_BITS_MAX,
-            _ => self.backlog_bits + wire_bits <= self.config.buffer_bits,
-        }
-    }
-
-    /// Moves what a frame occupies: it was let in already, so nothing is refused.
-    fn hand_on(&mut self, from: Owner, to: Owner, frame: &Queued) {
-        if from == to {
-            return;
-        }
-        self.give_room(from, frame.wire_bits);
-        match to {
-            Owner::Unpromised => self.unpromised_bits += u64::from(frame.wire_bits),
-            _ => self.backlog_bits += u64::from(frame.wire_bits),
-        }
-    }
-
-    const fn give_room(&mut self, owner: Owner, wire_bits: u32) {
-        match owner {
-            Owner::Signals => {}
-            Owner::Flows => self.backlog_bits -= wire_bits as u64,
-            Owner::Unpromised => self.unpromised_bits -= wire_bits as u64,
-        }
+        let owner = self.config.owner(self.existing(queue));
+        self.backlog_bits[owner] + wire_bits <= self.buffer_bits[owner]
     }
 
     /// When the committed frame is to be handed over.
@@ -324,46 +289,61 @@ impl Egress {
     }
 
     /// Hands over the committed frame if its slot has ended, and commits the next one.
-    #[inline]
     pub fn hand_over(&mut self, port: u32, now: Instant) -> Option<Transmit> {
-        let done = self.committed.take_if(|c| c.departure <= now)?;
-        let owner = done.queue.map_or(Owner::Signals, |queue| self.config.owner(queue));
-        self.give_room(owner, done.queued.wire_bits);
-        let bytes = u64::from(done.queued.wire_bits / 8).saturating_sub(20);
-        if let Some(queue) = done.queue {
-            let counters = &mut self.queue_stats[usize::from(queue)];
-            counters.frames += 1;
-            counters.bytes += bytes;
-            if let Some(delays) = self.delays.get_mut(usize::from(queue)) {
-                delays.count(done.departure.since(done.queued.since));
-            }
-        }
-        self.stats.frames += 1;
-        self.stats.bytes += bytes;
-        self.commit();
-        Some(Transmit { port, frame: done.queued.frame, departure: done.departure })
+        self.hand_over_next(port, now)
     }
 
-    /// Hands over every frame whose slot has ended, the committed ones as they come.
+    /// The same of every frame whose slot has ended.
     pub fn hand_over_due(&mut self, port: u32, now: Instant, sent: &mut Vec<Transmit>) {
-        while let Some(transmit) = self.hand_over(port, now) {
+        while let Some(transmit) = self.hand_over_next(port, now) {
             sent.push(transmit);
         }
     }
 
+    #[inline(always)]
+    fn hand_over_next(&mut self, port: u32, now: Instant) -> Option<Transmit> {
+        let Committed { queued, queue, departure } = self.committed?;
+        if departure > now {
+            return None;
+        }
+        let bytes = u64::from(queued.wire_bits / 8).saturating_sub(20);
+        // There is none of signals.
+        if let Some(counters) = self.queue_stats.get_mut(usize::from(queue)) {
+            counters.frames += 1;
+            counters.bytes += bytes;
+            self.backlog_bits[self.config.owner(queue)] -= u64::from(queued.wire_bits);
+            if let Some(delays) = self.delays.get_mut(usize::from(queue)) {
+                delays.count(departure.since(queued.since));
+            }
+        }
+        self.stats.frames += 1;
+        self.stats.bytes += bytes;
+        match self.signals.is_empty() && self.shares.is_none() {
+            true => match self.take_first() {
+                Some((frame, queue)) => self.begin(frame, queue),
+                None => self.committed = None,
+            },
+            false => self.commit(),
+        }
+        Some(Transmit { port, frame: queued.frame, departure })
+    }
+
     /// Begins the slot of the next frame, if one waits.
-    #[inline]
     fn commit(&mut self) {
-        if let Some(signal) = self.signals.pop_front() {
-            self.begin(signal, None);
-        } else if let Some((frame, queue)) = self.take_next() {
-            self.begin(frame, Some(queue));
+        self.committed = None;
+        let next = match (self.signals.pop_front(), &self.shares) {
+            (Some(signal), _) => Some((signal, SIGNAL_QUEUE)),
+            (None, None) => self.take_first(),
+            (None, Some(_)) => self.take_by_share(),
+        };
+        if let Some((frame, queue)) = next {
+            self.begin(frame, queue);
         }
     }
 
     /// Begins the slot of a frame, from the signals or from a queue.
-    #[inline]
-    fn begin(&mut self, queued: Queued, queue: Option<u8>) {
+    #[inline(always)]
+    fn begin(&mut self, queued: Queued, queue: u8) {
         // An idle line starts afresh; a busy one carries the fraction of a nanosecond over.
         let (start, carried) = if queued.since > self.free_at {
             (queued.since, 0)
@@ -379,27 +359,28 @@ impl Egress {
         self.committed = Some(Committed { queued, queue, departure });
     }
 
-    /// Takes the frame that is served next out of its queue.
-    #[inline]
-    fn take_next(&mut self) -> Option<(Queued, u8)> {
-        let queues = &mut self.queues;
-        let (frame, queue) = match &mut self.shares {
-            None => loop {
-                let queue = queues.get_mut(self.first)?;
-                if let Some(frame) = queue.pop_front() {
-                    #[allow(clippy::cast_possible_truncation)] // there are at most 255 queues
-                    break (frame, self.first as u8);
-                }
-                self.first += 1;
-            },
-            Some(shares) => {
-                let queue = shares.next(|queue| {
-                    let queue = &queues[usize::from(queue)];
-                    queue.front().map(|frame| (u64::from(frame.wire_bits), queue.len() == 1))
-                })?;
-                (queues[usize::from(queue)].pop_front()?, queue)
+    /// Takes out the first frame of the first queue that has one.
+    #[allow(clippy::cast_possible_truncation)] // there are at most 255 queues
+    #[inline(always)]
+    fn take_first(&mut self) -> Option<(Queued, u8)> {
+        while let Some(queue) = self.queues.get_mut(self.first) {
+            if let Some(frame) = queue.pop_front() {
+                self.queue_stats[self.first].wire_bits -= u64::from(frame.wire_bits);
+                return Some((frame, self.first as u8));
             }
-        };
+            self.first += 1;
+        }
+        None
+    }
+
+    /// Takes out the frame that is served next where queues share levels.
+    fn take_by_share(&mut self) -> Option<(Queued, u8)> {
+        let queues = &mut self.queues;
+        let queue = self.shares.as_mut()?.next(|queue| {
+            let queue = &queues[usize::from(queue)];
+            queue.front().map(|frame| (u64::from(frame.wire_bits), queue.len() == 1))
+        })?;
+        let frame = queues[usize::from(queue)].pop_front()?;
         self.queue_stats[usize::from(queue)].wire_bits -= u64::from(frame.wire_bits);
         Some((frame, queue))
     }
@@ -419,11 +400,13 @@ impl Egress {
                 match place(frame.cookie, number) {
                     Some(queue) => {
                         let queue = self.existing(queue);
-                        self.hand_on(self.config.owner(number), self.config.owner(queue), &frame);
-                        self.append(queue, frame);
+                        // It was let in already: nothing is refused.
+                        self.backlog_bits[self.config.owner(number)] -= u64::from(frame.wire_bits);
+                        self.backlog_bits[self.config.owner(queue)] += u64::from(frame.wire_bits);
+                        self.append(usize::from(queue), frame);
                     }
                     None => {
-                        self.give_room(self.config.owner(number), frame.wire_bits);
+                        self.backlog_bits[self.config.owner(number)] -= u64::from(frame.wire_bits);
                         self.stats.purged += 1;
                         purged(frame);
                     }
@@ -456,7 +439,7 @@ impl Egress {
 
     /// Backlog of flows now, bits on the wire.
     pub const fn backlog_bits(&self) -> u64 {
-        self.backlog_bits
+        self.backlog_bits[FLOWS]
     }
 
     /// Counters.
@@ -545,7 +528,7 @@ mod tests {
         port.enqueue(0, frame(65, 0)).expect("flows have their own");
         assert_eq!(port.stats().backlog_bits_max, u64::from(FRAME_BITS));
         assert_eq!(drain(&mut port).len(), 65);
-        assert_eq!((port.backlog_bits, port.unpromised_bits), (0, 0));
+        assert_eq!(port.backlog_bits, [0, 0]);
     }
 
     #[test]

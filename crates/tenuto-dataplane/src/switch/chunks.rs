@@ -29,6 +29,7 @@ impl<T> Chunks<T> {
         }
     }
 
+    #[inline]
     pub(super) fn get(&self, place: u32) -> Option<&T> {
         self.0.get(place as usize / PIECE)?.get(place as usize % PIECE)
     }

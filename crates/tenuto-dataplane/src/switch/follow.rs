@@ -7,6 +7,8 @@
 
 use super::ethernet_key::EthernetKey;
 use super::key::PacketKey;
+use super::meter::MeterState;
+use super::monitor::MonitorState;
 use super::pipeline::{ActionSet, LookUp, Passage, bits_metered, message_of};
 use super::tables::TABLE_WATCH;
 use super::{Switch, SwitchEvent};
@@ -32,6 +34,12 @@ pub(super) struct Entered {
 }
 
 impl Entered {
+    /// Not looked up yet.
+    #[inline]
+    pub(super) const fn new(arrival: Instant, frame: FrameId) -> Self {
+        Self { arrival, frame, frame_bytes: 0, place: 0, slot: NO_SLOT, probes: 0 }
+    }
+
     /// The look-up of the first table.
     fn looked_up(&self) -> LookUp {
         ((self.slot != NO_SLOT).then_some(self.slot), self.probes)
@@ -52,8 +60,7 @@ impl Switch {
     pub(super) fn look_first(
         &self,
         (place, in_port): (usize, u32),
-        arrival: Instant,
-        frame: FrameId,
+        Entered { arrival, frame, .. }: Entered,
         frames: &impl Frames,
     ) -> Option<Entered> {
         let bytes = frames.bytes(frame);
@@ -81,6 +88,15 @@ impl Switch {
         let is_whole = self.read_key(bytes, in_port, &mut key);
         let is_for_tables = is_whole && is_ordinary(key.eth_type());
         Some(self.tables.first().filter(|_| is_for_tables)?.look_up(&key))
+    }
+
+    /// Reads something of all that a frame is about to meet on its track, so that it is near then.
+    #[inline(always)]
+    pub(super) fn touch(&self, it: Entered) -> u64 {
+        let Some(track) = self.tables.track_near(it.slot) else { return 0 };
+        let meter = self.meters.get(track.meter as usize).and_then(Option::as_ref);
+        let monitor = self.monitors.get(track.monitor as usize).and_then(Option::as_ref);
+        meter.map_or(0, MeterState::touch) ^ monitor.map_or(0, MonitorState::touch)
     }
 
     /// Handles a frame that is looked up.
@@ -116,9 +132,7 @@ impl Switch {
         if !track.is_fixed() || u32::from(track.place) == it.place {
             return self.walk_entered(now, it, frames, fx);
         }
-        if let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize)
-            && !track.meters_first
-        {
+        if let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize) {
             let wanted = monitor.see(arrival, frames.bytes(frame), frame_bytes);
             if wanted > 0 {
                 return self.ask_and_follow(now, it, wanted, frames, fx);
@@ -134,14 +148,6 @@ impl Switch {
             }
             _ if track.meter().is_some() => return self.police(now, it, frames, fx),
             _ => {}
-        }
-        if track.meters_first
-            && let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize)
-        {
-            let wanted = monitor.see(arrival, frames.bytes(frame), frame_bytes);
-            if wanted > 0 {
-                return self.ask_and_follow(now, it, wanted, frames, fx);
-            }
         }
         let work = track.work(probes, frame_bytes);
         let counts_all = track.pass(now, frame_bytes);
@@ -217,9 +223,7 @@ impl Switch {
         if !is_in_mode && way.monitor_stage + 1 < track.stages {
             return self.leave(now, it, frames, fx);
         }
-        if !track.meters_first
-            && let Some(id) = track.meter()
-        {
+        if let Some(id) = track.meter() {
             let bits = bits_metered(&self.config, it.frame_bytes);
             let meter = self.meters.get_mut(id as usize).and_then(Option::as_mut);
             let judged = meter.map(|meter| meter.judge(it.arrival, bits, it.frame_bytes));
@@ -299,7 +303,7 @@ impl Switch {
         let mut passage = self.come_through(now, it, way.meter_stage + 1);
         let before = &way.actions[..way.meter_stage.into()];
         passage.work.actions = before.iter().copied().map(u32::from).sum();
-        passage.work.monitors = u32::from(track.has_monitor() && !track.meters_first);
+        passage.work.monitors = u32::from(track.has_monitor());
         self.finish(Some(DropReason::Policed), &passage, frames, fx);
         passage.work
     }

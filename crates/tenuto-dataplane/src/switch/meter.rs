@@ -254,6 +254,12 @@ impl MeterState {
         }
     }
 
+    /// Reads something of what [`Self::judge`] reads.
+    #[inline]
+    pub(super) const fn touch(&self) -> u64 {
+        self.seen.frames
+    }
+
     /// Judges a frame: what is to be done with it, if anything.
     #[inline(always)]
     pub(super) fn judge(

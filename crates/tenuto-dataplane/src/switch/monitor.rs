@@ -31,7 +31,7 @@ pub struct LevelContract {
 
 /// What a monitor has seen; in two lines of cache, as every message is written here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct MonitorState {
     /// The watch.
     pub monitor: Monitor,
@@ -44,8 +44,14 @@ pub struct MonitorState {
 }
 
 impl MonitorState {
-    /// Takes in a frame of so many bytes with FCS; gives the level that its message asks for.
+    /// Reads something of what [`Self::see`] reads, in each of the two lines.
     #[inline]
+    pub(super) const fn touch(&self) -> u64 {
+        self.monitor.message_wire_bytes ^ self.messages
+    }
+
+    /// Takes in a frame of so many bytes with FCS; gives the level that its message asks for.
+    #[inline(always)]
     pub(super) fn see(&mut self, arrival: Instant, bytes: &[u8], frame_bytes: u32) -> u8 {
         let message = match self.monitor.kind {
             MonitorKind::Message => message_id(bytes),
@@ -118,13 +124,14 @@ impl Guides {
 
 /// The watch over one flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Monitor {
-    kind: MonitorKind,
-    guides: Guides,
-    message: Option<u32>,
     message_wire_bytes: u64,
     /// The last instant at which a frame can belong to the current message.
     message_until: Instant,
+    message: Option<u32>,
+    kind: MonitorKind,
+    guides: Guides,
 }
 
 impl Monitor {
@@ -143,7 +150,7 @@ impl Monitor {
     ///
     /// `message` is the id in its shim header, if it has one: a frame without is a message. A
     /// monitor of frames does not look at it: any payload can be read as a shim.
-    #[inline]
+    #[inline(always)]
     pub fn observe(
         &mut self,
         arrival: Instant,
@@ -244,6 +251,13 @@ mod tests {
 
     fn ms(ms: u64) -> Instant {
         Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_monitor_is_two_lines_of_cache_and_touched_in_both() {
+        assert_eq!(size_of::<Option<MonitorState>>(), 128);
+        assert!(std::mem::offset_of!(MonitorState, monitor.message_wire_bytes) < 64);
+        assert!(std::mem::offset_of!(MonitorState, messages) >= 64);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::config::SwitchConfig;
 use super::course::Course;
 use super::entry::{ActionStep, Entry};
+use super::follow::Entered;
 use super::key::PacketKey;
 use super::meter::BandEffect;
 use super::packet::Layers;
@@ -164,7 +165,7 @@ impl Switch {
     ) -> Work {
         let port = (place, self.ports[place].number);
         if self.has_tracks()
-            && let Some(entered) = self.look_first(port, arrival, frame, frames)
+            && let Some(entered) = self.look_first(port, Entered::new(arrival, frame), frames)
         {
             return self.process_entered(now, entered, frames, fx);
         }

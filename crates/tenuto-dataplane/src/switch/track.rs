@@ -48,8 +48,6 @@ pub(super) struct Track {
     counts: u8,
     actions: u8,
     pub(super) queue: u8,
-    /// Whether the meter stands in front of the monitor.
-    pub(super) meters_first: bool,
 }
 
 /// The entries that a track leads through.
@@ -100,7 +98,6 @@ impl Track {
         counts: 0,
         actions: 0,
         queue: 0,
-        meters_first: false,
     };
 
     /// Whether it was laid for this generation of the tables, and this mode.
@@ -266,14 +263,13 @@ impl Track {
     fn set_meter(&mut self, meter: u32, way: &mut Way) -> Option<()> {
         let is_first = self.meter == NO_ID;
         (self.meter, way.meter_stage) = (meter, self.stages - 1);
-        self.meters_first = self.monitor == NO_ID;
         is_first.then_some(())
     }
 
-    /// There is room for one, which stands in front of all queues: what it sees may change the mode,
-    /// and the frame then leaves the track with the queue that it came with.
+    /// There is room for one, which stands in front of the meter and of all queues: what it sees may
+    /// change the mode, and the frame then leaves the track with nothing but what it came with.
     fn set_monitor(&mut self, monitor: u32, way: &mut Way) -> Option<()> {
-        let is_first = self.monitor == NO_ID && self.queue == 0;
+        let is_first = self.monitor == NO_ID && self.meter == NO_ID && self.queue == 0;
         (self.monitor, way.monitor_stage) = (monitor, self.stages - 1);
         is_first.then_some(())
     }

@@ -137,6 +137,12 @@ impl Tables {
         tracks.get_mut(slot).filter(|track| track.is_of(*generation, mode))
     }
 
+    /// The track of a slot, void or not.
+    #[inline]
+    pub(super) fn track_near(&self, slot: u32) -> Option<&Track> {
+        self.tracks.tracks.get(slot)
+    }
+
     /// A track as it lies, and where it leads.
     pub(super) fn laid(&self, slot: u32) -> (Track, Way) {
         (self.tracks.tracks[slot], self.tracks.ways[slot])
