@@ -79,7 +79,8 @@ impl Switch {
             return None;
         };
         burst.next += 1;
-        Some(match is_looked_up && burst.revision == self.tables.revision() {
+        let is_known = is_looked_up && burst.revision == self.tables.revision();
+        Some(match is_known && self.has_tracks(it.place()) {
             true => self.process_entered(now, it, frames, fx),
             false => self.receive(now, it.arrival, port, it.frame, frames, fx),
         })
@@ -89,12 +90,10 @@ impl Switch {
     fn look_ahead(&self, burst: &mut Burst, frames: &impl Frames) {
         burst.ahead = burst.frames.len().min(burst.next + WINDOW);
         burst.revision = self.tables.revision();
-        if !self.has_tracks() {
-            return;
-        }
         let window = &mut burst.frames[burst.next..burst.ahead];
         for waiting in &mut *window {
             if let Some(&place) = self.port_index.get(&waiting.port)
+                && self.has_tracks(place)
                 && let Some(it) = self.look_first((place, waiting.port), waiting.it, frames)
             {
                 (waiting.it, waiting.is_looked_up) = (it, true);

@@ -5,14 +5,16 @@
 //! meter refuses, the port is closed) is told from the entries that the track leads through, as if the
 //! frame had walked so far.
 
+use super::attendre::Attendre;
 use super::ethernet_key::EthernetKey;
 use super::key::PacketKey;
 use super::meter::MeterState;
 use super::monitor::MonitorState;
 use super::pipeline::{ActionSet, LookUp, Passage, bits_metered, message_of};
-use super::tables::TABLE_WATCH;
+use super::track::Surroundings;
 use super::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
+use tenuto_openflow::constants::config_flag;
 use tenuto_units::{Instant, wire_bits};
 use tenuto_wire::{EtherType, frame_bytes};
 
@@ -40,6 +42,12 @@ impl Entered {
         Self { arrival, frame, frame_bytes: 0, place: 0, slot: NO_SLOT, probes: 0 }
     }
 
+    /// The place of the port that it entered by.
+    #[inline]
+    pub(super) const fn place(&self) -> usize {
+        self.place as usize
+    }
+
     /// The look-up of the first table.
     fn looked_up(&self) -> LookUp {
         ((self.slot != NO_SLOT).then_some(self.slot), self.probes)
@@ -47,11 +55,20 @@ impl Entered {
 }
 
 impl Switch {
-    /// Whether frames may follow tracks: every step that differs from frame to frame, and every one
-    /// that somebody wants to see, is walked.
+    /// Whether frames that enter at a place may follow tracks now: where every step is noted, and where
+    /// a general switch asks more than its tables, they walk.
     #[inline]
-    pub(super) fn has_tracks(&self) -> bool {
-        self.general.is_none() && self.trace.is_none()
+    pub(super) fn has_tracks(&self, place: usize) -> bool {
+        self.trace.is_none() && (self.general.is_none() || self.asks_tables_only(place))
+    }
+
+    /// Whether a general switch handles every frame that enters at a place by its tables alone.
+    #[inline(never)]
+    fn asks_tables_only(&self, place: usize) -> bool {
+        let Some(general) = &self.general else { return true };
+        let keeps = general.attendre.as_ref().is_some_and(Attendre::is_keeping);
+        let drops = general.flags & config_flag::FRAG_DROP != 0;
+        !keeps && !drops && !self.ports[place].takes_nothing() && !self.is_standalone()
     }
 
     /// Looks up a frame that entered at a place; `None` if it is for the switch itself, or cannot be
@@ -182,8 +199,15 @@ impl Switch {
             return self.walk_entered(now, it, frames, fx);
         }
         let index = &self.port_index;
-        let mode = (self.level, self.admitted);
-        self.tables.lay_track(it.slot, mode, |number| index.get(&number).copied());
+        let surroundings = Surroundings {
+            mode: (self.level, self.admitted),
+            place: |number: u32| index.get(&number).copied(),
+            is_plain: |id: u32| {
+                let meter = self.meters.get(id as usize).and_then(Option::as_ref);
+                meter.is_some_and(MeterState::drops_only)
+            },
+        };
+        self.tables.lay_track(it.slot, &surroundings);
         self.follow(now, it, frames, fx)
     }
 
@@ -199,8 +223,8 @@ impl Switch {
     ) -> Work {
         let mut passage = self.passage(now, it);
         self.read_key(frames.bytes(it.frame), passage.in_port, &mut passage.key);
-        let (first, set) = (Some(it.looked_up()), ActionSet::default());
-        let reason = self.walk_tables::<true>(TABLE_WATCH, first, set, &mut passage, frames, fx);
+        let first = Some(it.looked_up());
+        let reason = self.walk_with(first, &mut passage, frames, fx);
         self.finish(reason, &passage, frames, fx);
         passage.work
     }
@@ -325,6 +349,7 @@ impl Switch {
         passage.work.actions = way.actions[..next].iter().copied().map(u32::from).sum();
         passage.work.monitors = 1;
         self.read_key(frames.bytes(it.frame), passage.in_port, &mut passage.key);
+        self.clear_set();
         let set = ActionSet::default();
         let reason = self.walk_from(way.tables[next], set, &mut passage, frames, fx);
         self.finish(reason, &passage, frames, fx);

@@ -254,6 +254,11 @@ impl MeterState {
         }
     }
 
+    /// Whether it does nothing to a frame but let it pass or not.
+    pub(super) fn drops_only(&self) -> bool {
+        self.bands.iter().all(|band| band.effect == BandEffect::Drop)
+    }
+
     /// Reads something of what [`Self::judge`] reads.
     #[inline]
     pub(super) const fn touch(&self) -> u64 {

@@ -106,6 +106,12 @@ struct PortState {
 }
 
 impl PortState {
+    /// Whether no frame enters by it.
+    #[inline]
+    const fn takes_nothing(&self) -> bool {
+        self.config & (port_config::PORT_DOWN | port_config::NO_RECV) != 0
+    }
+
     /// Whether no frame leaves by it.
     #[inline]
     const fn is_closed(&self) -> bool {

@@ -11,7 +11,7 @@ use super::tables::{TABLE_WATCH, Tables};
 use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Work};
 use tenuto_openflow::PacketInReason;
-use tenuto_openflow::constants::{config_flag, port_config};
+use tenuto_openflow::constants::config_flag;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::shim::{MessagePart, payload_bytes_of_frame};
 use tenuto_wire::stamp::STAMP_BYTES;
@@ -164,7 +164,7 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let port = (place, self.ports[place].number);
-        if self.has_tracks()
+        if self.has_tracks(place)
             && let Some(entered) = self.look_first(port, Entered::new(arrival, frame), frames)
         {
             return self.process_entered(now, entered, frames, fx);
@@ -230,9 +230,8 @@ impl Switch {
     fn refuses(&self, place: usize, bytes: &[u8]) -> bool {
         let Some(general) = &self.general else { return false };
         let port = &self.ports[place];
-        let is_closed = port.config & (port_config::PORT_DOWN | port_config::NO_RECV) != 0;
         let drops_fragments = general.flags & config_flag::FRAG_DROP != 0;
-        is_closed || drops_fragments && Layers::locate(bytes).is_fragment(bytes)
+        port.takes_nothing() || drops_fragments && Layers::locate(bytes).is_fragment(bytes)
     }
 
     /// The end of a frame's way: its drop, if it went nowhere, and the holds on it.
@@ -281,10 +280,30 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
+        self.walk_with(None, passage, frames, fx)
+    }
+
+    /// The same, with the first look-up if it is made.
+    pub(super) fn walk_with(
+        &mut self,
+        first: Option<LookUp>,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
+        self.clear_set();
+        let (table, set) = (TABLE_WATCH, ActionSet::default());
+        match self.general.is_none() && self.trace.is_none() {
+            true => self.walk_tables::<true>(table, first, set, passage, frames, fx),
+            false => self.walk_tables::<false>(table, first, set, passage, frames, fx),
+        }
+    }
+
+    /// Forgets what the last frame was to be changed to.
+    pub(super) fn clear_set(&mut self) {
         if let Some(general) = &mut self.general {
             general.set.clear();
         }
-        self.walk_from(TABLE_WATCH, ActionSet::default(), passage, frames, fx)
     }
 
     /// Goes on in a table with an action set: from the first, or where the frame has waited.
@@ -304,7 +323,7 @@ impl Switch {
 
     /// The same, with the first look-up if it is made; `PLAIN` for a planned switch that notes
     /// nothing, which has less to ask on the way.
-    pub(super) fn walk_tables<const PLAIN: bool>(
+    fn walk_tables<const PLAIN: bool>(
         &mut self,
         mut table: u8,
         mut looked_up: Option<LookUp>,

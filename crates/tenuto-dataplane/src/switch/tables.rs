@@ -316,7 +316,7 @@ impl Tables {
     }
 
     /// Makes all tracks void.
-    fn forget_tracks(&mut self) {
+    pub(super) fn forget_tracks(&mut self) {
         self.tracks.forget();
     }
 

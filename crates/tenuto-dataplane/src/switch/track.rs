@@ -50,6 +50,17 @@ pub(super) struct Track {
     pub(super) queue: u8,
 }
 
+/// What decides about a track beside the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings<P, M> {
+    /// Level and admitted level.
+    pub(super) mode: (u8, u8),
+    /// The place of a port.
+    pub(super) place: P,
+    /// Whether a meter does nothing to a frame but let it pass or not.
+    pub(super) is_plain: M,
+}
+
 /// The entries that a track leads through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
@@ -180,12 +191,13 @@ impl Track {
     pub(super) fn lay(
         tables: &Tables,
         slot: u32,
-        (generation, (level, admitted)): (u32, (u8, u8)),
-        place: impl Fn(u32) -> Option<usize>,
+        generation: u32,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
     ) -> (Self, Way) {
+        let (level, admitted) = around.mode;
         let none = Self { generation, level, admitted, ..Self::NONE };
         let (mut track, mut way) = (none, Way::NONE);
-        match track.lead_through(&mut way, tables, slot, place) {
+        match track.lead_through(&mut way, tables, slot, around) {
             Some(()) => (track, way),
             None => (none, Way::NONE),
         }
@@ -198,7 +210,7 @@ impl Track {
         way: &mut Way,
         tables: &Tables,
         first: u32,
-        place: impl Fn(u32) -> Option<usize>,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
     ) -> Option<()> {
         let pattern = tables.get(0, TABLE_WATCH)?.table().entry(first).pattern;
         let (mut table, mut slot, mut probes) = (TABLE_WATCH, first, 0);
@@ -217,6 +229,7 @@ impl Track {
             self.probes += u16::from(probes);
             self.stages = u8::try_from(stage + 1).ok()?;
             if let Some(meter) = course.meter() {
+                (around.is_plain)(meter).then_some(())?;
                 self.set_meter(meter, way)?;
             }
             let mut end = None;
@@ -231,7 +244,7 @@ impl Track {
                     ActionStep::Monitor(id) => self.set_monitor(id, way)?,
                     // The numbers above are those of no port alone.
                     ActionStep::Output(number) if number <= port::MAX => {
-                        end = Some(u16::try_from(place(number)?).ok()?);
+                        end = Some(u16::try_from((around.place)(number)?).ok()?);
                     }
                     _ => return None,
                 }

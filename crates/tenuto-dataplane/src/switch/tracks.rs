@@ -9,7 +9,7 @@
 use super::chunks::Chunks;
 use super::counted_table::{CountedTable, EntryCounter};
 use super::tables::Tables;
-use super::track::{Track, Way};
+use super::track::{Surroundings, Track, Way};
 use tenuto_units::Instant;
 
 /// No track counts for an entry.
@@ -174,11 +174,10 @@ impl Tables {
     pub(super) fn lay_track(
         &mut self,
         slot: u32,
-        mode: (u8, u8),
-        place: impl Fn(u32) -> Option<usize>,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
     ) {
         self.tracks.settle(slot, &mut self.states);
-        let laid = Track::lay(self, slot, (self.tracks.generation, mode), place);
+        let laid = Track::lay(self, slot, self.tracks.generation, around);
         self.tracks.lay(slot, laid, &mut self.states);
     }
 }

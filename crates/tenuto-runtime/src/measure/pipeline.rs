@@ -7,8 +7,11 @@ use tenuto_io::realtime::thread_processor_time;
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pipeline {
-    /// Virtual links, each with an entry in three tables, a meter and a monitor.
+    /// Virtual links, each with an entry in three tables, a meter and a monitor; of a general switch, entries
+    /// of one table.
     pub links: u32,
+    /// Whether it is a general switch.
+    pub is_general: bool,
     /// Bytes of a frame, FCS included.
     pub frame_bytes: usize,
 }
@@ -34,7 +37,10 @@ pub fn pipeline_costs(
     let mut switches = Vec::new();
     for it in all {
         progress(&format!("pipeline: {} links, {} B", it.links, it.frame_bytes));
-        let mut switch = PlannedSwitch::new(it.links, it.frame_bytes);
+        let mut switch = match it.is_general {
+            true => PlannedSwitch::general(it.links, it.frame_bytes),
+            false => PlannedSwitch::new(it.links, it.frame_bytes),
+        };
         switch.pass(frames);
         switches.push((switch, Vec::new(), Vec::new()));
     }

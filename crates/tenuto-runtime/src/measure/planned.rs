@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    Burst, ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FrameId, FramePool, Frames};
 use tenuto_openflow::constants::meter_flag;
@@ -12,7 +12,7 @@ use tenuto_openflow::{
     MonitorMod, Oxm,
 };
 use tenuto_units::{Instant, Rate, Span};
-use tenuto_wire::{MacAddress, ShimRepr, UdpFrame};
+use tenuto_wire::{EtherType, MacAddress, ShimRepr, UdpFrame};
 
 /// Frames enter here, in turn.
 const ENTRIES: [u32; 2] = [1, 2];
@@ -23,6 +23,7 @@ const BURST: u32 = 32;
 /// So much virtual time passes between bursts: enough for 32 of the largest frames.
 const BURST_TIME: Span = Span::from_us(10);
 const QUEUES: u32 = 4;
+const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 /// 100 Gbit/s and 10 Mbit.
 const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
 const RATE_BPS: u64 = 100_000_000_000;
@@ -55,10 +56,25 @@ impl PlannedSwitch {
         Self::with(1, bytes, (rate_kbps, burst_kbit))
     }
 
+    /// A general switch in its place: so many entries in one table, each for the Ethernet header of
+    /// one link, that set the queue and send.
+    pub fn general(entries: u32, bytes: usize) -> Self {
+        let config = SwitchConfig { general: Some(GeneralConfig::default()), ..config(entries) };
+        let mut it = Self::empty(config, entries, bytes);
+        it.install((0..entries).map(header_entry));
+        it
+    }
+
     fn with(links: u32, bytes: usize, meter: (u32, u32)) -> Self {
+        let mut it = Self::empty(config(links), links, bytes);
+        it.install((0..links).flat_map(|n| link(n, meter)));
+        it
+    }
+
+    fn empty(config: SwitchConfig, links: u32, bytes: usize) -> Self {
         let (frame, message_at) = frame(bytes.clamp(64, 1522) - 4);
         let mut it = Self {
-            switch: Switch::new(Arc::new(config(links))),
+            switch: Switch::new(Arc::new(config)),
             frames: FramePool::new(4_096),
             burst: Burst::new(),
             effects: Effects::new(),
@@ -72,12 +88,13 @@ impl PlannedSwitch {
         it.switch.keep_delays();
         it.switch.connected(&mut it.effects);
         it.effects.clear();
-        let mut channel = Vec::new();
-        (0..links)
-            .flat_map(|n| link(n, meter))
-            .for_each(|body| Message::new(1, body).emit(&mut channel));
-        it.control(&channel);
         it
+    }
+
+    fn install(&mut self, bodies: impl Iterator<Item = Body>) {
+        let mut channel = Vec::new();
+        bodies.for_each(|body| Message::new(1, body).emit(&mut channel));
+        self.control(&channel);
     }
 
     /// Control bytes, none of which may be refused; gives how many bytes were answered.
@@ -193,6 +210,28 @@ fn address(link: u32) -> [u8; 6] {
     [0x03, 0, a, b, c, d]
 }
 
+/// How the frames of a link go on: its queue and its port.
+fn send(link: u32) -> Instruction {
+    let port = EXITS[link as usize % EXITS.len()];
+    let actions = vec![Action::SetQueue(link % QUEUES), Action::Output { port, max_len: 0 }];
+    Instruction::ApplyActions(actions)
+}
+
+/// The entry of a link in a general switch.
+fn header_entry(link: u32) -> Body {
+    let oxms = vec![
+        Oxm::EthDst { value: address(link), mask: None },
+        Oxm::EthSrc { value: SOURCE.0, mask: None },
+        Oxm::EthType(EtherType::IPV4.0),
+    ];
+    Body::FlowMod(FlowMod {
+        cookie: u64::from(link) + 1,
+        match_: Match::from(oxms),
+        instructions: vec![send(link)],
+        ..FlowMod::new(FlowModCommand::Add, 0)
+    })
+}
+
 /// Everything that one virtual link is given.
 fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
     let id = link + 1;
@@ -207,8 +246,6 @@ fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
     };
     let contract =
         |level: u8, period_ns| MonitorContract { level, bytes_max: 2_000, period_ns, jitter_ns: 0 };
-    let port = EXITS[link as usize % EXITS.len()];
-    let send = vec![Action::SetQueue(link % QUEUES), Action::Output { port, max_len: 0 }];
     vec![
         Body::MeterMod(MeterMod {
             command: MeterModCommand::Add,
@@ -228,7 +265,7 @@ fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
             vec![Instruction::ApplyActions(vec![Action::Monitor(id)]), Instruction::GotoTable(1)],
         ),
         entry(1, vec![Instruction::Meter(id), Instruction::GotoTable(2)]),
-        entry(2, vec![Instruction::ApplyActions(send)]),
+        entry(2, vec![send(link)]),
     ]
 }
 
@@ -236,7 +273,7 @@ fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
 fn frame(len: usize) -> (Vec<u8>, usize) {
     let udp = UdpFrame {
         eth_dst: MacAddress([3, 0, 0, 0, 0, 0]),
-        eth_src: MacAddress([2, 0, 0, 0, 0, 1]),
+        eth_src: SOURCE,
         ip_src: [10, 0, 0, 1],
         ip_dst: [10, 1, 0, 1],
         udp_src: 20_000,
@@ -258,12 +295,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_frame_of_a_general_switch_is_sent() {
+        let mut it = PlannedSwitch::general(100, 64);
+        assert_eq!((it.pass(3_200), it.frames.in_use()), (3_200, 0));
+        let table = it.switch.tables().get(0, 0).expect("there is one");
+        assert_eq!(table.lookups(), (3_200, 3_200));
+        assert!(table.counters().all(|counter| counter.frames > 0), "every entry had its turn");
+        assert_eq!(table.counters().map(|counter| counter.bytes).sum::<u64>(), 3_200 * 64);
+    }
+
+    #[test]
     fn every_frame_is_watched_policed_and_sent() {
         for bytes in [64, 1500] {
             let mut it = PlannedSwitch::new(100, bytes);
             assert_eq!(it.pass(3_200), 3_200);
             let seen: u64 = it.switch.meters().map(|(_, meter)| meter.seen.frames).sum();
-            let messages: u64 = it.switch.monitors().map(|(_, monitor)| monitor.messages).sum();
+            let messages: u64 = it.switch.monitors().map(|(_, monitor)| monitor.messages()).sum();
             let violations: u64 = it.switch.monitors().map(|(_, m)| m.violations).sum();
             assert_eq!((seen, messages, violations), (3_200, 3_200, 0));
             let met = it.switch.meters().filter(|(_, meter)| meter.seen.frames > 0).count();

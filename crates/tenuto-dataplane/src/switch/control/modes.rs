@@ -56,7 +56,7 @@ impl Switch {
             ModesMessage::MonitorStatsRequest => {
                 let stats = self.monitors().map(|(monitor_id, state)| MonitorStats {
                     monitor_id,
-                    messages: state.messages,
+                    messages: state.messages(),
                     violations: state.violations,
                 });
                 reply(self, ModesMessage::MonitorStatsReply(stats.collect()), fx);

@@ -181,6 +181,8 @@ impl Switch {
             return Err(MeterModFailed::InvalidMeter.into());
         }
         self.check_meter(meter_mod)?;
+        // A track leads past no meter that changes frames.
+        self.tables.forget_tracks();
         let new = MeterState::new(meter_mod.flags, &meter_mod.bands, now);
         let place = match &mut self.general {
             Some(general) if is_virtual => &mut general.controller_meter,
@@ -279,8 +281,7 @@ impl Switch {
             self.monitors.resize(id + 1, None);
         }
         let monitor = Monitor::new(kind, &contracts);
-        self.monitors[id] =
-            Some(MonitorState { monitor, told: Instant::ZERO, messages: 0, violations: 0 });
+        self.monitors[id] = Some(MonitorState::new(monitor));
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ const FRAMES: u32 = 50_000;
 const LINKS: [u32; 2] = [649, 10_000];
 const TARGETS_NS: [f64; 2] = [100.0, 150.0];
 const FLOWS: [u32; 6] = [1, 10, 100, 500, 1_000, 2_000];
+const ENTRIES_GENERAL: [u32; 3] = [1, 649, 10_000];
 const FRAME_BYTES: [usize; 2] = [64, 1_500];
 const ENTRIES: u32 = 100_000;
 const MASKS: [u32; 5] = [1, 4, 16, 64, 256];
@@ -31,7 +32,8 @@ const COLUMNS: [&str; 7] = [
 pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<Sheet> {
     let of = |links: &[u32], bytes: &[usize]| -> Vec<Pipeline> {
         let all = links.iter().flat_map(|&links| bytes.iter().map(move |&b| (links, b)));
-        all.map(|(links, frame_bytes)| Pipeline { links, frame_bytes }).collect()
+        let is_general = false;
+        all.map(|(links, frame_bytes)| Pipeline { links, is_general, frame_bytes }).collect()
     };
     let links = pipeline_costs(&of(&LINKS, &FRAME_BYTES), FRAMES, repetitions, progress);
     let mut first = Sheet::new(
@@ -54,7 +56,23 @@ pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<She
         "from 1 to 2000 flows the median grows by {:.0} % (target: 10 %)",
         (ends[1] / ends[0].max(1.0) - 1.0) * 100.0
     ));
-    vec![first, second, queues(repetitions)]
+    vec![first, second, general(repetitions, progress), queues(repetitions)]
+}
+
+fn general(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Sheet {
+    let (frame_bytes, is_general) = (FRAME_BYTES[0], true);
+    let all = ENTRIES_GENERAL.map(|links| Pipeline { links, is_general, frame_bytes });
+    let mut columns = COLUMNS;
+    columns[0] = "entries";
+    let mut sheet = Sheet::new(
+        "the same through a general switch: matched by its Ethernet header in one table, queued, \
+         handed over",
+        &columns,
+    );
+    for cost in pipeline_costs(&all, FRAMES, repetitions, progress) {
+        sheet.push(row(&cost, Value::Null));
+    }
+    sheet
 }
 
 fn queues(repetitions: u32) -> Sheet {

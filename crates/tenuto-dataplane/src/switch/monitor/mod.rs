@@ -12,9 +12,14 @@
 //! After a violation the guide time starts from the violating message, so that a flow that goes
 //! back to its lower contract is seen to keep it at once, and a network can return.
 
-use std::hash::{Hash, Hasher};
+mod line;
+mod wide;
+
+use line::LineMonitor;
+use std::hash::Hasher;
 use tenuto_units::{Instant, Span, WIRE_OVERHEAD_BYTES, frame_bytes_padded};
 use tenuto_wire::shim::message_id;
+use wide::WideMonitor;
 
 /// What a level allows of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +34,16 @@ pub struct LevelContract {
     pub jitter: Span,
 }
 
-/// What a monitor has seen; in two lines of cache, as every message is written here.
+/// The watch over one flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Monitor {
+    line: LineMonitor,
+    wide: Option<Box<WideMonitor>>,
+}
+
+/// What a monitor has seen; a frame that asks for no more than the start level touches its first line
+/// of cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(128))]
 pub struct MonitorState {
@@ -37,30 +51,46 @@ pub struct MonitorState {
     pub monitor: Monitor,
     /// When an observer was last told of it.
     pub told: Instant,
-    /// Messages (or frames) judged.
-    pub messages: u64,
+    /// Messages, but for those that the watch has not added up.
+    messages: u64,
     /// Messages that asked for more than level 0.
     pub violations: u64,
 }
 
 impl MonitorState {
-    /// Reads something of what [`Self::see`] reads, in each of the two lines.
+    /// One that has seen nothing.
+    pub(super) const fn new(monitor: Monitor) -> Self {
+        Self { monitor, told: Instant::ZERO, messages: 0, violations: 0 }
+    }
+
+    /// Messages (or frames) judged.
+    pub fn messages(&self) -> u64 {
+        self.messages + u64::from(self.monitor.line.begun())
+    }
+
+    /// Reads something of what [`Self::see`] reads.
     #[inline]
     pub(super) const fn touch(&self) -> u64 {
-        self.monitor.message_wire_bytes ^ self.messages
+        self.monitor.line.touch()
     }
 
     /// Takes in a frame of so many bytes with FCS; gives the level that its message asks for.
     #[inline(always)]
     pub(super) fn see(&mut self, arrival: Instant, bytes: &[u8], frame_bytes: u32) -> u8 {
-        let message = match self.monitor.kind {
+        let message = match self.monitor.line.kind {
             MonitorKind::Message => message_id(bytes),
             MonitorKind::Frame => None,
         };
         let wire_bytes = frame_bytes_padded(frame_bytes) + WIRE_OVERHEAD_BYTES;
         let seen = self.monitor.observe(arrival, message, wire_bytes);
-        self.messages += u64::from(seen.begins);
-        self.violations += u64::from(seen.violates);
+        if seen.begins
+            && let Some(more) = self.monitor.line.begin()
+        {
+            self.messages += more;
+        }
+        if seen.violates {
+            self.violations += 1;
+        }
         seen.wanted
     }
 }
@@ -85,64 +115,15 @@ pub struct Observation {
     pub violates: bool,
 }
 
-/// The contract of a level, and how the current message stands to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Guide {
-    level: u8,
-    /// Whether the current message came too early for this level.
-    early: bool,
-    wire_bytes_max: u32,
-    period: Span,
-    jitter: Span,
-    /// No message is expected before this instant; zero before the first.
-    not_before: Instant,
-}
-
-/// Levels whose guides lie beside the monitor: most networks have no more.
-const NEAR: usize = 2;
-
-/// Guides, lowest level first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Guides {
-    Near([Guide; NEAR]),
-    Far(Vec<Guide>),
-}
-
-impl Guides {
-    fn of(contracts: &[LevelContract]) -> Self {
-        let guides: Vec<Guide> = contracts.iter().map(Guide::new).collect();
-        <[Guide; NEAR]>::try_from(guides).map_or_else(Self::Far, Self::Near)
-    }
-
-    fn all(&self) -> &[Guide] {
-        match self {
-            Self::Near(guides) => guides,
-            Self::Far(guides) => guides,
-        }
-    }
-}
-
-/// The watch over one flow.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[repr(C)]
-pub struct Monitor {
-    message_wire_bytes: u64,
-    /// The last instant at which a frame can belong to the current message.
-    message_until: Instant,
-    message: Option<u32>,
-    kind: MonitorKind,
-    guides: Guides,
-}
-
 impl Monitor {
     /// A monitor that has seen nothing; `contracts` lowest level first.
     pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        Self {
-            kind,
-            guides: Guides::of(contracts),
-            message: None,
-            message_wire_bytes: 0,
-            message_until: Instant::ZERO,
+        match LineMonitor::new(kind, contracts) {
+            Some(line) => Self { line, wide: None },
+            None => {
+                let wide = Some(Box::new(WideMonitor::new(kind, contracts)));
+                Self { line: LineMonitor::wide(kind), wide }
+            }
         }
     }
 
@@ -157,78 +138,22 @@ impl Monitor {
         message: Option<u32>,
         wire_bytes: u32,
     ) -> Observation {
-        let message = message.filter(|_| self.kind == MonitorKind::Message);
-        let same = message.is_some() && message == self.message && arrival <= self.message_until;
-        let wire_bytes = u64::from(wire_bytes);
-        if same {
-            let before = wanted(self.guides.all(), self.message_wire_bytes);
-            self.message_wire_bytes += wire_bytes;
-            let wanted = wanted(self.guides.all(), self.message_wire_bytes);
-            return Observation { wanted, begins: false, violates: wanted > 0 && before == 0 };
+        // The line says it: to look for a wide one would read the next.
+        if self.line.is_wide
+            && let Some(wide) = &mut self.wide
+        {
+            return wide.observe(arrival, message, wire_bytes);
         }
-        self.message = message;
-        self.message_wire_bytes = wire_bytes;
-        // Where guides lie near, their number is known to the compiler.
-        let (spread, wanted) = match &mut self.guides {
-            Guides::Near(guides) => begin_message(guides, arrival, wire_bytes),
-            Guides::Far(guides) => begin_message(guides, arrival, wire_bytes),
-        };
-        self.message_until = arrival + spread;
-        Observation { wanted, begins: true, violates: wanted > 0 }
+        self.line.observe(arrival, message, wire_bytes)
     }
 
     /// Its contracts, the message that is being counted, and its guide times relative to `now`:
     /// equal keys judge alike all that arrives from `now` on.
     pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        // What can belong to a message that has ended counts for nothing any more.
-        let open = self.message.filter(|_| now <= self.message_until);
-        let bytes = if open.is_some() { self.message_wire_bytes } else { 0 };
-        let left = open.map(|_| self.message_until.since(now).as_ns());
-        (self.kind, open, bytes, left, self.guides.all().len()).hash(hasher);
-        for guide in self.guides.all() {
-            let Guide { level, early, wire_bytes_max, period, jitter, not_before } = *guide;
-            // A guide time counts until the jitter has passed as well: the next message is held
-            // against the later of it and the arrival less the jitter.
-            let ahead = (not_before + jitter).since(now).as_ns();
-            (level, wire_bytes_max, period, jitter, ahead, early).hash(hasher);
+        match &self.wide {
+            Some(wide) => wide.identify(now, hasher),
+            None => self.line.widened().identify(now, hasher),
         }
-    }
-}
-
-/// A message begins with its first frame: how far apart its frames can arrive (the largest J of
-/// its contracts), and the level that it asks for so far.
-#[inline]
-fn begin_message(guides: &mut [Guide], arrival: Instant, wire_bytes: u64) -> (Span, u8) {
-    let mut spread = Span::ZERO;
-    for guide in &mut *guides {
-        guide.begin_message(arrival);
-        spread = spread.max(guide.jitter);
-    }
-    (spread, wanted(guides, wire_bytes))
-}
-
-/// The level that a message asks for by what was seen of it: the lowest from which on it keeps
-/// every contract. A lower guide that a violation has set back excuses no higher one.
-#[inline]
-fn wanted(guides: &[Guide], wire_bytes: u64) -> u8 {
-    let broken = |g: &Guide| g.early || wire_bytes > u64::from(g.wire_bytes_max);
-    // What keeps no contract at all asks for the highest level; the excess there is policed.
-    let first_kept = guides.iter().rposition(broken).map_or(0, |last| last + 1);
-    guides.get(first_kept).or(guides.last()).map_or(0, |g| g.level)
-}
-
-impl Guide {
-    const fn new(&LevelContract { level, wire_bytes_max, period, jitter }: &LevelContract) -> Self {
-        Self { level, early: false, wire_bytes_max, period, jitter, not_before: Instant::ZERO }
-    }
-
-    #[inline]
-    fn begin_message(&mut self, arrival: Instant) {
-        let Self { period, jitter, .. } = *self;
-        self.early = arrival < self.not_before;
-        let earliest = arrival.saturating_sub(jitter);
-        let base = if self.early { earliest } else { self.not_before.max(earliest) };
-        self.not_before = base + period;
     }
 }
 
@@ -254,10 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_is_two_lines_of_cache_and_touched_in_both() {
+    fn a_monitor_is_two_lines_of_cache_and_judges_in_the_first() {
         assert_eq!(size_of::<Option<MonitorState>>(), 128);
-        assert!(std::mem::offset_of!(MonitorState, monitor.message_wire_bytes) < 64);
-        assert!(std::mem::offset_of!(MonitorState, messages) >= 64);
+        assert_eq!(std::mem::offset_of!(MonitorState, monitor.wide), 64);
+    }
+
+    #[test]
+    fn messages_add_up_beyond_what_the_line_holds() {
+        let contracts = [level(0, 0), level(1, 0)];
+        let mut state = MonitorState::new(Monitor::new(MonitorKind::Frame, &contracts));
+        for n in 0..200_000_u64 {
+            assert_eq!(state.messages(), n);
+            state.see(ms(n), &[], 64);
+        }
     }
 
     #[test]
