@@ -212,7 +212,7 @@ impl Egress {
     ///
     /// # Errors
     /// [`QueueFull`] leaves the port as it was; the caller keeps the hold on the frame.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, queue: u8, frame: Queued) -> Result<(), QueueFull> {
         if queue == SIGNAL_QUEUE {
             return self.enqueue_signal(frame);

@@ -324,13 +324,18 @@ impl Table {
         let masks = self.groups.iter().map(|(_, group)| group.mask());
         self.asked = masks.fold(PacketKey::default(), |all, mask| all.with(mask));
         self.asks_ethernet =
-            self.kind == ClassifierKind::ByMask && EthernetKey::answers(&self.asked);
+            self.is_by_mask() && EthernetKey::answers(&self.asked);
+    }
+
+    /// Whether look-ups go mask by mask.
+    pub(super) fn is_by_mask(&self) -> bool {
+        self.kind == ClassifierKind::ByMask
     }
 
     /// Whether entries of a pattern see alike all that the masks of this table tell apart: then
     /// every frame that matches the pattern has the same best entry here, after the same probes.
     pub(super) fn tells_nothing_beyond(&self, pattern: &Pattern) -> bool {
-        self.kind == ClassifierKind::ByMask && self.asked.masked(&pattern.mask) == self.asked
+        self.is_by_mask() && self.asked.masked(&pattern.mask) == self.asked
     }
 
     /// How often the masks or their order have changed.

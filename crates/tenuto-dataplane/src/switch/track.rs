@@ -212,7 +212,10 @@ impl Track {
         first: u32,
         around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
     ) -> Option<()> {
-        let pattern = tables.get(0, TABLE_WATCH)?.table().entry(first).pattern;
+        let table = tables.get(0, TABLE_WATCH)?.table();
+        // The linear twin compares entry after entry, for every frame.
+        table.is_by_mask().then_some(())?;
+        let pattern = table.entry(first).pattern;
         let (mut table, mut slot, mut probes) = (TABLE_WATCH, first, 0);
         for stage in 0..STAGES {
             let level = self.level_of(table);
