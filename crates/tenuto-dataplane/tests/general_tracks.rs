@@ -65,7 +65,8 @@ fn change() -> impl Strategy<Value = Step> {
         1 => Just(FlowModCommand::Delete)
     ];
     let place = (0u8..3, 0u8..8, 1u8..4, 1u32..3, 0u16..3);
-    let flags = prop_oneof![3 => Just(flow_flag::SEND_FLOW_REM), 1 => Just(flow_flag::RESET_COUNTS)];
+    let flags =
+        prop_oneof![3 => Just(flow_flag::SEND_FLOW_REM), 1 => Just(flow_flag::RESET_COUNTS)];
     let what = (0u8..15, 0u32..3, 1u32..5, 0u16..3, 0u16..3, flags);
     (command, place, what).prop_map(|(command, place, what)| {
         let (table_id, kind, flow, from, priority) = place;
@@ -123,7 +124,13 @@ fn begin(classifier: ClassifierKind) -> Bench {
         let cookie = u64::from(flow);
         let idle_timeout = 1;
         let entry = FlowMod::new(FlowModCommand::Add, 0);
-        bench.install([Body::FlowMod(FlowMod { match_, instructions, cookie, idle_timeout, ..entry })]);
+        bench.install([Body::FlowMod(FlowMod {
+            match_,
+            instructions,
+            cookie,
+            idle_timeout,
+            ..entry
+        })]);
     }
     bench
 }
@@ -146,7 +153,9 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
         }
         Step::WaitMs(ms) => {
             let until = bench.now + Span::from_ms(ms);
-            while let Some((timer, at)) = bench.switch.next_deadline().filter(|(_, at)| *at <= until) {
+            while let Some((timer, at)) =
+                bench.switch.next_deadline().filter(|(_, at)| *at <= until)
+            {
                 bench.now = bench.now.max(at);
                 bench.switch.fire(timer, bench.now, &mut bench.frames, &mut bench.fx);
             }

@@ -40,6 +40,7 @@ mod tables;
 mod trace;
 mod track;
 mod tracks;
+mod users;
 
 pub use attendre::AttendreMutant;
 pub use burst::Burst;
