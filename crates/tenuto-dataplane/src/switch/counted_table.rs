@@ -100,10 +100,14 @@ impl CountedTable {
         is_free
     }
 
+    /// Takes over what tracks have counted of look-ups here, all of which matched.
+    pub(super) const fn add_look_ups(&mut self, frames: u64) {
+        self.looked_up += frames;
+        self.matched += frames;
+    }
+
     /// Takes over what the track that counts for an entry has counted.
     pub(super) fn add_passed(&mut self, slot: u32, passed: EntryCounter, used: Instant) {
-        self.looked_up += passed.frames;
-        self.matched += passed.frames;
         let it = &mut self.uses[slot];
         it.counter.add_all(passed);
         it.used = it.used.max(used);
@@ -204,7 +208,7 @@ impl<'a> TableState<'a> {
         self.counted().since[slot].1
     }
 
-    /// Frames looked up here, and those among them that matched. All tracks are asked.
+    /// Frames looked up here, and those among them that matched.
     pub fn lookups(self) -> (u64, u64) {
         self.lookups_and(&self.tables.looked_up_on_tracks())
     }

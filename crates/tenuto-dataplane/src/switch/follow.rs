@@ -142,7 +142,8 @@ impl Switch {
     ) -> Work {
         let Self { tables, monitors, meters, ports, config, .. } = self;
         let Entered { arrival, frame, frame_bytes, probes, .. } = it;
-        let Some(track) = tables.current_track(it.slot, (self.level, self.admitted)) else {
+        let Some((track, forms)) = tables.current_track(it.slot, (self.level, self.admitted))
+        else {
             return self.lay_and_follow(now, it, frames, fx);
         };
         // A frame never goes back to where it came from.
@@ -167,7 +168,7 @@ impl Switch {
             _ => {}
         }
         let work = track.work(probes, frame_bytes);
-        let counts_all = track.pass(now, frame_bytes);
+        let counts_all = track.pass(forms, now, frame_bytes);
         let (queue, cookie) = (track.queue, track.cookie);
         let port = &mut ports[usize::from(track.place)];
         if port.is_closed() {

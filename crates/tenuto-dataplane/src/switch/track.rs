@@ -15,6 +15,7 @@
 use super::counted_table::EntryCounter;
 use super::entry::ActionStep;
 use super::tables::{TABLE_WATCH, Tables};
+use super::tracks::Form;
 use crate::Work;
 use tenuto_openflow::constants::port;
 use tenuto_units::Instant;
@@ -48,6 +49,8 @@ pub(super) struct Track {
     counts: u8,
     actions: u8,
     pub(super) queue: u8,
+    /// That of the tables that it leads through.
+    pub(super) form: u8,
 }
 
 /// What decides about a track beside the tables.
@@ -109,12 +112,19 @@ impl Track {
         counts: 0,
         actions: 0,
         queue: 0,
+        form: 0,
     };
 
     /// Whether it was laid for this generation of the tables, and this mode.
     #[inline]
     pub(super) const fn is_of(&self, generation: u32, (level, admitted): (u8, u8)) -> bool {
         self.generation == generation && self.level == level && self.admitted == admitted
+    }
+
+    /// One that leads nowhere in its place.
+    pub(super) const fn unfixed(&self) -> Self {
+        let Self { generation, level, admitted, .. } = *self;
+        Self { generation, level, admitted, ..Self::NONE }
     }
 
     /// Whether it was laid for this mode.
@@ -160,7 +170,10 @@ impl Track {
 
     /// A frame has gone to its end; whether it counts that for all of its entries.
     #[inline]
-    pub(super) fn pass(&mut self, now: Instant, frame_bytes: u32) -> bool {
+    pub(super) fn pass(&mut self, forms: &mut [Form], now: Instant, frame_bytes: u32) -> bool {
+        if let Some(form) = forms.get_mut(usize::from(self.form)) {
+            form.passed += 1;
+        }
         self.passed.add(frame_bytes);
         self.used = now;
         self.counts.count_ones() == u32::from(self.stages)
@@ -180,6 +193,11 @@ impl Track {
     #[inline]
     pub(super) const fn counts_at(&self, stage: usize) -> bool {
         self.counts >> stage & 1 == 1
+    }
+
+    /// The stages that it counts for, a bit each.
+    pub(super) const fn counts(&self) -> u8 {
+        self.counts
     }
 
     /// From now on it does.

@@ -9,7 +9,7 @@
 use super::chunks::Chunks;
 use super::counted_table::{CountedTable, EntryCounter};
 use super::tables::Tables;
-use super::track::{Surroundings, Track, Way};
+use super::track::{STAGES, Surroundings, Track, Way};
 use tenuto_units::Instant;
 
 /// No track counts for an entry.
@@ -31,18 +31,39 @@ impl Use {
     }
 }
 
+/// What tracks have in common that lead through the same tables: how many frames these have seen.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    states: [u16; STAGES],
+    stages: u8,
+    /// The stages that tracks count for, a bit each.
+    counts: u8,
+    /// Frames that went to the end.
+    pub(super) passed: u64,
+}
+
+impl Form {
+    /// The places of tables whose look-ups it counts.
+    fn counted(&self) -> impl Iterator<Item = usize> {
+        let stages = self.states.iter().take(self.stages.into()).enumerate();
+        stages.filter(|(stage, _)| self.counts >> stage & 1 == 1).map(|(_, &state)| state.into())
+    }
+}
+
 /// Tracks by slot of the first table.
 #[derive(Clone, Debug)]
 pub(super) struct Tracks {
     tracks: Chunks<Track>,
     ways: Chunks<Way>,
+    /// As many as a track can name; frames of further ones walk.
+    forms: Vec<Form>,
     /// Tracks of another generation are void.
     generation: u32,
 }
 
 impl Tracks {
     pub(super) const fn new() -> Self {
-        Self { tracks: Chunks::new(), ways: Chunks::new(), generation: 1 }
+        Self { tracks: Chunks::new(), ways: Chunks::new(), forms: Vec::new(), generation: 1 }
     }
 
     /// Makes room for the track of a slot.
@@ -82,12 +103,8 @@ impl Tracks {
     /// Frames that were looked up in each of so many tables and are counted on tracks.
     pub(super) fn looked_up(&self, tables: usize) -> Vec<u64> {
         let mut found = vec![0; tables];
-        for (track, way) in self.tracks.iter().zip(self.ways.iter()) {
-            for (stage, &state) in way.states.iter().enumerate().take(track.stages.into()) {
-                if track.counts_at(stage) {
-                    found[usize::from(state)] += track.passed().frames;
-                }
-            }
+        for form in &self.forms {
+            form.counted().for_each(|state| found[state] += form.passed);
         }
         found
     }
@@ -105,10 +122,13 @@ impl Tracks {
         *track = Track::NONE;
     }
 
-    /// Puts what all tracks have counted into their entries, and takes them up.
+    /// Puts what all tracks have counted into their entries and tables, and takes them up.
     pub(super) fn settle_all(&mut self, states: &mut [CountedTable]) {
         let slots = u32::try_from(self.tracks.len()).unwrap_or(u32::MAX);
         (0..slots).for_each(|slot| self.settle(slot, states));
+        for form in self.forms.drain(..) {
+            form.counted().for_each(|state| states[state].add_look_ups(form.passed));
+        }
     }
 
     /// Lays a track in a slot whose last one is settled.
@@ -118,13 +138,34 @@ impl Tracks {
         (mut track, way): (Track, Way),
         states: &mut [CountedTable],
     ) {
+        let none = track.unfixed();
         for stage in 0..track.stages.into() {
             let state = &mut states[usize::from(way.states[stage])];
             if state.count_by(way.slots[stage], slot) {
                 track.count_at(stage);
             }
         }
+        let form = self.form(&track, &way);
         (self.tracks[slot], self.ways[slot]) = (track, way);
+        match form {
+            Some(form) => self.tracks[slot].form = form,
+            None => {
+                self.settle(slot, states);
+                self.tracks[slot] = none;
+            }
+        }
+    }
+
+    /// The form of a track; `None` if there are too many.
+    fn form(&mut self, track: &Track, way: &Way) -> Option<u8> {
+        let (states, stages, counts) = (way.states, track.stages, track.counts());
+        let is_same = |it: &Form| (it.states, it.stages, it.counts) == (states, stages, counts);
+        let place = self.forms.iter().position(is_same).unwrap_or(self.forms.len());
+        let number = u8::try_from(place).ok()?;
+        if place == self.forms.len() {
+            self.forms.push(Form { states, stages, counts, passed: 0 });
+        }
+        Some(number)
     }
 }
 
@@ -132,9 +173,14 @@ impl Tables {
     /// The track of all frames that match the entry in a slot of the first table, if it is laid for a
     /// mode of `level` and `admitted`.
     #[inline]
-    pub(super) fn current_track(&mut self, slot: u32, mode: (u8, u8)) -> Option<&mut Track> {
-        let Tracks { tracks, generation, .. } = &mut self.tracks;
-        tracks.get_mut(slot).filter(|track| track.is_of(*generation, mode))
+    pub(super) fn current_track(
+        &mut self,
+        slot: u32,
+        mode: (u8, u8),
+    ) -> Option<(&mut Track, &mut [Form])> {
+        let Tracks { tracks, generation, forms, .. } = &mut self.tracks;
+        let track = tracks.get_mut(slot).filter(|track| track.is_of(*generation, mode))?;
+        Some((track, forms))
     }
 
     /// The track of a slot, void or not.
@@ -151,7 +197,8 @@ impl Tables {
     /// A frame has gone a track to its end; whether the track counts that for all of its entries.
     #[inline]
     pub(super) fn pass(&mut self, slot: u32, now: Instant, frame_bytes: u32) -> bool {
-        self.tracks.tracks[slot].pass(now, frame_bytes)
+        let Tracks { tracks, forms, .. } = &mut self.tracks;
+        tracks[slot].pass(forms, now, frame_bytes)
     }
 
     /// Counts a frame that has gone a track to its end for the entries that the track does not count
