@@ -61,7 +61,7 @@ impl Switch {
         }
         for (id, state) in self.monitors() {
             id.hash(hasher);
-            state.monitor.identify(now, hasher);
+            state.identify(now, hasher);
         }
         for port in &self.ports {
             port.signal_credit.relative(now).hash(hasher);

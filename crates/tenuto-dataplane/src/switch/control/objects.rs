@@ -6,7 +6,7 @@ use crate::switch::entry::{ActionStep, Entry};
 use crate::switch::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
 };
-use crate::switch::monitor::{LevelContract, Monitor, MonitorKind};
+use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::tables::EntryCounter;
 use crate::switch::users::User;
 use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchEvent};
@@ -297,8 +297,7 @@ impl Switch {
         if self.monitors.len() <= id {
             self.monitors.resize(id + 1, None);
         }
-        let monitor = Monitor::new(kind, &contracts);
-        self.monitors[id] = Some(MonitorState::new(monitor));
+        self.monitors[id] = Some(MonitorState::new(kind, &contracts));
         Ok(())
     }
 }

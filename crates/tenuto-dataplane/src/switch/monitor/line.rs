@@ -11,7 +11,7 @@ const CONTRACTS: usize = 2;
 
 /// What [`WideMonitor`] keeps, packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct LineMonitor {
     not_before: [Instant; CONTRACTS],
     message_until: Instant,

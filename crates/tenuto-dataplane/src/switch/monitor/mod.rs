@@ -34,57 +34,56 @@ pub struct LevelContract {
     pub jitter: Span,
 }
 
-/// The watch over one flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Monitor {
-    line: LineMonitor,
-    wide: Option<Box<WideMonitor>>,
-}
-
-/// What a monitor has seen; a frame that asks for no more than the start level touches its first line
-/// of cache.
+/// The watch over one flow, and what it has seen. What most frames touch is its second line of cache: meters
+/// are touched in their first, and what is touched is spread over all sets of a cache that way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(128))]
 pub struct MonitorState {
-    /// The watch.
-    pub monitor: Monitor,
     /// When an observer was last told of it.
     pub told: Instant,
-    /// Messages, but for those that the watch has not added up.
+    /// Messages, but for those that the line has not added up.
     messages: u64,
     /// Messages that asked for more than level 0.
     pub violations: u64,
+    wide: Option<Box<WideMonitor>>,
+    line: LineMonitor,
 }
 
 impl MonitorState {
-    /// One that has seen nothing.
-    pub(super) const fn new(monitor: Monitor) -> Self {
-        Self { monitor, told: Instant::ZERO, messages: 0, violations: 0 }
+    /// A monitor that has seen nothing; `contracts` lowest level first.
+    pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
+        let (line, wide) = match LineMonitor::new(kind, contracts) {
+            Some(line) => (line, None),
+            None => {
+                let wide = WideMonitor::new(kind, contracts);
+                (LineMonitor::wide(kind), Some(Box::new(wide)))
+            }
+        };
+        Self { told: Instant::ZERO, messages: 0, violations: 0, wide, line }
     }
 
     /// Messages (or frames) judged.
     pub fn messages(&self) -> u64 {
-        self.messages + u64::from(self.monitor.line.begun())
+        self.messages + u64::from(self.line.begun())
     }
 
     /// Reads something of what [`Self::see`] reads.
     #[inline]
     pub(super) const fn touch(&self) -> u64 {
-        self.monitor.line.touch()
+        self.line.touch()
     }
 
-    /// Takes in a frame of so many bytes with FCS; gives the level that its message asks for.
+    /// Takes in a frame of so many bytes with FCS, and counts; gives the level that its message asks for.
     #[inline(always)]
     pub(super) fn see(&mut self, arrival: Instant, bytes: &[u8], frame_bytes: u32) -> u8 {
-        let message = match self.monitor.line.kind {
+        let message = match self.line.kind {
             MonitorKind::Message => message_id(bytes),
             MonitorKind::Frame => None,
         };
         let wire_bytes = frame_bytes_padded(frame_bytes) + WIRE_OVERHEAD_BYTES;
-        let seen = self.monitor.observe(arrival, message, wire_bytes);
+        let seen = self.observe(arrival, message, wire_bytes);
         if seen.begins
-            && let Some(more) = self.monitor.line.begin()
+            && let Some(more) = self.line.begin()
         {
             self.messages += more;
         }
@@ -92,6 +91,35 @@ impl MonitorState {
             self.violations += 1;
         }
         seen.wanted
+    }
+
+    /// Takes in a frame; returns the level that its message asks for.
+    ///
+    /// `message` is the id in its shim header, if it has one: a frame without is a message. A
+    /// monitor of frames does not look at it: any payload can be read as a shim.
+    #[inline(always)]
+    pub fn observe(
+        &mut self,
+        arrival: Instant,
+        message: Option<u32>,
+        wire_bytes: u32,
+    ) -> Observation {
+        // The line says it: to look for a wide one would read the other.
+        if self.line.is_wide
+            && let Some(wide) = &mut self.wide
+        {
+            return wide.observe(arrival, message, wire_bytes);
+        }
+        self.line.observe(arrival, message, wire_bytes)
+    }
+
+    /// Its contracts, the message that is being counted, and its guide times relative to `now`:
+    /// equal keys judge alike all that arrives from `now` on.
+    pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
+        match &self.wide {
+            Some(wide) => wide.identify(now, hasher),
+            None => self.line.widened().identify(now, hasher),
+        }
     }
 }
 
@@ -115,54 +143,12 @@ pub struct Observation {
     pub violates: bool,
 }
 
-impl Monitor {
-    /// A monitor that has seen nothing; `contracts` lowest level first.
-    pub fn new(kind: MonitorKind, contracts: &[LevelContract]) -> Self {
-        match LineMonitor::new(kind, contracts) {
-            Some(line) => Self { line, wide: None },
-            None => {
-                let wide = Some(Box::new(WideMonitor::new(kind, contracts)));
-                Self { line: LineMonitor::wide(kind), wide }
-            }
-        }
-    }
-
-    /// Takes in a frame; returns the level that its message asks for.
-    ///
-    /// `message` is the id in its shim header, if it has one: a frame without is a message. A
-    /// monitor of frames does not look at it: any payload can be read as a shim.
-    #[inline(always)]
-    pub fn observe(
-        &mut self,
-        arrival: Instant,
-        message: Option<u32>,
-        wire_bytes: u32,
-    ) -> Observation {
-        // The line says it: to look for a wide one would read the next.
-        if self.line.is_wide
-            && let Some(wide) = &mut self.wide
-        {
-            return wide.observe(arrival, message, wire_bytes);
-        }
-        self.line.observe(arrival, message, wire_bytes)
-    }
-
-    /// Its contracts, the message that is being counted, and its guide times relative to `now`:
-    /// equal keys judge alike all that arrives from `now` on.
-    pub fn identify(&self, now: Instant, hasher: &mut impl Hasher) {
-        match &self.wide {
-            Some(wide) => wide.identify(now, hasher),
-            None => self.line.widened().identify(now, hasher),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn car_camera() -> Monitor {
-        Monitor::new(MonitorKind::Message, &[level(0, 200), level(1, 22)])
+    fn car_camera() -> MonitorState {
+        MonitorState::new(MonitorKind::Message, &[level(0, 200), level(1, 22)])
     }
 
     const fn level(level: u8, period_ms: u64) -> LevelContract {
@@ -179,15 +165,15 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_is_two_lines_of_cache_and_judges_in_the_first() {
+    fn a_monitor_is_two_lines_of_cache_and_judges_in_the_second() {
         assert_eq!(size_of::<Option<MonitorState>>(), 128);
-        assert_eq!(std::mem::offset_of!(MonitorState, monitor.wide), 64);
+        assert_eq!(std::mem::offset_of!(MonitorState, line), 64);
     }
 
     #[test]
     fn messages_add_up_beyond_what_the_line_holds() {
         let contracts = [level(0, 0), level(1, 0)];
-        let mut state = MonitorState::new(Monitor::new(MonitorKind::Frame, &contracts));
+        let mut state = MonitorState::new(MonitorKind::Frame, &contracts);
         for n in 0..200_000_u64 {
             assert_eq!(state.messages(), n);
             state.see(ms(n), &[], 64);
@@ -233,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_monitor_of_frames_reads_no_shim() {
-        let mut monitor = Monitor::new(MonitorKind::Frame, &[level(0, 200), level(1, 22)]);
+        let mut monitor = MonitorState::new(MonitorKind::Frame, &[level(0, 200), level(1, 22)]);
         let first = monitor.observe(ms(0), Some(7), 100);
         assert_eq!(first, Observation { wanted: 0, begins: true, violates: false });
         let second = monitor.observe(ms(1), Some(7), 100);
