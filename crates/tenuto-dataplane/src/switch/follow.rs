@@ -107,7 +107,13 @@ impl Switch {
         Some(self.tables.first().filter(|_| is_for_tables)?.look_up(&key))
     }
 
-    /// Reads something of all that a frame is about to meet on its track, so that it is near then.
+    /// Reads something of the track of a frame, so that it is near when it is needed.
+    #[inline(always)]
+    pub(super) fn touch_track(&self, it: Entered) -> u64 {
+        self.tables.track_near(it.slot).map_or(0, |track| track.cookie)
+    }
+
+    /// Reads something of what a frame is about to meet on its track.
     #[inline(always)]
     pub(super) fn touch(&self, it: Entered) -> u64 {
         let Some(track) = self.tables.track_near(it.slot) else { return 0 };
