@@ -195,8 +195,10 @@ impl Switch {
             return Err(MeterModFailed::InvalidMeter.into());
         }
         self.check_meter(meter_mod)?;
-        // A track leads past no meter that changes frames.
-        self.tables.forget_tracks();
+        if self.general.is_some() && meter_mod.command == MeterModCommand::Modify {
+            // A track leads past no meter that changes frames, as those of planned switches never do.
+            self.tables.forget_tracks();
+        }
         let new = MeterState::new(meter_mod.flags, &meter_mod.bands, now);
         let place = match &mut self.general {
             Some(general) if is_virtual => &mut general.controller_meter,
