@@ -3,18 +3,27 @@
 use support::general::{any, config, entry, group_of};
 use support::{Bench, frame, output};
 use tenuto_dataplane::Frames;
+use tenuto_dataplane::switch::Burst;
 use tenuto_openflow::constants::{meter_flag, port};
 use tenuto_openflow::*;
 use tenuto_units::Span;
 
 mod support;
 
-fn run(bench: &mut Bench, frames: &[Vec<u8>], rounds: u32) -> usize {
+/// Every other round is one burst.
+fn run(bench: &mut Bench, burst: &mut Burst, frames: &[Vec<u8>], rounds: u32) -> usize {
     let mut sent = 0;
-    for _ in 0..rounds {
+    for round in 0..rounds {
         for bytes in frames {
-            bench.receive(1, bytes);
+            if round % 2 == 0 {
+                bench.receive(1, bytes);
+            } else {
+                let frame = bench.frames.insert(bytes).expect("the pool is large");
+                burst.push(1, bench.now, frame);
+            }
         }
+        let Bench { switch, frames: store, fx, now, .. } = &mut *bench;
+        while switch.receive_next(*now, burst, store, fx).is_some() {}
         while let Some((timer, at)) = bench.switch.next_deadline() {
             if matches!(timer, tenuto_dataplane::TimerId::FlowExpiry) {
                 break;
@@ -77,15 +86,18 @@ fn nothing_is_allocated_per_frame() {
             ..any(1, vec![])
         }),
         Body::FlowMod(any(0, vec![output(port::NORMAL)])),
+        // What follows a track.
+        Body::FlowMod(FlowMod { match_: support::to_flow(17), ..any(200, vec![output(2)]) }),
     ]);
     let mut frames: Vec<Vec<u8>> = (0..20).map(|flow| frame(flow, 300)).collect();
     // The last two are for the bridge.
     for bytes in &mut frames[18..] {
         bytes[12..14].copy_from_slice(&[0x12, 0x34]);
     }
-    run(&mut bench, &frames, 20);
+    let mut burst = Burst::new();
+    run(&mut bench, &mut burst, &frames, 20);
     let mut sent = 0;
-    let allocations = allocation_counter::measure(|| sent = run(&mut bench, &frames, 200));
+    let allocations = allocation_counter::measure(|| sent = run(&mut bench, &mut burst, &frames, 200));
     assert!(sent > 8_000, "{sent} frames");
     assert_eq!(allocations.count_total, 0, "over {sent} frames");
     let (_, meter) = bench.switch.meters().next().expect("there is one");
