@@ -78,6 +78,7 @@ pub struct XdpPort {
     latest: Instant,
     statistics: PortStatistics,
     idle_calls: u32,
+    refusals: Vec<String>,
 }
 
 impl XdpPort {
@@ -101,6 +102,11 @@ impl XdpPort {
         self.mode
     }
 
+    /// Why better ways were not taken, each with the step that failed; none if the first one was.
+    pub fn refusals(&self) -> &[String] {
+        &self.refusals
+    }
+
     /// Whether this port and another one pass frames on without a copy.
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
@@ -114,7 +120,7 @@ impl XdpPort {
     fn refill(&mut self) {
         let mut room = self.rings.fill.room();
         if room == 0 {
-            return;
+            return self.wake_receiver();
         }
         while room > 0 {
             if self.at_hand.len() <= AT_HAND / 2 {
@@ -130,6 +136,12 @@ impl XdpPort {
             room -= 1;
         }
         self.rings.fill.publish();
+        self.wake_receiver();
+    }
+
+    /// Has a device go on that found no chunk to receive into and waits to be told of new ones: it
+    /// may have said so just after it was looked at.
+    fn wake_receiver(&self) {
         if self.rings.fill.wants_wakeup() {
             xdp::wake_receiver(self.fd());
         }
@@ -239,8 +251,11 @@ impl XdpPort {
     fn idle(&mut self) -> io::Result<()> {
         let look = self.idle_calls.is_multiple_of(IDLE_CALLS_PER_LOOK);
         self.idle_calls = self.idle_calls.wrapping_add(1);
-        if look && self.interface.refresh()? == LinkState::Gone {
-            return Err(self.interface.gone());
+        if look {
+            self.wake_receiver();
+            if self.interface.refresh()? == LinkState::Gone {
+                return Err(self.interface.gone());
+            }
         }
         Ok(())
     }

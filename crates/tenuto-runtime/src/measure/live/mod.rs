@@ -63,6 +63,17 @@ pub struct LiveReport {
     pub notes: Vec<String>,
 }
 
+/// Who runs where.
+#[derive(Clone, Copy)]
+struct Processors {
+    /// Who sends, and the kernel on its behalf.
+    generator: usize,
+    /// What is measured.
+    forwarder: Option<usize>,
+    /// A further thread of it, where there is a third processor.
+    beside: Option<usize>,
+}
+
 /// A line from inside.
 #[derive(Debug, Serialize, Deserialize)]
 enum Line {
