@@ -1,6 +1,6 @@
 //! The process inside: makes what is measured, measures, and tells.
 
-use super::{Line, LiveOrder, LiveReport, LiveTask, Processors, flows, rates, tell};
+use super::{Line, LiveOrder, LiveReport, LiveTask, Processors, babbling, flows, rates, tell};
 use std::io;
 use std::process::ExitCode;
 use tenuto_io::links::{IpBatch, LinkName};
@@ -30,6 +30,7 @@ fn measured() -> io::Result<LiveReport> {
     };
     let mut report = match order.task {
         LiveTask::Rates => rates::measured(order, places),
+        LiveTask::Babbling => babbling::measured(order, places),
         LiveTask::Flows => flows::measured(order, (places.generator, places.forwarder)),
     }?;
     if processors.len() < 2 {

@@ -33,7 +33,17 @@ impl OurSwitch {
         processor: Option<usize>,
         port: u16,
     ) -> io::Result<Self> {
-        Self::start_told(wiring, (kind, policy), processor, port, &[])
+        let ports = [&wiring.entry, &wiring.exit].map(|name| format!("{name},kind={kind}"));
+        Self::start_told(&ports, policy, processor, port, &[])
+    }
+
+    /// One with these ports, each as `--port` takes it, that never sleeps.
+    pub(super) fn start_at(
+        ports: &[String],
+        processor: Option<usize>,
+        port: u16,
+    ) -> io::Result<Self> {
+        Self::start_told(ports, WaitPolicy::Spin, processor, port, &[])
     }
 
     /// The same with a thread that receives and sends, on a processor of its own if there is one.
@@ -46,7 +56,8 @@ impl OurSwitch {
         // Two threads that never sleep would keep each other from one processor.
         let policy = if beside.is_some() { WaitPolicy::Spin } else { WaitPolicy::Block };
         let more = ["--io-threads", "1"];
-        let mut it = Self::start_told(wiring, (kind, policy), processor, port, &more)?;
+        let ports = [&wiring.entry, &wiring.exit].map(|name| format!("{name},kind={kind}"));
+        let mut it = Self::start_told(&ports, policy, processor, port, &more)?;
         if let Some(beside) = beside {
             it.process.put_beside(IO, beside);
         }
@@ -54,16 +65,16 @@ impl OurSwitch {
     }
 
     fn start_told(
-        wiring: &Wiring,
-        (kind, policy): (PortKind, WaitPolicy),
+        ports: &[String],
+        policy: WaitPolicy,
         processor: Option<usize>,
         port: u16,
         more: &[&str],
     ) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["switch", "--wait", policy.name(), "--packet-in-rate", "0"]).args(more);
-        for interface in [&wiring.entry, &wiring.exit] {
-            command.arg("--port").arg(format!("{interface},kind={kind}"));
+        for port in ports {
+            command.arg("--port").arg(port);
         }
         let address = format!("127.0.0.1:{port}");
         command.arg("--listen").arg(format!("ptcp:{address}"));

@@ -179,7 +179,8 @@ impl Bench {
 
     fn window(&mut self, size: usize, rate_pps: Option<u64>, how: Timing) -> io::Result<()> {
         let (frame, mark_at) = entries::frame(FRAME_BYTES[size]);
-        let load = Load { frame, mark_at, flows: None, rate_pps, window: how.window };
+        let (flows, beside, window) = (None, None, how.window);
+        let load = Load { frame, mark_at, flows, rate_pps, beside, window };
         let subject = self.runner.subject();
         let window = measure(&self.wiring, &load, how.generator, subject).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", self.subject.name()))
