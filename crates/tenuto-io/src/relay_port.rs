@@ -19,7 +19,7 @@ use bell::Bell;
 use lane::{LaneEntry, LaneExit, lane};
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use tenuto_units::Instant;
 
@@ -44,6 +44,8 @@ struct Shared {
     /// The port is dropped.
     is_closed: AtomicBool,
     is_lost: AtomicBool,
+    /// The lane to the port is full, and who fills it may sleep.
+    is_room_wanted: AtomicBool,
     /// Frames that the device refused and that are not told yet.
     refused: AtomicU64,
     /// Why it was lost, and the books as they were when they were looked at.
@@ -87,6 +89,7 @@ impl RelayPort {
             is_asked: AtomicBool::new(true),
             is_closed: AtomicBool::new(false),
             is_lost: AtomicBool::new(false),
+            is_room_wanted: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             told: Mutex::default(),
         });
@@ -128,6 +131,12 @@ impl Port for RelayPort {
         }
         take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
         self.incoming.give_back();
+        // As the bell: of the two threads at least one sees what the other did before.
+        fence(Ordering::SeqCst);
+        if self.shared.is_room_wanted.load(Ordering::Relaxed) {
+            self.shared.is_room_wanted.store(false, Ordering::Relaxed);
+            self.shared.there.ring();
+        }
         Ok(count)
     }
 
@@ -267,6 +276,41 @@ mod tests {
             drop(port);
             thread.join().expect("no panic").expect("it ends with its port");
         }
+    }
+
+    /// Who fills a lane sleeps while it is full, though the device has more, and is woken for the rest.
+    #[test]
+    fn a_lane_that_was_full_goes_on() {
+        let (device, mut other) = MemoryPort::pair(1_000).expect("descriptors");
+        let (mut port, end) = RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let work = || serve_relays(vec![end], PortWait::new(WaitPolicy::Block));
+        let thread = std::thread::spawn(work);
+        for round in 0..20 {
+            for number in 0..800 {
+                if !other.send(&numbered(number)).expect("a good frame") {
+                    other.flush().expect("there");
+                    assert!(other.send(&numbered(number)).expect("a good frame"));
+                }
+            }
+            other.flush().expect("there");
+            // Only once it is full is anything taken.
+            let end = MonotonicClock::now() + Span::from_s(60);
+            while port.incoming.waiting() < LANE_FRAMES {
+                assert!(MonotonicClock::now() < end, "round {round}");
+                std::thread::yield_now();
+            }
+            let mut heard = 0;
+            while heard < 800 {
+                port.receive(64, &mut |_, frame| {
+                    assert!(frame == numbered(heard), "{heard}");
+                    heard += 1;
+                })
+                .expect("there");
+                assert!(MonotonicClock::now() < end, "round {round}: {heard}");
+            }
+        }
+        drop(port);
+        thread.join().expect("no panic").expect("it ends with its port");
     }
 
     #[test]

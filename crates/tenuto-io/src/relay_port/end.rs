@@ -15,6 +15,8 @@ pub struct RelayEnd {
     to_us: LaneEntry,
     from_us: LaneExit,
     is_lost: bool,
+    /// The lane was full when it was looked at last: the device is left alone until there is room.
+    is_held: bool,
 }
 
 /// Serves the devices of relays on the calling thread, until the last of their ports is dropped.
@@ -40,9 +42,11 @@ pub fn serve_relays(mut ends: Vec<RelayEnd>, mut wait: PortWait) -> io::Result<(
             if *is_open && !end.serve(&set, keys[0]) {
                 keys.iter().for_each(|&key| set.remove(key));
                 *is_open = false;
-            } else if *is_open && end.is_lost {
-                // Its descriptor may be readable for ever.
-                set.set_interest(keys[0], Interest::None);
+            } else if *is_open {
+                // One that is not to be read may be readable for ever.
+                let is_heard = !end.is_lost && !end.is_held;
+                let interest = if is_heard { Interest::Read } else { Interest::None };
+                set.set_interest(keys[0], interest);
             }
         }
     }
@@ -56,7 +60,7 @@ impl RelayEnd {
         to_us: LaneEntry,
         from_us: LaneExit,
     ) -> Self {
-        Self { port, shared, to_us, from_us, is_lost: false }
+        Self { port, shared, to_us, from_us, is_lost: false, is_held: false }
     }
 
     fn fds(&self) -> io::Result<[RawFd; 2]> {
@@ -68,6 +72,9 @@ impl RelayEnd {
     /// Whether something is to be done here.
     fn pending(&self, look: Look) -> Pending {
         if look == Look::BeforeSleep {
+            if self.is_held {
+                self.shared.is_room_wanted.store(true, Ordering::Relaxed);
+            }
             self.shared.there.expect();
         }
         let is_told = self.shared.is_closed.load(Ordering::Acquire)
@@ -75,9 +82,12 @@ impl RelayEnd {
         if is_told || self.from_us.has_frame() {
             return Pending::Frames;
         }
-        // What finds no room in the lane waits in the device.
-        if self.is_lost || self.to_us.room() == 0 {
-            return Pending::Nothing;
+        match (self.is_lost, self.is_held) {
+            (true, _) => return Pending::Nothing,
+            // What finds no room in the lane waits in the device.
+            (_, true) if self.to_us.room() == 0 => return Pending::Nothing,
+            (_, true) => return Pending::Frames,
+            (_, false) => {}
         }
         Pending::of([&*self.port as &dyn Port], look)
     }
@@ -92,11 +102,12 @@ impl RelayEnd {
         if let Err(error) = self.move_frames(is_readable).and_then(|()| self.look()) {
             self.lose(&error);
         }
+        self.is_held = self.to_us.room() == 0;
         true
     }
 
     fn move_frames(&mut self, is_readable: bool) -> io::Result<()> {
-        let Self { port, shared, to_us, from_us, is_lost } = self;
+        let Self { port, shared, to_us, from_us, is_lost, .. } = self;
         let count = from_us.take(BURST_FRAMES);
         if count > 0 && !*is_lost {
             let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];

@@ -90,6 +90,12 @@ impl LaneExit {
         !self.full.is_empty()
     }
 
+    /// How many wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.full.slots()
+    }
+
     /// Takes up to `most` frames, and [`BURST_FRAMES`], until they are given back; how many.
     pub(super) fn take(&mut self, most: usize) -> usize {
         self.give_back();
