@@ -26,4 +26,4 @@ pub use egress::{
     Delays, Egress, EgressConfig, EgressStats, QueueCounters, QueueFull, Queued, SIGNAL_QUEUE,
     Share, UNPACED_BPS,
 };
-pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames};
+pub use frames::{FRAME_CAPACITY, FrameId, FramePool, Frames, LENT_MAX, LentFrames};

@@ -4,7 +4,8 @@
 //! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals
 //! as descriptors, namespaces and links of the lab, the self-test of the host's own stalls, and the
 //! measurement of what forwards frames ([`measure`]). It decides nothing about frames, starts no
-//! thread but those of a measurement, and knows no network description.
+//! thread but those of a measurement, and knows no network description. Ports may be served by one
+//! thread and used by another ([`RelayPort`]).
 //!
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
@@ -25,6 +26,7 @@ pub mod poll;
 pub mod port;
 mod port_probe;
 pub mod realtime;
+pub mod relay_port;
 pub mod ring_port;
 pub mod service_probe;
 pub mod signals;
@@ -43,12 +45,13 @@ pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES};
 pub use packet_port::PacketPort;
 pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
 pub use port::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, Port, PortKind,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
     PortStatistics,
 };
 pub use port_probe::{probe_host_barrier, probe_port};
+pub use relay_port::{RelayEnd, RelayPort, serve_relays};
 pub use ring_port::RingPort;
 pub use tap_port::TapPort;
 pub use thread_settings::ThreadSettings;
-pub use wait::{Pending, PortWait};
+pub use wait::{Look, Pending, PortWait};
 pub use xdp_port::{XdpMemory, XdpMode, XdpPort};

@@ -85,6 +85,22 @@ impl Wiring {
         Ok(wiring)
     }
 
+    /// One more veth pair, `also`-`third` with `suffix` behind: where something else is sent, and
+    /// where what is measured receives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Wiring::veth`].
+    pub fn further_entry(suffix: &str) -> io::Result<(LinkName, LinkName)> {
+        let name = |text: &str| LinkName::new(&format!("{text}{suffix}")).map_err(io::Error::other);
+        let (outer, inner) = (name("also")?, name("third")?);
+        let end = |name: &LinkName| VethEnd { name: name.clone(), pid: None, mac: None };
+        let mut batch = IpBatch::new();
+        batch.veth_pair(&end(&outer), &end(&inner)).run().map_err(io::Error::other)?;
+        quieten([&outer, &inner])?;
+        Ok((outer, inner))
+    }
+
     /// Two TAP interfaces, which the forwarder makes.
     ///
     /// # Errors
@@ -117,6 +133,17 @@ pub struct Flows {
     pub count: u32,
 }
 
+/// Frames of somebody else, sent beside those that are measured, by another interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Where they are sent.
+    pub interface: LinkName,
+    /// What is sent, without FCS and never marked.
+    pub frame: Vec<u8>,
+    /// Frames per second at equal distances.
+    pub rate_pps: u64,
+}
+
 /// The frames of one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
@@ -128,6 +155,8 @@ pub struct Load {
     pub flows: Option<Flows>,
     /// Frames per second at equal distances; `None` for bursts of 32 without a pause.
     pub rate_pps: Option<u64>,
+    /// What else is sent meanwhile.
+    pub beside: Option<Beside>,
     /// How long frames are sent, at most [`WINDOW_MAX`].
     pub window: Span,
 }
@@ -138,7 +167,7 @@ impl Load {
         let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x88, 0xb5];
         let mark_at = frame.len();
         frame.resize(bytes.max(mark_at + generator::MARK_BYTES), 0);
-        Self { frame, mark_at, flows: None, rate_pps, window }
+        Self { frame, mark_at, flows: None, rate_pps, beside: None, window }
     }
 }
 
@@ -164,7 +193,7 @@ pub trait Subject {
 pub struct Window {
     /// Frames that the generator's interface took.
     pub offered: u64,
-    /// Frames that reached the sink.
+    /// Frames that reached the sink, whoever sent them.
     pub arrived: u64,
     /// Time for which frames were sent, nanoseconds.
     pub sent_for_ns: u64,

@@ -3,8 +3,8 @@
 use crate::frame_fit::check_frame;
 use crate::sys::socket::event_counter;
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, MonotonicClock, Port,
-    PortKind, PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, MonotonicClock,
+    Port, PortKind, PortStatistics,
 };
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -99,8 +99,8 @@ pub struct MemoryPort {
     incoming: Arc<Mutex<Lane>>,
     outgoing: Arc<Mutex<Lane>>,
     incoming_fd: RawFd,
-    /// What is handed to the sink, outside of the lane.
-    taken: Slot,
+    /// What is lent, outside of the lane.
+    taken: Vec<Slot>,
     burst: Vec<Slot>,
     burst_count: usize,
     statistics: PortStatistics,
@@ -119,7 +119,7 @@ impl MemoryPort {
             incoming_fd: lock(incoming).signal.as_raw_fd(),
             incoming: Arc::clone(incoming),
             outgoing: Arc::clone(outgoing),
-            taken: Slot::new(),
+            taken: (0..BURST_FRAMES).map(|_| Slot::new()).collect(),
             burst: (0..BURST_FRAMES).map(|_| Slot::new()).collect(),
             burst_count: 0,
             statistics: PortStatistics::default(),
@@ -142,21 +142,26 @@ impl Drop for MemoryPort {
 }
 
 impl Port for MemoryPort {
-    fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
-        for count in 0..budget {
-            // The lock is released before the sink runs, which may use the other end.
-            let is_taken = lock(&self.incoming).pop(&mut self.taken)?;
-            if !is_taken {
-                return Ok(count);
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+        let most = budget.min(BURST_FRAMES);
+        let mut count = 0;
+        {
+            // The lock is released before the frames are lent: who takes them may use the other end.
+            let mut lane = lock(&self.incoming);
+            while count < most && lane.pop(&mut self.taken[count])? {
+                count += 1;
             }
-            self.statistics.received += 1;
-            sink(self.taken.arrival, self.taken.frame());
         }
-        Ok(budget)
+        if count > 0 {
+            let mut arrivals = [Instant::ZERO; BURST_FRAMES];
+            let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            for (place, slot) in self.taken[..count].iter().enumerate() {
+                (arrivals[place], frames[place]) = (slot.arrival, slot.frame());
+            }
+            self.statistics.received += count as u64;
+            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        }
+        Ok(count)
     }
 
     fn pending(&self) -> Option<bool> {

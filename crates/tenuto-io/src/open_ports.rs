@@ -112,7 +112,8 @@ impl PortOpener {
         };
         let port = XdpPort::open(name, &self.settings.xdp_modes, Some(memory))?;
         if Some(&port.mode()) != self.settings.xdp_modes.first() {
-            notes.push(format!("{name}: AF_XDP in mode {}", port.mode().name()));
+            let why = port.refusals().join("; ");
+            notes.push(format!("{name}: AF_XDP in mode {} ({why})", port.mode().name()));
         }
         Ok(Box::new(port))
     }

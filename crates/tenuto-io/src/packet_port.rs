@@ -4,11 +4,11 @@
 use crate::clock::StampClock;
 use crate::frame_fit::{Fit, check_frame, fit};
 use crate::host_stack::HostBarrier;
-use crate::packet_socket::{PacketSocket, step, whole_frame};
+use crate::packet_socket::{PacketSocket, make_whole, step};
 use crate::sys::burst::ReceiveBurst;
 use crate::sys::socket;
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, Port, PortKind,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
     PortStatistics,
 };
 use control::Ancillary;
@@ -95,38 +95,39 @@ impl PacketPort {
 }
 
 impl Port for PacketPort {
-    fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
         let mtu_bytes = self.socket.interface.mtu_bytes();
-        let mut delivered = 0;
-        while delivered < budget {
-            let wanted = (budget - delivered).min(BURST_FRAMES);
-            let count = self.fetch(wanted)?;
-            if count == 0 {
-                break;
-            }
-            self.stamps.look();
-            for i in 0..count {
-                let message = self.receive.message(i);
-                let ancillary = Ancillary::parse(message.control);
-                let arrival = self.stamps.arrival(ancillary.stamp_realtime_ns);
-                let books = &mut self.socket.statistics;
-                books.checksums_missing += u64::from(ancillary.checksum_missing);
-                let is_cut = message.truncated;
-                let frame = whole_frame(message.slot, ancillary.vlan);
-                if books.admit(if is_cut { Fit::Oversized } else { fit(frame, mtu_bytes) }) {
-                    sink(arrival, frame);
-                    delivered += 1;
-                }
-            }
-            if count < wanted {
-                break;
+        let fetched = self.fetch(budget.min(BURST_FRAMES))?;
+        if fetched == 0 {
+            return Ok(0);
+        }
+        self.stamps.look();
+        let mut arrivals = [Instant::ZERO; BURST_FRAMES];
+        let mut places = [(0, 0, 0); BURST_FRAMES];
+        let mut count = 0;
+        for i in 0..fetched {
+            let message = self.receive.message(i);
+            let ancillary = Ancillary::parse(message.control);
+            let arrival = self.stamps.arrival(ancillary.stamp_realtime_ns);
+            let books = &mut self.socket.statistics;
+            books.checksums_missing += u64::from(ancillary.checksum_missing);
+            let start = make_whole(message.slot, ancillary.vlan);
+            let frame = &message.slot[start..];
+            let fit = if message.truncated { Fit::Oversized } else { fit(frame, mtu_bytes) };
+            if books.admit(fit) {
+                arrivals[count] = arrival;
+                places[count] = (i, start, frame.len());
+                count += 1;
             }
         }
-        Ok(delivered)
+        if count > 0 {
+            let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            for (target, &(i, start, bytes)) in frames.iter_mut().zip(&places[..count]) {
+                *target = self.receive.bytes(i, start, bytes);
+            }
+            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        }
+        Ok(count)
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
@@ -136,6 +137,10 @@ impl Port for PacketPort {
 
     fn flush(&mut self) -> io::Result<FlushReport> {
         self.socket.flush()
+    }
+
+    fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
+        self.socket.transmit(frames)
     }
 
     fn poll_fd(&self) -> Option<RawFd> {
@@ -154,6 +159,7 @@ impl Port for PacketPort {
             frame_bytes_limit: FRAME_BYTES_LIMIT,
         }
     }
+
     fn statistics(&mut self) -> io::Result<PortStatistics> {
         self.socket.statistics(self.stamps.steps())
     }

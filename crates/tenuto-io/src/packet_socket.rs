@@ -5,11 +5,11 @@
 //! tag to metadata (put back), shares its frames with the host's own stack (see
 //! [`crate::HostStack`]), and reports a link that went down as an error (counted).
 
-use crate::frame_fit::TYPE_AT;
+use crate::frame_fit::{TYPE_AT, check_frame};
 use crate::interface::Interface;
-use crate::sys::burst::SendBurst;
+use crate::sys::burst::{Gather, SendBurst};
 use crate::sys::socket;
-use crate::{FlushReport, LinkState, PortStatistics};
+use crate::{BURST_FRAMES, FRAME_BYTES_LIMIT, FlushReport, LinkState, PortStatistics};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -23,6 +23,7 @@ pub(crate) struct PacketSocket {
     fd: OwnedFd,
     pub(crate) interface: Interface,
     pub(crate) send: SendBurst,
+    gather: Gather,
     pub(crate) statistics: PortStatistics,
     idle_calls: u32,
 }
@@ -44,6 +45,7 @@ impl PacketSocket {
             fd,
             interface,
             send: SendBurst::new(),
+            gather: Gather::new(),
             statistics: PortStatistics::default(),
             idle_calls: 0,
         })
@@ -96,40 +98,47 @@ impl PacketSocket {
 
     /// Sends the burst.
     pub(crate) fn flush(&mut self) -> io::Result<FlushReport> {
-        let mut report = FlushReport::default();
         let count = self.send.count();
-        let (mut next, mut old_news) = (0, false);
-        while next < count {
-            match self.send.send(self.fd.as_fd(), next..count) {
-                Ok(sent) => {
-                    report.sent += sent;
-                    next += sent;
-                }
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EINTR) => {}
-                    // The socket may only now report that the link was down some time ago.
-                    Some(libc::ENETDOWN) if !old_news => old_news = true,
-                    // Full, out of memory, down, or longer than its MTU: the device's affair. The
-                    // frame is lost, as it would be on a wire; the next one may pass.
-                    Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE) => {
-                        report.refused += 1;
-                        next += 1;
-                    }
-                    Some(libc::ENXIO | libc::ENODEV) => {
-                        self.send.clear();
-                        return Err(self.interface.gone());
-                    }
-                    _ => {
-                        self.send.clear();
-                        return Err(error);
-                    }
-                },
-            }
-        }
+        let Self { fd, send, .. } = self;
+        let done = drive(count, |next| send.send(fd.as_fd(), next..count));
         self.send.clear();
-        self.statistics.sent += report.sent as u64;
-        self.statistics.refused += report.refused as u64;
+        self.book(done)
+    }
+
+    /// Sends frames from where they are.
+    pub(crate) fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
+        let mut report = FlushReport::default();
+        for frames in frames.chunks(BURST_FRAMES) {
+            let mut fit: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            let mut count = 0;
+            for frame in frames.iter().filter(|it| check_frame(it, FRAME_BYTES_LIMIT).is_ok()) {
+                fit[count] = frame;
+                count += 1;
+            }
+            let Self { fd, gather, .. } = self;
+            let done = drive(count, |next| gather.send(fd.as_fd(), &fit[next..count]));
+            let done = self.book(done)?;
+            let unfit = frames.len() - count;
+            self.statistics.refused += unfit as u64;
+            report.sent += done.sent;
+            report.refused += done.refused + unfit;
+        }
         Ok(report)
+    }
+
+    /// Books what was sent, and says what an error means.
+    fn book(&mut self, done: io::Result<FlushReport>) -> io::Result<FlushReport> {
+        match done {
+            Ok(report) => {
+                self.statistics.sent += report.sent as u64;
+                self.statistics.refused += report.refused as u64;
+                Ok(report)
+            }
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENXIO | libc::ENODEV) => Err(self.interface.gone()),
+                _ => Err(error),
+            },
+        }
     }
 
     /// The books, with the kernel's count of frames that found no room.
@@ -142,6 +151,37 @@ impl PacketSocket {
     pub(crate) fn link(&mut self) -> io::Result<LinkState> {
         self.interface.refresh()
     }
+}
+
+/// Has `send` hand `count` frames to a device, beginning at the one that it is told, until it has
+/// taken or refused all of them.
+fn drive(
+    count: usize,
+    mut send: impl FnMut(usize) -> io::Result<usize>,
+) -> io::Result<FlushReport> {
+    let mut report = FlushReport::default();
+    let (mut next, mut old_news) = (0, false);
+    while next < count {
+        match send(next) {
+            Ok(sent) => {
+                report.sent += sent;
+                next += sent;
+            }
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // The socket may only now report that the link was down some time ago.
+                Some(libc::ENETDOWN) if !old_news => old_news = true,
+                // Full, out of memory, down, or longer than its MTU: the device's affair. The
+                // frame is lost, as it would be on a wire; the next one may pass.
+                Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE) => {
+                    report.refused += 1;
+                    next += 1;
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(report)
 }
 
 /// Names the interface and the step that failed.
@@ -177,16 +217,16 @@ impl VlanTag {
 
 const TAG_BYTES: usize = 4;
 
-/// The frame as it was on the wire: with its VLAN tag, if the kernel took one off. `slot` has the
-/// room of a tag in front of the frame.
-pub(crate) fn whole_frame(slot: &mut [u8], vlan: Option<VlanTag>) -> &[u8] {
+/// Makes the frame what it was on the wire: with its VLAN tag, if the kernel took one off. `slot`
+/// has the room of a tag in front of the frame. Gives where in the slot the frame begins.
+pub(crate) fn make_whole(slot: &mut [u8], vlan: Option<VlanTag>) -> usize {
     match vlan {
         Some(tag) if slot.len() >= TAG_BYTES + TYPE_AT => {
             slot.copy_within(TAG_BYTES..TAG_BYTES + TYPE_AT, 0);
             slot[TYPE_AT..TYPE_AT + TAG_BYTES].copy_from_slice(&tag.to_bytes());
-            slot
+            0
         }
-        _ => slot.get(TAG_BYTES..).unwrap_or(&[]),
+        _ => TAG_BYTES.min(slot.len()),
     }
 }
 
@@ -198,7 +238,8 @@ mod tests {
     fn a_stripped_tag_is_put_back_behind_the_addresses() {
         let mut slot: Vec<u8> = (0..64).collect();
         let tag = VlanTag { protocol: 0x8100, control: 0x6005 };
-        let frame = whole_frame(&mut slot, Some(tag));
+        let start = make_whole(&mut slot, Some(tag));
+        let frame = &slot[start..];
         assert_eq!(frame.len(), 64);
         assert_eq!(frame[..12], (4..16).collect::<Vec<u8>>());
         assert_eq!(frame[12..16], [0x81, 0x00, 0x60, 0x05]);
@@ -210,8 +251,8 @@ mod tests {
         let tag = VlanTag { protocol: 0x8100, control: 1 };
         for bytes in 0..20 {
             let mut slot = vec![7; bytes];
-            assert_eq!(whole_frame(&mut slot, None).len(), bytes.saturating_sub(4));
-            let tagged = whole_frame(&mut slot, Some(tag)).len();
+            assert_eq!(bytes - make_whole(&mut slot, None), bytes.saturating_sub(4));
+            let tagged = bytes - make_whole(&mut slot, Some(tag));
             assert_eq!(tagged, if bytes < 16 { bytes.saturating_sub(4) } else { bytes });
         }
     }

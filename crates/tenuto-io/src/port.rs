@@ -71,6 +71,13 @@ pub struct FlushReport {
     pub refused: usize,
 }
 
+impl std::ops::AddAssign for FlushReport {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.refused += other.refused;
+    }
+}
+
 /// What a port can do, for choosing a clock and for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -131,11 +138,21 @@ pub enum LinkState {
     Gone,
 }
 
+/// Frames of one burst that a port lends: they lie where it received them, until it is told to go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent<'a> {
+    /// When each arrived, never decreasing.
+    pub arrivals: &'a [Instant],
+    /// The frames, as many.
+    pub frames: &'a [&'a [u8]],
+}
+
 /// A port of a node: an in-memory pair, or an interface of the kernel.
 ///
 /// Frames are without FCS. No call ever blocks.
 pub trait Port {
-    /// Receives at most `budget` frames, hands each with its arrival to `sink`, returns how many.
+    /// Receives at most `budget` frames, and [`BURST_FRAMES`], lends them to `take` in one call if
+    /// there are any, and returns how many. Their memory is received into again afterwards.
     ///
     /// An arrival is never later than now and never earlier than the one before it on this port.
     /// A link that is down, or a frame that is unfit, is counted by the port and is no error.
@@ -144,8 +161,34 @@ pub trait Port {
     ///
     /// When the port itself is lost, for instance because the interface was removed. Where finding
     /// out costs a call of the kernel, the first of several calls without frames tells.
-    fn receive(&mut self, budget: usize, sink: &mut dyn FnMut(Instant, &[u8]))
-    -> io::Result<usize>;
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize>;
+
+    /// Receives at most `budget` frames, hands each with its arrival to `sink`, returns how many;
+    /// [`Port::lend`] for who takes them one by one. More may wait where some were unfit.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Port::lend`].
+    fn receive(
+        &mut self,
+        budget: usize,
+        sink: &mut dyn FnMut(Instant, &[u8]),
+    ) -> io::Result<usize> {
+        let mut delivered = 0;
+        while delivered < budget {
+            let wanted = (budget - delivered).min(BURST_FRAMES);
+            let count = self.lend(wanted, &mut |lent| {
+                for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
+                    sink(arrival, frame);
+                }
+            })?;
+            delivered += count;
+            if count < wanted {
+                break;
+            }
+        }
+        Ok(delivered)
+    }
 
     /// Whether frames wait, where that is known without a call of the kernel.
     fn pending(&self) -> Option<bool> {
@@ -169,6 +212,40 @@ pub trait Port {
     ///
     /// When the port itself is lost; the burst is then empty.
     fn flush(&mut self) -> io::Result<FlushReport>;
+
+    /// Sends `frames` at once, from where they are if the kind allows it: as if each was given to
+    /// [`Port::send`], with a flush whenever the burst is full and at the end. Frames that no port
+    /// carries are refused.
+    ///
+    /// # Errors
+    ///
+    /// When the port itself is lost.
+    fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
+        let mut report = FlushReport::default();
+        let mut unfit = 0;
+        for frame in frames {
+            loop {
+                match self.send(frame) {
+                    Ok(true) => break,
+                    Ok(false) => report += self.flush()?,
+                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                        unfit += 1;
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        report += self.flush()?;
+        report.refused += unfit;
+        Ok(report)
+    }
+
+    /// As [`Port::pending`], to be asked last before a sleep: if nothing waits, the next frame makes
+    /// [`Port::poll_fd`] readable. Of the kernel's ports it always does.
+    fn pending_before_sleep(&self) -> Option<bool> {
+        self.pending()
+    }
 
     /// The descriptor that is readable when frames wait, for a [`crate::PollSet`].
     fn poll_fd(&self) -> Option<RawFd>;

@@ -6,15 +6,24 @@
 use crate::clock::StampClock;
 use crate::frame_fit::{Fit, check_frame, fit};
 use crate::host_stack::HostBarrier;
-use crate::packet_socket::{PacketSocket, VlanTag, step, whole_frame};
-use crate::sys::ring::{HEADROOM_BYTES, ReceiveRing};
+use crate::packet_socket::{PacketSocket, VlanTag, make_whole, step};
+use crate::sys::ring::{HEADROOM_BYTES, ReceiveRing, RingFrame};
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, Port, PortKind,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
     PortStatistics,
 };
 use std::io;
 use std::os::fd::RawFd;
 use tenuto_units::Instant;
+
+/// Slots that one call looks at, at most: a flood of unfit frames does not keep it.
+const SEEN_MAX: usize = 2 * BURST_FRAMES;
+
+/// What is lent: where the frames of a burst lie, and where in its slot each begins.
+struct LentSlots {
+    arrivals: [Instant; BURST_FRAMES],
+    frames: [(RingFrame, usize); BURST_FRAMES],
+}
 
 /// A port on an interface of the present network namespace.
 pub struct RingPort {
@@ -22,6 +31,7 @@ pub struct RingPort {
     ring: ReceiveRing,
     socket: PacketSocket,
     stamps: StampClock,
+    lent: Box<LentSlots>,
     barrier: Option<HostBarrier>,
 }
 
@@ -40,7 +50,12 @@ impl RingPort {
         let ring = ReceiveRing::new(socket.fd(), ring_frames, wire_bytes)
             .map_err(step(name, "make a receive ring"))?;
         socket.bind(name)?;
-        Ok(Self { ring, socket, stamps: StampClock::default(), barrier: None })
+        let lent = LentSlots {
+            arrivals: [Instant::ZERO; BURST_FRAMES],
+            frames: [(RingFrame::default(), 0); BURST_FRAMES],
+        };
+        let (stamps, lent) = (StampClock::default(), Box::new(lent));
+        Ok(Self { ring, socket, stamps, lent, barrier: None })
     }
 
     /// Keeps the frames from the kernel's own stack for as long as the port lives.
@@ -59,41 +74,46 @@ impl RingPort {
 }
 
 impl Port for RingPort {
-    fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
-        let Self { ring, socket, stamps, .. } = self;
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+        let Self { ring, socket, stamps, lent, .. } = self;
         let mtu_bytes = socket.interface.mtu_bytes();
-        let (mut delivered, mut seen) = (0, 0);
-        while delivered < budget {
-            // Frames may have come since the last look at the clocks.
-            let look = seen % BURST_FRAMES == 0;
-            let Some(frame) = ring.frame() else { break };
-            if look {
+        let most = budget.min(BURST_FRAMES);
+        let (mut count, mut seen) = (0, 0);
+        while count < most && seen < SEEN_MAX {
+            let Some(frame) = ring.take() else { break };
+            if seen == 0 {
                 stamps.look();
             }
             seen += 1;
-            let arrival = stamps.arrival(Some(frame.stamp_realtime_ns));
-            let is_cut = frame.frame_bytes > frame.slot.len() - HEADROOM_BYTES;
+            let is_cut = frame.frame_bytes > frame.slot_bytes() - HEADROOM_BYTES;
             let vlan = VlanTag::reported(frame.status, frame.vlan.0, frame.vlan.1);
             let books = &mut socket.statistics;
             if frame.status & libc::TP_STATUS_CSUMNOTREADY != 0 {
                 books.checksums_missing += 1;
             }
-            let whole = whole_frame(frame.slot, vlan);
-            if books.admit(if is_cut { Fit::Oversized } else { fit(whole, mtu_bytes) }) {
-                sink(arrival, whole);
-                delivered += 1;
+            let slot = ring.slot_mut(&frame);
+            let start = make_whole(slot, vlan);
+            let fit = if is_cut { Fit::Oversized } else { fit(&slot[start..], mtu_bytes) };
+            if books.admit(fit) {
+                lent.arrivals[count] = stamps.arrival(Some(frame.stamp_realtime_ns));
+                lent.frames[count] = (frame, start);
+                count += 1;
             }
-            ring.release();
         }
-        match seen {
-            0 => socket.idle()?,
-            _ => socket.busy(),
+        if seen == 0 {
+            socket.idle()?;
+            return Ok(0);
         }
-        Ok(delivered)
+        socket.busy();
+        if count > 0 {
+            let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            for (target, (frame, start)) in frames.iter_mut().zip(&lent.frames[..count]) {
+                *target = &ring.slot(frame)[*start..];
+            }
+            take(Lent { arrivals: &lent.arrivals[..count], frames: &frames[..count] });
+        }
+        ring.release();
+        Ok(count)
     }
 
     fn pending(&self) -> Option<bool> {
@@ -107,6 +127,10 @@ impl Port for RingPort {
 
     fn flush(&mut self) -> io::Result<FlushReport> {
         self.socket.flush()
+    }
+
+    fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
+        self.socket.transmit(frames)
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

@@ -8,8 +8,8 @@ use crate::interface::Interface;
 use crate::packet_socket::step;
 use crate::sys::tap;
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, LinkState, MonotonicClock, Port,
-    PortKind, PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, MonotonicClock,
+    Port, PortKind, PortStatistics,
 };
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -19,12 +19,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use tenuto_units::Instant;
 
 const DEVICE: &str = "/dev/net/tun";
+/// Frames that one call reads, at most: a flood of unfit ones does not keep it.
+const SEEN_MAX: usize = 2 * BURST_FRAMES;
 
 /// The program's side of a TAP interface, which is switched on.
 pub struct TapPort {
     device: File,
     interface: Interface,
-    received: Box<[u8; FRAME_BYTES_LIMIT + 1]>,
+    received: Vec<(usize, [u8; FRAME_BYTES_LIMIT + 1])>,
     burst: Vec<(usize, [u8; FRAME_BYTES_LIMIT])>,
     burst_count: usize,
     latest: Instant,
@@ -51,7 +53,7 @@ impl TapPort {
         Ok(Self {
             device,
             interface,
-            received: Box::new([0; FRAME_BYTES_LIMIT + 1]),
+            received: vec![(0, [0; FRAME_BYTES_LIMIT + 1]); BURST_FRAMES],
             burst: vec![(0, [0; FRAME_BYTES_LIMIT]); BURST_FRAMES],
             burst_count: 0,
             latest: Instant::ZERO,
@@ -61,15 +63,14 @@ impl TapPort {
 }
 
 impl Port for TapPort {
-    fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
         let mtu_bytes = self.interface.mtu_bytes();
-        let mut delivered = 0;
-        while delivered < budget {
-            let bytes = match self.device.read(&mut self.received[..]) {
+        let most = budget.min(BURST_FRAMES);
+        let mut arrivals = [Instant::ZERO; BURST_FRAMES];
+        let (mut count, mut seen) = (0, 0);
+        while count < most && seen < SEEN_MAX {
+            let (length, slot) = &mut self.received[count];
+            let bytes = match self.device.read(&mut slot[..]) {
                 Ok(bytes) => bytes,
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => continue,
@@ -78,15 +79,23 @@ impl Port for TapPort {
                     _ => return Err(error),
                 },
             };
+            seen += 1;
             self.latest = self.latest.max(MonotonicClock::now());
-            let frame = &self.received[..bytes];
             // One byte more than any frame has tells a cut one.
-            if self.statistics.admit(fit(frame, mtu_bytes)) {
-                sink(self.latest, frame);
-                delivered += 1;
+            if self.statistics.admit(fit(&slot[..bytes], mtu_bytes)) {
+                *length = bytes;
+                arrivals[count] = self.latest;
+                count += 1;
             }
         }
-        Ok(delivered)
+        if count > 0 {
+            let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            for (target, (length, slot)) in frames.iter_mut().zip(&self.received[..count]) {
+                *target = &slot[..*length];
+            }
+            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        }
+        Ok(count)
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<bool> {

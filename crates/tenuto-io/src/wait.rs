@@ -23,15 +23,35 @@ pub enum Pending {
     Unknown,
 }
 
+/// What a look for frames is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Another one follows if there are none.
+    Passing,
+    /// The thread sleeps if there are none; the next one is to wake it.
+    BeforeSleep,
+}
+
 impl Pending {
     /// Of all `ports` together.
-    pub fn of<'a>(ports: impl IntoIterator<Item = &'a dyn Port>) -> Self {
+    pub fn of<'a>(ports: impl IntoIterator<Item = &'a dyn Port>, look: Look) -> Self {
+        Self::all(ports.into_iter().map(|port| {
+            let waits = match look {
+                Look::Passing => port.pending(),
+                Look::BeforeSleep => port.pending_before_sleep(),
+            };
+            waits.map_or(Self::Unknown, |waits| if waits { Self::Frames } else { Self::Nothing })
+        }))
+    }
+
+    /// Of several places together.
+    pub(crate) fn all(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::Nothing;
-        for port in ports {
-            match port.pending() {
-                Some(true) => return Self::Frames,
-                Some(false) => {}
-                None => all = Self::Unknown,
+        for part in parts {
+            match part {
+                Self::Frames => return Self::Frames,
+                Self::Nothing => {}
+                Self::Unknown => all = Self::Unknown,
             }
         }
         all
@@ -126,11 +146,11 @@ impl PortWait {
         &mut self,
         set: &mut PollSet,
         deadline: Option<Instant>,
-        pending: &mut dyn FnMut() -> Pending,
+        pending: &mut dyn FnMut(Look) -> Pending,
     ) -> io::Result<()> {
         let mut spin_until = None;
         loop {
-            let known = pending();
+            let known = pending(Look::Passing);
             let now = MonotonicClock::now();
             let may_sleep = match self.policy {
                 WaitPolicy::Block => true,
@@ -142,6 +162,9 @@ impl PortWait {
             }
             let is_soon = deadline.is_some_and(|at| at <= now + SOON);
             if may_sleep && !is_soon && known != Pending::Frames {
+                if pending(Look::BeforeSleep) == Pending::Frames {
+                    continue;
+                }
                 set.wait(deadline)?;
                 return self.woken();
             }
@@ -157,7 +180,7 @@ impl PortWait {
                 return Ok(());
             }
             let owed = self.owed();
-            if owed >= REST_LEAST {
+            if owed >= REST_LEAST && pending(Look::BeforeSleep) != Pending::Frames {
                 let until = now + owed;
                 let ready = set.wait(Some(deadline.map_or(until, |at| at.min(until))))?;
                 self.woken()?;
@@ -195,7 +218,7 @@ mod tests {
             for known in [Pending::Nothing, Pending::Unknown] {
                 let deadline = MonotonicClock::now() + Span::from_ms(2);
                 let mut wait = PortWait::new(policy);
-                wait.wait(&mut PollSet::new(), Some(deadline), &mut || known).expect("poll");
+                wait.wait(&mut PollSet::new(), Some(deadline), &mut |_| known).expect("poll");
                 assert!(MonotonicClock::now() >= deadline, "{policy:?} {known:?}");
             }
         }
@@ -214,22 +237,23 @@ mod tests {
             let late = Some(end);
             assert!(a.send(&[0; 60]).expect("fits"));
             a.flush().expect("flush");
-            wait.wait(&mut set, late, &mut || Pending::of([&b as &dyn Port])).expect("poll");
-            assert_eq!(Pending::of([&b as &dyn Port]), Pending::Frames);
+            wait.wait(&mut set, late, &mut |look| Pending::of([&b as &dyn Port], look))
+                .expect("poll");
+            assert_eq!(Pending::of([&b as &dyn Port], Look::Passing), Pending::Frames);
             assert!(!set.readiness(pipe).readable);
 
             // Frames that keep waiting do not hide the pipe for longer than a moment.
             writer.write_all(b"x").expect("room");
             let mut rounds = 0;
             while !set.readiness(pipe).readable {
-                wait.wait(&mut set, late, &mut || Pending::Frames).expect("poll");
+                wait.wait(&mut set, late, &mut |_| Pending::Frames).expect("poll");
                 rounds += 1;
             }
             assert!(MonotonicClock::now() < end, "{policy:?}: {rounds} rounds");
             assert!(set.readiness(port).readable);
             (&reader).read_exact(&mut [0]).expect("a byte");
             let soon = Some(MonotonicClock::now());
-            wait.wait(&mut set, soon, &mut || Pending::Frames).expect("poll");
+            wait.wait(&mut set, soon, &mut |_| Pending::Frames).expect("poll");
             assert!(!set.readiness(pipe).readable, "{policy:?}: nothing old is told");
         }
     }
@@ -251,7 +275,7 @@ mod tests {
         assert_eq!(busy.owed(), Span::from_ms(15));
         // With idle moments it is paid.
         let deadline = Some(MonotonicClock::now() + Span::from_ms(20));
-        wait.wait(&mut PollSet::new(), deadline, &mut || Pending::Nothing).expect("poll");
+        wait.wait(&mut PollSet::new(), deadline, &mut |_| Pending::Nothing).expect("poll");
         assert!(wait.owed() < Span::from_ms(1), "{}", wait.owed());
         assert!(PortWait::new(WaitPolicy::Spin).resting_within(None).rests.is_none());
     }

@@ -9,7 +9,7 @@ use crate::frame_fit::{Fit, check_frame, fit};
 use crate::interface::Interface;
 use crate::sys::xdp::{self, Descriptor, FRAME_BYTES_MAX, Rings};
 use crate::{
-    BURST_FRAMES, Capabilities, FlushReport, LinkState, MonotonicClock, Port, PortKind,
+    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, MonotonicClock, Port, PortKind,
     PortStatistics,
 };
 use std::io;
@@ -28,6 +28,8 @@ const AT_HAND: usize = 128;
 const TRANSMIT_FRAMES: u32 = 64;
 /// Calls of the kernel for one burst, at most; 32 frames each.
 const KICKS_PER_FLUSH: usize = 64;
+/// Frames that one call looks at, at most: a flood of unfit ones does not keep it.
+const SEEN_MAX: usize = 2 * BURST_FRAMES;
 /// So many calls without frames pass between two looks at the interface.
 const IDLE_CALLS_PER_LOOK: u32 = 64;
 
@@ -76,6 +78,7 @@ pub struct XdpPort {
     latest: Instant,
     statistics: PortStatistics,
     idle_calls: u32,
+    refusals: Vec<String>,
 }
 
 impl XdpPort {
@@ -99,6 +102,11 @@ impl XdpPort {
         self.mode
     }
 
+    /// Why better ways were not taken, each with the step that failed; none if the first one was.
+    pub fn refusals(&self) -> &[String] {
+        &self.refusals
+    }
+
     /// Whether this port and another one pass frames on without a copy.
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
@@ -112,7 +120,7 @@ impl XdpPort {
     fn refill(&mut self) {
         let mut room = self.rings.fill.room();
         if room == 0 {
-            return;
+            return self.wake_receiver();
         }
         while room > 0 {
             if self.at_hand.len() <= AT_HAND / 2 {
@@ -128,6 +136,12 @@ impl XdpPort {
             room -= 1;
         }
         self.rings.fill.publish();
+        self.wake_receiver();
+    }
+
+    /// Has a device go on that found no chunk to receive into and waits to be told of new ones: it
+    /// may have said so just after it was looked at.
+    fn wake_receiver(&self) {
         if self.rings.fill.wants_wakeup() {
             xdp::wake_receiver(self.fd());
         }
@@ -237,8 +251,11 @@ impl XdpPort {
     fn idle(&mut self) -> io::Result<()> {
         let look = self.idle_calls.is_multiple_of(IDLE_CALLS_PER_LOOK);
         self.idle_calls = self.idle_calls.wrapping_add(1);
-        if look && self.interface.refresh()? == LinkState::Gone {
-            return Err(self.interface.gone());
+        if look {
+            self.wake_receiver();
+            if self.interface.refresh()? == LinkState::Gone {
+                return Err(self.interface.gone());
+            }
         }
         Ok(())
     }
@@ -249,11 +266,7 @@ fn index(chunk: u32) -> usize {
 }
 
 impl Port for XdpPort {
-    fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
         if !self.rings.receive.has_entry() {
             self.idle()?;
             return Ok(0);
@@ -261,23 +274,34 @@ impl Port for XdpPort {
         self.idle_calls = 0;
         self.latest = self.latest.max(MonotonicClock::now());
         let mtu_bytes = self.interface.mtu_bytes();
-        let mut delivered = 0;
-        while delivered < budget {
+        let most = budget.min(BURST_FRAMES);
+        let (mut count, mut seen) = (0, 0);
+        let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+        let mut held = [0; SEEN_MAX];
+        // The chunks are held, so that what is lent stays as it is; the memory outlives the port.
+        let memory = Arc::clone(&self.memory);
+        while count < most && seen < SEEN_MAX {
             let Some(descriptor) = self.rings.receive.pop() else { break };
             let chunk = descriptor.chunk();
             let Some(with_kernel) = self.with_kernel.get_mut(index(chunk)) else { continue };
             *with_kernel = false;
-            self.memory.hold(chunk);
-            let frame = self.memory.frames.frame(descriptor);
+            memory.hold(chunk);
+            held[seen] = chunk;
+            seen += 1;
+            let frame = memory.frames.frame(descriptor);
             if self.statistics.admit(fit(frame, mtu_bytes)) {
-                sink(self.latest, frame);
-                delivered += 1;
+                frames[count] = frame;
+                count += 1;
             }
-            self.let_go(chunk);
         }
+        if count > 0 {
+            let arrivals = [self.latest; BURST_FRAMES];
+            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        }
+        held[..seen].iter().for_each(|&chunk| self.let_go(chunk));
         self.rings.receive.release();
         self.refill();
-        Ok(delivered)
+        Ok(count)
     }
 
     fn pending(&self) -> Option<bool> {

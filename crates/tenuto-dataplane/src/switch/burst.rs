@@ -73,12 +73,13 @@ impl Switch {
         if burst.next == burst.ahead {
             self.look_ahead(burst, frames);
         }
-        let Some(&Waiting { port, is_looked_up, it }) = burst.frames.get(burst.next) else {
+        let &Waiting { port, is_looked_up, it } = burst.frames.get(burst.next)?;
+        burst.next += 1;
+        if burst.next == burst.frames.len() {
+            // Here, as who asks for the next arrival first does not come once more for none.
             burst.frames.clear();
             (burst.next, burst.ahead) = (0, 0);
-            return None;
-        };
-        burst.next += 1;
+        }
         let is_known = is_looked_up && burst.revision == self.tables.revision();
         Some(match is_known && self.has_tracks(it.place()) {
             true => self.process_entered(now, it, frames, fx),
@@ -103,5 +104,54 @@ impl Switch {
         let tracks = window.iter().fold(0, |all, waiting| all ^ self.touch_track(waiting.it));
         let touched = window.iter().fold(tracks, |all, waiting| all ^ self.touch(waiting.it));
         std::hint::black_box(touched);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FramePool;
+    use crate::switch::{ClassifierKind, GeneralConfig, SwitchConfig};
+    use std::sync::Arc;
+
+    /// Frames that have been handled are forgotten, however the end of the burst is noticed.
+    #[test]
+    fn a_burst_that_is_used_again_does_not_grow() {
+        let config = SwitchConfig {
+            datapath_id: 1,
+            ports: Vec::new(),
+            tables: 1,
+            entries_max: 1,
+            meters_max: 1,
+            groups_max: 1,
+            meter_extra_bytes: 4,
+            classifier: ClassifierKind::ByMask,
+            boot_seed: 1,
+            mode_retry: tenuto_units::Span::from_ms(1),
+            general: Some(GeneralConfig::default()),
+        };
+        let mut switch = Switch::new(Arc::new(config));
+        let (mut pool, mut fx, mut burst) = (FramePool::new(8), Effects::new(), Burst::new());
+        for round in 0..100 {
+            for _ in 0..5 {
+                let frame = pool.insert(&[0; 60]).expect("all are free again");
+                burst.push(1, Instant::ZERO, frame);
+            }
+            match round % 2 {
+                0 => {
+                    while switch
+                        .receive_next(Instant::ZERO, &mut burst, &mut pool, &mut fx)
+                        .is_some()
+                    {}
+                }
+                _ => {
+                    while let Some(arrival) = burst.next_arrival() {
+                        switch.receive_next(arrival, &mut burst, &mut pool, &mut fx);
+                    }
+                }
+            }
+            assert_eq!((burst.frames.len(), burst.next, burst.ahead), (0, 0, 0), "{round}");
+        }
+        assert!(burst.frames.capacity() < 64 && pool.in_use() == 0);
     }
 }

@@ -4,8 +4,8 @@
 use super::{PRIORITY, Subject};
 use crate::links::{LinkName, disable_ipv6_on};
 use crate::{
-    BURST_FRAMES, Interest, MonotonicClock, Pending, PollKey, PollSet, Port, PortOpener,
-    PortSettings, PortWait, WaitPolicy, realtime,
+    BURST_FRAMES, FlushReport, Interest, MonotonicClock, Pending, PollKey, PollSet, Port,
+    PortOpener, PortSettings, PortWait, WaitPolicy, realtime,
 };
 use std::io;
 use std::sync::Arc;
@@ -182,11 +182,11 @@ impl Bridge {
         let before = realtime::thread_processor_time();
         while !is_over.load(Ordering::Acquire) {
             let deadline = Some(MonotonicClock::now() + ORDERS_PERIOD);
-            wait.wait(set, deadline, &mut || {
+            wait.wait(set, deadline, &mut |look| {
                 // The deadline is far; the order to end is not.
                 match is_over.load(Ordering::Relaxed) {
                     true => Pending::Frames,
-                    false => Pending::of(ports.iter().map(|port| &**port as &dyn Port)),
+                    false => Pending::of(ports.iter().map(|port| &**port as &dyn Port), look),
                 }
             })?;
             let [first, second] = ports;
@@ -197,20 +197,13 @@ impl Bridge {
     }
 }
 
-/// Passes one burst on.
+/// Passes one burst on, from where it lies.
 fn pass(from: &mut dyn Port, to: &mut dyn Port, set: &PollSet, key: PollKey) -> io::Result<()> {
     let is_ready = from.pending().unwrap_or(false) || set.readiness(key).readable;
     if !is_ready {
         return Ok(());
     }
-    let mut failure = None;
-    let count = from.receive(BURST_FRAMES, &mut |_, frame| {
-        if let Err(error) = to.send(frame) {
-            failure = Some(error);
-        }
-    })?;
-    if count > 0 {
-        to.flush()?;
-    }
-    failure.map_or(Ok(()), Err)
+    let mut done = Ok(FlushReport::default());
+    from.lend(BURST_FRAMES, &mut |lent| done = to.transmit(lent.frames))?;
+    done.map(|_| ())
 }

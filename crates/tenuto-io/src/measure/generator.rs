@@ -1,10 +1,10 @@
 //! Sends marked frames, paced or as fast as the interface takes them.
 
-use super::Load;
+use super::{Beside, Load};
 use crate::sys::time;
 use crate::{BURST_FRAMES, MonotonicClock, PacketPort, Port};
 use std::io;
-use tenuto_units::Span;
+use tenuto_units::{Instant, Span};
 
 /// A mark: four letters, a sequence number, the time of sending in CLOCK_REALTIME.
 pub(super) const MARK_BYTES: usize = 16;
@@ -15,6 +15,36 @@ const FLOW_BYTES: usize = 4;
 pub(super) struct Generator {
     port: PacketPort,
     frame: Vec<u8>,
+    beside: Option<Other>,
+}
+
+/// Who sends beside.
+struct Other {
+    port: PacketPort,
+    frame: Vec<u8>,
+    gap: Span,
+    next: Instant,
+}
+
+impl Other {
+    fn open(beside: &Beside) -> io::Result<Self> {
+        let port = PacketPort::open(beside.interface.as_str())?;
+        let (frame, gap) = (beside.frame.clone(), gap(beside.rate_pps));
+        Ok(Self { port, frame, gap, next: Instant::ZERO })
+    }
+
+    fn send_if_due(&mut self, now: Instant) -> io::Result<()> {
+        if now < self.next {
+            return Ok(());
+        }
+        self.next = (self.next + self.gap).max(now);
+        self.port.send(&self.frame)?;
+        self.port.flush().map(|_| ())
+    }
+}
+
+fn gap(rate_pps: u64) -> Span {
+    Span::from_ns(1_000_000_000 / rate_pps.max(1))
 }
 
 impl Generator {
@@ -33,19 +63,23 @@ impl Generator {
             let text = "the bytes of a flow come before the mark";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone() })
+        let beside = load.beside.as_ref().map(Other::open).transpose()?;
+        Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone(), beside })
     }
 
     /// Sends for the load's window; returns how many frames were taken.
     pub(super) fn run(&mut self, load: &Load) -> io::Result<u64> {
         let end = MonotonicClock::now() + load.window;
-        let gap = load.rate_pps.map(|rate| Span::from_ns(1_000_000_000 / rate.max(1)));
+        let gap = load.rate_pps.map(gap);
         let burst = if gap.is_some() { 1 } else { BURST_FRAMES };
         let (mut next, mut sequence, mut taken) = (MonotonicClock::now(), 0_u32, 0);
         loop {
             let now = MonotonicClock::now();
             if now >= end {
                 return Ok(taken);
+            }
+            if let Some(beside) = &mut self.beside {
+                beside.send_if_due(now)?;
             }
             if now < next {
                 std::hint::spin_loop();

@@ -14,6 +14,8 @@ pub struct ProcessSubject {
     pid: libc::pid_t,
     processor: Option<usize>,
     forwarding: &'static str,
+    /// Threads whose names begin so run on a processor of their own.
+    beside: Option<(&'static str, usize)>,
     before: Span,
 }
 
@@ -27,9 +29,14 @@ impl ProcessSubject {
     pub fn stop(pid: u32, processor: Option<usize>, forwarding: &'static str) -> io::Result<Self> {
         let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 1);
         let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        let stopped = Self { pid, processor, forwarding, before: Span::ZERO };
+        let stopped = Self { pid, processor, forwarding, beside: None, before: Span::ZERO };
         stopped.rest()?;
         Ok(stopped)
+    }
+
+    /// Those of its threads whose names begin with `name` run on another processor in windows.
+    pub fn put_beside(&mut self, name: &'static str, processor: usize) {
+        self.beside = Some((name, processor));
     }
 
     /// Lets the process run between windows too, until the next one has ended.
@@ -50,15 +57,18 @@ impl ProcessSubject {
         task::send_signal(self.pid, libc::SIGSTOP)
     }
 
-    /// Its threads: number, and whether they forward.
-    fn threads(&self) -> io::Result<Vec<(libc::pid_t, bool)>> {
+    /// Its threads: number, whether they forward, and on which processor.
+    fn threads(&self) -> io::Result<Vec<(libc::pid_t, bool, Option<usize>)>> {
         let mut threads = Vec::new();
         for entry in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
             let entry = entry?;
             let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
             // A thread may end meanwhile.
             let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            threads.extend(number.map(|number| (number, name.starts_with(self.forwarding))));
+            let own = self.beside.filter(|(prefix, _)| name.starts_with(prefix));
+            let processor = own.map(|(_, processor)| processor).or(self.processor);
+            let forwards = name.starts_with(self.forwarding);
+            threads.extend(number.map(|number| (number, forwards, processor)));
         }
         Ok(threads)
     }
@@ -66,7 +76,7 @@ impl ProcessSubject {
     /// Processor time of all threads that are there.
     fn processor_time(&self) -> io::Result<Span> {
         let mut sum_ns = 0_u64;
-        for (thread, _) in self.threads()? {
+        for (thread, ..) in self.threads()? {
             let path = format!("/proc/{}/task/{thread}/schedstat", self.pid);
             let text = std::fs::read_to_string(path).unwrap_or_default();
             let ns = text.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok());
@@ -78,8 +88,8 @@ impl ProcessSubject {
 
 impl Subject for ProcessSubject {
     fn begin(&mut self) -> io::Result<()> {
-        for (thread, forwards) in self.threads()? {
-            if let Some(processor) = self.processor {
+        for (thread, forwards, processor) in self.threads()? {
+            if let Some(processor) = processor {
                 // A thread that has ended, or may not be moved, is measured as it is.
                 let _ = task::set_affinity(thread, &[processor]);
             }
@@ -97,7 +107,7 @@ impl Subject for ProcessSubject {
     fn end(&mut self) -> io::Result<Span> {
         let after = self.processor_time()?;
         self.rest()?;
-        for (thread, forwards) in self.threads()? {
+        for (thread, forwards, _) in self.threads()? {
             if forwards {
                 let _ = task::schedule_other(thread);
             }

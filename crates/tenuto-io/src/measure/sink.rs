@@ -2,7 +2,7 @@
 
 use super::Load;
 use super::generator::{MARK_BYTES, sent_at_ns};
-use crate::packet_socket::{PacketSocket, VlanTag, step, whole_frame};
+use crate::packet_socket::{PacketSocket, VlanTag, make_whole, step};
 use crate::sys::ring::ReceiveRing;
 use crate::sys::socket;
 use std::io;
@@ -34,7 +34,7 @@ impl Sink {
 
     /// Forgets what came so far: it belongs to no window.
     pub(super) fn forget(&mut self) -> io::Result<()> {
-        while self.ring.frame().is_some() {
+        while self.ring.take().is_some() {
             self.ring.release();
         }
         socket::take_arrivals(self.socket.fd()).map(|_| ())
@@ -43,11 +43,12 @@ impl Sink {
     /// How many frames came, and the delays of those that were kept, shortest first.
     pub(super) fn finish(&mut self) -> io::Result<(u64, Vec<u64>)> {
         let mut delays = Vec::with_capacity(self.ring.slots());
-        while let Some(frame) = self.ring.frame() {
+        while let Some(frame) = self.ring.take() {
             let arrived_ns = frame.stamp_realtime_ns;
             let vlan = VlanTag::reported(frame.status, frame.vlan.0, frame.vlan.1);
-            let whole = whole_frame(frame.slot, vlan);
-            if let Some(sent_ns) = sent_at_ns(whole, self.mark_at) {
+            let slot = self.ring.slot_mut(&frame);
+            let start = make_whole(slot, vlan);
+            if let Some(sent_ns) = sent_at_ns(&slot[start..], self.mark_at) {
                 delays.push(arrived_ns.saturating_sub(sent_ns));
             }
             self.ring.release();

@@ -69,6 +69,14 @@ impl Pinned {
     }
 }
 
+impl Pinned {
+    fn look(&self) -> &Block {
+        // SAFETY: as in `get`; a shared reference excludes an exclusive one, and the kernel writes
+        // there during calls that take an exclusive one. Needed: as there.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 impl Drop for Pinned {
     fn drop(&mut self) {
         // SAFETY: the pointer came from a leaked box and is not used again. Needed: to free it.
@@ -115,6 +123,11 @@ impl ReceiveBurst {
         Ok(self.used)
     }
 
+    /// The bytes of slot `i` from `start` on, `bytes` of them.
+    pub(crate) fn bytes(&self, i: usize, start: usize, bytes: usize) -> &[u8] {
+        &self.block.look().slots[i][start..start + bytes]
+    }
+
     /// Message `i` of the last call of [`Self::receive`].
     pub(crate) fn message(&mut self, i: usize) -> Message<'_> {
         assert!(i < self.used, "only received messages can be looked at");
@@ -131,6 +144,48 @@ impl ReceiveBurst {
             control: unsafe { std::slice::from_raw_parts(control.cast(), control_bytes) },
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
         }
+    }
+}
+
+/// Headers for sending frames from where they are, without a copy of our own.
+pub(crate) struct Gather {
+    headers: Box<[libc::mmsghdr; BURST_FRAMES]>,
+    vectors: Box<[libc::iovec; BURST_FRAMES]>,
+}
+
+// SAFETY: the pointers inside are written anew for each call, before the kernel reads them, and
+// never read by us. Needed: raw pointers are not Send by themselves.
+unsafe impl Send for Gather {}
+
+impl Gather {
+    pub(crate) fn new() -> Self {
+        // SAFETY: null pointers and zero lengths are valid for both. Needed: the kernel's
+        // structures have no constructor.
+        let headers = unsafe { Box::new_zeroed().assume_init() };
+        // SAFETY and need: as above.
+        let vectors = unsafe { Box::new_zeroed().assume_init() };
+        Self { headers, vectors }
+    }
+
+    /// Sends up to [`BURST_FRAMES`] frames without blocking; returns how many the kernel took.
+    pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
+        let frames = &frames[..frames.len().min(BURST_FRAMES)];
+        let vectors = self.vectors.as_mut_ptr();
+        for (place, frame) in frames.iter().enumerate() {
+            // The kernel only reads what is sent.
+            let base = frame.as_ptr().cast_mut().cast();
+            self.vectors[place] = libc::iovec { iov_base: base, iov_len: frame.len() };
+            let header = &mut self.headers[place].msg_hdr;
+            header.msg_iov = vectors.wrapping_add(place);
+            header.msg_iovlen = 1;
+        }
+        let count = libc::c_uint::try_from(frames.len()).expect("at most 32");
+        let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
+        let headers = self.headers.as_mut_ptr();
+        // SAFETY: `headers` has `count` entries, each pointing to one vector, which covers a frame
+        // that is borrowed until after the call. Needed: std has no sendmmsg.
+        let sent = unsafe { libc::sendmmsg(fd, headers, count, flags) };
+        check(sent).map(|sent| usize::try_from(sent).expect("check() left no negatives"))
     }
 }
 

@@ -21,17 +21,27 @@ const TPACKET_V2: libc::c_int = 1;
 const HEADER_BYTES: usize = size_of::<libc::tpacket2_hdr>();
 
 /// A ring that the kernel fills with received frames.
+///
+/// A slot is the kernel's, or *taken*: ours from [`Self::take`] until [`Self::release`].
 pub(crate) struct ReceiveRing {
     map: Mapping,
     slot_bytes: usize,
     slots: usize,
+    /// The slot that is taken next, and its number.
     next: usize,
+    number: usize,
+    /// Slots that are taken: those in front of `next`.
+    taken: usize,
 }
 
 /// One received frame, still in its slot.
-pub(crate) struct RingFrame<'a> {
-    /// [`HEADROOM_BYTES`] of room, then what the slot holds of the frame.
-    pub(crate) slot: &'a mut [u8],
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RingFrame {
+    /// Which slot, counted from the start of the ring's life.
+    number: usize,
+    /// Where in the ring its bytes lie, [`HEADROOM_BYTES`] of room in front.
+    from: usize,
+    bytes: usize,
     /// The frame's own length, which may be more than the slot holds.
     pub(crate) frame_bytes: usize,
     /// `TP_STATUS_...`.
@@ -40,6 +50,13 @@ pub(crate) struct RingFrame<'a> {
     pub(crate) stamp_realtime_ns: u64,
     /// Control word and EtherType of a tag that the kernel took off, if the status says so.
     pub(crate) vlan: (u16, u16),
+}
+
+impl RingFrame {
+    /// [`HEADROOM_BYTES`] of room, and what the slot holds of the frame.
+    pub(crate) const fn slot_bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 impl ReceiveRing {
@@ -66,7 +83,7 @@ impl ReceiveRing {
         };
         socket::set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         let map = Mapping::of_socket(socket, blocks * BLOCK_BYTES, 0)?;
-        Ok(Self { map, slot_bytes, slots, next: 0 })
+        Ok(Self { map, slot_bytes, slots, next: 0, number: 0, taken: 0 })
     }
 
     pub(crate) const fn slots(&self) -> usize {
@@ -81,11 +98,15 @@ impl ReceiveRing {
 
     /// Whether a frame waits.
     pub(crate) fn has_frame(&self) -> bool {
-        self.status() & libc::TP_STATUS_USER != 0
+        self.taken < self.slots && self.status() & libc::TP_STATUS_USER != 0
     }
 
-    /// The next frame, if one waits; it stays the next until [`Self::release`].
-    pub(crate) fn frame(&mut self) -> Option<RingFrame<'_>> {
+    /// Takes the next frame, if one waits.
+    pub(crate) fn take(&mut self) -> Option<RingFrame> {
+        // All of them taken: the next one is the first of ours, whose status says nothing new.
+        if self.taken == self.slots {
+            return None;
+        }
         let status = self.status();
         if status & libc::TP_STATUS_USER == 0 {
             return None;
@@ -101,24 +122,59 @@ impl ReceiveRing {
         let first =
             usize::from(header.tp_mac).clamp(HEADER_BYTES + HEADROOM_BYTES, self.slot_bytes);
         let held = wide(header.tp_snaplen).min(self.slot_bytes - first);
-        let (from, bytes) = (start + first - HEADROOM_BYTES, HEADROOM_BYTES + held);
-        let data = self.map.at(from, bytes).as_ptr();
-        Some(RingFrame {
-            // SAFETY: inside the ring, apart from the status word, and ours until released, which
-            // the exclusive borrow of `self` puts off. Needed: as above.
-            slot: unsafe { std::slice::from_raw_parts_mut(data, bytes) },
+        let frame = RingFrame {
+            number: self.number,
+            from: start + first - HEADROOM_BYTES,
+            bytes: HEADROOM_BYTES + held,
             frame_bytes: wide(header.tp_len),
             status,
             stamp_realtime_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
             vlan: (header.tp_vlan_tci, header.tp_vlan_tpid),
-        })
+        };
+        self.number = self.number.wrapping_add(1);
+        self.next = if self.next + 1 == self.slots { 0 } else { self.next + 1 };
+        self.taken += 1;
+        Some(frame)
     }
 
-    /// Gives the next slot back to the kernel and goes on to the one after it.
+    /// The bytes of a frame whose slot is taken.
+    ///
+    /// # Panics
+    ///
+    /// When it is released already.
+    pub(crate) fn slot(&self, frame: &RingFrame) -> &[u8] {
+        let start = self.place(frame);
+        // SAFETY: inside the ring, apart from the status word, and ours until released, which the
+        // shared borrow of `self` puts off. Needed: the memory is shared with the kernel.
+        unsafe { std::slice::from_raw_parts(start, frame.bytes) }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    ///
+    /// As above.
+    pub(crate) fn slot_mut(&mut self, frame: &RingFrame) -> &mut [u8] {
+        let start = self.place(frame);
+        // SAFETY: as above, and the exclusive borrow of `self` keeps every other reference off.
+        // Needed: as above.
+        unsafe { std::slice::from_raw_parts_mut(start, frame.bytes) }
+    }
+
+    fn place(&self, frame: &RingFrame) -> *mut u8 {
+        let age = self.number.wrapping_sub(frame.number);
+        assert!((1..=self.taken).contains(&age), "its slot is taken");
+        self.map.at(frame.from, frame.bytes).as_ptr()
+    }
+
+    /// Gives every taken slot back to the kernel.
     pub(crate) fn release(&mut self) {
-        let word = self.map.word(self.next * self.slot_bytes);
-        // Released, so that the kernel writes there only after we have read.
-        word.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        self.next = (self.next + 1) % self.slots;
+        let mut slot = (self.next + self.slots - self.taken) % self.slots;
+        for _ in 0..std::mem::take(&mut self.taken) {
+            let word = self.map.word(slot * self.slot_bytes);
+            // Released, so that the kernel writes there only after we have read.
+            word.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            slot = if slot + 1 == self.slots { 0 } else { slot + 1 };
+        }
     }
 }

@@ -31,14 +31,14 @@ pub(super) fn open(
     for &mode in modes {
         if let Some(memory) = shared {
             match open_with(name, mode, memory) {
-                Ok(port) => return Ok(port),
+                Ok(port) => return Ok(after(port, &reasons)),
                 Err(error) => reasons.push(error),
             }
         }
         // Memory that nobody uses yet takes any mode; otherwise its own is tried too.
         if shared.is_none_or(|memory| !memory.sockets().is_empty()) {
             match XdpMemory::new(1).and_then(|memory| open_with(name, mode, &memory)) {
-                Ok(port) => return Ok(port),
+                Ok(port) => return Ok(after(port, &reasons)),
                 Err(error) => reasons.push(error),
             }
         }
@@ -46,6 +46,12 @@ pub(super) fn open(
     let kind = reasons.last().map_or(io::ErrorKind::Unsupported, io::Error::kind);
     let texts: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     Err(io::Error::new(kind, texts.join("; ")))
+}
+
+/// A port that was opened after other ways were refused.
+fn after(mut port: XdpPort, reasons: &[io::Error]) -> XdpPort {
+    port.refusals = reasons.iter().map(ToString::to_string).collect();
+    port
 }
 
 /// What no way of opening can change.
@@ -146,6 +152,7 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
         latest: Instant::ZERO,
         statistics: PortStatistics::default(),
         idle_calls: 0,
+        refusals: Vec::new(),
     };
     port.refill();
     // Last: from now on frames come.
@@ -161,6 +168,9 @@ fn explain(error: io::Error, mode: XdpMode) -> io::Error {
         }
         Some(libc::EPERM | libc::EACCES) => {
             "; it needs CAP_NET_ADMIN and CAP_BPF outside of any user namespace"
+        }
+        Some(libc::EOPNOTSUPP) if mode == XdpMode::NativeZeroCopy => {
+            "; its driver has no zero-copy, or none with these settings of the interface"
         }
         Some(libc::ENOBUFS) => "; raise RLIMIT_MEMLOCK (ulimit -l) or run with CAP_IPC_LOCK",
         _ => "",

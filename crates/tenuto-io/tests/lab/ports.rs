@@ -199,6 +199,58 @@ fn a_burst_and_a_budget_are_kept() {
 }
 
 #[test]
+fn a_burst_is_lent_as_a_whole_and_sent_from_where_it_lies() {
+    each_kind("ports::a_burst_is_lent_as_a_whole_and_sent_from_where_it_lies", |joined| {
+        let Joined { kind, mut a, mut b, links } = joined;
+        // A second pair, whose first end sends what the other port lends.
+        if !links.is_empty() {
+            veth("c", "d");
+        }
+        let (mut c, mut d): (Box<dyn Port>, Box<dyn Port>) = match links.is_empty() {
+            true => {
+                let (c, d) = MemoryPort::pair(4_096).expect("descriptors");
+                (Box::new(c), Box::new(d))
+            }
+            false => (
+                Box::new(PacketPort::open("c").expect("root")),
+                Box::new(PacketPort::open("d").expect("root")),
+            ),
+        };
+        let mut sent: Vec<_> = (0..20).map(|tag| frame(60 + 70 * usize::from(tag), tag)).collect();
+        sent[3] = tagged(300, 0x8100, 0x2007);
+        let (short, long) = (vec![0; 13], vec![0; 70_000]);
+        for turn in 0..3 {
+            let mut wanted: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
+            wanted.insert(5, &short);
+            wanted.push(&long);
+            let report = a.transmit(&wanted).expect("up");
+            assert_eq!(report, FlushReport { sent: 20, refused: 2 }, "{kind}: two fit no port");
+            let (mut lent, mut calls) = (0, 0);
+            let deadline = MonotonicClock::now() + PATIENCE;
+            while lent < sent.len() {
+                lent += b
+                    .lend(BURST_FRAMES, &mut |burst| {
+                        calls += 1;
+                        assert_eq!(burst.frames.len(), burst.arrivals.len());
+                        assert!(burst.arrivals.is_sorted(), "{kind}");
+                        let report = c.transmit(burst.frames).expect("up");
+                        assert_eq!(report.sent, burst.frames.len(), "{kind}");
+                    })
+                    .expect("up");
+                assert!(MonotonicClock::now() < deadline, "{kind}: {lent}");
+            }
+            assert!(calls < sent.len(), "{kind}: bursts, not frames");
+            assert_eq!(b.lend(7, &mut |_| panic!("{kind}: nothing waits")).expect("up"), 0);
+            assert!(frames(receive(&mut *d, sent.len())) == sent, "{kind}, turn {turn}");
+        }
+        drop((c, d));
+        if !links.is_empty() {
+            IpBatch::new().delete(&name("c")).run().expect("root");
+        }
+    });
+}
+
+#[test]
 fn what_a_device_refuses_is_counted_and_the_rest_passes() {
     each_kind("ports::what_a_device_refuses_is_counted_and_the_rest_passes", |joined| {
         let Joined { kind, mut a, mut b, links } = joined;

@@ -222,7 +222,7 @@ fn a_sleeping_thread_does_not_spin_on_a_removed_interface() {
             let lost = loop {
                 let until = Some(MonotonicClock::now() + PATIENCE);
                 sleep
-                    .wait(&mut set, until, &mut || Pending::of([&*port as &dyn Port]))
+                    .wait(&mut set, until, &mut |look| Pending::of([&*port as &dyn Port], look))
                     .expect("poll");
                 if let Err(lost) = port.receive(16, &mut |_, _| ()) {
                     break lost;

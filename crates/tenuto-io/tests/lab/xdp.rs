@@ -128,3 +128,25 @@ fn what_stands_in_the_way_is_told() {
         assert!(XdpPort::open("nowhere", &COPY, None).is_err());
     });
 }
+
+#[test]
+fn what_a_veth_lacks_for_zero_copy_is_told_and_a_copy_is_made() {
+    let test = "xdp::what_a_veth_lacks_for_zero_copy_is_told_and_a_copy_is_made";
+    in_lab(test, || {
+        veth("a", "b");
+        let memory = XdpMemory::new(2).expect("10 MB");
+        let Some(mut a) = xdp(test, "a", &memory) else { return };
+        let told = a.refusals().join("; ");
+        assert!(told.contains("a: bind the AF_XDP socket: native zero-copy:"), "{told}");
+        assert!(told.contains("its driver has no zero-copy"), "{told}");
+        assert_eq!((a.mode(), a.capabilities().zero_copy), (XdpMode::NativeCopy, false));
+        // What was tried in vain is in nobody's way, neither here nor at the next port.
+        let only = XdpPort::open("b", &[XdpMode::NativeZeroCopy], Some(&memory));
+        let told = only.err().expect("no zero-copy").to_string();
+        assert!(told.contains("its driver has no zero-copy"), "{told}");
+        let mut b = XdpPort::open("b", &COPY, Some(&memory)).expect("free again");
+        assert!(b.refusals().is_empty() && a.shares_memory_with(&b));
+        assert_eq!(send(&mut a, &frame(60, 5)).sent, 1);
+        assert_eq!(frames(receive(&mut b, 1)), [frame(60, 5)]);
+    });
+}

@@ -14,7 +14,8 @@ mod spread;
 mod updates;
 
 pub use live::{
-    FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
+    BABBLE_FRAME_BYTES, BabblePoint, FlowCurve, FlowPoint, LINE_BPS, LiveFigures, LiveOrder,
+    LiveReport, LiveSubject, LiveTask, METER_KBIT, VICTIM_FRAME_BYTES, VICTIM_PPS, measure_live,
 };
 pub(crate) use live::{ROLE as LIVE_ROLE, main as live_main};
 pub use long_work::{LongWorkCost, long_work_costs};

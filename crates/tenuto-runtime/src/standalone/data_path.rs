@@ -7,8 +7,9 @@
 use super::beside;
 use super::channel::Channel;
 use super::control::{CONNECTIONS_MAX, Change, Control, Purpose};
+use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
-use super::ports::{self, SwitchPort};
+use super::ports::{self, Exits, SwitchPort};
 use super::settings::{PortSettings, SwitchSettings};
 use std::collections::BTreeMap;
 use std::io;
@@ -18,11 +19,9 @@ use tenuto_dataplane::switch::{
     AttendreLimits, Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch,
     SwitchConfig, SwitchEvent,
 };
-use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames, UNPACED_BPS};
+use tenuto_dataplane::{Effects, EgressConfig, FramePool, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{
-    BURST_FRAMES, Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait,
-};
+use tenuto_io::{Interest, Lent, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait};
 use tenuto_units::{Instant, Rate, Span};
 
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
@@ -96,11 +95,13 @@ pub fn run_switch(
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
     beside::remember_processors();
     let mut poll = PollSet::new();
-    let ports = ports::open(&settings.ports, &mut poll, news)?;
+    let mut groups = IoGroups::new(settings.io_threads.count);
+    let ports = ports::open(&settings.ports, &mut groups, &mut poll, news)?;
     let control = Control::new(settings, &mut poll, news)?;
     let links = LinkWatch::new()?;
     let links_key = poll.add(links.as_raw_fd(), Interest::Read);
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
+    let io = groups.start(settings.thread, &settings.io_threads, news)?;
     let (wait, notes) = settings.thread.apply();
     notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
     let mut path = DataPath {
@@ -131,7 +132,7 @@ pub fn run_switch(
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
-            return Ok(path.finish(interrupted));
+            return Ok(path.finish(interrupted, io));
         }
     }
 }
@@ -208,7 +209,7 @@ impl DataPath<'_> {
             if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
         let first = [due, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
-        wait.wait(poll, first, &mut || SwitchPort::pending(ports))?;
+        wait.wait(poll, first, &mut |look| SwitchPort::pending(ports, look))?;
         if due.is_some() {
             self.settle()?;
         }
@@ -216,7 +217,7 @@ impl DataPath<'_> {
             let place = (self.first + turn) % self.ports.len();
             if self.ports[place].is_ready(&self.poll) {
                 self.receive(place);
-                self.settle()?;
+                self.carry_out()?;
             }
         }
         self.first = (self.first + 1) % self.ports.len().max(1);
@@ -274,30 +275,46 @@ impl DataPath<'_> {
         self.poll.ready().count() > ports
     }
 
-    /// Takes a burst from one port.
+    /// Takes a burst from one port, and sends what leaves at once from where it lies; what is still
+    /// held then, because it waits or leaves by the same port, goes into the store.
     ///
     /// The clock is read once for it: a frame that has come since is handled at its arrival.
     fn receive(&mut self, place: usize) {
-        let Self { switch, pool, fx, burst, ports, summary, .. } = self;
-        let number = ports[place].number;
-        let began = MonotonicClock::now();
-        let mut sink = |arrival: Instant, frame: &[u8]| match pool.insert(frame) {
-            Some(id) => burst.push(number, arrival, id),
-            None => summary.not_stored += 1,
-        };
-        if let Err(error) = ports[place].receive(BURST_FRAMES, &mut sink) {
+        let Self { switch, pool, fx, burst, ports, summary, lost, .. } = self;
+        let (port, mut exits) = Exits::but(ports, place);
+        let number = port.number;
+        let taken = port.lend(&mut |lent: Lent<'_>| {
+            let began = MonotonicClock::now();
+            let mut frames = pool.lend(lent.frames);
+            for (nth, &arrival) in lent.arrivals.iter().enumerate() {
+                match frames.hold(nth) {
+                    Some(id) => burst.push(number, arrival, id),
+                    None => summary.not_stored += 1,
+                }
+            }
+            while let Some(arrival) = burst.next_arrival() {
+                switch.receive_next(began.max(arrival), burst, &mut frames, fx);
+            }
+            switch.fire_due(MonotonicClock::now(), &mut frames, fx);
+            exits.transmit(&mut fx.transmits, &mut frames, lost);
+        });
+        if let Err(error) = taken {
             self.lost.push((place, error.to_string()));
-        }
-        while let Some(arrival) = burst.next_arrival() {
-            switch.receive_next(began.max(arrival), burst, pool, fx);
         }
     }
 
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
-        let now = MonotonicClock::now();
-        self.switch.fire_due(now, &mut self.pool, &mut self.fx);
-        ports::transmit(&mut self.fx.transmits, &mut self.ports, &mut self.pool, &mut self.lost);
+        self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
+        self.carry_out()
+    }
+
+    /// Carries out what the core wants.
+    fn carry_out(&mut self) -> io::Result<()> {
+        if !self.fx.transmits.is_empty() {
+            let mut exits = Exits::all(&mut self.ports);
+            exits.transmit(&mut self.fx.transmits, &mut self.pool, &mut self.lost);
+        }
         self.summary.dropped += self.fx.drops.len() as u64;
         self.fx.drops.clear();
         self.fx.events.clear();
@@ -459,7 +476,7 @@ impl DataPath<'_> {
     }
 
     /// The end: captures are written out, connections closed, and what happened is counted.
-    fn finish(mut self, interrupted: bool) -> SwitchSummary {
+    fn finish(mut self, interrupted: bool, io: RunningIo) -> SwitchSummary {
         for port in &mut self.ports {
             if let Some(text) = port.finish() {
                 (self.news)(SwitchNews::Warning(text));
@@ -472,6 +489,8 @@ impl DataPath<'_> {
         let (received, sent) =
             ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
         let refused: u64 = self.ports.iter().map(|port| port.refused).sum();
+        self.ports.clear();
+        io.join().into_iter().for_each(|why| (self.news)(SwitchNews::Warning(why)));
         SwitchSummary {
             interrupted,
             received,

@@ -2,7 +2,8 @@
 //!
 //! One thread does everything that a frame waits for: ports, tables, timers, and the messages of
 //! controllers, which therefore are in effect when a barrier is answered. What may take long is done
-//! beside it: connecting, TLS, writing captures.
+//! beside it: connecting, TLS, writing captures. Receiving and sending may be done by threads of
+//! their own, which decide nothing.
 
 mod beside;
 mod channel;
@@ -13,6 +14,7 @@ mod dial;
 mod dump;
 mod dump_text;
 mod endpoint;
+mod io_threads;
 mod news;
 mod packet_text;
 mod pcap;
@@ -37,6 +39,7 @@ pub use pcap_read::pcap_frame;
 pub use queue_levels::QueueLevels;
 pub use replica::Replica;
 pub use settings::{
-    ControllerSettings, PortSettings, SwitchSettings, TapDirection, TapSettings, TlsFiles,
+    ControllerSettings, IoThreads, PortSettings, SwitchSettings, TapDirection, TapSettings,
+    TlsFiles,
 };
 pub use trace_text::{TraceNames, trace_text};

@@ -1,17 +1,17 @@
 //! The ports of a stand-alone switch: opened with errors that say what to do, fed and emptied.
 
+use super::io_threads::IoGroups;
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
 use super::settings::PortSettings;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use tenuto_dataplane::{FramePool, Frames, Transmit};
+use tenuto_dataplane::{Frames, Transmit};
 use tenuto_io::{
-    Interest, LinkState, MemoryPort, Pending, PollKey, PollSet, Port, PortKind, PortOpener,
-    PortSettings as OpenSettings,
+    BURST_FRAMES, Interest, Lent, LinkState, Look, MemoryPort, Pending, PollKey, PollSet, Port,
+    PortKind, PortOpener, PortSettings as OpenSettings,
 };
-use tenuto_units::Instant;
 
 /// Frames that a pair in memory holds in each direction.
 const MEMORY_FRAMES: usize = 1_024;
@@ -23,7 +23,6 @@ pub(super) struct SwitchPort {
     port: Box<dyn Port>,
     /// `None` once its interface is gone.
     pub(super) key: Option<PollKey>,
-    has_batch: bool,
     tap: Option<Tap>,
     /// The far end of a pair in memory.
     far: Option<MemoryPort>,
@@ -39,6 +38,7 @@ pub(super) struct SwitchPort {
 /// For the first one that cannot be opened, with its interface, the reason and what would help.
 pub(super) fn open(
     settings: &[PortSettings],
+    groups: &mut IoGroups,
     poll: &mut PollSet,
     news: &mut dyn FnMut(SwitchNews),
 ) -> io::Result<Vec<SwitchPort>> {
@@ -54,7 +54,7 @@ pub(super) fn open(
                 openers.len() - 1
             }
         };
-        ports.push(SwitchPort::open(port, &mut openers[place].1, poll, news)?);
+        ports.push(SwitchPort::open(port, (&mut openers[place].1, groups), poll, news)?);
     }
     Ok(ports)
 }
@@ -62,7 +62,7 @@ pub(super) fn open(
 impl SwitchPort {
     fn open(
         settings: &PortSettings,
-        opener: &mut PortOpener,
+        (opener, groups): (&mut PortOpener, &mut IoGroups),
         poll: &mut PollSet,
         news: &mut dyn FnMut(SwitchNews),
     ) -> io::Result<Self> {
@@ -77,7 +77,7 @@ impl SwitchPort {
             claimed = Some(claim(interface)?);
             let opened = opener.open(interface).map_err(|error| taught(interface, error))?;
             opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
-            opened.port
+            groups.take(opened.port, interface)?
         };
         let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port has a descriptor"))?;
         Ok(Self {
@@ -85,7 +85,6 @@ impl SwitchPort {
             interface: interface.clone(),
             port,
             key: Some(poll.add(fd, Interest::Read)),
-            has_batch: false,
             tap: settings.tap.as_ref().map(Tap::open).transpose()?,
             far,
             _claim: claimed,
@@ -94,9 +93,9 @@ impl SwitchPort {
     }
 
     /// What is known about frames that wait at all of `ports`.
-    pub(super) fn pending(ports: &[Self]) -> Pending {
+    pub(super) fn pending(ports: &[Self], look: Look) -> Pending {
         let open = ports.iter().filter(|port| port.key.is_some());
-        Pending::of(open.map(|port| &*port.port as &dyn Port))
+        Pending::of(open.map(|port| &*port.port as &dyn Port), look)
     }
 
     /// Whether it is to be served after a wait.
@@ -105,38 +104,35 @@ impl SwitchPort {
         self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
     }
 
-    /// Takes at most `budget` frames.
+    /// Lends the frames of one burst.
     ///
     /// # Errors
     /// When the interface is gone.
-    pub(super) fn receive(
-        &mut self,
-        budget: usize,
-        sink: &mut dyn FnMut(Instant, &[u8]),
-    ) -> io::Result<usize> {
+    pub(super) fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
         let Self { port, tap, .. } = self;
-        let Some(tap) = tap else { return port.receive(budget, sink) };
-        port.receive(budget, &mut |arrival, frame| {
-            tap.note(Direction::Received, arrival, frame);
-            sink(arrival, frame);
+        let Some(tap) = tap else { return port.lend(BURST_FRAMES, take) };
+        port.lend(BURST_FRAMES, &mut |lent| {
+            for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
+                tap.note(Direction::Received, arrival, frame);
+            }
+            take(lent);
         })
     }
 
-    fn send(&mut self, departure: Instant, frame: &[u8]) -> io::Result<()> {
-        if let Some(tap) = &mut self.tap {
-            tap.note(Direction::Sent, departure, frame);
-        }
-        if !self.port.send(frame)? {
-            self.flush()?;
-            self.port.send(frame)?;
-        }
-        self.has_batch = true;
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.has_batch) {
-            self.refused += self.port.flush()?.refused as u64;
+    /// Sends frames at once.
+    fn transmit(&mut self, sent: &[Transmit], frames: &impl Frames) -> io::Result<()> {
+        for sent in sent.chunks(BURST_FRAMES) {
+            let mut bytes: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+            for (target, sent) in bytes.iter_mut().zip(sent) {
+                *target = frames.bytes(sent.frame);
+            }
+            let bytes = &bytes[..sent.len()];
+            if let Some(tap) = &mut self.tap {
+                for (sent, frame) in sent.iter().zip(bytes) {
+                    tap.note(Direction::Sent, sent.departure, frame);
+                }
+            }
+            self.refused += self.port.transmit(bytes)?.refused as u64;
         }
         if let Some(far) = &mut self.far {
             reflect(far)?;
@@ -154,7 +150,6 @@ impl SwitchPort {
         if let Some(key) = self.key.take() {
             poll.remove(key);
         }
-        self.has_batch = false;
     }
 
     /// Why its capture has ended, told once.
@@ -171,30 +166,63 @@ impl SwitchPort {
     }
 }
 
-/// Hands frames over to their ports and gives them back to the pool; the ports that are lost.
-pub(super) fn transmit(
-    transmits: &mut Vec<Transmit>,
-    ports: &mut [SwitchPort],
-    pool: &mut FramePool,
-    lost: &mut Vec<(usize, String)>,
-) {
-    if transmits.is_empty() {
-        return;
+/// The ports by which frames can leave: all but one that lends frames meanwhile, if any does.
+pub(super) struct Exits<'a> {
+    before: &'a mut [SwitchPort],
+    after: &'a mut [SwitchPort],
+    lending: Option<u32>,
+}
+
+impl<'a> Exits<'a> {
+    /// All of them.
+    pub(super) fn all(ports: &'a mut [SwitchPort]) -> Self {
+        Self { before: ports, after: &mut [], lending: None }
     }
-    for sent in transmits.drain(..) {
-        let found = ports.iter_mut().enumerate().find(|(_, port)| port.number == sent.port);
-        if let Some((place, port)) = found.filter(|(_, port)| port.key.is_some())
-            && let Err(error) = port.send(sent.departure, pool.bytes(sent.frame))
-            && error.kind() != io::ErrorKind::InvalidInput
-        {
-            lost.push((place, error.to_string()));
-        }
-        pool.release(sent.frame);
+
+    /// The port at `place`, and the others.
+    pub(super) fn but(ports: &'a mut [SwitchPort], place: usize) -> (&'a mut SwitchPort, Self) {
+        let (before, rest) = ports.split_at_mut(place);
+        let (port, after) = rest.split_first_mut().expect("a place of a port");
+        let lending = Some(port.number);
+        (port, Self { before, after, lending })
     }
-    for (place, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.key.is_some()) {
-        if let Err(error) = port.flush() {
-            lost.push((place, error.to_string()));
+
+    fn find(&mut self, number: u32) -> Option<(usize, &mut SwitchPort)> {
+        let behind = self.before.len() + 1;
+        let before = self.before.iter_mut().enumerate();
+        let after = self.after.iter_mut().enumerate().map(|(place, port)| (place + behind, port));
+        before.chain(after).find(|(_, port)| port.number == number)
+    }
+
+    /// Hands frames over to their ports and gives them back to the store; adds the ports that are
+    /// lost. Those for the port that lends stay.
+    pub(super) fn transmit(
+        &mut self,
+        transmits: &mut Vec<Transmit>,
+        frames: &mut impl Frames,
+        lost: &mut Vec<(usize, String)>,
+    ) {
+        let (mut next, mut kept) = (0, 0);
+        while let Some(first) = transmits.get(next) {
+            // The core hands over port by port.
+            let number = first.port;
+            let same = transmits[next..].iter().take_while(|sent| sent.port == number).count();
+            let run = next..next + same;
+            next = run.end;
+            if self.lending == Some(number) {
+                transmits.copy_within(run, kept);
+                kept += same;
+                continue;
+            }
+            let run = &transmits[run];
+            if let Some((place, port)) = self.find(number).filter(|(_, port)| port.key.is_some())
+                && let Err(error) = port.transmit(run, frames)
+            {
+                lost.push((place, error.to_string()));
+            }
+            run.iter().for_each(|sent| frames.release(sent.frame));
         }
+        transmits.truncate(kept);
     }
 }
 

@@ -111,6 +111,17 @@ pub struct SwitchSettings {
     pub tls: Option<TlsFiles>,
     /// How the data path waits and is scheduled.
     pub thread: ThreadSettings,
+    /// Threads that receive and send for it; none: it does so itself.
+    pub io_threads: IoThreads,
+}
+
+/// Threads beside the data path that serve groups of ports; they wait and are scheduled as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoThreads {
+    /// How many; no more than there are ports are started.
+    pub count: usize,
+    /// The processor of each, the first again behind the last; none: any.
+    pub processors: Vec<usize>,
 }
 
 impl SwitchSettings {
@@ -134,6 +145,7 @@ impl SwitchSettings {
             backoff_max: Span::from_s(8),
             tls: None,
             thread: ThreadSettings::default(),
+            io_threads: IoThreads::default(),
         }
     }
 }

@@ -210,6 +210,7 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
     };
     take_rate(settings, args.packet_in_rate);
     settings.thread = args.thread.settings();
+    settings.io_threads = args.thread.io_threads();
     settings.tls = args.tls.files().or_else(|| settings.tls.take());
     Ok(())
 }

@@ -3,7 +3,8 @@
 use tenuto_io::{ThreadSettings, WaitPolicy};
 use tenuto_model::quantity;
 use tenuto_runtime::standalone::{
-    ControllerSettings, Endpoint, ListenAt, PortSettings, TapDirection, TapSettings, TlsFiles,
+    ControllerSettings, Endpoint, IoThreads, ListenAt, PortSettings, TapDirection, TapSettings,
+    TlsFiles,
 };
 use tenuto_units::{Rate, Span};
 
@@ -51,6 +52,21 @@ pub(crate) struct ThreadFlags {
     /// With --fifo and --wait spin: take no rests, and be stopped by the kernel instead
     #[arg(long, requires = "fifo")]
     never_rest: bool,
+    /// Threads that receive and send for the data path, each for a group of ports; 0: it does so
+    /// itself. For machines with a processor for each of them beside that of the data path
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = io_threads)]
+    io_threads: usize,
+    /// Processors of these threads, such as 2,3; without it they run anywhere
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "io_threads")]
+    io_processors: Vec<usize>,
+}
+
+/// Threads for ports at most: as many as a switch has any use for.
+const IO_THREADS_MAX: usize = 64;
+
+fn io_threads(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count <= IO_THREADS_MAX);
+    count.ok_or_else(|| format!("`{text}` is no whole number from 0 to {IO_THREADS_MAX}"))
 }
 
 impl ThreadFlags {
@@ -62,6 +78,10 @@ impl ThreadFlags {
             lock_memory: self.lock_memory,
             never_rest: self.never_rest,
         }
+    }
+
+    pub(super) fn io_threads(&self) -> IoThreads {
+        IoThreads { count: self.io_threads, processors: self.io_processors.clone() }
     }
 }
 

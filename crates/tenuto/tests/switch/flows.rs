@@ -43,50 +43,60 @@ fn judged(port: &mut impl Port, into: &mut Vec<u32>) {
 /// new entry, while another port is flooded.
 #[test]
 fn a_barrier_reply_means_in_effect() {
-    in_lab("flows::a_barrier_reply_means_in_effect", || {
-        let hosts = Hosts::new(4);
-        let listener = listen();
-        let switch = Switch::start(4, &["--controller", CONTROLLER]);
-        let mut peer = Peer::accept(&listener);
-        let (mut sender, mut load) = (hosts.port(1), hosts.port(4));
-        let mut receivers = [hosts.port(2), hosts.port(3)];
-        let mut came = [Vec::new(), Vec::new()];
-        peer.add(1, vec![Oxm::EthType(LOAD)], vec![out(2)]);
-        let mut poll = PollSet::new();
-        for port in &receivers {
-            poll.add(port.poll_fd().expect("pollable"), Interest::Read);
-        }
-        let began = Instant::now();
-        let mut loaded = 0_u64;
-        for number in 0..BARRIERS {
-            let port = 2 + number % 2;
-            let matching = vec![Oxm::InPort(1), Oxm::EthType(JUDGED)];
-            peer.send(flow(FlowModCommand::Add, 10, matching, vec![out(port)]));
-            for extra in 0..8 {
-                assert!(load.send(&frame(LOAD, extra)).expect("it fits"));
-            }
-            loaded += load.flush().expect("it is there").sent as u64;
-            peer.barrier();
-            assert!(sender.send(&frame(JUDGED, number)).expect("it fits"));
-            assert_eq!(sender.flush().expect("it is there").sent, 1);
-            // The next change waits until the frame is out: it might else overtake the frame on its
-            // way into the switch, which no barrier forbids.
-            let until = MonotonicClock::now() + Span::from_s(10);
-            loop {
-                receivers.iter_mut().zip(&mut came).for_each(|(port, into)| judged(port, into));
-                let is_out = came.iter().map(Vec::len).sum::<usize>() > number as usize;
-                if is_out || poll.wait(Some(until)).expect("poll") == 0 {
-                    break;
-                }
-            }
-        }
-        let took = began.elapsed();
-        println!("    {BARRIERS} barriers in {took:?}, {loaded} frames of load");
-        let expected = |rest: u32| (0..BARRIERS).filter(|n| n % 2 == rest).collect::<Vec<u32>>();
-        assert!(came[0] == expected(0), "port 2: {} frames, or not the right", came[0].len());
-        assert!(came[1] == expected(1), "port 3: {} frames, or not the right", came[1].len());
-        switch.stop();
+    in_lab("flows::a_barrier_reply_means_in_effect", || barriers(&[]));
+}
+
+/// The same where other threads receive and send.
+#[test]
+fn a_barrier_reply_means_in_effect_for_every_thread() {
+    in_lab("flows::a_barrier_reply_means_in_effect_for_every_thread", || {
+        barriers(&["--io-threads", "2"]);
     });
+}
+
+fn barriers(threads: &[&str]) {
+    let hosts = Hosts::new(4);
+    let listener = listen();
+    let switch = Switch::start(4, &[&["--controller", CONTROLLER], threads].concat());
+    let mut peer = Peer::accept(&listener);
+    let (mut sender, mut load) = (hosts.port(1), hosts.port(4));
+    let mut receivers = [hosts.port(2), hosts.port(3)];
+    let mut came = [Vec::new(), Vec::new()];
+    peer.add(1, vec![Oxm::EthType(LOAD)], vec![out(2)]);
+    let mut poll = PollSet::new();
+    for port in &receivers {
+        poll.add(port.poll_fd().expect("pollable"), Interest::Read);
+    }
+    let began = Instant::now();
+    let mut loaded = 0_u64;
+    for number in 0..BARRIERS {
+        let port = 2 + number % 2;
+        let matching = vec![Oxm::InPort(1), Oxm::EthType(JUDGED)];
+        peer.send(flow(FlowModCommand::Add, 10, matching, vec![out(port)]));
+        for extra in 0..8 {
+            assert!(load.send(&frame(LOAD, extra)).expect("it fits"));
+        }
+        loaded += load.flush().expect("it is there").sent as u64;
+        peer.barrier();
+        assert!(sender.send(&frame(JUDGED, number)).expect("it fits"));
+        assert_eq!(sender.flush().expect("it is there").sent, 1);
+        // The next change waits until the frame is out: it might else overtake the frame on its
+        // way into the switch, which no barrier forbids.
+        let until = MonotonicClock::now() + Span::from_s(10);
+        loop {
+            receivers.iter_mut().zip(&mut came).for_each(|(port, into)| judged(port, into));
+            let is_out = came.iter().map(Vec::len).sum::<usize>() > number as usize;
+            if is_out || poll.wait(Some(until)).expect("poll") == 0 {
+                break;
+            }
+        }
+    }
+    let took = began.elapsed();
+    println!("    {BARRIERS} barriers in {took:?}, {loaded} frames of load");
+    let expected = |rest: u32| (0..BARRIERS).filter(|n| n % 2 == rest).collect::<Vec<u32>>();
+    assert!(came[0] == expected(0), "port 2: {} frames, or not the right", came[0].len());
+    assert!(came[1] == expected(1), "port 3: {} frames, or not the right", came[1].len());
+    switch.stop();
 }
 
 fn refused(peer: &mut Peer, body: Body) -> ErrorCode {

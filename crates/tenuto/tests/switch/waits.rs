@@ -7,12 +7,15 @@ use tenuto_io::{Interest, MonotonicClock, PacketPort, PollSet, Port, PortKind, p
 use tenuto_units::Span;
 
 const KINDS: [PortKind; 4] = [PortKind::PacketRing, PortKind::Packet, PortKind::Xdp, PortKind::Tap];
-const WAITS: [&[&str]; 4] = [
+const WAITS: [&[&str]; 6] = [
     &["--wait", "spin"],
     &["--wait", "adaptive"],
     &["--wait", "block"],
     // Whatever of this is not allowed is told, and frames pass all the same.
     &["--wait", "spin", "--processor", "0", "--fifo", "1", "--lock-memory"],
+    // One thread for both ports, and one for each; nobody is woken for ever if a ring is missed.
+    &["--wait", "block", "--io-threads", "1"],
+    &["--wait", "adaptive", "--io-threads", "2", "--io-processors", "0"],
 ];
 /// Of an EtherType for experiments.
 const FRAME: [u8; 60] = {

@@ -58,6 +58,34 @@ pub(super) fn frame(bytes: usize) -> (Vec<u8>, usize) {
     (buffer, start)
 }
 
+/// The same of another virtual link.
+pub(super) fn frame_of(link: u32, bytes: usize) -> Vec<u8> {
+    let (mut frame, _) = frame(bytes);
+    frame[..6].copy_from_slice(&address(link));
+    frame
+}
+
+/// A virtual link that is metered at such a rate, kbit/s, with such a burst, kbit, or not at all,
+/// and sent by the highest queue.
+pub(super) fn policed(link: u32, meter_kbit: Option<(u32, u32)>) -> Vec<Body> {
+    let id = link + 1;
+    let send = vec![Action::SetQueue(0), Action::Output { port: EXIT, max_len: 0 }];
+    let mut instructions = vec![Instruction::ApplyActions(send)];
+    let mut bodies = Vec::new();
+    if let Some(meter_kbit) = meter_kbit {
+        instructions.insert(0, Instruction::Meter(id));
+        bodies.push(meter(id, meter_kbit));
+    }
+    bodies.push(Body::FlowMod(FlowMod {
+        cookie: u64::from(id),
+        priority: 10,
+        match_: Match::from(vec![Oxm::EthDst { value: address(link), mask: None }]),
+        instructions,
+        ..FlowMod::new(FlowModCommand::Add, 0)
+    }));
+    bodies
+}
+
 /// Everything that a switch is told of one virtual link.
 pub(super) fn virtual_link(link: u32, treatment: Treatment) -> Vec<Body> {
     let id = link + 1;
@@ -75,7 +103,7 @@ pub(super) fn virtual_link(link: u32, treatment: Treatment) -> Vec<Body> {
     let send = |actions| Instruction::ApplyActions(actions);
     match treatment {
         Treatment::Judged => vec![
-            meter(id),
+            meter(id, METER_WIDE),
             monitor(id),
             entry(0, vec![send(vec![Action::Monitor(id)]), Instruction::GotoTable(1)]),
             entry(1, vec![Instruction::Meter(id), Instruction::GotoTable(2)]),
@@ -88,13 +116,12 @@ pub(super) fn virtual_link(link: u32, treatment: Treatment) -> Vec<Body> {
         ],
         Treatment::Forwarded => vec![entry(0, vec![send(vec![output])])],
         Treatment::Metered => {
-            vec![meter(id), entry(0, vec![Instruction::Meter(id), send(vec![output])])]
+            vec![meter(id, METER_WIDE), entry(0, vec![Instruction::Meter(id), send(vec![output])])]
         }
     }
 }
 
-fn meter(id: u32) -> Body {
-    let (rate, burst_size) = METER_WIDE;
+fn meter(id: u32, (rate, burst_size): (u32, u32)) -> Body {
     Body::MeterMod(MeterMod {
         command: MeterModCommand::Add,
         flags: meter_flag::KBPS | meter_flag::BURST,

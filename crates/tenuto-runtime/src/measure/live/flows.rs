@@ -137,7 +137,8 @@ impl Way {
     fn window(&mut self, count: u32, how: Timing) -> io::Result<Window> {
         let (frame, mark_at) = entries::frame(FRAME_BYTES);
         let flows = Some(Flows { at: entries::LINK_AT, count });
-        let load = Load { frame, mark_at, flows, rate_pps: Some(PACED_PPS), window: how.window };
+        let (rate_pps, beside, window) = (Some(PACED_PPS), None, how.window);
+        let load = Load { frame, mark_at, flows, rate_pps, beside, window };
         measure(&self.wiring, &load, how.generator, &mut self.switch.process)
     }
 }

@@ -1,6 +1,6 @@
 //! The process inside: makes what is measured, measures, and tells.
 
-use super::{Line, LiveOrder, LiveReport, LiveTask, flows, rates, tell};
+use super::{Line, LiveOrder, LiveReport, LiveTask, Processors, babbling, flows, rates, tell};
 use std::io;
 use std::process::ExitCode;
 use tenuto_io::links::{IpBatch, LinkName};
@@ -23,12 +23,15 @@ fn measured() -> io::Result<LiveReport> {
     let loopback = LinkName::new("lo").map_err(io::Error::other)?;
     IpBatch::new().up(&loopback).run().map_err(io::Error::other)?;
     let processors = realtime::allowed_processors()?;
-    let generator = processors.first().copied().unwrap_or(0);
-    let forwarder = processors.last().copied();
-    let places = (generator, forwarder);
+    let places = Processors {
+        generator: processors.first().copied().unwrap_or(0),
+        forwarder: processors.last().copied(),
+        beside: processors.get(1).copied().filter(|_| processors.len() > 2),
+    };
     let mut report = match order.task {
         LiveTask::Rates => rates::measured(order, places),
-        LiveTask::Flows => flows::measured(order, places),
+        LiveTask::Babbling => babbling::measured(order, places),
+        LiveTask::Flows => flows::measured(order, (places.generator, places.forwarder)),
     }?;
     if processors.len() < 2 {
         report.notes.push("one processor alone: who sends and who forwards share it".into());

@@ -5,6 +5,7 @@
 //! it whatever happens. Subjects take turns, window by window ([`tenuto_io::measure`]); whoever has
 //! no turn is stopped.
 
+mod babbling;
 mod entries;
 mod flows;
 mod inside;
@@ -13,6 +14,9 @@ mod ours;
 mod rates;
 mod reactive;
 
+pub use babbling::{
+    BABBLE_FRAME_BYTES, BabblePoint, LINE_BPS, METER_KBIT, VICTIM_FRAME_BYTES, VICTIM_PPS,
+};
 pub use flows::{FlowCurve, FlowPoint};
 pub use rates::{LiveFigures, LiveSubject};
 
@@ -37,6 +41,8 @@ pub enum LiveTask {
     Rates,
     /// Delay against the number of flows, of our switch in four ways.
     Flows,
+    /// Delay beside an end system that sends more than it may.
+    Babbling,
 }
 
 /// How it is measured.
@@ -57,10 +63,25 @@ pub struct LiveReport {
     pub rates: Vec<LiveFigures>,
     /// Delays, by curve and number of flows.
     pub flows: Vec<FlowPoint>,
+    /// Delays of a victim, by what another one sends.
+    pub babbling: Vec<BabblePoint>,
+    /// The longest time for which a thread of the measurement was not served, nanoseconds.
+    pub stall_ns: Option<u64>,
     /// Subjects that could not be measured, each with the reason.
     pub skipped: Vec<(String, String)>,
     /// What is to be known about the figures.
     pub notes: Vec<String>,
+}
+
+/// Who runs where.
+#[derive(Clone, Copy)]
+struct Processors {
+    /// Who sends, and the kernel on its behalf.
+    generator: usize,
+    /// What is measured.
+    forwarder: Option<usize>,
+    /// A further thread of it, where there is a third processor.
+    beside: Option<usize>,
 }
 
 /// A line from inside.

@@ -12,8 +12,10 @@ use tenuto_openflow::Body;
 
 /// It is up sooner, or never.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Its one thread that forwards has the name of the program.
+/// Its threads that forward have the name of the program, or begin with it.
 const FORWARDING: &str = "tenuto";
+/// Those among them that receive and send for the other.
+const IO: &str = "tenuto-io";
 
 /// A `tenuto switch` between the two interfaces of a wiring.
 pub(super) struct OurSwitch {
@@ -31,10 +33,48 @@ impl OurSwitch {
         processor: Option<usize>,
         port: u16,
     ) -> io::Result<Self> {
+        let ports = [&wiring.entry, &wiring.exit].map(|name| format!("{name},kind={kind}"));
+        Self::start_told(&ports, policy, processor, port, &[])
+    }
+
+    /// One with these ports, each as `--port` takes it, that never sleeps.
+    pub(super) fn start_at(
+        ports: &[String],
+        processor: Option<usize>,
+        port: u16,
+    ) -> io::Result<Self> {
+        Self::start_told(ports, WaitPolicy::Spin, processor, port, &[])
+    }
+
+    /// The same with a thread that receives and sends, on a processor of its own if there is one.
+    pub(super) fn start_with_thread(
+        wiring: &Wiring,
+        kind: PortKind,
+        (processor, beside): (Option<usize>, Option<usize>),
+        port: u16,
+    ) -> io::Result<Self> {
+        // Two threads that never sleep would keep each other from one processor.
+        let policy = if beside.is_some() { WaitPolicy::Spin } else { WaitPolicy::Block };
+        let more = ["--io-threads", "1"];
+        let ports = [&wiring.entry, &wiring.exit].map(|name| format!("{name},kind={kind}"));
+        let mut it = Self::start_told(&ports, policy, processor, port, &more)?;
+        if let Some(beside) = beside {
+            it.process.put_beside(IO, beside);
+        }
+        Ok(it)
+    }
+
+    fn start_told(
+        ports: &[String],
+        policy: WaitPolicy,
+        processor: Option<usize>,
+        port: u16,
+        more: &[&str],
+    ) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["switch", "--wait", policy.name(), "--packet-in-rate", "0"]);
-        for interface in [&wiring.entry, &wiring.exit] {
-            command.arg("--port").arg(format!("{interface},kind={kind}"));
+        command.args(["switch", "--wait", policy.name(), "--packet-in-rate", "0"]).args(more);
+        for port in ports {
+            command.arg("--port").arg(port);
         }
         let address = format!("127.0.0.1:{port}");
         command.arg("--listen").arg(format!("ptcp:{address}"));

@@ -2,7 +2,7 @@
 
 use super::open_vswitch::{OpenVswitch, OvsPorts};
 use super::ours::OurSwitch;
-use super::{LiveOrder, LiveReport, Spread, entries, say, spread_us};
+use super::{LiveOrder, LiveReport, Processors, Spread, entries, say, spread_us};
 use entries::Treatment;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -28,6 +28,8 @@ pub enum LiveSubject {
     SwitchRing,
     /// The same without monitor and meter.
     SwitchRingUnjudged,
+    /// As the second, with a thread that receives and sends for the one that owns the tables.
+    SwitchRingThread,
     /// As the first, on AF_XDP.
     BareXdp,
     /// Our switch on AF_XDP.
@@ -40,10 +42,11 @@ pub enum LiveSubject {
 
 impl LiveSubject {
     /// All, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::BareRing,
         Self::SwitchRing,
         Self::SwitchRingUnjudged,
+        Self::SwitchRingThread,
         Self::OvsPacket,
         Self::BareXdp,
         Self::SwitchXdp,
@@ -56,6 +59,7 @@ impl LiveSubject {
             Self::BareRing => "bare forwarder, packet-ring",
             Self::SwitchRing => "tenuto switch, packet-ring",
             Self::SwitchRingUnjudged => "tenuto switch, packet-ring, no monitor and meter",
+            Self::SwitchRingThread => "tenuto switch, packet-ring, an I/O thread",
             Self::OvsPacket => "Open vSwitch netdev, usual ports",
             Self::BareXdp => "bare forwarder, xdp",
             Self::SwitchXdp => "tenuto switch, xdp",
@@ -66,7 +70,9 @@ impl LiveSubject {
     /// What does the least on the same ports, if that is measured.
     pub const fn bare(self) -> Option<Self> {
         match self {
-            Self::SwitchRing | Self::SwitchRingUnjudged => Some(Self::BareRing),
+            Self::SwitchRing | Self::SwitchRingUnjudged | Self::SwitchRingThread => {
+                Some(Self::BareRing)
+            }
             Self::SwitchXdp => Some(Self::BareXdp),
             _ => None,
         }
@@ -75,7 +81,9 @@ impl LiveSubject {
     /// Open vSwitch on ports of the same kind.
     pub const fn rival(self) -> Option<Self> {
         match self {
-            Self::SwitchRing | Self::SwitchRingUnjudged => Some(Self::OvsPacket),
+            Self::SwitchRing | Self::SwitchRingUnjudged | Self::SwitchRingThread => {
+                Some(Self::OvsPacket)
+            }
             Self::SwitchXdp => Some(Self::OvsXdp),
             _ => None,
         }
@@ -125,7 +133,8 @@ impl Runner {
 }
 
 impl Bench {
-    fn start(subject: LiveSubject, place: usize, processor: Option<usize>) -> io::Result<Self> {
+    fn start(subject: LiveSubject, place: usize, processors: Processors) -> io::Result<Self> {
+        let processor = processors.forwarder;
         let suffix = place.to_string();
         let here = || Wiring::veth_called(&suffix, None);
         let listen = LISTEN_PORT + u16::try_from(place).unwrap_or(0);
@@ -143,6 +152,14 @@ impl Bench {
             switch.tell_of_links(treatment)?;
             Ok((wiring, Runner::Ours(switch)))
         };
+        let threaded = || -> io::Result<_> {
+            let wiring = here()?;
+            let processors = (processor, processors.beside);
+            let kind = PortKind::PacketRing;
+            let switch = OurSwitch::start_with_thread(&wiring, kind, processors, listen)?;
+            switch.tell_of_links(Treatment::Judged)?;
+            Ok((wiring, Runner::Ours(switch)))
+        };
         let ovs = |ports| -> io::Result<_> {
             let (wiring, switch) = OpenVswitch::start(&suffix, ports, processor)?;
             Ok((wiring, Runner::Ovs(switch)))
@@ -152,6 +169,7 @@ impl Bench {
             LiveSubject::BareXdp => bare(PortKind::Xdp),
             LiveSubject::SwitchRing => ours(PortKind::PacketRing, Treatment::Judged),
             LiveSubject::SwitchRingUnjudged => ours(PortKind::PacketRing, Treatment::Matched),
+            LiveSubject::SwitchRingThread => threaded(),
             LiveSubject::SwitchXdp => ours(PortKind::Xdp, Treatment::Judged),
             LiveSubject::OvsPacket => ovs(OvsPorts::Usual),
             LiveSubject::OvsXdp => ovs(OvsPorts::Xdp),
@@ -161,7 +179,8 @@ impl Bench {
 
     fn window(&mut self, size: usize, rate_pps: Option<u64>, how: Timing) -> io::Result<()> {
         let (frame, mark_at) = entries::frame(FRAME_BYTES[size]);
-        let load = Load { frame, mark_at, flows: None, rate_pps, window: how.window };
+        let (flows, beside, window) = (None, None, how.window);
+        let load = Load { frame, mark_at, flows, rate_pps, beside, window };
         let subject = self.runner.subject();
         let window = measure(&self.wiring, &load, how.generator, subject).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", self.subject.name()))
@@ -203,19 +222,17 @@ pub(super) struct Timing {
 }
 
 /// Measures all that can be.
-pub(super) fn measured(
-    order: LiveOrder,
-    (generator, forwarder): (usize, Option<usize>),
-) -> io::Result<LiveReport> {
+pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<LiveReport> {
     let mut report = LiveReport::default();
     let mut benches = Vec::new();
     for (place, subject) in LiveSubject::ALL.into_iter().enumerate() {
         say(format!("live: starting {}", subject.name()));
-        match Bench::start(subject, place, forwarder) {
+        match Bench::start(subject, place, processors) {
             Ok(bench) => benches.push(bench),
             Err(error) => report.skipped.push((subject.name().into(), error.to_string())),
         }
     }
+    let generator = processors.generator;
     let how = Timing { window: Span::from_ms(order.window_ms), generator };
     for repetition in 1..=order.repetitions {
         for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
@@ -240,5 +257,11 @@ pub(super) fn measured(
         report.notes.push("SCHED_FIFO is not allowed here: neighbours are in the figures".into());
     }
     report.notes.push(format!("delays at {PACED_PPS} frames per second"));
+    report.notes.push(match processors.beside {
+        Some(_) => "the I/O thread has a processor of its own; processor time is of both".into(),
+        None => "for want of a third processor the I/O thread shares that of the switch; both \
+                 sleep when they wait"
+            .into(),
+    });
     Ok(report)
 }

@@ -58,7 +58,7 @@ pub(super) fn sheet(
             "unpoliced lost",
         ],
     );
-    let network = network()?;
+    let network = read_own(NETWORK)?;
     let planned = planning::planned(&network, &planning::usual_options(&network))?;
     let policed = &planned.plan;
     let mut unpoliced = policed.clone();
@@ -104,8 +104,9 @@ pub(super) fn sheet(
     Ok((sheet, is_kept))
 }
 
-fn network() -> Result<Network, Failure> {
-    let sources = MemorySources::new().with("babbling.yaml", NETWORK);
+/// A network of this program.
+pub(super) fn read_own(text: &str) -> Result<Network, Failure> {
+    let sources = MemorySources::new().with("babbling.yaml", text);
     let read = read_network(&sources, "babbling.yaml").map(|(network, _)| network);
     // Ours, and read in the tests: what is reported here would be a slip of this file.
     read.map_err(|found| Failure::undecidable(format!("{found:?}"), None))

@@ -10,8 +10,8 @@ use tenuto_runtime::measure::{
     FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
 };
 
-/// Rates and delays of all subjects; `Ok(None)` inside when that is not allowed here.
-fn measured(
+/// What is measured inside; an `Err` inside when that is not allowed here.
+pub(super) fn measured(
     order: LiveOrder,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Result<LiveReport, String>, Failure> {

@@ -1,6 +1,7 @@
 //! `tenuto bench switch`: what the switch costs, and how exact, quick and undisturbed it is.
 
 mod babbling;
+mod babbling_live;
 mod changes;
 mod figures;
 mod live;
@@ -46,6 +47,8 @@ enum Part {
     Changes,
     /// What an end system that sends too much does to another, in virtual time
     Babbling,
+    /// The same on veth pairs, beside the bound and what this machine adds; needs namespaces
+    BabblingLive,
     /// Rate and delay on veth pairs beside the bare ports and Open vSwitch; needs namespaces
     Live,
     /// Delay against the number of flows, 1 to 2000, on veth pairs; needs namespaces
@@ -83,6 +86,9 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
     }
     if has(Part::Flows) {
         sheets.push(live::flows(args.repeat, args.window, &mut figures, &mut progress)?);
+    }
+    if has(Part::BabblingLive) {
+        sheets.push(babbling_live::sheet(args.repeat, args.window, &mut progress)?);
     }
     drop(line);
     let shown = show("switch", Some(changes::SEED), &sheets, &args.form)?;

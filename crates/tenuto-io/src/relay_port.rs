@@ -1,0 +1,384 @@
+//! Ports whose device is served by another thread: receiving and sending, which are calls of the
+//! kernel, are done there; what becomes of frames is decided here.
+//!
+//! ```text
+//! device ═ RelayEnd ── lane of frames ─► RelayPort ═ who decides
+//!        (its thread) ◄─ lane of frames ──
+//! ```
+//!
+//! A lane is a bounded ring with one producer and one consumer. Frames are copied once at each end,
+//! and nothing is allocated for them. When the lane from the device is full, frames wait in the
+//! device's own ring, which counts what it loses; when the lane to it is full, they are refused.
+
+use crate::interface::Interface;
+use crate::{
+    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, Port, PortStatistics,
+    frame_fit::check_frame,
+};
+use bell::Bell;
+use lane::{LaneEntry, LaneExit, lane};
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
+use tenuto_units::Instant;
+
+mod bell;
+mod end;
+mod lane;
+
+pub use end::{RelayEnd, serve_relays};
+
+/// Frames that a lane holds: a few bursts, so that they stay in the caches of both threads. What
+/// waits in the lane to the device is behind the scheduler.
+const LANE_FRAMES: usize = 128;
+
+/// What both ends know.
+struct Shared {
+    /// Wakes who decides.
+    here: Bell,
+    /// Wakes who serves the device.
+    there: Bell,
+    /// The link and the books are to be looked at.
+    is_asked: AtomicBool,
+    /// The port is dropped.
+    is_closed: AtomicBool,
+    is_lost: AtomicBool,
+    /// The lane to the port is full, and who fills it may sleep.
+    is_room_wanted: AtomicBool,
+    /// Frames that the device refused and that are not told yet.
+    refused: AtomicU64,
+    /// Why it was lost, and the books as they were when they were looked at.
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    why_lost: Option<(io::ErrorKind, String)>,
+    statistics: PortStatistics,
+}
+
+impl Shared {
+    fn told<T>(&self, with: impl FnOnce(&mut Told) -> T) -> T {
+        // What is behind the lock is whole between any two statements.
+        with(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The end of who decides: a port like any other.
+pub struct RelayPort {
+    shared: Arc<Shared>,
+    incoming: LaneExit,
+    outgoing: LaneEntry,
+    capabilities: Capabilities,
+    interface: Interface,
+    burst_refused: usize,
+}
+
+impl RelayPort {
+    /// Puts lanes in front of `port`, which is on the interface `name`; the other end is to be
+    /// served by a thread ([`serve_relays`]).
+    ///
+    /// # Errors
+    ///
+    /// When there is no such interface, or the process has no descriptors left.
+    pub fn before(port: Box<dyn Port + Send>, name: &str) -> io::Result<(Self, RelayEnd)> {
+        let shared = Arc::new(Shared {
+            here: Bell::new()?,
+            there: Bell::new()?,
+            is_asked: AtomicBool::new(true),
+            is_closed: AtomicBool::new(false),
+            is_lost: AtomicBool::new(false),
+            is_room_wanted: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            told: Mutex::default(),
+        });
+        let (to_us, incoming) = lane(LANE_FRAMES);
+        let (outgoing, from_us) = lane(LANE_FRAMES);
+        // Arrivals are those of the port behind, and whether frames wait is always known.
+        let capabilities = Capabilities { peekable: true, zero_copy: false, ..port.capabilities() };
+        let interface = Interface::find(name)?;
+        let end = RelayEnd::new(port, Arc::clone(&shared), to_us, from_us);
+        Ok((Self { shared, incoming, outgoing, capabilities, interface, burst_refused: 0 }, end))
+    }
+
+    fn ask(&self) {
+        self.shared.is_asked.store(true, Ordering::Release);
+        self.shared.there.ring();
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if !self.shared.is_lost.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let why = self.shared.told(|told| told.why_lost.clone());
+        why.map_or(Ok(()), |(kind, text)| Err(io::Error::new(kind, text)))
+    }
+}
+
+impl Port for RelayPort {
+    fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+        self.shared.here.hush();
+        let count = self.incoming.take(budget.min(BURST_FRAMES));
+        if count == 0 {
+            self.check()?;
+            return Ok(0);
+        }
+        let mut arrivals = [Instant::ZERO; BURST_FRAMES];
+        let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+        for (place, parcel) in self.incoming.taken().iter().enumerate() {
+            (arrivals[place], frames[place]) = (parcel.arrival(), parcel.frame());
+        }
+        take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        self.incoming.give_back();
+        // As the bell: of the two threads at least one sees what the other did before.
+        fence(Ordering::SeqCst);
+        if self.shared.is_room_wanted.load(Ordering::Relaxed) {
+            self.shared.is_room_wanted.store(false, Ordering::Relaxed);
+            self.shared.there.ring();
+        }
+        Ok(count)
+    }
+
+    fn pending(&self) -> Option<bool> {
+        Some(self.incoming.has_frame() || self.shared.is_lost.load(Ordering::Relaxed))
+    }
+
+    fn pending_before_sleep(&self) -> Option<bool> {
+        self.shared.here.expect();
+        self.pending()
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
+        check_frame(frame, self.capabilities.frame_bytes_limit)?;
+        if self.outgoing.waiting() + self.burst_refused == BURST_FRAMES {
+            return Ok(false);
+        }
+        if !self.outgoing.put(Instant::ZERO, frame) {
+            self.burst_refused += 1;
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> io::Result<FlushReport> {
+        let sent = self.outgoing.hand_over();
+        let lane_refused = std::mem::take(&mut self.burst_refused);
+        if sent > 0 {
+            self.shared.there.ring();
+        }
+        self.check()?;
+        let device_refused = self.shared.refused.swap(0, Ordering::Relaxed);
+        let device_refused = usize::try_from(device_refused).unwrap_or(usize::MAX);
+        Ok(FlushReport { sent, refused: lane_refused + device_refused })
+    }
+
+    fn poll_fd(&self) -> Option<RawFd> {
+        Some(self.shared.here.fd())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// As they were a moment ago; asking has them looked at again.
+    fn statistics(&mut self) -> io::Result<PortStatistics> {
+        self.ask();
+        Ok(self.shared.told(|told| told.statistics))
+    }
+
+    fn link(&mut self) -> io::Result<LinkState> {
+        // The port behind takes note of a changed MTU too.
+        self.ask();
+        self.interface.refresh()
+    }
+}
+
+impl Drop for RelayPort {
+    fn drop(&mut self) {
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.shared.there.ring();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Interest, Look, MemoryPort, MonotonicClock, Pending, PollSet, PortWait, WaitPolicy,
+    };
+    use std::thread::JoinHandle;
+    use tenuto_units::Span;
+
+    const FRAMES: u32 = 2_000;
+
+    /// A relay in front of one end of a pair in memory, its thread, and the other end.
+    fn relayed(policy: WaitPolicy) -> (RelayPort, JoinHandle<io::Result<()>>, MemoryPort) {
+        let (device, other) = MemoryPort::pair(64).expect("descriptors");
+        // Of memory there is no interface to be asked for its link.
+        let (port, end) = RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let work = move || serve_relays(vec![end], PortWait::new(policy));
+        (port, std::thread::spawn(work), other)
+    }
+
+    fn numbered(number: u32) -> Vec<u8> {
+        let mut frame = vec![7; 60 + usize::try_from(number % 1_400).expect("small")];
+        frame[..4].copy_from_slice(&number.to_be_bytes());
+        frame
+    }
+
+    /// Sends frames by `from` and receives them at `to`, with what `sleep` waits by in between.
+    fn pass(from: &mut dyn Port, to: &mut dyn Port, sleep: &mut dyn FnMut(&dyn Port)) {
+        let (mut sent, mut heard) = (0, 0);
+        let end = MonotonicClock::now() + Span::from_s(60);
+        while heard < FRAMES {
+            // Never more under way than every place holds.
+            while sent < FRAMES && sent < heard + 20 {
+                assert!(from.send(&numbered(sent)).expect("a good frame"));
+                sent += 1;
+            }
+            let report = from.flush().expect("both ends are there");
+            assert_eq!(report.refused, 0);
+            to.receive(64, &mut |_, frame| {
+                assert!(frame == numbered(heard), "in order and whole: {heard}");
+                heard += 1;
+            })
+            .expect("both ends are there");
+            if heard < sent {
+                sleep(to);
+            }
+            assert!(MonotonicClock::now() < end, "{heard} of {sent}");
+        }
+    }
+
+    #[test]
+    fn frames_cross_both_ways_whatever_the_threads_do_meanwhile() {
+        for policy in WaitPolicy::ALL {
+            let (mut port, thread, mut other) = relayed(policy);
+            // Who sleeps is woken: a lost wake-up would last for ever.
+            pass(&mut other, &mut port, &mut |port| {
+                let mut set = PollSet::new();
+                set.add(port.poll_fd().expect("pollable"), Interest::Read);
+                let mut pending = |look| Pending::of([port], look);
+                PortWait::new(WaitPolicy::Block).wait(&mut set, None, &mut pending).expect("poll");
+            });
+            pass(&mut port, &mut other, &mut |_| std::thread::yield_now());
+            let end = MonotonicClock::now() + Span::from_s(60);
+            let books = loop {
+                let books = port.statistics().expect("readable");
+                if books.sent == u64::from(FRAMES) || MonotonicClock::now() > end {
+                    break books;
+                }
+                std::thread::yield_now();
+            };
+            let all = u64::from(FRAMES);
+            let expected = PortStatistics { received: all, sent: all, ..Default::default() };
+            assert_eq!(books, expected, "{policy:?}");
+            drop(port);
+            thread.join().expect("no panic").expect("it ends with its port");
+        }
+    }
+
+    /// Who fills a lane sleeps while it is full, though the device has more, and is woken for the rest.
+    #[test]
+    fn a_lane_that_was_full_goes_on() {
+        let (device, mut other) = MemoryPort::pair(1_000).expect("descriptors");
+        let (mut port, end) = RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let work = || serve_relays(vec![end], PortWait::new(WaitPolicy::Block));
+        let thread = std::thread::spawn(work);
+        for round in 0..20 {
+            for number in 0..800 {
+                if !other.send(&numbered(number)).expect("a good frame") {
+                    other.flush().expect("there");
+                    assert!(other.send(&numbered(number)).expect("a good frame"));
+                }
+            }
+            other.flush().expect("there");
+            // Only once it is full is anything taken.
+            let end = MonotonicClock::now() + Span::from_s(60);
+            while port.incoming.waiting() < LANE_FRAMES {
+                assert!(MonotonicClock::now() < end, "round {round}");
+                std::thread::yield_now();
+            }
+            let mut heard = 0;
+            while heard < 800 {
+                port.receive(64, &mut |_, frame| {
+                    assert!(frame == numbered(heard), "{heard}");
+                    heard += 1;
+                })
+                .expect("there");
+                assert!(MonotonicClock::now() < end, "round {round}: {heard}");
+            }
+        }
+        drop(port);
+        thread.join().expect("no panic").expect("it ends with its port");
+    }
+
+    #[test]
+    fn a_full_lane_refuses_and_a_full_burst_wants_a_flush() {
+        let (device, _other) = MemoryPort::pair(4).expect("descriptors");
+        // Nobody serves it.
+        let (mut port, _end) = RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let mut counts = (0, 0);
+        for _ in 0..6 {
+            for _ in 0..BURST_FRAMES {
+                assert!(port.send(&numbered(0)).expect("a good frame"));
+            }
+            assert!(!port.send(&numbered(0)).expect("a good frame"), "the burst is full");
+            let report = port.flush().expect("there");
+            counts = (counts.0 + report.sent, counts.1 + report.refused);
+        }
+        assert_eq!(counts, (LANE_FRAMES, 6 * BURST_FRAMES - LANE_FRAMES));
+        assert_eq!(port.send(&[0; 13]).expect_err("unfit").kind(), io::ErrorKind::InvalidInput);
+        assert_eq!((port.pending(), port.pending_before_sleep()), (Some(false), Some(false)));
+    }
+
+    /// Looks at a port that is lost.
+    struct Lost(MemoryPort);
+
+    impl Port for Lost {
+        fn lend(&mut self, _: usize, _: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+            Err(io::Error::new(io::ErrorKind::NotFound, "interface eth9 was removed"))
+        }
+        fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
+            self.0.send(frame)
+        }
+        fn flush(&mut self) -> io::Result<FlushReport> {
+            self.0.flush()
+        }
+        fn poll_fd(&self) -> Option<RawFd> {
+            self.0.poll_fd()
+        }
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+        fn statistics(&mut self) -> io::Result<PortStatistics> {
+            self.0.statistics()
+        }
+        fn link(&mut self) -> io::Result<LinkState> {
+            self.0.link()
+        }
+    }
+
+    #[test]
+    fn the_loss_of_a_device_is_told_and_ends_nothing_else() {
+        let (device, mut other) = MemoryPort::pair(4).expect("descriptors");
+        let (mut port, end) = RelayPort::before(Box::new(Lost(device)), "lo").expect("descriptors");
+        let work = || serve_relays(vec![end], PortWait::new(WaitPolicy::Block));
+        let thread = std::thread::spawn(work);
+        assert!(other.send(&numbered(1)).expect("a good frame"));
+        other.flush().expect("there");
+        let mut set = PollSet::new();
+        set.add(port.poll_fd().expect("pollable"), Interest::Read);
+        let mut sleep = PortWait::new(WaitPolicy::Block);
+        let waited =
+            sleep.wait(&mut set, None, &mut |look: Look| Pending::of([&port as &dyn Port], look));
+        waited.expect("poll");
+        for _ in 0..2 {
+            let told = port.lend(9, &mut |_| ()).expect_err("lost").to_string();
+            assert!(told.contains("eth9 was removed"), "{told}");
+        }
+        assert!(port.send(&numbered(0)).expect("a good frame") && port.flush().is_err());
+        drop(port);
+        thread.join().expect("no panic").expect("it ends with its port");
+    }
+}

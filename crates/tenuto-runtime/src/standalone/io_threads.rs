@@ -1,0 +1,95 @@
+//! Threads that receive and send, each for a group of ports.
+//!
+//! They only move frames between devices and bounded lanes. Every frame is looked up by the thread
+//! of the data path, so that what a barrier has confirmed is in effect for whatever is received
+//! afterwards, and for what still waits in a lane.
+
+use super::beside;
+use super::news::SwitchNews;
+use super::settings::IoThreads;
+use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use tenuto_io::{Port, RelayEnd, RelayPort, ThreadSettings, serve_relays};
+
+/// Ports whose devices are to be served by threads.
+pub(super) struct IoGroups {
+    groups: Vec<Vec<RelayEnd>>,
+    next: usize,
+}
+
+/// The threads, which end when the last port of theirs is dropped.
+pub(super) struct RunningIo(Vec<JoinHandle<io::Result<()>>>);
+
+impl IoGroups {
+    /// One group for each of so many threads.
+    pub(super) fn new(threads: usize) -> Self {
+        Self { groups: (0..threads).map(|_| Vec::new()).collect(), next: 0 }
+    }
+
+    /// Puts a port into the next group; what is used in its place. Without groups, the port itself.
+    pub(super) fn take(
+        &mut self,
+        port: Box<dyn Port + Send>,
+        interface: &str,
+    ) -> io::Result<Box<dyn Port>> {
+        if self.groups.is_empty() {
+            return Ok(port);
+        }
+        let (near, end) = RelayPort::before(port, interface)?;
+        let group = self.next % self.groups.len();
+        self.groups[group].push(end);
+        self.next += 1;
+        Ok(Box::new(near))
+    }
+
+    /// Starts the threads, which wait and are scheduled as the data path; what was not granted to
+    /// one of them is told.
+    pub(super) fn start(
+        self,
+        how: ThreadSettings,
+        threads: &IoThreads,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> io::Result<RunningIo> {
+        let mut running = Vec::new();
+        let (tell, told) = channel();
+        let groups = self.groups.into_iter().filter(|group| !group.is_empty());
+        for (number, group) in groups.enumerate() {
+            let count = threads.processors.len().max(1);
+            let processor = threads.processors.get(number % count).copied();
+            // All of the process is locked by the data path.
+            let how = ThreadSettings { processor, lock_memory: false, ..how };
+            let tell = tell.clone();
+            let name = format!("tenuto-io{number}");
+            running.push(beside::spawn(&name, move || serve(group, how, tell))?);
+        }
+        drop(tell);
+        for note in told {
+            news(SwitchNews::Warning(note));
+        }
+        Ok(RunningIo(running))
+    }
+}
+
+fn serve(group: Vec<RelayEnd>, how: ThreadSettings, tell: Sender<String>) -> io::Result<()> {
+    let (wait, notes) = how.apply();
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    for note in notes {
+        let _ = tell.send(format!("{name}: {note}"));
+    }
+    // Who started it waits for all that is to be told.
+    drop(tell);
+    serve_relays(group, wait)
+}
+
+impl RunningIo {
+    /// Waits for their end; why one ended otherwise.
+    pub(super) fn join(self) -> Vec<String> {
+        let ends = self.0.into_iter().filter_map(|thread| match thread.join() {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("a thread of ports panicked".into()),
+        });
+        ends.collect()
+    }
+}
