@@ -41,7 +41,17 @@ pub struct HostService {
     pub measured_on: MeasuredOn,
 }
 
-/// What the threads of a measurement waited for.
+/// What carries the frames of a lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LabPorts {
+    /// AF_PACKET with rings, and without where there is no memory for them.
+    #[default]
+    PacketRing,
+    /// AF_PACKET without rings.
+    Packet,
+}
+
+/// What the threads of a measurement waited for. A lab has the kind of ports that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasuredOn {
@@ -105,13 +115,13 @@ fn stall_allowance_ns(late_ns_max: u64) -> u64 {
     late_ns_max.saturating_add(late_ns_max / 2).max(STALL_NS_MIN)
 }
 
-/// Measures this machine for `duration`, with as many threads as a small lab keeps busy, on ports of
-/// the kind that a lab has; where namespaces are not allowed, on deadlines alone.
+/// Measures this machine for `duration`, with as many threads as a small lab keeps busy, on these
+/// ports; where namespaces are not allowed, on deadlines alone.
 ///
 /// # Errors
 /// Those of the kernel on waiting, or when no thread can be started.
-pub fn measure_allowance(duration: Span) -> io::Result<HostService> {
-    match port_service::measure(PROBES, PROBE_PERIOD, duration) {
+pub fn measure_allowance(duration: Span, ports: LabPorts) -> io::Result<HostService> {
+    match port_service::measure(ports, PROBES, PROBE_PERIOD, duration) {
         Ok(found) => Ok(HostService::on_ports(&found, duration)),
         Err(_) => on_timers(duration),
     }

@@ -194,6 +194,7 @@ fn run<'a>(
         scenario,
         seed,
         driver,
+        rings: options.allowances.service.is_none_or(|it| it.measured_on != MeasuredOn::Packet),
     };
     let settings = LedgerSettings {
         world: "live",

@@ -53,7 +53,7 @@ mod switch_node;
 mod watch;
 mod wire_up;
 
-pub use allowance::{Allowances, HostService, allowances, measure_allowance};
+pub use allowance::{Allowances, HostService, LabPorts, MeasuredOn, allowances, measure_allowance};
 pub use controlled_run::ControlledRun;
 pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
 pub use exec::{ExecError, exec, running_lab};

@@ -211,7 +211,7 @@ impl Nodes {
         let settings = NodeSettings {
             name: node.name.clone(),
             stall_allowance_ns: job.stall_allowance_ns,
-            ring_frames: node_ports::ring_frames(&plan.network),
+            ring_frames: node_ports::ring_frames(&plan.network).filter(|_| job.rings),
         };
         let is_changer = job.driver == ModeDriver::Controller;
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));

@@ -6,6 +6,7 @@
 //! deadline, or after the kernel's stamp of a frame, it was served. All of it is in namespaces of its
 //! own, in a process of its own, which the kernel removes whatever happens.
 
+use crate::allowance::LabPorts;
 use crate::node_ports;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader};
@@ -47,20 +48,31 @@ pub(crate) struct PortService {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
+    rings: bool,
     threads: usize,
     period_ns: u64,
     duration_ns: u64,
 }
 
-/// Measures for `duration`, with so many threads that wake up every `period`.
+/// Measures for `duration`, with so many threads that send every `period`.
 ///
 /// # Errors
 /// When namespaces or ports are not to be had here.
-pub(crate) fn measure(threads: usize, period: Span, duration: Span) -> io::Result<PortService> {
+pub(crate) fn measure(
+    ports: LabPorts,
+    threads: usize,
+    period: Span,
+    duration: Span,
+) -> io::Result<PortService> {
     let lab = namespace_rights()
         .lab()
         .map_err(|refusal| io::Error::new(io::ErrorKind::PermissionDenied, refusal.to_string()))?;
-    let order = Order { threads, period_ns: period.as_ns(), duration_ns: duration.as_ns() };
+    let order = Order {
+        rings: ports == LabPorts::PacketRing,
+        threads,
+        period_ns: period.as_ns(),
+        duration_ns: duration.as_ns(),
+    };
     let mut command = Command::new(crate::nodes::THIS_PROGRAM);
     command.arg(ROLE).arg(serde_json::to_string(&order)?);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -87,7 +99,7 @@ fn measured() -> io::Result<PortService> {
     let order = std::env::args().nth(2).unwrap_or_default();
     let order: Order = serde_json::from_str(&order)?;
     let threads = order.threads.clamp(2, 64);
-    let ports = circle(threads)?;
+    let ports = circle(threads, order.rings.then_some(RING_FRAMES))?;
     let is_ring = ports.iter().all(|it| it.1.capabilities().kind == PortKind::PacketRing);
     let start = MonotonicClock::now();
     let period = Span::from_ns(order.period_ns.max(1_000));
@@ -126,7 +138,7 @@ impl PortService {
 type AnyPort = Box<dyn Port + Send>;
 
 /// A veth pair from each thread to the next: its way out, and its way in.
-fn circle(threads: usize) -> io::Result<Vec<(AnyPort, AnyPort)>> {
+fn circle(threads: usize, ring_frames: Option<usize>) -> io::Result<Vec<(AnyPort, AnyPort)>> {
     let name = |end: char, number: usize| {
         LinkName::new(&format!("{end}{number}")).map_err(io::Error::other)
     };
@@ -145,7 +157,7 @@ fn circle(threads: usize) -> io::Result<Vec<(AnyPort, AnyPort)>> {
         }
     }
     up.run().map_err(io::Error::other)?;
-    let mut opener = PortOpener::new(node_ports::settings(Some(RING_FRAMES)), 2);
+    let mut opener = PortOpener::new(node_ports::settings(ring_frames), 2);
     let mut open = |name: LinkName| opener.open(name.as_str()).map(|opened| opened.port);
     let of = |number: usize| Ok((name('o', number)?, name('i', (number + 1) % threads)?));
     let names: Vec<(LinkName, LinkName)> = (0..threads).map(of).collect::<io::Result<_>>()?;

@@ -32,6 +32,8 @@ pub(crate) struct LabJob {
     pub(crate) run_dir: PathBuf,
     /// Who changes the mode.
     pub(crate) driver: ModeDriver,
+    /// Whether ports have rings.
+    pub(crate) rings: bool,
 }
 
 /// Who changes the mode in a run.

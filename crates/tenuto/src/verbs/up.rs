@@ -11,7 +11,7 @@ use crate::verbs::{report, sim};
 use std::path::Path;
 use tenuto_model::{Expect, Network, Plan, Scenario, Verdict};
 use tenuto_planner::{Curves, Options};
-use tenuto_runtime::{Allowances, HostService, UpError, UpOptions, UpOutcome};
+use tenuto_runtime::{Allowances, HostService, LabPorts, UpError, UpOptions, UpOutcome};
 use tenuto_units::Span;
 use tenuto_world::Replay;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
     if planned.promise() != Promise::Guaranteed {
         return sim::refused(&planned, args.run.json);
     }
-    let service = measure()?;
+    let service = measure(args.ports)?;
     let advised = tenuto_runtime::recommend_slow(&planned.plan, &service);
     let slow = match args.slow {
         Slow::Auto => advised.min(Slow::AUTO_MAX),
@@ -62,9 +62,9 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
 }
 
 /// Measures what this machine adds.
-fn measure() -> Result<HostService, Failure> {
+fn measure(ports: LabPorts) -> Result<HostService, Failure> {
     output::complain("  measuring what this machine adds, 3 s");
-    let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
+    let service = tenuto_runtime::measure_allowance(MEASURED, ports).map_err(|error| {
         Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
     })?;
     let stall = ms_up_ns(service.stall_allowance_ns);

@@ -14,7 +14,9 @@ use crate::verbs::up;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tenuto_model::{Plan, Scenario, Verdict};
-use tenuto_runtime::{ControlledRun, Silent, UpError, UpOptions, up_by_controller};
+use tenuto_runtime::{
+    ControlledRun, LabPorts, Silent, UpError, UpOptions, measure_allowance, up_by_controller,
+};
 use tenuto_units::Span;
 use tenuto_world::RunDocument;
 use tenuto_world::clockwork::ControlledChange;
@@ -130,7 +132,7 @@ fn one(
     let planned = planning::planned(&network, &planning::usual_options(&network))?;
     let plan = &planned.plan;
     let bound_ps = raise_bound_ps(plan, &name)?;
-    let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
+    let service = measure_allowance(MEASURED, LabPorts::default()).map_err(|error| {
         Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
     })?;
     let options = UpOptions {
