@@ -40,6 +40,8 @@ pub fn long_work_costs(
     repetitions: u32,
     progress: &mut dyn FnMut(&str),
 ) -> Vec<LongWorkCost> {
+    // As the stand-alone switch does.
+    tenuto_io::realtime::steady_allocation();
     let mut costs = Vec::new();
     for (message, body) in messages() {
         for entries_at_once in [None, Some(ENTRIES_AT_ONCE)] {

@@ -92,6 +92,7 @@ pub fn run_switch(
     settings: &SwitchSettings,
     news: &mut dyn FnMut(SwitchNews),
 ) -> io::Result<SwitchSummary> {
+    tenuto_io::realtime::steady_allocation();
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
     beside::remember_processors();
     let mut poll = PollSet::new();
