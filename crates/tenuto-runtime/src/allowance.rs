@@ -6,6 +6,7 @@
 //! of the bounds is the allowance. It rests on a measurement and is never called a bound.
 
 use crate::lab::HostAllowances;
+use crate::port_service::{self, PortService};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -36,6 +37,32 @@ pub struct HostService {
     pub wakeup_ns_max: u64,
     /// Allowed lateness of one element: 1.5 times the latest wake-up, at least 1 ms.
     pub stall_allowance_ns: u64,
+    /// What the threads waited for.
+    pub measured_on: MeasuredOn,
+}
+
+/// What carries the frames of a lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LabPorts {
+    /// AF_PACKET with rings, and without where there is no memory for them.
+    #[default]
+    PacketRing,
+    /// AF_PACKET without rings.
+    Packet,
+}
+
+/// What the threads of a measurement waited for. A lab has the kind of ports that was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasuredOn {
+    /// Not measured.
+    Nothing,
+    /// Deadlines alone: no ports can be had here.
+    Timers,
+    /// Deadlines, and frames of ports without rings.
+    Packet,
+    /// Deadlines, and frames of the ports that a lab's nodes have.
+    PacketRing,
 }
 
 impl HostService {
@@ -48,6 +75,22 @@ impl HostService {
             wakeup_ns_p999: 0,
             wakeup_ns_max: 0,
             stall_allowance_ns,
+            measured_on: MeasuredOn::Nothing,
+        }
+    }
+
+    fn on_ports(found: &PortService, duration: Span) -> Self {
+        Self {
+            measured_ns: duration.as_ns(),
+            wakeups: found.samples,
+            wakeup_ns_p50: found.ns_p50,
+            wakeup_ns_p999: found.ns_p999,
+            wakeup_ns_max: found.ns_max,
+            stall_allowance_ns: stall_allowance_ns(found.ns_max),
+            measured_on: match found.is_ring {
+                true => MeasuredOn::PacketRing,
+                false => MeasuredOn::Packet,
+            },
         }
     }
 
@@ -62,16 +105,29 @@ impl HostService {
             wakeup_ns_p50: worst(|r| r.stall_p50),
             wakeup_ns_p999: worst(|r| r.stall_p999),
             wakeup_ns_max,
-            stall_allowance_ns: (wakeup_ns_max + wakeup_ns_max / 2).max(STALL_NS_MIN),
+            stall_allowance_ns: stall_allowance_ns(wakeup_ns_max),
+            measured_on: MeasuredOn::Timers,
         }
     }
 }
 
-/// Measures this machine for `duration`, with as many threads as a small lab keeps busy.
+fn stall_allowance_ns(late_ns_max: u64) -> u64 {
+    late_ns_max.saturating_add(late_ns_max / 2).max(STALL_NS_MIN)
+}
+
+/// Measures this machine for `duration`, with as many threads as a small lab keeps busy, on these
+/// ports; where namespaces are not allowed, on deadlines alone.
 ///
 /// # Errors
 /// Those of the kernel on waiting, or when no thread can be started.
-pub fn measure_allowance(duration: Span) -> io::Result<HostService> {
+pub fn measure_allowance(duration: Span, ports: LabPorts) -> io::Result<HostService> {
+    match port_service::measure(ports, PROBES, PROBE_PERIOD, duration) {
+        Ok(found) => Ok(HostService::on_ports(&found, duration)),
+        Err(_) => on_timers(duration),
+    }
+}
+
+fn on_timers(duration: Span) -> io::Result<HostService> {
     let probe = ServiceProbe { policy: WaitPolicy::Block, period: PROBE_PERIOD, duration };
     let mut threads = Vec::new();
     for _ in 0..PROBES {

@@ -72,7 +72,7 @@ impl AppPort {
             refused: 0,
         });
         Ok(Self {
-            port: NodePort::open(0, APP_PEER, poll)?,
+            port: NodePort::of_programs(APP_PEER, poll)?,
             mac: address.mac,
             flows: flows.collect(),
             other: match plan.network.other_traffic {

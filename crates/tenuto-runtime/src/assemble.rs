@@ -73,6 +73,12 @@ pub(crate) fn modes(plan: &Plan) -> ModesJob {
     }
 }
 
+/// Cookies of flows that have no place in the highest mode.
+pub(crate) fn out_of_mode(network: &Network) -> BTreeSet<u64> {
+    let flows = network.flows.iter().zip(1..);
+    flows.filter(|(flow, _)| flow.contracts.len() < network.modes.len()).map(|it| it.1).collect()
+}
+
 /// First release of each flow of this host that our sender generates.
 pub(crate) fn offsets(
     plan: &Plan,

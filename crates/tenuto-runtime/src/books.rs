@@ -1,5 +1,6 @@
 //! The ledger of a live run, and what `tenuto up` needs to know beside it.
 
+use crate::controlled_run::{ControlledBooks, ControlledRun};
 use std::collections::{HashMap, HashSet};
 use tenuto_model::Plan;
 use tenuto_units::{Instant, Span};
@@ -23,6 +24,7 @@ pub(crate) struct Books<'a> {
     drained_told: bool,
     end_ns: Option<u64>,
     last_ns: u64,
+    controlled: ControlledBooks,
 }
 
 impl<'a> Books<'a> {
@@ -39,6 +41,7 @@ impl<'a> Books<'a> {
             drained_told: false,
             end_ns: None,
             last_ns: 0,
+            controlled: ControlledBooks::default(),
         }
     }
 
@@ -61,6 +64,7 @@ impl<'a> Books<'a> {
 
     pub(crate) fn observe(&mut self, observation: Observation) {
         self.follow(&observation);
+        self.controlled.observe(&observation);
         if let Some(text) = self.words(&observation) {
             self.news.push(text);
         }
@@ -185,6 +189,11 @@ impl<'a> Books<'a> {
         let ledger = self.ledger.as_ref()?;
         let elapsed = now.since(Instant::from_ns(self.settings.start_ns));
         Some((ledger.progress(now.as_ns()), ledger.mode().to_owned(), elapsed))
+    }
+
+    /// Puts together what a controller has changed.
+    pub(crate) fn close_controlled(self) -> ControlledRun {
+        self.controlled.close(self.plan.network.switches.len())
     }
 
     /// Judges the run.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use tenuto_controller::{ConnId, Controller, ControllerConfig, ControllerEvent, ModeSettings};
+use tenuto_controller::{ConnId, Controller, ControllerConfig, ControllerEvent};
 use tenuto_io::{Interest, MonotonicClock, PollKey};
 use tenuto_units::Instant;
 
@@ -35,20 +35,12 @@ pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) 
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT))?;
     listener.set_nonblocking(true)?;
     let listener_key = desk.poll.add(listener.as_raw_fd(), Interest::Read);
-    let modes = job.modes;
     let names = job.deployments.iter().map(|d| (d.datapath_id, d.switch.clone())).collect();
     let controller = Controller::new(ControllerConfig {
         name: job.settings.name,
         manages: job.deployments.iter().map(|d| d.datapath_id).collect(),
         deployments: job.deployments,
-        modes: ModeSettings {
-            generation: modes.generation,
-            levels: modes.levels,
-            quiet_ns: modes.quiet_ns,
-            signal_copies: modes.signal_copies,
-            dwell_ns: modes.dwell_ns,
-            members: modes.members,
-        },
+        modes: job.modes.settings(),
         start_level: 0,
         epoch: 1,
         ..ControllerConfig::default()

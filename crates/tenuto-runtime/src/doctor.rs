@@ -1,6 +1,6 @@
 //! `tenuto doctor`: what this machine can and cannot show.
 
-use crate::allowance::{HostService, measure_allowance};
+use crate::allowance::{HostService, LabPorts, measure_allowance};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use tenuto_io::{PortKind, namespaces::namespace_rights, probe_host_barrier, probe_port, realtime};
@@ -65,7 +65,7 @@ impl Finding {
 /// # Errors
 /// When not even waiting works.
 pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
-    let service = measure_allowance(duration)?;
+    let service = measure_allowance(duration, LabPorts::default())?;
     let rights = namespace_rights();
     let lab = rights.lab();
     let (lab_possible, in_user) = (lab.is_ok(), lab.is_ok_and(|namespaces| namespaces.user));

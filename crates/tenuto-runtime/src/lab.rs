@@ -3,10 +3,11 @@
 //! The lab runs in processes of its own; here is what judges it: one ledger that takes in what
 //! every node has seen. When this process dies, the kernel removes the lab.
 
-use crate::allowance::HostService;
+use crate::allowance::{HostService, MeasuredOn};
 use crate::books::Books;
+use crate::controlled_run::ControlledRun;
 use crate::lines::{self, LineReader, LineWriter};
-use crate::protocol::{LabCommand, LabJob, NodeEntry};
+use crate::protocol::{LabCommand, LabJob, ModeDriver, NodeEntry};
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,6 +130,53 @@ pub fn up(
     options: &UpOptions,
     ui: &mut dyn Ui,
 ) -> Result<UpOutcome, UpError> {
+    let Ended { mut books, interrupted, crashed } =
+        run(plan, scenario, options, ModeDriver::Switches, ui)?;
+    if let Some(text) = &crashed {
+        books.crashed(text);
+    }
+    if interrupted || crashed.is_some() {
+        books.ended_early();
+    }
+    let mut document = books.close();
+    document.machine = options.allowances.service.as_ref().map(machine);
+    Ok(UpOutcome { document, interrupted, crashed })
+}
+
+/// Runs a plan as [`up`] does, but that the controller changes the mode, whenever a switch tells it
+/// of an excess, and brings the lowest mode back some time later: what switches that change by
+/// themselves are held against. Nothing is promised, and nothing judged.
+///
+/// # Errors
+/// As [`up`], and when the lab ended early.
+pub fn up_by_controller(
+    plan: &Plan,
+    scenario: &Scenario,
+    options: &UpOptions,
+    ui: &mut dyn Ui,
+) -> Result<ControlledRun, UpError> {
+    let Ended { books, interrupted, crashed } =
+        run(plan, scenario, options, ModeDriver::Controller, ui)?;
+    match crashed {
+        Some(text) => Err(UpError::SetUp(text)),
+        None => Ok(ControlledRun { interrupted, ..books.close_controlled() }),
+    }
+}
+
+/// A run that is over, and not judged yet.
+struct Ended<'a> {
+    books: Books<'a>,
+    interrupted: bool,
+    crashed: Option<String>,
+}
+
+fn run<'a>(
+    plan: &'a Plan,
+    scenario: &Scenario,
+    options: &UpOptions,
+    driver: ModeDriver,
+    ui: &mut dyn Ui,
+) -> Result<Ended<'a>, UpError> {
     let began = MonotonicClock::now();
     check(plan)?;
     let mut scenario = scenario.clone();
@@ -145,6 +193,8 @@ pub fn up(
         },
         scenario,
         seed,
+        driver,
+        rings: options.allowances.service.is_none_or(|it| it.measured_on != MeasuredOn::Packet),
     };
     let settings = LedgerSettings {
         world: "live",
@@ -160,25 +210,18 @@ pub fn up(
     let lab = Lab::start(&job)?;
     let mut watch = Watch { lab, books: Books::new(plan, settings), ui, began, interrupted: false };
     let crashed = watch.run();
-    let Watch { lab, mut books, interrupted, .. } = watch;
+    let Watch { lab, books, interrupted, .. } = watch;
     let run_dir = &job.run_dir;
     // There is no lab to enter any more.
     let _ = fs::remove_file(run_dir.join(NODES_FILE));
     let crashed = crashed.map(|text| format!("{text}{}", lab.last_words(run_dir)));
     match (&crashed, books.has_started()) {
-        (Some(text), false) => return Err(UpError::SetUp(text.clone())),
+        (Some(text), false) => Err(UpError::SetUp(text.clone())),
         (None, false) if !interrupted => {
-            return Err(UpError::SetUp(format!("no traffic started{}", lab.last_words(run_dir))));
+            Err(UpError::SetUp(format!("no traffic started{}", lab.last_words(run_dir))))
         }
-        (Some(text), true) => books.crashed(text),
-        (None, _) => {}
+        _ => Ok(Ended { books, interrupted, crashed }),
     }
-    if interrupted || crashed.is_some() {
-        books.ended_early();
-    }
-    let mut document = books.close();
-    document.machine = options.allowances.service.as_ref().map(machine);
-    Ok(UpOutcome { document, interrupted, crashed })
 }
 
 /// This machine, for the report.
@@ -186,8 +229,16 @@ fn machine(service: &HostService) -> MachineRow {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_measured = service.wakeups > 0;
     let measured = |ns: u64| is_measured.then_some(ns);
+    let measured_on = match service.measured_on {
+        MeasuredOn::Nothing => "",
+        MeasuredOn::Timers => ", measured on timers alone",
+        MeasuredOn::Packet => ", measured on packet ports",
+        MeasuredOn::PacketRing => ", measured on packet-ring ports",
+    };
     MachineRow {
-        text: format!("{processors} processors, AF_PACKET over veth, wait policy block"),
+        text: format!(
+            "{processors} processors, AF_PACKET over veth, wait policy block{measured_on}"
+        ),
         wake_up_ns_p50: measured(service.wakeup_ns_p50),
         wake_up_ns_p999: measured(service.wakeup_ns_p999),
         wake_up_ns_max: measured(service.wakeup_ns_max),

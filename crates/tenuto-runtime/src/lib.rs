@@ -27,7 +27,10 @@ mod allowance;
 mod app_port;
 mod assemble;
 mod books;
+mod changer_node;
 mod control_link;
+mod controlled_run;
+mod controlled_switch;
 mod controller_node;
 mod doctor;
 mod exec;
@@ -39,6 +42,7 @@ mod mischief;
 mod node;
 mod node_ports;
 mod nodes;
+mod port_service;
 mod protocol;
 mod reporter;
 mod scenario_events;
@@ -49,10 +53,11 @@ mod switch_node;
 mod watch;
 mod wire_up;
 
-pub use allowance::{Allowances, HostService, allowances, measure_allowance};
+pub use allowance::{Allowances, HostService, LabPorts, MeasuredOn, allowances, measure_allowance};
+pub use controlled_run::ControlledRun;
 pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
 pub use exec::{ExecError, exec, running_lab};
-pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up};
+pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up, up_by_controller};
 pub use protocol::NodeEntry;
 pub use slow::{SlowError, slowed};
 
@@ -65,6 +70,7 @@ pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option
     let role = args.into_iter().nth(1)?;
     match role.to_str()? {
         lab::ROLE_SUPERVISOR => Some(supervisor::main()),
+        port_service::ROLE => Some(port_service::main()),
         measure::LIVE_ROLE => Some(measure::live_main()),
         nodes::ROLE_NODE => Some(node::main()),
         nodes::ROLE_NETNS => Some(node::keep_namespace()),

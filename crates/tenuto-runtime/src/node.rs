@@ -3,7 +3,7 @@
 use crate::lines::{self, LineReader};
 use crate::protocol::{NodeCommand, NodeJob, NodeReport};
 use crate::reporter::Reporter;
-use crate::{controller_node, host_node, switch_node};
+use crate::{changer_node, controller_node, host_node, switch_node};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
@@ -120,7 +120,10 @@ fn start() -> io::Result<()> {
     let done = match job {
         NodeJob::Switch(job) => switch_node::run(&job, &mut desk, early),
         NodeJob::Host(job) => host_node::run(&job, &mut desk, early),
-        NodeJob::Controller(job) => controller_node::run(*job, &mut desk, early),
+        NodeJob::Controller(mut job) => match job.changes.take() {
+            Some(switches) => changer_node::run(*job, switches, &mut desk, early),
+            None => controller_node::run(*job, &mut desk, early),
+        },
     };
     if let Err(error) = &done {
         desk.reporter.tell(&NodeReport::Failed { text: error.to_string() });

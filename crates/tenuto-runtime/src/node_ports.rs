@@ -1,16 +1,25 @@
 //! The packet ports of a node: opened, waited on, and fed.
 
+use crate::node::Desk;
 use crate::reporter::Reporter;
 use std::io;
 use tenuto_dataplane::{FramePool, Frames, Transmit};
 use tenuto_io::{
-    HostStack, Interest, MonotonicClock, PollKey, PollSet, Port, PortKind, PortOpener, PortSettings,
+    HostStack, Interest, MonotonicClock, PollKey, PollSet, Port, PortKind, PortOpener,
+    PortSettings, RING_FRAMES,
 };
+use tenuto_model::Network;
 use tenuto_units::Instant;
 use tenuto_wire::EtherType;
 
 /// Frames taken from a port before the next one is served.
 pub(crate) const RECEIVE_BURST: usize = 16;
+/// Memory for the rings of all ports of a lab, and what a frame takes of it.
+const RINGS_BYTES: usize = 256 << 20;
+const SLOT_BYTES: usize = 2_048;
+/// With fewer frames a stall of this machine would soon be loss: 512 smallest frames are 34 ms at
+/// 10 Mbit/s, and 3.4 ms at 100 Mbit/s.
+const RING_FRAMES_MIN: usize = 512;
 
 /// A port: its pace is set by the core, the port itself sends at once.
 pub(crate) struct NodePort {
@@ -32,14 +41,20 @@ pub(crate) fn interface_name(port: u32) -> String {
     format!("p{port}")
 }
 
-/// What carries the frames of a lab.
-///
-/// Not rings: dozens of nodes share a few processors there, so that depth in a stall counts more
-/// than the cost of a frame, and memory should be charged only while frames wait. The kernel's own
-/// stack finds neither an address nor IPv6 on these interfaces.
-fn lab_ports() -> PortSettings {
+/// How many frames wait in the ring of each port, so that all rings of a lab keep within their
+/// memory; `None` where that leaves too little: ports without rings are deeper then.
+pub(crate) fn ring_frames(network: &Network) -> Option<usize> {
+    let ports = (network.links.len() * 2).max(1);
+    let each = (RINGS_BYTES / SLOT_BYTES / ports).min(RING_FRAMES);
+    (each >= RING_FRAMES_MIN).then_some(each)
+}
+
+/// What carries the frames of a lab: rings, and plain packet ports where there is no memory for
+/// them. The kernel's own stack finds neither an address nor IPv6 on these interfaces.
+pub(crate) fn settings(ring_frames: Option<usize>) -> PortSettings {
     PortSettings {
-        kind: Some(PortKind::Packet),
+        kind: ring_frames.is_none().then_some(PortKind::Packet),
+        ring_frames: ring_frames.unwrap_or(RING_FRAMES),
         host_stack: HostStack::Share,
         // Both ends are ours, and were prepared when they were made.
         offloads_off: false,
@@ -50,16 +65,25 @@ fn lab_ports() -> PortSettings {
 /// Opens the ports of a lab's node with these numbers.
 pub(crate) fn open(
     numbers: impl Iterator<Item = u32>,
-    poll: &mut PollSet,
+    ring_frames: Option<usize>,
+    desk: &mut Desk,
 ) -> io::Result<Vec<NodePort>> {
-    numbers.map(|number| NodePort::open(number, &interface_name(number), poll)).collect()
+    let mut opener = PortOpener::new(settings(ring_frames), 1);
+    let mut open = |number: u32| {
+        let opened = opener.open(&interface_name(number))?;
+        for text in opened.notes {
+            let text = format!("{}: {text}", desk.reporter.node());
+            desk.reporter.event(MonotonicClock::now(), text);
+        }
+        NodePort::new(number, opened.port, &mut desk.poll)
+    };
+    numbers.map(&mut open).collect()
 }
 
 impl NodePort {
-    /// Opens an interface of a lab as port `number`.
-    pub(crate) fn open(number: u32, interface: &str, poll: &mut PollSet) -> io::Result<Self> {
-        let opened = PortOpener::new(lab_ports(), 1).open(interface)?;
-        Self::new(number, opened.port, poll)
+    /// Opens what programs of a host send and receive through, without a ring: no plan waits for it.
+    pub(crate) fn of_programs(interface: &str, poll: &mut PollSet) -> io::Result<Self> {
+        Self::new(0, PortOpener::new(settings(None), 1).open(interface)?.port, poll)
     }
 
     /// A port of any kind as port `number`.

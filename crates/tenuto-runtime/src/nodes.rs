@@ -2,8 +2,10 @@
 
 use crate::assemble;
 use crate::lines::{self, LineReader, LineWriter};
+use crate::node_ports;
 use crate::protocol::{
-    ControllerJob, HostJob, LabJob, NodeCommand, NodeEntry, NodeJob, NodeSettings, SwitchJob,
+    ControllerJob, HostJob, LabJob, ModeDriver, NodeCommand, NodeEntry, NodeJob, NodeSettings,
+    SwitchJob,
 };
 use crate::wire_up::{NodeKind, Place, management_address};
 use std::io;
@@ -13,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
 use tenuto_io::signals::Signal;
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
-use tenuto_model::{Addressing, Network};
+use tenuto_model::{Addressing, Network, SwitchDeployment};
 
 /// The program that all processes of a lab run: this one.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -206,8 +208,12 @@ impl Nodes {
     fn job_of(&self, place: usize, job: &LabJob) -> io::Result<NodeJob> {
         let node = &self.list[place];
         let plan = &job.plan;
-        let settings =
-            NodeSettings { name: node.name.clone(), stall_allowance_ns: job.stall_allowance_ns };
+        let settings = NodeSettings {
+            name: node.name.clone(),
+            stall_allowance_ns: job.stall_allowance_ns,
+            ring_frames: node_ports::ring_frames(&plan.network).filter(|_| job.rings),
+        };
+        let is_changer = job.driver == ModeDriver::Controller;
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
         Ok(match node.kind {
             NodeKind::Switch => {
@@ -221,6 +227,7 @@ impl Nodes {
                     // The clock goes on while a switch is down.
                     boot_seed: MonotonicClock::now().as_ns() + node.starts,
                     controller: self.controller_of(&plan.network, &node.name),
+                    out_of_mode: is_changer.then(|| assemble::out_of_mode(&plan.network)),
                 }))
             }
             NodeKind::Host(_) => {
@@ -246,10 +253,16 @@ impl Nodes {
                 let manages = all.into_iter().find(|c| c.0 == node.name).map(|c| c.1);
                 let manages = manages.unwrap_or_default();
                 let deployments = plan.switches.iter().filter(|d| manages.contains(&d.switch));
+                let deployments: Vec<_> = deployments.cloned().collect();
+                let address =
+                    |d: &SwitchDeployment| self.position(&d.switch).map(management_address);
+                let changes = is_changer.then(|| deployments.iter().filter_map(address).collect());
+                let modes = assemble::modes(plan);
                 NodeJob::Controller(Box::new(ControllerJob {
                     settings,
-                    deployments: deployments.cloned().collect(),
-                    modes: assemble::modes(plan),
+                    deployments,
+                    modes,
+                    changes,
                 }))
             }
         })

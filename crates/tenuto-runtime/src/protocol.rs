@@ -5,9 +5,10 @@
 //! observations, which are told apart by their first key and pass the supervisor unread.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use tenuto_controller::ModeSettings;
 use tenuto_model::{HostDeployment, Plan, Scenario, Sizes, SwitchDeployment};
 
 /// How every line with an observation begins.
@@ -29,6 +30,20 @@ pub(crate) struct LabJob {
     pub(crate) drain_ns: u64,
     /// Where nodes.json, hosts and logs go.
     pub(crate) run_dir: PathBuf,
+    /// Who changes the mode.
+    pub(crate) driver: ModeDriver,
+    /// Whether ports have rings.
+    pub(crate) rings: bool,
+}
+
+/// Who changes the mode in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModeDriver {
+    /// The switches, as planned.
+    Switches,
+    /// The controller, to hold the switches against; nothing is promised then.
+    Controller,
 }
 
 /// From `tenuto up` to the supervisor, after the job.
@@ -91,6 +106,8 @@ pub(crate) enum NodeJob {
 pub(crate) struct NodeSettings {
     pub(crate) name: String,
     pub(crate) stall_allowance_ns: u64,
+    /// Frames that wait in the ring of a port; `None` for ports without rings.
+    pub(crate) ring_frames: Option<usize>,
 }
 
 /// A switch.
@@ -104,6 +121,8 @@ pub(crate) struct SwitchJob {
     pub(crate) boot_seed: u64,
     /// Address of its controller, if it has one.
     pub(crate) controller: Option<Ipv4Addr>,
+    /// The controller changes the mode: cookies of flows that have no place in the highest one.
+    pub(crate) out_of_mode: Option<BTreeSet<u64>>,
 }
 
 /// A host.
@@ -127,6 +146,8 @@ pub(crate) struct ControllerJob {
     pub(crate) settings: NodeSettings,
     pub(crate) deployments: Vec<SwitchDeployment>,
     pub(crate) modes: ModesJob,
+    /// It changes the mode itself: addresses of the switches, in the order of the deployments.
+    pub(crate) changes: Option<Vec<Ipv4Addr>>,
 }
 
 /// What switches are told about modes.
@@ -138,6 +159,20 @@ pub(crate) struct ModesJob {
     pub(crate) signal_copies: u8,
     pub(crate) dwell_ns: u64,
     pub(crate) members: Vec<u64>,
+}
+
+impl ModesJob {
+    /// As the cores of controllers want it.
+    pub(crate) fn settings(&self) -> ModeSettings {
+        ModeSettings {
+            generation: self.generation,
+            levels: self.levels,
+            quiet_ns: self.quiet_ns,
+            signal_copies: self.signal_copies,
+            dwell_ns: self.dwell_ns,
+            members: self.members.clone(),
+        }
+    }
 }
 
 /// From the supervisor to a node, after its job.

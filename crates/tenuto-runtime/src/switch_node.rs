@@ -1,6 +1,7 @@
 //! The process of a switch: ports, control channel and timers around the switch core.
 
 use crate::control_link::{ControlLink, ControlNews};
+use crate::controlled_switch::Controlled;
 use crate::node::Desk;
 use crate::node_ports::{self, NodePort, RECEIVE_BURST, transmit};
 use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob};
@@ -33,12 +34,14 @@ struct SwitchNode<'a> {
     link: ControlLink,
     /// Port that is served first in the next turn.
     first: usize,
+    controlled: Option<Controlled>,
 }
 
 /// Runs a switch until it is told to finish.
 pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
     let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed);
-    let ports = node_ports::open(job.deployment.ports.iter().map(|p| p.port), &mut desk.poll)?;
+    let numbers = job.deployment.ports.iter().map(|p| p.port);
+    let ports = node_ports::open(numbers, job.settings.ring_frames, desk)?;
     let controller = job.controller.map(|address| (address, OPENFLOW_PORT).into());
     let link = ControlLink::new(controller, &mut desk.poll)?;
     desk.reporter.tell(&NodeReport::Up);
@@ -50,6 +53,7 @@ pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> 
         ports,
         link,
         first: 0,
+        controlled: job.out_of_mode.clone().map(Controlled::new),
         desk,
     };
     node.switch.keep_delays();
@@ -139,8 +143,11 @@ impl SwitchNode<'_> {
         let now = MonotonicClock::now();
         self.switch.fire_due(now, &mut self.pool, &mut self.fx);
         tell(self.desk, &mut self.fx.events, now);
-        let Self { desk, fx, ports, pool, .. } = self;
+        let Self { desk, fx, ports, pool, controlled, switch, .. } = self;
         transmit(&mut fx.transmits, ports, pool, &mut desk.reporter)?;
+        if let Some(controlled) = controlled {
+            controlled.look(switch, desk);
+        }
         if !fx.drops.is_empty() {
             let now = MonotonicClock::now();
             fx.drops.drain(..).for_each(|drop| desk.reporter.dropped(now, &drop));
@@ -167,6 +174,9 @@ impl SwitchNode<'_> {
             Some(ControlNews::Bytes(bytes)) => {
                 let Self { desk, switch, pool, fx, .. } = self;
                 let is_followed = switch.control(now, &bytes, pool, fx);
+                if let Some(controlled) = &mut self.controlled {
+                    controlled.answered(&fx.control, switch, desk);
+                }
                 tell(desk, &mut fx.events, now);
                 if !is_followed {
                     self.switch.disconnected();

@@ -6,10 +6,12 @@ pub mod clockwork;
 pub mod explore;
 pub mod fault_model;
 mod ledger;
+mod left_behind;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
-    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, Ledger, LedgerSettings,
-    MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation, ProgressRow, Release,
-    Replay, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    ControlStep, CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, Ledger,
+    LedgerSettings, MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation,
+    ProgressRow, Release, Replay, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
 };
+pub use left_behind::LeftBehind;

@@ -4,6 +4,7 @@ use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_model::{ForwardingModel, ImportFormat, quantity};
+use tenuto_runtime::LabPorts;
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -429,6 +430,9 @@ pub(crate) struct Up {
     /// Leave nothing in out/
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Ports of the nodes: AF_PACKET with rings, or without
+    #[arg(long, value_name = "KIND", value_parser = lab_ports, default_value = "packet-ring")]
+    pub(crate) ports: LabPorts,
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
@@ -575,6 +579,14 @@ pub(crate) enum Slow {
 impl Slow {
     /// Slower than this, a scenario of seconds shows nothing any more.
     pub(crate) const AUTO_MAX: u64 = 10;
+}
+
+fn lab_ports(text: &str) -> Result<LabPorts, String> {
+    match text {
+        "packet-ring" => Ok(LabPorts::PacketRing),
+        "packet" => Ok(LabPorts::Packet),
+        _ => Err("the nodes of a lab have `packet-ring` or `packet` ports".into()),
+    }
 }
 
 fn slow(text: &str) -> Result<Slow, String> {

@@ -19,6 +19,10 @@ const TESTS: &[Test] = &[
     ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
     ("programs::a_program_sends_and_is_heard", programs::a_program_sends_and_is_heard),
     ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
+    (
+        "modes::a_controller_raises_the_mode_and_takes_it_back",
+        modes::a_controller_raises_the_mode_and_takes_it_back,
+    ),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
     ("kill::a_switch_comes_back", kill::a_switch_comes_back),
     ("kill::a_cut_link_heals", kill::a_cut_link_heals),

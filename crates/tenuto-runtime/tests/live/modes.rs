@@ -2,7 +2,7 @@
 
 use crate::networks::{Words, options, planned, possible, shipped};
 use tenuto_model::{Event, EventAction, Scenario, Verdict};
-use tenuto_runtime::up;
+use tenuto_runtime::{up, up_by_controller};
 
 const MS: u64 = 1_000_000;
 
@@ -34,4 +34,30 @@ pub(crate) fn the_mode_rises_and_returns() {
     assert_eq!(changes, [("LO", "HI"), ("HI", "LO")]);
     let lost = document.events.iter().find(|e| e.text.contains("mode signals from sw1"));
     assert_eq!(lost.map(|event| event.tolerated), Some(Some(true)));
+}
+
+/// The same excess, and a controller that changes the mode: every switch is told and answers, and
+/// the lowest mode comes back, so that the next excess raises it again.
+pub(crate) fn a_controller_raises_the_mode_and_takes_it_back() {
+    let plan = planned(&shipped("vehicle.yaml"));
+    let mut scenario = Scenario::plain(2_500 * MS, 1);
+    let behave = |at_ms: u64, mode| Event {
+        at_ns: at_ms * MS,
+        action: EventAction::Behave { flow: "CAM".into(), mode },
+        note: None,
+    };
+    scenario.events = vec![behave(400, 1), behave(500, 0), behave(1_400, 1), behave(1_500, 0)];
+    let options = options(&plan, "controller-modes");
+    let outcome = up_by_controller(&plan, &scenario, &options, &mut Words::default());
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let name = "a_controller_raises_the_mode_and_takes_it_back";
+    let Some(run) = possible(name, outcome) else { return };
+    println!("{run:?}");
+    assert!(!run.interrupted);
+    assert_eq!((run.changes.len() >= 2, run.unfinished), (true, 0));
+    for change in &run.changes {
+        assert!(change.in_effect.as_ns() > 0 && change.in_effect <= change.confirmed);
+        assert!(change.in_effect <= change.drained);
+        assert!(change.out_of_mode > 0 || change.drained == change.in_effect);
+    }
 }

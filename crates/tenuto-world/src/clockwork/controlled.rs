@@ -7,6 +7,7 @@
 //! the making of each message, and the carrying out of each.
 
 use super::{CONTROL_LATENCY, Clockwork, Core, Event, LEAD, RunError, SETUP_LIMIT};
+use crate::LeftBehind;
 use std::collections::BTreeSet;
 use tenuto_controller::{ChangerMode, ModeChanger};
 use tenuto_dataplane::endsystem::Conduct;
@@ -55,15 +56,6 @@ struct Course {
     out_of_mode: u64,
 }
 
-/// A queue that still holds frames without a place: it is rid of them when so many have left it.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    node: usize,
-    port: u32,
-    queue: usize,
-    until_frames: u64,
-}
-
 /// The state of a world whose modes a controller changes.
 #[derive(Debug)]
 pub(super) struct Controlled {
@@ -74,7 +66,8 @@ pub(super) struct Controlled {
     /// Cookies of flows that have no place in the highest level.
     out_of_mode: BTreeSet<u64>,
     course: Option<Course>,
-    waiting: Vec<Waiting>,
+    /// Per switch.
+    left: Vec<LeftBehind>,
 }
 
 /// Changes the mode by a controller so many times, `every` apart: the flow `trigger` sends as in its
@@ -120,7 +113,7 @@ impl Clockwork<'_> {
             line_free: self.now,
             out_of_mode: gone.map(|(_, cookie)| cookie).collect(),
             course: None,
-            waiting: Vec::new(),
+            left: vec![LeftBehind::default(); self.plan.switches.len()],
         }));
         for node in 0..self.plan.switches.len() {
             // Connections are numbered as the switches are.
@@ -255,41 +248,19 @@ impl Clockwork<'_> {
         let is_awaited = is_raised && controlled.changer.is_awaited(node);
         let Some(course) = controlled.course.as_mut().filter(|_| is_awaited) else { return };
         course.in_effect = now;
-        for (port, _, egress) in switch.ports() {
-            let mut queued = vec![(0_u64, 0_u64); egress.queue_stats().len()];
-            egress.for_each_frame(|queue, frame| {
-                let Some(it) = queue.and_then(|queue| queued.get_mut(usize::from(queue))) else {
-                    return;
-                };
-                it.0 += 1;
-                if controlled.out_of_mode.contains(&frame.cookie) {
-                    course.out_of_mode += 1;
-                    it.1 = it.0;
-                }
-            });
-            for (queue, (_, last)) in queued.into_iter().enumerate().filter(|(_, it)| it.1 > 0) {
-                let until_frames = egress.queue_stats()[queue].frames + last;
-                controlled.waiting.push(Waiting { node, port, queue, until_frames });
-            }
-        }
+        course.out_of_mode += controlled.left[node].note(switch, &controlled.out_of_mode);
     }
 
     /// Queues that are rid of their frames without a place.
     pub(super) fn note_left(&mut self, node: usize) {
         let now = self.now;
         let Some(controlled) = &mut self.controlled else { return };
-        if controlled.waiting.is_empty() {
-            return;
-        }
         let Core::Switch(switch) = &self.nodes[node].core else { return };
-        let before = controlled.waiting.len();
-        controlled.waiting.retain(|it| {
-            let port = switch.ports().find(|(port, ..)| *port == it.port);
-            let left = port.map_or(u64::MAX, |(.., egress)| egress.queue_stats()[it.queue].frames);
-            it.node != node || left < it.until_frames
-        });
-        if let Some(course) =
-            controlled.course.as_mut().filter(|_| controlled.waiting.len() < before)
+        let Some(left) = controlled.left.get_mut(node).filter(|left| !left.is_empty()) else {
+            return;
+        };
+        if left.look(switch)
+            && let Some(course) = &mut controlled.course
         {
             course.drained = now;
         }
@@ -299,7 +270,7 @@ impl Clockwork<'_> {
 impl Controlled {
     fn is_done(&self) -> bool {
         let is_confirmed = self.course.as_ref().is_some_and(|course| course.confirmed.is_some());
-        is_confirmed && self.waiting.is_empty()
+        is_confirmed && self.left.iter().all(LeftBehind::is_empty)
     }
 }
 

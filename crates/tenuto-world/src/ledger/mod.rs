@@ -20,7 +20,7 @@ pub use document::{
     ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow, SwitchSwap,
     TermRow, Violation,
 };
-pub use observation::Observation;
+pub use observation::{ControlStep, Observation};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
@@ -258,6 +258,8 @@ impl<'a> Ledger<'a> {
                 }
                 self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
             }
+            // Nothing is promised of it.
+            Observation::ByController { .. } => {}
         }
     }
 

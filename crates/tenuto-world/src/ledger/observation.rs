@@ -141,4 +141,34 @@ pub enum Observation {
         /// Flows that misbehave from now on because of it.
         misbehaving: Vec<u16>,
     },
+    /// A change of mode that a controller makes, beside those of the switches, has come so far.
+    ByController {
+        /// The switch or the controller.
+        node: String,
+        /// How far.
+        step: ControlStep,
+        /// When.
+        at_ns: u64,
+    },
+}
+
+/// How far a change of mode by a controller has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlStep {
+    /// The controller has heard of the excess and begins.
+    Raising,
+    /// Every switch has answered.
+    Raised,
+    /// The controller begins to bring the lowest mode back.
+    Lowering,
+    /// Every switch has answered that.
+    Lowered,
+    /// A switch has carried out its barrier.
+    CarriedOut {
+        /// Frames without a place in the highest mode that it has queued.
+        out_of_mode: u64,
+    },
+    /// A switch is rid of those.
+    Drained,
 }

@@ -11,7 +11,7 @@ use crate::verbs::{report, sim};
 use std::path::Path;
 use tenuto_model::{Expect, Network, Plan, Scenario, Verdict};
 use tenuto_planner::{Curves, Options};
-use tenuto_runtime::{HostService, UpError, UpOptions, UpOutcome};
+use tenuto_runtime::{Allowances, HostService, LabPorts, UpError, UpOptions, UpOutcome};
 use tenuto_units::Span;
 use tenuto_world::Replay;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
     if planned.promise() != Promise::Guaranteed {
         return sim::refused(&planned, args.run.json);
     }
-    let service = measure()?;
+    let service = measure(args.ports)?;
     let advised = tenuto_runtime::recommend_slow(&planned.plan, &service);
     let slow = match args.slow {
         Slow::Auto => advised.min(Slow::AUTO_MAX),
@@ -48,7 +48,10 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
             return Err(failure);
         }
     };
-    let outcome = replayed(&planned.plan, &scenario, outcome);
+    let (outcome, words) = replayed(&planned.plan, &scenario, outcome);
+    if let Some(words) = words {
+        output::complain(&words);
+    }
     let written = if args.no_report {
         let _ = std::fs::remove_dir_all(&folder);
         None
@@ -59,9 +62,9 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
 }
 
 /// Measures what this machine adds.
-fn measure() -> Result<HostService, Failure> {
+fn measure(ports: LabPorts) -> Result<HostService, Failure> {
     output::complain("  measuring what this machine adds, 3 s");
-    let service = tenuto_runtime::measure_allowance(MEASURED).map_err(|error| {
+    let service = tenuto_runtime::measure_allowance(MEASURED, ports).map_err(|error| {
         Failure::undecidable(format!("this machine cannot be measured: {error}"), None)
     })?;
     let stall = ms_up_ns(service.stall_allowance_ns);
@@ -94,17 +97,11 @@ fn lab(
     folder: &Path,
 ) -> Result<UpOutcome, Failure> {
     let plan = &planned.plan;
-    let planner = |network: &Network| {
-        // What counted in the plan counts on this machine, or the two could not be compared.
-        let curves = if plan.staircases { Curves::Staircases } else { Curves::Buckets };
-        let options = Options { would_fit: false, curves, ..planning::usual_options(network) };
-        tenuto_planner::plan(network, &options)
-    };
     let options = UpOptions {
         duration_ns: args.run.duration_ns,
         slow,
         run_dir: folder.to_owned(),
-        allowances: tenuto_runtime::allowances(plan, service, &planner),
+        allowances: allowances(plan, service),
         seed: args.run.seed,
     };
     let mut view = LiveView::new(&plan.network.name, scenario.duration_ns, args.alarm_margin);
@@ -117,19 +114,35 @@ fn lab(
     })
 }
 
-/// Tries the recorded releases again in virtual time, where the plan's own bounds hold strictly.
-fn replayed(plan: &Plan, scenario: &Scenario, mut outcome: UpOutcome) -> UpOutcome {
+/// What this machine adds to the bounds of a plan, by planning it again.
+pub(crate) fn allowances(plan: &Plan, service: &HostService) -> Allowances {
+    let planner = |network: &Network| {
+        // What counted in the plan counts on this machine, or the two could not be compared.
+        let curves = if plan.staircases { Curves::Staircases } else { Curves::Buckets };
+        let options = Options { would_fit: false, curves, ..planning::usual_options(network) };
+        tenuto_planner::plan(network, &options)
+    };
+    tenuto_runtime::allowances(plan, service, &planner)
+}
+
+/// Tries the recorded releases again in virtual time, where the plan's own bounds hold strictly;
+/// also says how that went.
+pub(crate) fn replayed(
+    plan: &Plan,
+    scenario: &Scenario,
+    mut outcome: UpOutcome,
+) -> (UpOutcome, Option<String>) {
     let document = &mut outcome.document;
     // What the scenario expects was judged live; here only bounds are.
     let (duration_ns, expect) = (document.duration_ns, Expect::default());
     let scenario = Scenario { duration_ns, expect, ..scenario.clone() };
     let again = tenuto_world::clockwork::replay(plan, &scenario, &document.releases);
     if outcome.crashed.is_some() {
-        return outcome;
+        return (outcome, None);
     }
-    match again {
+    let words = match again {
         Ok(again) => {
-            output::complain(&format!("  recorded releases in virtual time: {}", again.summary));
+            let words = format!("  recorded releases in virtual time: {}", again.summary);
             if again.verdict == Verdict::Broken {
                 document.verdict = Verdict::Broken;
                 document.summary = format!("BROKEN in the replay: {}", again.summary);
@@ -139,10 +152,11 @@ fn replayed(plan: &Plan, scenario: &Scenario, mut outcome: UpOutcome) -> UpOutco
                 received: again.flows.iter().map(|row| row.received).sum(),
                 violations: again.violations,
             });
+            words
         }
-        Err(error) => output::complain(&format!("  not tried again in virtual time: {error}")),
-    }
-    outcome
+        Err(error) => format!("  not tried again in virtual time: {error}"),
+    };
+    (outcome, Some(words))
 }
 
 fn ended(args: &Up, outcome: &UpOutcome, written: Option<&str>) -> Result<Outcome, Failure> {

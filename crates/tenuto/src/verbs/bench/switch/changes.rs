@@ -3,10 +3,14 @@
 use super::networks::{Laboratory, Shape};
 use crate::failure::Failure;
 use crate::planning;
+use crate::side_by_side::SideBySide;
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
+use std::sync::{Mutex, OnceLock};
+use tenuto_bounds::Executor;
 use tenuto_model::{
-    Event, EventAction, Expect, Offsets, Plan, Scenario, Sizes, Traffic, Transition,
+    Event, EventAction, Expect, ModeChangeBound, Offsets, Plan, Scenario, Sizes, Traffic,
+    Transition,
 };
 use tenuto_units::Span;
 use tenuto_world::clockwork::{self, ControlCosts, ControlledChange};
@@ -28,7 +32,7 @@ const COSTS: ControlCosts = ControlCosts {
     line_bps: 1_000_000_000,
 };
 /// What a median of ours is to be below a controller's.
-const TARGET_RATIO: f64 = 10.0;
+pub(super) const TARGET_RATIO: f64 = 10.0;
 
 /// Changes of one network.
 #[derive(Debug, Default)]
@@ -39,10 +43,18 @@ struct Changes {
     purged: Vec<u64>,
 }
 
+/// One network with both kinds of changes.
+#[derive(Debug)]
+struct Found {
+    own: Changes,
+    theirs: Vec<ControlledChange>,
+    bound_ps: u64,
+}
+
 /// The table, and whether every change was done within its bound.
 pub(super) fn sheet(
     changes: u32,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut (dyn FnMut(&str) + Send),
 ) -> Result<(Sheet, bool), Failure> {
     let laboratories = Laboratory::all();
     let each = changes.div_ceil(u32::try_from(laboratories.len()).unwrap_or(u32::MAX));
@@ -66,27 +78,13 @@ pub(super) fn sheet(
     );
     let (mut is_kept, mut short) = (true, 0);
     let (mut done, mut medians) = (0, Vec::new());
-    for it in &laboratories {
-        let name =
-            format!("{} {}{}", it.shape.name(), it.rules, if it.is_crowded { "+" } else { "" });
-        progress(&format!("changes: {name}, planning"));
-        let network = it.network()?;
-        let planned = planning::planned(&network, &planning::usual_options(&network))?;
-        let plan = &planned.plan;
-        let bound_ps = plan.mode_changes.iter().find_map(|change| {
-            matches!(change.change, Transition::Raise { .. }).then_some(change.bound_ps)
-        });
-        let Some(bound_ps) = bound_ps.filter(|_| plan.feasible) else {
-            let because = plan.refusals.first().map_or("no bound", |refusal| &refusal.because);
-            let text = format!("{name}: the network is refused: {because}");
-            return Err(Failure::undecidable(text, None));
-        };
-        let found = run(plan, each, &name, progress)?;
-        is_kept &= found.over_bound + found.unfinished == 0;
-        let ours = median(found.raises_ns.clone());
-        done += found.raises_ns.len();
+    let all = all_found(&laboratories, each, progress);
+    for (it, found) in laboratories.iter().zip(all) {
+        let Found { own, theirs, bound_ps } = found?;
+        is_kept &= own.over_bound + own.unfinished == 0;
+        let ours = median(own.raises_ns.clone());
+        done += own.raises_ns.len();
         medians.push((it, ours));
-        let theirs = by_controller(plan, each.min(CONTROLLED), &name, progress)?;
         let of = |what: fn(&ControlledChange) -> Span| {
             median(theirs.iter().map(|change| what(change).as_ns()).collect())
         };
@@ -95,14 +93,14 @@ pub(super) fn sheet(
         short += u32::from(ratio < TARGET_RATIO);
         sheet.push(vec![
             it.shape.name().into(),
-            format!("{}{}", it.rules, if it.is_crowded { "+" } else { "" }).into(),
-            found.raises_ns.len().into(),
-            rounded(median(found.purged.clone()), 0),
-            found.purged.iter().max().copied().into(),
+            it.rules_words().into(),
+            own.raises_ns.len().into(),
+            rounded(median(own.purged.clone()), 0),
+            own.purged.iter().max().copied().into(),
             rounded(ours / 1e3, 1),
-            found.raises_ns.iter().max().map_or(Value::Null, |&ns| rounded(ns as f64 / 1e3, 1)),
+            own.raises_ns.iter().max().map_or(Value::Null, |&ns| rounded(ns as f64 / 1e3, 1)),
             rounded(bound_ps as f64 / 1e6, 1),
-            (found.over_bound + found.unfinished).into(),
+            (own.over_bound + own.unfinished).into(),
             rounded(in_effect / 1e3, 1),
             rounded(of(|change| change.confirmed) / 1e3, 1),
             rounded(of(|change| change.drained) / 1e3, 1),
@@ -113,6 +111,14 @@ pub(super) fn sheet(
         "{done} changes in all; between 1 and 100 rules our medians differ by {:.1} % at most",
         by_rules(&medians) * 100.0
     ));
+    notes(&mut sheet);
+    if short > 0 {
+        sheet.note(format!("{short} ratios are below the target of {TARGET_RATIO:.0}"));
+    }
+    Ok((sheet, is_kept))
+}
+
+fn notes(sheet: &mut Sheet) {
     sheet.note("100+: four lines fill the queue of one; a change takes such packets back");
     sheet.note(
         "from the excess at the first switch to the swap of the last; the bound is certified",
@@ -130,16 +136,55 @@ pub(super) fn sheet(
          drained: no switch has packets queued that have no place in the new mode, which is what \
          our change includes and the ratio compares",
     );
-    if short > 0 {
-        sheet.note(format!("{short} ratios are below the target of {TARGET_RATIO:.0}"));
-    }
-    Ok((sheet, is_kept))
+}
+
+/// Every network, on as many threads as there are cores; in their order.
+fn all_found(
+    laboratories: &[Laboratory],
+    each: u32,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Vec<Result<Found, Failure>> {
+    let progress = Mutex::new(progress);
+    let all: Vec<OnceLock<Result<Found, Failure>>> =
+        laboratories.iter().map(|_| OnceLock::new()).collect();
+    SideBySide.run(laboratories.len(), &|index| {
+        let mut say = |text: &str| {
+            if let Ok(mut progress) = progress.lock() {
+                progress(text);
+            }
+        };
+        // Each is run once.
+        let _ = all[index].set(found(laboratories[index], each, &mut say));
+    });
+    all.into_iter().map(|it| it.into_inner().expect("every task is run")).collect()
+}
+
+/// Both kinds of changes of one network.
+fn found(it: Laboratory, count: u32, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+    let name = it.name();
+    progress(&format!("changes: {name}, planning"));
+    let network = it.network()?;
+    let planned = planning::planned(&network, &planning::usual_options(&network))?;
+    let bound_ps = raise_bound_ps(&planned.plan, &name)?;
+    let own = run(&planned.plan, count, &name, progress)?;
+    let theirs = by_controller(&planned.plan, count.min(CONTROLLED), &name, progress)?;
+    Ok(Found { own, theirs, bound_ps })
+}
+
+/// The certified bound of a raise.
+pub(super) fn raise_bound_ps(plan: &Plan, name: &str) -> Result<u64, Failure> {
+    let raise = |change: &&ModeChangeBound| matches!(change.change, Transition::Raise { .. });
+    let bound_ps = plan.mode_changes.iter().find(raise).map(|change| change.bound_ps);
+    bound_ps.filter(|_| plan.feasible).ok_or_else(|| {
+        let because = plan.refusals.first().map_or("no bound", |refusal| &refusal.because);
+        Failure::undecidable(format!("{name}: the network is refused: {because}"), None)
+    })
 }
 
 /// The largest difference that the number of rules makes to a median of one topology, in parts.
 fn by_rules(medians: &[(&Laboratory, f64)]) -> f64 {
     let of_shape = |shape| {
-        let same = medians.iter().filter(|(it, _)| it.shape == shape && !it.is_crowded);
+        let same = medians.iter().filter(|(it, _)| it.shape == shape && it.crowd.is_none());
         let (least, most) = same.fold((f64::MAX, 0.0_f64), |(least, most), (_, median)| {
             (least.min(*median), most.max(*median))
         });
@@ -154,7 +199,7 @@ fn run(
     name: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Changes, Failure> {
-    let scenario = scenario(plan, count);
+    let scenario = scenario(plan, count, EXCESS_NS);
     let document = clockwork::run_with_progress(plan, &scenario, &mut |at| {
         progress(&format!("changes: {name}, {} %", at.at_ns * 100 / at.of_ns.max(1)));
     })
@@ -195,7 +240,7 @@ fn by_controller(
 }
 
 /// The trigger exceeds its lower contract again and again, at no fixed phase of the other traffic.
-fn scenario(plan: &Plan, count: u32) -> Scenario {
+pub(super) fn scenario(plan: &Plan, count: u32, excess_ns: u64) -> Scenario {
     let behave = |at_ns, mode| Event {
         at_ns,
         action: EventAction::Behave { flow: Laboratory::TRIGGER.into(), mode },
@@ -205,7 +250,7 @@ fn scenario(plan: &Plan, count: u32) -> Scenario {
     let events = (0..u64::from(count)).flat_map(|n| {
         draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = LEAD_NS + n * CYCLE_NS + (draw >> 33) % 30_000_000;
-        [behave(at, 1), behave(at + EXCESS_NS, 0)]
+        [behave(at, 1), behave(at + excess_ns, 0)]
     });
     let events: Vec<Event> = events.collect();
     Scenario {
@@ -218,7 +263,7 @@ fn scenario(plan: &Plan, count: u32) -> Scenario {
     }
 }
 
-fn median(mut values: Vec<u64>) -> f64 {
+pub(super) fn median(mut values: Vec<u64>) -> f64 {
     values.sort_unstable();
     values.get(values.len() / 2).map_or(0.0, |&ns| ns as f64)
 }

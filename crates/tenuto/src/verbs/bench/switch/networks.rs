@@ -8,6 +8,8 @@ use tenuto_model::{MemorySources, Network, read_network};
 const SWITCHES: usize = 9;
 /// Hosts at the first switch beside its own, whose flows fill its queues.
 const CROWD: usize = 4;
+/// Where those go.
+const CROWDED: &str = "h2";
 /// Of the flow that raises the mode.
 const PERIOD_LO_MS: u64 = 10;
 const PERIOD_HI_MS: u64 = 1;
@@ -44,26 +46,51 @@ impl Shape {
     }
 }
 
+/// Flows that fill a queue, so that packets wait when the mode changes: all send at once to one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Crowd {
+    /// Of the host's line, Mbit/s.
+    line_mbps: u32,
+    message_kb: u32,
+    period_ms: u32,
+}
+
+impl Crowd {
+    /// Four lines into one as fast: of 1100 frames three quarters come to wait.
+    pub(super) const FAST: Self = Self { line_mbps: 1_000, message_kb: 400, period_ms: 20 };
+    /// A tenth of the frames per second, which wait longer: 820 of them for up to 100 ms.
+    pub(super) const SLOW: Self = Self { line_mbps: 100, message_kb: 300, period_ms: 120 };
+}
+
 /// One network of the laboratory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Laboratory {
     pub(super) shape: Shape,
     /// Flows with an entry in every switch.
     pub(super) rules: usize,
-    /// Whether packets wait when the mode changes.
-    pub(super) is_crowded: bool,
+    pub(super) crowd: Option<Crowd>,
 }
 
 impl Laboratory {
     /// Three shapes by 1, 50 and 100 rules, and 100 rules with full queues.
     pub(super) fn all() -> Vec<Self> {
-        let cases = [(1, false), (50, false), (100, false), (100, true)];
-        let of = |shape| cases.map(|(rules, is_crowded)| Self { shape, rules, is_crowded });
+        let cases = [(1, None), (50, None), (100, None), (100, Some(Crowd::FAST))];
+        let of = |shape| cases.map(|(rules, crowd)| Self { shape, rules, crowd });
         Shape::ALL.into_iter().flat_map(of).collect()
     }
 
     /// The flow whose excess raises the mode.
     pub(super) const TRIGGER: &'static str = "f1";
+
+    /// `100+`: so many rules, and packets that wait.
+    pub(super) fn rules_words(self) -> String {
+        format!("{}{}", self.rules, if self.crowd.is_some() { "+" } else { "" })
+    }
+
+    /// `star 100+`
+    pub(super) fn name(self) -> String {
+        format!("{} {}", self.shape.name(), self.rules_words())
+    }
 
     pub(super) fn network(self) -> Result<Network, Failure> {
         let text = self.text();
@@ -89,7 +116,9 @@ impl Laboratory {
             list("w", SWITCHES, "{profile: tenuto}"),
         );
         let mut link = |a: String, b: String| {
-            let _ = writeln!(out, "  - {{ends: [{a}, {b}]}}");
+            let rate = self.crowd.filter(|_| a == CROWDED);
+            let rate = rate.map_or(String::new(), |c| format!(", rate: {} Mbit/s", c.line_mbps));
+            let _ = writeln!(out, "  - {{ends: [{a}, {b}]{rate}}}");
         };
         (1..=SWITCHES).for_each(|n| link(format!("h{n}"), format!("w{n}")));
         (1..=CROWD).for_each(|n| link(format!("a{n}"), "w1".into()));
@@ -109,13 +138,12 @@ impl Laboratory {
                  period: 1000 ms, priority: 1}}"
             );
         }
-        if self.is_crowded {
-            // Four lines into one at once: of 1100 frames three quarters come to wait.
+        if let Some(Crowd { message_kb, period_ms, .. }) = self.crowd {
             for n in 1..=CROWD {
                 let _ = writeln!(
                     out,
-                    "  b{n}: {{source: a{n}, targets: [h2], level: LO, message: 400 kB, \
-                     period: 20 ms, priority: 2, out_of_mode: drop}}"
+                    "  b{n}: {{source: a{n}, targets: [{CROWDED}], level: LO, message: \
+                     {message_kb} kB, period: {period_ms} ms, priority: 2, out_of_mode: drop}}"
                 );
             }
         }
@@ -133,7 +161,7 @@ mod tests {
         for laboratory in Laboratory::all() {
             let network = laboratory.network().expect("it is ours");
             assert_eq!(network.switches.len(), SWITCHES);
-            let crowd = if laboratory.is_crowded { CROWD } else { 0 };
+            let crowd = if laboratory.crowd.is_some() { CROWD } else { 0 };
             assert_eq!(network.flows.len(), laboratory.rules + crowd);
         }
     }
