@@ -1,6 +1,7 @@
 //! The order of the checks, and what is certified in the end.
 
 use crate::analysis::{self, Analysis, Context};
+use crate::budget::Budget;
 use crate::digest::Compact;
 use crate::drain::drain;
 use crate::exact::Scale;
@@ -13,13 +14,10 @@ use crate::{
     bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
 };
 use crate::{processor, processor_rows};
-use crate::{raise, routes, walk};
+use crate::{raise, routes, text, walk};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// The largest plan that is read, bytes of text.
-pub const PLAN_BYTES_MAX: usize = 256 << 20;
 
 const SCHEMA: &str = "tenuto-plan/1";
 
@@ -78,9 +76,7 @@ impl fmt::Display for Certificate {
 /// text is no plan at all.
 pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     let mut findings = Findings::default();
-    if plan_json.len() > PLAN_BYTES_MAX {
-        let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
-        findings.add(rule::LIMIT, "plan", format!("{} bytes", plan_json.len()), found);
+    if !text::is_readable(plan_json, "plan", &mut findings) {
         return findings.into_result(Certificate::of(None));
     }
     let mut plan: read::Plan = match serde_json::from_str(plan_json) {
@@ -94,20 +90,30 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     let Some(net) = Net::new(&plan, &mut findings) else {
         return findings.into_result(Certificate::of(None));
     };
-    let mut certificate = check_plan(&plan, &net, &mut findings);
-    certificate.inequalities += link_loss::check(&mut plan, &mut findings);
+    let budget = Budget::new();
+    let mut certificate = check_plan(&plan, &net, &budget, &mut findings);
+    certificate.inequalities += link_loss::check(&mut plan, &budget, &mut findings);
+    if budget.is_spent() {
+        let found = "more curves than are looked at: claims that need them are not believed";
+        findings.add(rule::LIMIT, "plan", "its claims", found);
+    }
     findings.into_result(certificate)
 }
 
-fn check_digests(text: &str, plan: &read::Plan, findings: &mut Findings) {
+fn check_digests(json: &str, plan: &read::Plan, findings: &mut Findings) {
     if plan.schema != SCHEMA {
         findings.add(rule::FORMAT, "schema", &plan.schema, SCHEMA);
     }
-    Compact::new(text).compare(&plan.description_digest, &plan.plan_hash, findings);
+    Compact::new(json).compare(&plan.description_digest, &plan.plan_hash, findings);
 }
 
 /// Checks everything that rests on the description.
-fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Certificate {
+fn check_plan(
+    plan: &read::Plan,
+    net: &Net<'_>,
+    budget: &Budget,
+    findings: &mut Findings,
+) -> Certificate {
     let streams = routes::streams(plan, net, findings);
     let mut context = Context {
         plan,
@@ -118,6 +124,7 @@ fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Cert
         claims: analysis::claims(plan, net, findings),
         entries: processor::entries(&plan.processors, net, findings),
         changes: analysis::Changes::default(),
+        budget: budget.clone(),
     };
     check_consistency(&context, findings);
     let checked = check_analyses(&mut context, findings);

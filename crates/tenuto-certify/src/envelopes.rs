@@ -5,6 +5,7 @@ use crate::exact::Scale;
 use crate::messages::{Messages, WINDOW_PS_MAX};
 use crate::network::Net;
 use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
+use crate::policing::watching;
 use crate::read::{self, Mode};
 use crate::routes::Stream;
 use num_bigint::BigInt;
@@ -95,9 +96,13 @@ pub(crate) fn enforced<'a>(
             _ => Enforced::default(),
         }
     };
+    // A monitor that no frame is shown to enforces nothing: the walk asks for those that count.
+    let is_watched = |stream: &Stream| {
+        stream.first_switch.is_some_and(|first| watching(net, stream).contains(&first))
+    };
     let both = |stream: &Stream| Enforced {
         meter: only(&meters, stream).meter,
-        monitor: only(&monitors, stream).monitor,
+        monitor: only(&monitors, stream).monitor.filter(|_| is_watched(stream)),
     };
     streams.iter().map(both).collect()
 }

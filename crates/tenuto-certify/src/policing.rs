@@ -5,6 +5,7 @@
 
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
+use crate::network::Net;
 use crate::read::{self, MonitorKind, Size};
 use crate::routes::Stream;
 use num_bigint::BigInt;
@@ -14,8 +15,7 @@ use std::collections::BTreeMap;
 const JITTER_STEP_PS: u128 = 1_000;
 
 /// The switches that watch a stream: those that the user named on its way, else the first one.
-pub(crate) fn watching(context: &Context<'_>, stream: &Stream) -> Vec<usize> {
-    let net = context.net;
+pub(crate) fn watching(net: &Net<'_>, stream: &Stream) -> Vec<usize> {
     if !crate::envelopes::is_watched(net, stream.flow) {
         return Vec::new();
     }
@@ -87,7 +87,7 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             Some(meter) => check_meter(context, stream, first, meter, &place, findings),
             None => findings.add(rule::METER, place, "no meter", "one meter at the first switch"),
         }
-        let watching = watching(context, stream);
+        let watching = watching(context.net, stream);
         if watching.is_empty() && crate::envelopes::is_watched(context.net, stream.flow) {
             let found = "a flow whose contracts differ is watched on its way";
             findings.add(rule::MONITOR, &flow.raw.name, "no monitor", found);
@@ -155,10 +155,16 @@ fn check_monitor(
         let found = format!("one contract per level up to {}", flow.level);
         findings.add(rule::MONITOR, place, format!("levels {levels:?}"), found);
     }
-    let has_messages = flow.raw.contracts.iter().any(|c| matches!(c.size, Size::Message(_)));
-    let kind = if has_messages { MonitorKind::Message } else { MonitorKind::Frame };
-    if monitor.kind != kind {
-        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), format!("{kind:?}"));
+    let is_fit = match monitor.kind {
+        // It reads the numbers of messages, which stand in front of messages only.
+        MonitorKind::Message => {
+            flow.raw.contracts.iter().all(|c| matches!(c.size, Size::Message(_)))
+        }
+        MonitorKind::Frame => flow.contracts.iter().all(|c| c.packets.is_one_frame()),
+    };
+    if !is_fit {
+        let found = "messages that are numbered, or frames that are one message each";
+        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), found);
     }
     let variation = variation(context, stream, node);
     for (contract, watched) in flow.contracts.iter().zip(&monitor.contracts) {

@@ -12,6 +12,8 @@ pub(crate) struct Stream {
     /// Index into the flow's copies; 0 where there is one network.
     pub(crate) copy: usize,
     pub(crate) tree: Vec<TreePort>,
+    /// Per place in `tree` the places that follow it.
+    pub(crate) children: Vec<Vec<usize>>,
     /// Per target the places in `tree` from the source on.
     pub(crate) paths: Vec<Vec<usize>>,
     /// The first switch, unless source and target are neighbours.
@@ -109,7 +111,14 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
     if route.paths.len() != description.targets.len() {
         return Err((format!("{} paths", route.paths.len()), "one path per target, in order"));
     }
-    let mut stream = Stream { flow, copy, tree: vec![], paths: vec![], first_switch: None };
+    let mut stream = Stream {
+        flow,
+        copy,
+        tree: Vec::new(),
+        children: Vec::new(),
+        paths: Vec::new(),
+        first_switch: None,
+    };
     // By which place in the tree a node is entered, and the place of every port.
     let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
@@ -138,6 +147,10 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
                     return no("together the paths are a tree; a node is entered twice");
                 }
                 stream.tree.push(TreePort { port, parent });
+                stream.children.push(Vec::new());
+                if let Some(parent) = parent {
+                    stream.children[parent].push(here);
+                }
             }
             parent = Some(here);
             steps.push(here);

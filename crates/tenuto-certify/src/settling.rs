@@ -109,6 +109,7 @@ impl<'a> Return<'_, 'a> {
             claims,
             entries,
             changes: it.changes.clone(),
+            budget: it.budget.clone(),
         }
     }
 
