@@ -1,5 +1,6 @@
 //! One mode or raise: the buckets of every stream at every port, gathered by input link and class.
 
+use crate::attributed::Attributed;
 use crate::budget::Budget;
 use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
@@ -26,6 +27,7 @@ pub(crate) struct Context<'a> {
     pub(crate) plan: &'a read::Plan,
     pub(crate) net: &'a Net<'a>,
     pub(crate) streams: &'a [Stream],
+    pub(crate) attributed: Attributed<'a>,
     pub(crate) enforced: Vec<Enforced<'a>>,
     pub(crate) scale: Scale,
     pub(crate) claims: Claims,

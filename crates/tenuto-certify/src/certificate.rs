@@ -1,6 +1,7 @@
 //! The order of the checks, and what is certified in the end.
 
 use crate::analysis::{self, Analysis, Context};
+use crate::attributed::Attributed;
 use crate::budget::Budget;
 use crate::digest::Compact;
 use crate::drain::drain;
@@ -8,7 +9,7 @@ use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
-use crate::read::{self, Mode, Model, OtherTraffic};
+use crate::read::{self, Apart, Mode, Model, OtherTraffic};
 use crate::settling::{self, Before};
 use crate::{
     bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
@@ -115,11 +116,13 @@ fn check_plan(
     findings: &mut Findings,
 ) -> Certificate {
     let streams = routes::streams(plan, net, findings);
+    let attributed = Attributed::new(plan, net, &streams);
     let mut context = Context {
         plan,
         net,
         streams: &streams,
-        enforced: envelopes::enforced(plan, net, &streams),
+        enforced: envelopes::enforced(&attributed, &streams),
+        attributed,
         scale: scale(plan, net),
         claims: analysis::claims(plan, net, findings),
         entries: processor::entries(&plan.processors, net, findings),
@@ -296,6 +299,13 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
         let lost = tolerates.lost_signals;
         list.push(format!("at most {lost} mode signals are lost per change"));
     }
+    let is_apart = |flow: &&crate::network::Flow<'_>| {
+        net.raw.networks.is_empty() && flow.raw.copies.len() > 1 && flow.raw.apart == Apart::Links
+    };
+    let apart = net.flows.iter().filter(is_apart).map(|flow| {
+        format!("copies of {} have no link in common, but may cross one switch", flow.raw.name)
+    });
+    list.extend(apart);
     let refused = net.flows.iter().filter(|flow| routes::is_refused(plan, &flow.raw.name));
     list.extend(refused.map(|flow| format!("{} is not sent: it has no route", flow.raw.name)));
     list

@@ -1,15 +1,14 @@
 //! Token buckets of flows: what the contract allows at the source, what is enforced behind the
 //! first switch, and how both grow from hop to hop.
 
+use crate::attributed::Attributed;
 use crate::exact::Scale;
 use crate::messages::{Messages, WINDOW_PS_MAX};
 use crate::network::Net;
 use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
-use crate::policing::watching;
 use crate::read::{self, Mode};
 use crate::routes::Stream;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
 
 /// A token bucket; without a burst nothing bounds what comes at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,42 +68,15 @@ pub(crate) fn unforwarded_levels(mode: Mode, flow_level: usize) -> (usize, usize
 }
 
 /// Meter and monitor of every stream at its first switch; absent where there is not exactly one.
-pub(crate) fn enforced<'a>(
-    plan: &'a read::Plan,
-    net: &Net<'a>,
-    streams: &[Stream],
-) -> Vec<Enforced<'a>> {
-    type Found<'a> = BTreeMap<(usize, &'a str), Vec<Enforced<'a>>>;
-    let (mut meters, mut monitors): (Found<'a>, Found<'a>) = Default::default();
-    for deployment in &plan.switches {
-        let Some(node) = net.node(&deployment.switch) else { continue };
-        for meter in &deployment.meters {
-            if let Some(flow) = &meter.flow {
-                let found = Enforced { meter: Some(meter), monitor: None };
-                meters.entry((node, flow)).or_default().push(found);
-            }
-        }
-        for monitor in &deployment.monitors {
-            let found = Enforced { meter: None, monitor: Some(monitor) };
-            monitors.entry((node, &monitor.flow)).or_default().push(found);
-        }
-    }
-    let only = |found: &Found<'a>, stream: &Stream| {
-        let name: &'a str = &net.flows[stream.flow].raw.name;
-        match stream.first_switch.and_then(|node| found.get(&(node, name))).map(Vec::as_slice) {
-            Some([one]) => *one,
-            _ => Enforced::default(),
-        }
+///
+/// A monitor that no frame is shown to enforces nothing: only where a flow is to be watched does the
+/// walk ask for it.
+pub(crate) fn enforced<'a>(attributed: &Attributed<'a>, streams: &[Stream]) -> Vec<Enforced<'a>> {
+    let both = |(index, stream): (usize, &Stream)| Enforced {
+        meter: attributed.meter(index),
+        monitor: stream.first_switch.and_then(|first| attributed.monitor(index, first)),
     };
-    // A monitor that no frame is shown to enforces nothing: the walk asks for those that count.
-    let is_watched = |stream: &Stream| {
-        stream.first_switch.is_some_and(|first| watching(net, stream).contains(&first))
-    };
-    let both = |stream: &Stream| Enforced {
-        meter: only(&meters, stream).meter,
-        monitor: only(&monitors, stream).monitor.filter(|_| is_watched(stream)),
-    };
-    streams.iter().map(both).collect()
+    streams.iter().enumerate().map(both).collect()
 }
 
 /// The bucket of the contracts `low..=high` at the source's queue: the largest burst and the

@@ -13,6 +13,7 @@
 #![deny(clippy::float_arithmetic)]
 
 mod analysis;
+mod attributed;
 mod bounds;
 mod budget;
 mod certificate;

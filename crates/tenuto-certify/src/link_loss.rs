@@ -2,6 +2,7 @@
 //! routes that replace those over the link.
 
 use crate::analysis::{self, Context};
+use crate::attributed::Attributed;
 use crate::budget::Budget;
 use crate::finding::{Findings, rule};
 use crate::network::Net;
@@ -185,11 +186,13 @@ fn check_claims(
     }
     let streams = routes::streams(plan, &net, findings);
     check_ways(&net, &streams, &ports, place, findings);
+    let attributed = Attributed::new(plan, &net, &streams);
     let mut context = Context {
         plan,
         net: &net,
         streams: &streams,
-        enforced: envelopes::enforced(plan, &net, &streams),
+        enforced: envelopes::enforced(&attributed, &streams),
+        attributed,
         scale: certificate::scale(plan, &net),
         claims: analysis::claims(plan, &net, findings),
         entries: processor::entries(&plan.processors, &net, findings),

@@ -9,7 +9,6 @@ use crate::network::Net;
 use crate::read::{self, MonitorKind, Size};
 use crate::routes::Stream;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
 
 /// The step of a monitor's jitter.
 const JITTER_STEP_PS: u128 = 1_000;
@@ -72,13 +71,6 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
 
 /// Checks the meter and the monitors of every stream.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
-    let mut monitors: BTreeMap<(usize, &str), Vec<&read::Monitor>> = BTreeMap::new();
-    for deployment in &context.plan.switches {
-        let Some(node) = context.net.node(&deployment.switch) else { continue };
-        for monitor in &deployment.monitors {
-            monitors.entry((node, monitor.flow.as_str())).or_default().push(monitor);
-        }
-    }
     for (index, stream) in context.streams.iter().enumerate() {
         let Some(first) = stream.first_switch else { continue };
         let flow = &context.net.flows[stream.flow];
@@ -94,11 +86,11 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
         }
         for node in watching {
             let place = format!("{} at {}", flow.raw.name, context.net.nodes[node].name);
-            match monitors.get(&(node, flow.raw.name.as_str())).map(Vec::as_slice) {
-                Some([one]) => check_monitor(context, stream, node, one, &place, findings),
-                found => {
-                    let claim = format!("{} monitors", found.map_or(0, <[_]>::len));
-                    findings.add(rule::MONITOR, place, claim, "one monitor where it is watched");
+            match context.attributed.monitor(index, node) {
+                Some(one) => check_monitor(context, stream, node, one, &place, findings),
+                None => {
+                    let found = "one monitor where it is watched, told by the port of each copy";
+                    findings.add(rule::MONITOR, place, "none, or several", found);
                 }
             }
         }

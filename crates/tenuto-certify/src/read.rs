@@ -233,8 +233,19 @@ pub(crate) struct Flow {
     pub(crate) matching: MatchKind,
     pub(crate) monitor_at: Vec<String>,
     pub(crate) copies: Vec<String>,
+    #[serde(default)]
+    pub(crate) apart: Apart,
     pub(crate) skew_max_ns: Option<u64>,
     pub(crate) udp_port: Option<u16>,
+}
+
+/// What two copies over one network do not have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Apart {
+    #[default]
+    Switches,
+    Links,
 }
 
 #[derive(Debug, Deserialize)]

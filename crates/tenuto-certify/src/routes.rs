@@ -2,7 +2,7 @@
 
 use crate::finding::{Findings, rule};
 use crate::network::Net;
-use crate::read;
+use crate::read::{self, Apart};
 use std::collections::BTreeMap;
 
 /// One copy of a flow and the tree of ports that carries it, parents first.
@@ -62,20 +62,26 @@ pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings)
     streams
 }
 
-/// Copies that no redundant networks keep apart go over no switch in common.
+/// Copies that no redundant networks keep apart go over no switch, or over no link, in common.
 fn check_disjoint(net: &Net<'_>, streams: &[Stream], findings: &mut Findings) {
     if !net.raw.networks.is_empty() {
         return;
     }
     let mut crossed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for stream in streams {
+        let flow = &net.flows[stream.flow].raw;
         for hop in &stream.tree {
             let node = net.ports[hop.port].node;
-            let other = *crossed.entry((stream.flow, node)).or_insert(stream.copy);
-            if net.nodes[node].switch.is_some() && other != stream.copy {
-                let name = &net.flows[stream.flow].raw.name;
-                let found = format!("both cross {}", net.nodes[node].name);
-                findings.add(rule::ROUTE, name, "copies over disjoint ways", found);
+            let (own, place) = match flow.apart {
+                // Both directions of a link are lost together.
+                Apart::Links => (hop.port.min(Net::reverse(hop.port)), net.label(hop.port)),
+                Apart::Switches if net.nodes[node].switch.is_none() => continue,
+                Apart::Switches => (node, net.nodes[node].name.to_owned()),
+            };
+            let other = *crossed.entry((stream.flow, own)).or_insert(stream.copy);
+            if other != stream.copy {
+                let found = format!("both cross {place}");
+                findings.add(rule::ROUTE, &flow.name, "copies over disjoint ways", found);
             }
         }
     }

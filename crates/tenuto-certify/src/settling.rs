@@ -104,6 +104,7 @@ impl<'a> Return<'_, 'a> {
             plan: it.plan,
             net: it.net,
             streams: it.streams,
+            attributed: it.attributed.clone(),
             enforced: it.enforced.clone(),
             scale: it.scale.clone(),
             claims,

@@ -319,18 +319,20 @@ impl Visit<'_> {
         if outcome.outputs != self.expected {
             return Some(list(&outcome.outputs));
         }
-        let flow = self.context.streams[self.stream].flow;
-        let name = &self.context.net.flows[flow].raw.name;
         let mut kinds = Vec::new();
         for check in &outcome.checks {
-            let (kind, of) = match check {
-                Check::Monitor(id) => ("monitor", self.site.monitors.get(id).map(|m| &m.flow)),
+            let (kind, is_own) = match check {
+                Check::Monitor(id) => {
+                    let own = self.context.attributed.monitor(self.stream, self.site.node);
+                    ("monitor", own.is_some_and(|own| own.id == *id))
+                }
                 Check::Meter(id) => {
-                    ("meter", self.site.meters.get(id).and_then(|m| m.flow.as_ref()))
+                    let own = self.context.attributed.meter(self.stream).filter(|_| self.is_first);
+                    ("meter", own.is_some_and(|own| own.id == *id))
                 }
             };
-            if of != Some(name) {
-                return Some(format!("{check:?} is not of this flow"));
+            if !is_own {
+                return Some(format!("{check:?} is not of this copy of the flow"));
             }
             kinds.push(kind);
         }
