@@ -238,9 +238,9 @@ impl<'a> Context<'a> {
                     let so_far = if metered { Some(0) } else { late[parent] };
                     let jitter = self.net.latency_jitter_ps(self.net.ports[here.port].node);
                     let varying = self.varying_ps(mode, it.tree[parent].port);
-                    let before = so_far.zip(varying).and_then(|(late, varying)| {
-                        late.checked_add(jitter)?.checked_add(varying)
-                    });
+                    let before = so_far
+                        .zip(varying)
+                        .and_then(|(late, varying)| late.checked_add(jitter)?.checked_add(varying));
                     (before, self.claim_for(mode, it, here.port))
                 }
             };

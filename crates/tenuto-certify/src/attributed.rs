@@ -82,7 +82,10 @@ impl<'a> Attributed<'a> {
 }
 
 /// Meters or monitors by the flow that they name.
-fn owned<'a, T>(all: &'a [T], flow: impl Fn(&'a T) -> Option<&'a str>) -> BTreeMap<&'a str, Vec<&'a T>> {
+fn owned<'a, T>(
+    all: &'a [T],
+    flow: impl Fn(&'a T) -> Option<&'a str>,
+) -> BTreeMap<&'a str, Vec<&'a T>> {
     let mut by_flow: BTreeMap<&str, Vec<&T>> = BTreeMap::new();
     for one in all {
         if let Some(flow) = flow(one) {
@@ -104,9 +107,10 @@ fn told<'a, T>(
         ([one], [only]) => vec![(one.stream, *only)],
         ([_, _, ..], _) if coming.len() == all.len() => {
             let own = |coming: &Coming| -> Option<(usize, &'a T)> {
-                let here = deployment.entries.iter().filter(|entry| {
-                    entry.matching.in_port == Some(coming.in_port)
-                });
+                let here = deployment
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.matching.in_port == Some(coming.in_port));
                 let ids: BTreeSet<u32> = here.filter_map(&of_entry).collect();
                 let mut own = all.iter().filter(|one| ids.contains(&id(one)));
                 let only = *own.next()?;

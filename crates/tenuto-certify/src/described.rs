@@ -79,7 +79,8 @@ pub(crate) fn check_other_traffic(net: &Net<'_>, flows: &[Flow<'_>], findings: &
         || queues.is_some_and(|queues| priority >= queues)
         || !(1..=1518).contains(&frame_bytes_max)
     {
-        let found = "a class below every flow that switches have, frames that an Ethernet can carry";
+        let found =
+            "a class below every flow that switches have, frames that an Ethernet can carry";
         findings.add(rule::DESCRIPTION, "other traffic", format!("class {priority}"), found);
     }
 }

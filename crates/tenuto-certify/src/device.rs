@@ -37,14 +37,7 @@ impl<'a> Device<'a> {
     pub(crate) fn of(profile: &'a Profile) -> Option<Self> {
         let processor = profile.processor.as_ref()?;
         let per = processor.per_entry_ps;
-        let costs = [
-            per.port,
-            per.tp_dst,
-            per.dl_dst,
-            per.masked_nw_dst,
-            per.five_tuple,
-            per.all,
-        ];
+        let costs = [per.port, per.tp_dst, per.dl_dst, per.masked_nw_dst, per.five_tuple, per.all];
         let entries = u64::from(profile.entries_max);
         Some(Self {
             processor,

@@ -52,9 +52,11 @@ pub(crate) fn identity(net: &Net<'_>, flow: usize) -> Match {
 pub(crate) fn project(net: &Net<'_>, kind: MatchKind, header: Match) -> Match {
     match kind {
         MatchKind::Vl => Match { eth_dst: header.eth_dst, ..Match::default() },
-        MatchKind::FiveTuple => {
-            Match { in_port: None, eth_dst: header.eth_dst.filter(|_| net.has_virtual_links), ..header }
-        }
+        MatchKind::FiveTuple => Match {
+            in_port: None,
+            eth_dst: header.eth_dst.filter(|_| net.has_virtual_links),
+            ..header
+        },
     }
 }
 

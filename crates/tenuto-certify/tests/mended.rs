@@ -176,10 +176,8 @@ fn no_host_fills_the_meter_of_another() {
 #[test]
 fn of_entries_of_equal_precedence_every_outcome_passes() {
     let findings = refused(&car(), |p| {
-        let mut other = find(&mut p["switches"][1]["entries"], |e| {
-            e["flow"] == "b" && e["table"] == 2
-        })
-        .clone();
+        let mut other =
+            find(&mut p["switches"][1]["entries"], |e| e["flow"] == "b" && e["table"] == 2).clone();
         other["match"]["in_port"] = json!(3);
         other["output"] = json!(null);
         list(&mut p["switches"][1]["entries"]).push(other);

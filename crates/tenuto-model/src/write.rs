@@ -5,8 +5,8 @@
 
 use crate::quantity::{format_cost, format_length, format_rate, format_size, format_time};
 use crate::{
-    Apart, BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network, OtherTraffic,
-    OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
+    Apart, BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network,
+    OtherTraffic, OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
 };
 use std::fmt::Write;
 

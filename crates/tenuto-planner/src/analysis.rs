@@ -190,6 +190,10 @@ fn with_limit<T>(
         let ports = Ports { processors: &processors, ..ports };
         let given = Given { trees, reading, policing: policing.clone(), arrange: changing.arrange };
         let mut analysis = analyse(ports, given, scenes.clone(), progress);
+        if refusal::is_beside_processors(network) {
+            analysis.give_up();
+            return use_it(analysis, progress);
+        }
         match changing.exceeded(&analysis, &scenes) {
             Some(Needed::More(more)) if round < CHANGES_MAX => changing = more,
             None => return use_it(analysis, progress),

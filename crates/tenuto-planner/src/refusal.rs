@@ -8,7 +8,8 @@ use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
 use tenuto_model::{
-    Contract, Flow, Hop, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment, Transition,
+    Contract, Flow, Hop, Network, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment,
+    Transition,
 };
 use tenuto_units::Picos;
 
@@ -318,10 +319,22 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
             }
         }));
     }
+    if is_beside_processors(network) {
+        let shared = network.switches.iter().find(|it| network.profile_of(it).processor.is_some());
+        refusals.extend(shared.map(|switch| {
+            Refusal {
+                because:
+                    "other traffic takes the time of the processor that the ports share, and the \
+                      meters that limit it stand behind that: nothing bounds what flows wait"
+                        .into(),
+                ..at(switch.name.clone(), "other_traffic")
+            }
+        }));
+    }
     if network.modes.len() < 2 {
         return refusals;
     }
-    if analysis.is_given_up {
+    if analysis.is_given_up && !is_beside_processors(network) {
         refusals.push(Refusal {
             because:
                 "what mode changes take of shared processors has no bound: signals wait behind \
@@ -344,6 +357,12 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
         });
     }
     refusals
+}
+
+/// Whether frames of no flow come to processors that ports share.
+pub(crate) fn is_beside_processors(network: &Network) -> bool {
+    matches!(network.other_traffic, OtherTraffic::Carry { .. })
+        && network.switches.iter().any(|it| network.profile_of(it).processor.is_some())
 }
 
 /// Returns before which nothing shows that the network settles, where everything else has a bound.
@@ -394,7 +413,6 @@ pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Opt
                  the least safe window is {}",
                 milliseconds(least)
             ),
-            would_fit: vec![format!("quiet >= {} ms", least.div_ceil(NS_PER_MS))],
             ..at(network.name.clone(), "quiet")
         });
     }

@@ -208,12 +208,7 @@ impl<'a> Plot<'a> {
         routes
     }
 
-    fn shortest(
-        &self,
-        load: &Load,
-        slot: Slot<'_>,
-        taken: &Taken,
-    ) -> Result<Tree, grow::Refused> {
+    fn shortest(&self, load: &Load, slot: Slot<'_>, taken: &Taken) -> Result<Tree, grow::Refused> {
         let ground = Ground {
             topology: self.topology,
             load: load.ppm(),

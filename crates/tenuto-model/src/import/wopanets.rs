@@ -11,8 +11,8 @@ use crate::read::network::Draft;
 use crate::read::reader::shown;
 use crate::yaml::Place;
 use crate::{
-    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, Severity, Size, Switch,
-    Target,
+    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, Severity, Size,
+    Switch, Target,
 };
 use roxmltree::Node;
 use std::collections::BTreeMap;

@@ -90,7 +90,8 @@ pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
                 way.truncate(back);
             }
         }
-        let hop = |(index, server): (usize, usize)| TreeHop { server, parent: index.checked_sub(1) };
+        let hop =
+            |(index, server): (usize, usize)| TreeHop { server, parent: index.checked_sub(1) };
         let hops: Vec<TreeHop> = way.into_iter().enumerate().map(hop).collect();
         let paths = vec![(0..hops.len()).collect()];
         trees.push(Tree { flow, copy: Some(copy), hops, paths });
@@ -133,11 +134,7 @@ fn augment(
             let (place, is_undo) = match (used[back], used[server]) {
                 (true, _) => ((peer, true), true),
                 (_, true) => continue,
-                _ if is_split
-                    && !is_inside
-                    && carries(node, used).is_some()
-                    && node != source =>
-                {
+                _ if is_split && !is_inside && carries(node, used).is_some() && node != source => {
                     continue;
                 }
                 _ => ((peer, false), false),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use tenuto_model::{
-    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, ModeReturn, Network, OtherTraffic, OutOfMode,
-    Profile, Size, Switch, Target, Tolerates,
+    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, ModeReturn, Network, OtherTraffic,
+    OutOfMode, Profile, Size, Switch, Target, Tolerates,
 };
 
 pub(crate) const MS: u64 = 1_000_000;
