@@ -190,6 +190,7 @@ enum Line<'a> {
 }
 
 fn understood(line: &str) -> Line<'_> {
+    let line = line.strip_suffix(" (something else stays refused)").unwrap_or(line);
     let words: Vec<&str> = line.split(' ').collect();
     let time = |words: &[&str]| parse_time_ns(&words.join(" ")).expect(line);
     match words.as_slice() {

@@ -323,11 +323,14 @@ impl<'a> FlowReader<'_, 'a> {
         let mut distinct: BTreeSet<u64> = BTreeSet::new();
         distinct.extend((0..=self.level).filter_map(|mode| values.get(mode)));
         if distinct.len() > 1 {
-            self.reader.error(
-                &field,
-                "priorities that differ between modes are not analysed yet: give one",
-                "0 is the highest",
+            let highest = distinct.first().copied().unwrap_or(0);
+            let message = "priorities differ between modes: after a change later frames of the flow \
+                           would overtake those that wait in the old class";
+            let hint = format!(
+                "write one, such as {highest}, the highest of these, or leave it out and plan with \
+                 `--priorities audsley`"
             );
+            self.reader.error(&field, message, &hint);
         }
         distinct.first().and_then(|p| u8::try_from(*p).ok()).unwrap_or(0)
     }

@@ -169,7 +169,8 @@ impl<'a> Builder<'_, 'a> {
             if is_babbling { FRAME_BYTES_MAX } else { largest.unwrap_or(FRAME_BYTES_MIN) };
         let cost_max = self.costs.of(largest, outputs) * FINE_PER_PS;
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
-        let shaped = Bucket::line(below, upstream.rate_bps).grown(tenuto_units::Picos(upstream.tick_ps));
+        let shaped =
+            Bucket::line(below, upstream.rate_bps).grown(tenuto_units::Picos(upstream.tick_ps));
         let per_bit = |counted| self.costs.most_per_bit(counted, MeterCounts::Wire, outputs);
         let mut work = per_bit(Counted::Work).times(shaped);
         work.burst_ubit = work.burst_ubit.saturating_add(cost_max);
