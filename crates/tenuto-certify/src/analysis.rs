@@ -4,7 +4,7 @@ use crate::attributed::Attributed;
 use crate::budget::Budget;
 use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
-    unforwarded_levels,
+    levels_of, unforwarded_levels,
 };
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
@@ -373,7 +373,7 @@ impl<'a> Context<'a> {
         for (index, stream) in self.streams.iter().enumerate() {
             let flow = &self.net.flows[stream.flow];
             let stays = is_guaranteed(mode, flow.level);
-            let range = levels(mode, flow.level);
+            let range = levels_of(self.net, stream, mode);
             let envelopes =
                 range.map_or_else(Vec::new, |range| self.grown(mode, index, stream, range));
             for (at, place) in stream.tree.iter().enumerate() {

@@ -48,6 +48,15 @@ pub(crate) fn levels(mode: Mode, flow_level: usize) -> Option<(usize, usize)> {
     (low <= flow_level).then_some((low, high))
 }
 
+/// The same of a stream. What its first switch does not watch may come by the highest contract before
+/// anybody sees it; before a return nobody has exceeded the mode after it for a quiet window.
+pub(crate) fn levels_of(net: &Net<'_>, stream: &Stream, mode: Mode) -> Option<(usize, usize)> {
+    let flow_level = net.flows[stream.flow].level;
+    let (low, high) = levels(mode, flow_level)?;
+    let is_late = stream.is_watched_late && !matches!(mode, Mode::Return { .. });
+    Some((low, if is_late { flow_level } else { high }))
+}
+
 /// Whether the flow is forwarded for as long as the mode lasts: after the change, or until the
 /// return.
 pub(crate) fn is_guaranteed(mode: Mode, flow_level: usize) -> bool {
@@ -112,17 +121,18 @@ pub(crate) fn raises(net: &Net<'_>, flow: usize, level: usize) -> bool {
     let contracts = &net.flows[flow].contracts;
     let here = &contracts[level];
     contracts[level + 1..].iter().any(|higher| {
-        higher.packets.wire_bits() > here.packets.wire_bits() || higher.period_ns < here.period_ns
+        higher.packets.wire_bits() > here.packets.wire_bits()
+            || higher.period_ns < here.period_ns
+            || higher.jitter_ps > here.jitter_ps
     })
 }
 
-/// Whether a monitor has to watch the flow: its contracts differ in size or period.
+/// Whether a monitor has to watch the flow: its contracts differ in size, period or jitter. What
+/// nobody watched could be sent by a higher contract in a mode analysed by a lower one.
 pub(crate) fn is_watched(net: &Net<'_>, flow: usize) -> bool {
-    net.flows[flow]
-        .raw
-        .contracts
-        .windows(2)
-        .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
+    let asked = |contract: &read::Contract| (contract.period_ns, contract.size, contract.jitter_ns);
+    let contracts = &net.flows[flow].raw.contracts;
+    contracts.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
 /// What reaches the queue of the first switch `node` from a source that may babble: what the

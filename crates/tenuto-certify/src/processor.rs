@@ -3,7 +3,7 @@
 
 use crate::analysis::{Context, DWELL_NS};
 use crate::device::{Device, PerBit, Weight};
-use crate::envelopes::{is_guaranteed, levels, unforwarded_levels};
+use crate::envelopes::{is_guaranteed, levels_of, unforwarded_levels};
 use crate::exact::{self, Curve, Line};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
@@ -173,7 +173,7 @@ impl<'c, 'a> Site<'c, 'a> {
             let stream = &context.streams[index];
             let tree_port = stream.tree[place];
             let level = context.net.flows[stream.flow].level;
-            let forwarded = levels(mode, level);
+            let forwarded = levels_of(context.net, stream, mode);
             let levels = match tree_port.parent {
                 None if !is_guaranteed(mode, level) => unforwarded_levels(mode, level),
                 _ => match forwarded {

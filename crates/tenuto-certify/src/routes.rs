@@ -1,7 +1,9 @@
 //! Routes, checked against the network and turned into trees of ports.
 
+use crate::envelopes::is_watched;
 use crate::finding::{Findings, rule};
 use crate::network::Net;
+use crate::policing::watching;
 use crate::read::{self, Apart};
 use std::collections::BTreeMap;
 
@@ -18,6 +20,8 @@ pub(crate) struct Stream {
     pub(crate) paths: Vec<Vec<usize>>,
     /// The first switch, unless source and target are neighbours.
     pub(crate) first_switch: Option<usize>,
+    /// Whether its flow is to be watched, but not at the first switch.
+    pub(crate) is_watched_late: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +128,7 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
         children: Vec::new(),
         paths: Vec::new(),
         first_switch: None,
+        is_watched_late: false,
     };
     // By which place in the tree a node is entered, and the place of every port.
     let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);
@@ -165,6 +170,8 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
     }
     let first = stream.tree.first().map(|root| net.ports[root.port].peer);
     stream.first_switch = first.filter(|node| net.nodes[*node].switch.is_some());
+    let is_first = |node: usize| watching(net, &stream).contains(&node);
+    stream.is_watched_late = is_watched(net, flow) && !stream.first_switch.is_some_and(is_first);
     Ok(stream)
 }
 

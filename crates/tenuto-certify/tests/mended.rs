@@ -188,43 +188,6 @@ fn of_entries_of_equal_precedence_every_outcome_passes() {
 }
 
 #[test]
-fn a_monitor_that_no_frame_is_shown_to_enforces_nothing() {
-    // Flow a is watched at its second switch; its first has a monitor that no entry names.
-    let claimed = |has_phantom: bool| {
-        let mut plan = car().plan();
-        plan["network"]["flows"][0]["monitor_at"] = json!(["s2"]);
-        let mut monitor = plan["switches"][0]["monitors"][0].clone();
-        for contract in list(&mut monitor["contracts"]) {
-            contract["jitter_ns"] = json!(2_100_000);
-        }
-        list(&mut plan["switches"][1]["monitors"]).push(monitor);
-        let watch = find(&mut plan["switches"][0]["entries"], |e| !e["monitor"].is_null());
-        let mut elsewhere = watch.clone();
-        watch["monitor"] = json!(null);
-        elsewhere["match"]["in_port"] = json!(3);
-        list(&mut plan["switches"][1]["entries"]).push(elsewhere);
-        let used = plan["switches"][1]["usage"]["entries"].as_u64().expect("a count");
-        plan["switches"][1]["usage"]["entries"] = json!(used + 1);
-        if !has_phantom {
-            plan["switches"][0]["monitors"] = json!([]);
-        }
-        if let Err(findings) = certify(&sealed(plan.clone())) {
-            panic!("{findings:#?}");
-        }
-        let trunk = find(&mut plan["ports"], |claim| {
-            claim["mode"] == json!({"steady": 0})
-                && claim["port"] == json!({"node": "s1", "port": 3})
-                && claim["class"] == 0
-        });
-        trunk["delay_ps"] = json!(1);
-        let findings = certify(&sealed(plan)).expect_err("too short");
-        let of_class = |f: &&Finding| f.rule == "delay of a class (x >= F(x))";
-        findings.into_iter().find(|f| of_class(&f)).expect("one").found
-    };
-    assert_eq!(claimed(true), claimed(false));
-}
-
-#[test]
 fn what_a_mode_allows_every_higher_mode_allows() {
     for (key, value) in [("period_ns", 20_000_000_u64), ("jitter_ns", 0)] {
         let findings = refused(&trusted(), |p| {
@@ -509,4 +472,65 @@ fn tables_that_fan_out_end_in_a_finding() {
         }
     });
     assert_rule(&findings, "limits of the checker", "steps");
+}
+
+#[test]
+fn a_flow_whose_jitter_grows_with_the_mode_is_watched() {
+    // Nobody else would see that the host follows the higher contract.
+    let findings = refused(&trusted(), |p| {
+        p["network"]["flows"][2]["contracts"][1]["jitter_ns"] = json!(1_000);
+    });
+    assert_rule(&findings, "monitor", "one monitor where it is watched");
+}
+
+/// The least delay of class 0 in mode LO from s1 to s2, in words, of a plan that holds.
+fn least_on_the_trunk(mut plan: Value) -> String {
+    if let Err(findings) = certify(&sealed(plan.clone())) {
+        panic!("{findings:#?}");
+    }
+    let trunk = find(&mut plan["ports"], |claim| {
+        claim["mode"] == json!({"steady": 0})
+            && claim["port"] == json!({"node": "s1", "port": 3})
+            && claim["class"] == 0
+    });
+    trunk["delay_ps"] = json!(1);
+    let findings = certify(&sealed(plan)).expect_err("too short");
+    let of_class = |f: &&Finding| f.rule == "delay of a class (x >= F(x))";
+    findings.into_iter().find(|f| of_class(&f)).expect("one").found
+}
+
+/// Flow a is watched at its second switch instead of its first.
+fn watched_late(net: &Net, jitter_ns: u64) -> Value {
+    let mut plan = net.plan();
+    plan["network"]["flows"][0]["monitor_at"] = json!(["s2"]);
+    let mut monitor = list(&mut plan["switches"][0]["monitors"]).remove(0);
+    for contract in list(&mut monitor["contracts"]) {
+        contract["jitter_ns"] = json!(jitter_ns);
+    }
+    list(&mut plan["switches"][1]["monitors"]).push(monitor);
+    let watch = find(&mut plan["switches"][0]["entries"], |e| !e["monitor"].is_null());
+    let mut elsewhere = watch.clone();
+    watch["monitor"] = json!(null);
+    elsewhere["match"]["in_port"] = json!(3);
+    list(&mut plan["switches"][1]["entries"]).push(elsewhere);
+    let used = plan["switches"][1]["usage"]["entries"].as_u64().expect("a count");
+    plan["switches"][1]["usage"]["entries"] = json!(used + 1);
+    plan
+}
+
+#[test]
+fn a_monitor_that_no_frame_is_shown_to_enforces_nothing() {
+    let honest = watched_late(&car(), 2_100_000);
+    let mut phantom = honest.clone();
+    phantom["switches"][0]["monitors"] = car().plan()["switches"][0]["monitors"].clone();
+    assert_eq!(least_on_the_trunk(phantom), least_on_the_trunk(honest));
+}
+
+#[test]
+fn what_the_first_switch_does_not_watch_comes_by_the_highest_contract() {
+    let late = least_on_the_trunk(watched_late(&trusted(), 2_040_000));
+    let mut always = trusted();
+    always.flows[0].contracts[0] = always.flows[0].contracts[1];
+    assert_eq!(late, least_on_the_trunk(always.plan()));
+    assert_ne!(late, least_on_the_trunk(trusted().plan()));
 }

@@ -194,9 +194,8 @@ impl Flow {
 
     /// Whether a higher mode allows more than a lower one, so that excess raises the mode.
     pub fn is_watched(&self) -> bool {
-        self.contracts
-            .windows(2)
-            .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
+        let asked = |contract: &Contract| (contract.period_ns, contract.size, contract.jitter_ns);
+        self.contracts.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
     }
 }
 

@@ -78,7 +78,7 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
     for visit in analysis.ports.present(server, &result.scene) {
         let tree = analysis.ports.mesh.visits[visit].tree;
         let flow = analysis.trees[tree].flow;
-        let contract = heaviest(&network.flows[flow], mode);
+        let contract = heaviest(network, &network.flows[flow], mode);
         *shares.entry(flow).or_default() += rate_bps(contract, analysis.reading.as_stated);
     }
     let mut shares: Vec<(usize, u64)> = shares.into_iter().collect();
@@ -90,7 +90,7 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
     for &(flow, bps) in shares.iter().take(8) {
         let (flow, share) = (&network.flows[flow], megabits(bps));
         parts.push(if parts.is_empty() {
-            format!("{} {share} ({})", flow.name, describe(heaviest(flow, mode)))
+            format!("{} {share} ({})", flow.name, describe(heaviest(network, flow, mode)))
         } else {
             format!("{} {share}", flow.name)
         });
@@ -107,8 +107,8 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
 }
 
 /// The contract with the highest rate of those in force.
-fn heaviest(flow: &Flow, mode: Transition) -> &Contract {
-    let contracts = flow.contracts.get(modes_of(flow, mode)).unwrap_or_default();
+fn heaviest<'a>(network: &Network, flow: &'a Flow, mode: Transition) -> &'a Contract {
+    let contracts = flow.contracts.get(modes_of(network, flow, mode)).unwrap_or_default();
     contracts.iter().max_by_key(|c| rate_bps(c, false)).unwrap_or_else(|| flow.highest())
 }
 
