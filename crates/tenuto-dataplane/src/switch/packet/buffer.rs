@@ -7,7 +7,10 @@ use crate::FRAME_CAPACITY;
 /// dropped then.
 const ROOM: usize = FRAME_CAPACITY + 64;
 
-/// A frame being changed, and where its headers are.
+/// The shortest frame of Ethernet, FCS left aside.
+const SHORTEST: usize = 60;
+
+/// A frame being changed, and where its headers are. Behind a short one there are zeros.
 #[derive(Clone, Debug)]
 pub(in crate::switch) struct Buffer {
     bytes: Box<[u8; ROOM]>,
@@ -26,6 +29,7 @@ impl Buffer {
     pub(in crate::switch) fn load(&mut self, frame: &[u8]) {
         self.len = frame.len().min(ROOM);
         self.bytes[..self.len].copy_from_slice(&frame[..self.len]);
+        self.clear_behind(SHORTEST);
         self.relocate();
     }
 
@@ -33,12 +37,25 @@ impl Buffer {
     pub(in crate::switch) fn load_from(&mut self, other: &Self) {
         self.len = other.len;
         self.bytes[..self.len].copy_from_slice(&other.bytes[..self.len]);
+        self.clear_behind(SHORTEST);
         self.layers = other.layers;
+    }
+
+    fn clear_behind(&mut self, end: usize) {
+        if self.len < end {
+            self.bytes[self.len..end].fill(0);
+        }
     }
 
     /// The frame as it is now.
     pub(in crate::switch) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// The frame as it leaves: actions may have made it shorter than a frame may be, and a virtual
+    /// interface does not pad it as the hardware of a port does.
+    pub(in crate::switch) fn bytes_to_send(&self) -> &[u8] {
+        &self.bytes[..self.len.max(SHORTEST)]
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
@@ -67,6 +84,7 @@ impl Buffer {
         }
         self.bytes.copy_within(at + count..self.len, at);
         self.len -= count;
+        self.clear_behind(self.len + count);
         true
     }
 }
