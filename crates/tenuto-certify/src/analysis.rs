@@ -1,8 +1,10 @@
 //! One mode or raise: the buckets of every stream at every port, gathered by input link and class.
 
+use crate::attributed::Attributed;
+use crate::budget::Budget;
 use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
-    unforwarded_levels,
+    levels_of, unforwarded_levels,
 };
 use crate::exact::{Curve, Line, Scale};
 use crate::finding::{Findings, rule};
@@ -25,11 +27,13 @@ pub(crate) struct Context<'a> {
     pub(crate) plan: &'a read::Plan,
     pub(crate) net: &'a Net<'a>,
     pub(crate) streams: &'a [Stream],
+    pub(crate) attributed: Attributed<'a>,
     pub(crate) enforced: Vec<Enforced<'a>>,
     pub(crate) scale: Scale,
     pub(crate) claims: Claims,
     pub(crate) entries: Entries,
     pub(crate) changes: Changes,
+    pub(crate) budget: Budget,
 }
 
 /// What signals and mode changes find, and ask of processors that ports share.
@@ -221,25 +225,29 @@ impl<'a> Context<'a> {
         Some(self.processing_ps(mode, line)?.saturating_sub(least))
     }
 
-    /// X of a stream at the end of the port in its tree, since its release or its meter.
-    pub(crate) fn late_at_entry(&self, mode: Mode, stream: usize, place: usize) -> Option<u64> {
+    /// X of a stream at the end of every port in its tree, since its release or its meter.
+    pub(crate) fn late_at_entries(&self, mode: Mode, stream: usize) -> Vec<Option<u64>> {
         let it = &self.streams[stream];
-        let here = it.tree[place];
-        let before = match here.parent {
-            None => 0,
-            Some(parent) => {
-                let line = it.tree[parent].port;
-                let metered = parent == 0 && self.net.is_babbling();
-                let late = if metered { 0 } else { self.late_at_entry(mode, stream, parent)? };
-                let jitter = self.net.latency_jitter_ps(self.net.ports[here.port].node);
-                late.checked_add(jitter)?.checked_add(self.varying_ps(mode, line)?)?
-            }
-        };
-        let waiting = match here.parent {
-            None => self.claim_at_source(mode, it, here.port)?,
-            Some(_) => self.claim_for(mode, it, here.port)?,
-        };
-        before.checked_add(waiting)
+        let mut late: Vec<Option<u64>> = Vec::with_capacity(it.tree.len());
+        // Parents come first.
+        for here in &it.tree {
+            let (before, waiting) = match here.parent {
+                None => (Some(0), self.claim_at_source(mode, it, here.port)),
+                Some(parent) => {
+                    let metered = parent == 0 && self.net.is_babbling();
+                    let so_far = if metered { Some(0) } else { late[parent] };
+                    let jitter = self.net.latency_jitter_ps(self.net.ports[here.port].node);
+                    let varying = self.varying_ps(mode, it.tree[parent].port);
+                    let before = so_far
+                        .zip(varying)
+                        .and_then(|(late, varying)| late.checked_add(jitter)?.checked_add(varying));
+                    (before, self.claim_for(mode, it, here.port))
+                }
+            };
+            let sum = before.zip(waiting).and_then(|(a, b)| a.checked_add(b));
+            late.push(sum);
+        }
+        late
     }
 
     /// Whether flows that come in whole messages are counted so.
@@ -328,6 +336,7 @@ impl<'a> Context<'a> {
             burst += &group.frame_max
                 + self.scale.bits(below, 1, 1)
                 + &rate * self.net.latency_jitter_ps(node)
+                + &rate * upstream.tick_ps
                 + &rate * group.varying_ps?;
         }
         Some(Line::new(burst, rate))
@@ -364,7 +373,7 @@ impl<'a> Context<'a> {
         for (index, stream) in self.streams.iter().enumerate() {
             let flow = &self.net.flows[stream.flow];
             let stays = is_guaranteed(mode, flow.level);
-            let range = levels(mode, flow.level);
+            let range = levels_of(self.net, stream, mode);
             let envelopes =
                 range.map_or_else(Vec::new, |range| self.grown(mode, index, stream, range));
             for (at, place) in stream.tree.iter().enumerate() {

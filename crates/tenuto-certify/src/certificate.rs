@@ -1,25 +1,24 @@
 //! The order of the checks, and what is certified in the end.
 
 use crate::analysis::{self, Analysis, Context};
+use crate::attributed::Attributed;
+use crate::budget::Budget;
 use crate::digest::Compact;
 use crate::drain::drain;
 use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
-use crate::read::{self, Mode, Model, OtherTraffic};
+use crate::read::{self, Apart, Mode, Model, OtherTraffic};
 use crate::settling::{self, Before};
 use crate::{
     bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
 };
 use crate::{processor, processor_rows};
-use crate::{raise, routes, walk};
+use crate::{raise, routes, text, walk};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// The largest plan that is read, bytes of text.
-pub const PLAN_BYTES_MAX: usize = 256 << 20;
 
 const SCHEMA: &str = "tenuto-plan/1";
 
@@ -78,9 +77,7 @@ impl fmt::Display for Certificate {
 /// text is no plan at all.
 pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     let mut findings = Findings::default();
-    if plan_json.len() > PLAN_BYTES_MAX {
-        let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
-        findings.add(rule::LIMIT, "plan", format!("{} bytes", plan_json.len()), found);
+    if !text::is_readable(plan_json, "plan", &mut findings) {
         return findings.into_result(Certificate::of(None));
     }
     let mut plan: read::Plan = match serde_json::from_str(plan_json) {
@@ -94,30 +91,43 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     let Some(net) = Net::new(&plan, &mut findings) else {
         return findings.into_result(Certificate::of(None));
     };
-    let mut certificate = check_plan(&plan, &net, &mut findings);
-    certificate.inequalities += link_loss::check(&mut plan, &mut findings);
+    let budget = Budget::new();
+    let mut certificate = check_plan(&plan, &net, &budget, &mut findings);
+    certificate.inequalities += link_loss::check(&mut plan, &budget, &mut findings);
+    if budget.is_spent() {
+        let found = "more curves than are looked at: claims that need them are not believed";
+        findings.add(rule::LIMIT, "plan", "its claims", found);
+    }
     findings.into_result(certificate)
 }
 
-fn check_digests(text: &str, plan: &read::Plan, findings: &mut Findings) {
+fn check_digests(json: &str, plan: &read::Plan, findings: &mut Findings) {
     if plan.schema != SCHEMA {
         findings.add(rule::FORMAT, "schema", &plan.schema, SCHEMA);
     }
-    Compact::new(text).compare(&plan.description_digest, &plan.plan_hash, findings);
+    Compact::new(json).compare(&plan.description_digest, &plan.plan_hash, findings);
 }
 
 /// Checks everything that rests on the description.
-fn check_plan(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Certificate {
+fn check_plan(
+    plan: &read::Plan,
+    net: &Net<'_>,
+    budget: &Budget,
+    findings: &mut Findings,
+) -> Certificate {
     let streams = routes::streams(plan, net, findings);
+    let attributed = Attributed::new(plan, net, &streams);
     let mut context = Context {
         plan,
         net,
         streams: &streams,
-        enforced: envelopes::enforced(plan, net, &streams),
+        enforced: envelopes::enforced(&attributed, &streams),
+        attributed,
         scale: scale(plan, net),
         claims: analysis::claims(plan, net, findings),
         entries: processor::entries(&plan.processors, net, findings),
         changes: analysis::Changes::default(),
+        budget: budget.clone(),
     };
     check_consistency(&context, findings);
     let checked = check_analyses(&mut context, findings);
@@ -289,6 +299,13 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
         let lost = tolerates.lost_signals;
         list.push(format!("at most {lost} mode signals are lost per change"));
     }
+    let is_apart = |flow: &&crate::network::Flow<'_>| {
+        net.raw.networks.is_empty() && flow.raw.copies.len() > 1 && flow.raw.apart == Apart::Links
+    };
+    let apart = net.flows.iter().filter(is_apart).map(|flow| {
+        format!("copies of {} have no link in common, but may cross one switch", flow.raw.name)
+    });
+    list.extend(apart);
     let refused = net.flows.iter().filter(|flow| routes::is_refused(plan, &flow.raw.name));
     list.extend(refused.map(|flow| format!("{} is not sent: it has no route", flow.raw.name)));
     list

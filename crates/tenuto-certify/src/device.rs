@@ -36,12 +36,13 @@ impl<'a> Device<'a> {
     /// `None` for a profile whose ports are served by themselves.
     pub(crate) fn of(profile: &'a Profile) -> Option<Self> {
         let processor = profile.processor.as_ref()?;
-        let costs = processor.per_entry_ps.values().copied();
+        let per = processor.per_entry_ps;
+        let costs = [per.port, per.tp_dst, per.dl_dst, per.masked_nw_dst, per.five_tuple, per.all];
         let entries = u64::from(profile.entries_max);
         Some(Self {
             processor,
-            entry_most: costs.clone().max().unwrap_or(0),
-            entry_least: costs.min().unwrap_or(0),
+            entry_most: costs.into_iter().max().unwrap_or(0),
+            entry_least: costs.into_iter().min().unwrap_or(0),
             compared: match processor.look_up {
                 LookUp::Linear => entries,
                 LookUp::ByMask(masks) => entries.min(masks.into()),

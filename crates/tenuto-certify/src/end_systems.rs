@@ -9,11 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Ports of a host by flow, in the order of the copies.
 type Ends = BTreeMap<usize, BTreeMap<usize, Vec<u32>>>;
+/// The largest skew of any row by flow and target, picoseconds.
+type Skews<'a> = BTreeMap<(&'a str, &'a str), u64>;
 
 /// Checks every end system against the routes.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     let (plan, net) = (context.plan, context.net);
     let (mut sending, mut receiving) = (Ends::new(), Ends::new());
+    let mut skews: Skews<'_> = BTreeMap::new();
+    for row in &plan.flows {
+        let most = skews.entry((&row.flow, &row.target)).or_default();
+        *most = row.skew_bound_ps.unwrap_or(0).max(*most);
+    }
     for stream in context.streams {
         let flow = &net.flows[stream.flow];
         if let Some(root) = stream.tree.first() {
@@ -37,7 +44,8 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
         check_queues(deployment, sending.get(&node), net, findings);
         let empty = BTreeMap::new();
         check_senders(context, deployment, sending.get(&node).unwrap_or(&empty), findings);
-        check_receivers(context, deployment, receiving.get(&node).unwrap_or(&empty), findings);
+        let receiving = receiving.get(&node).unwrap_or(&empty);
+        check_receivers(context, deployment, receiving, &skews, findings);
     }
     let is_refused = net.flows.iter().any(|flow| crate::routes::is_refused(plan, &flow.raw.name));
     if is_refused && plan.hosts.is_empty() {
@@ -108,6 +116,7 @@ fn check_receivers(
     context: &Context<'_>,
     deployment: &HostDeployment,
     expected: &BTreeMap<usize, Vec<u32>>,
+    skews: &Skews<'_>,
     findings: &mut Findings,
 ) {
     let net = context.net;
@@ -134,12 +143,7 @@ fn check_receivers(
             findings.add(rule::END_SYSTEM, &place, claim, found);
         }
         // A copy that is late but within its bound must not be taken for an error.
-        let rows = context
-            .plan
-            .flows
-            .iter()
-            .filter(|row| row.flow == receiver.flow && row.target == deployment.host);
-        let skew = rows.filter_map(|row| row.skew_bound_ps).max().unwrap_or(0);
+        let skew = skews.get(&(&*receiver.flow, &*deployment.host)).copied().unwrap_or(0);
         if let Some(limit) = receiver.skew_max_ns.filter(|_| context.plan.feasible)
             && u128::from(limit) * 1_000 < u128::from(skew)
         {

@@ -1,6 +1,7 @@
 //! Token buckets of flows: what the contract allows at the source, what is enforced behind the
 //! first switch, and how both grow from hop to hop.
 
+use crate::attributed::Attributed;
 use crate::exact::Scale;
 use crate::messages::{Messages, WINDOW_PS_MAX};
 use crate::network::Net;
@@ -8,7 +9,6 @@ use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
 use crate::read::{self, Mode};
 use crate::routes::Stream;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
 
 /// A token bucket; without a burst nothing bounds what comes at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,15 @@ pub(crate) fn levels(mode: Mode, flow_level: usize) -> Option<(usize, usize)> {
     (low <= flow_level).then_some((low, high))
 }
 
+/// The same of a stream. What its first switch does not watch may come by the highest contract before
+/// anybody sees it; before a return nobody has exceeded the mode after it for a quiet window.
+pub(crate) fn levels_of(net: &Net<'_>, stream: &Stream, mode: Mode) -> Option<(usize, usize)> {
+    let flow_level = net.flows[stream.flow].level;
+    let (low, high) = levels(mode, flow_level)?;
+    let is_late = stream.is_watched_late && !matches!(mode, Mode::Return { .. });
+    Some((low, if is_late { flow_level } else { high }))
+}
+
 /// Whether the flow is forwarded for as long as the mode lasts: after the change, or until the
 /// return.
 pub(crate) fn is_guaranteed(mode: Mode, flow_level: usize) -> bool {
@@ -68,38 +77,15 @@ pub(crate) fn unforwarded_levels(mode: Mode, flow_level: usize) -> (usize, usize
 }
 
 /// Meter and monitor of every stream at its first switch; absent where there is not exactly one.
-pub(crate) fn enforced<'a>(
-    plan: &'a read::Plan,
-    net: &Net<'a>,
-    streams: &[Stream],
-) -> Vec<Enforced<'a>> {
-    type Found<'a> = BTreeMap<(usize, &'a str), Vec<Enforced<'a>>>;
-    let (mut meters, mut monitors): (Found<'a>, Found<'a>) = Default::default();
-    for deployment in &plan.switches {
-        let Some(node) = net.node(&deployment.switch) else { continue };
-        for meter in &deployment.meters {
-            if let Some(flow) = &meter.flow {
-                let found = Enforced { meter: Some(meter), monitor: None };
-                meters.entry((node, flow)).or_default().push(found);
-            }
-        }
-        for monitor in &deployment.monitors {
-            let found = Enforced { meter: None, monitor: Some(monitor) };
-            monitors.entry((node, &monitor.flow)).or_default().push(found);
-        }
-    }
-    let only = |found: &Found<'a>, stream: &Stream| {
-        let name: &'a str = &net.flows[stream.flow].raw.name;
-        match stream.first_switch.and_then(|node| found.get(&(node, name))).map(Vec::as_slice) {
-            Some([one]) => *one,
-            _ => Enforced::default(),
-        }
+///
+/// A monitor that no frame is shown to enforces nothing: only where a flow is to be watched does the
+/// walk ask for it.
+pub(crate) fn enforced<'a>(attributed: &Attributed<'a>, streams: &[Stream]) -> Vec<Enforced<'a>> {
+    let both = |(index, stream): (usize, &Stream)| Enforced {
+        meter: attributed.meter(index),
+        monitor: stream.first_switch.and_then(|first| attributed.monitor(index, first)),
     };
-    let both = |stream: &Stream| Enforced {
-        meter: only(&meters, stream).meter,
-        monitor: only(&monitors, stream).monitor,
-    };
-    streams.iter().map(both).collect()
+    streams.iter().enumerate().map(both).collect()
 }
 
 /// The bucket of the contracts `low..=high` at the source's queue: the largest burst and the
@@ -135,17 +121,18 @@ pub(crate) fn raises(net: &Net<'_>, flow: usize, level: usize) -> bool {
     let contracts = &net.flows[flow].contracts;
     let here = &contracts[level];
     contracts[level + 1..].iter().any(|higher| {
-        higher.packets.wire_bits() > here.packets.wire_bits() || higher.period_ns < here.period_ns
+        higher.packets.wire_bits() > here.packets.wire_bits()
+            || higher.period_ns < here.period_ns
+            || higher.jitter_ps > here.jitter_ps
     })
 }
 
-/// Whether a monitor has to watch the flow: its contracts differ in size or period.
+/// Whether a monitor has to watch the flow: its contracts differ in size, period or jitter. What
+/// nobody watched could be sent by a higher contract in a mode analysed by a lower one.
 pub(crate) fn is_watched(net: &Net<'_>, flow: usize) -> bool {
-    net.flows[flow]
-        .raw
-        .contracts
-        .windows(2)
-        .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
+    let asked = |contract: &read::Contract| (contract.period_ns, contract.size, contract.jitter_ns);
+    let contracts = &net.flows[flow].raw.contracts;
+    contracts.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
 /// What reaches the queue of the first switch `node` from a source that may babble: what the

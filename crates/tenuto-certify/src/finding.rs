@@ -1,10 +1,13 @@
 //! Differences between what a plan says and what its description gives.
 
 use serde::Serialize;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Findings that are kept; a plan with more is beyond reading anyway.
 pub(crate) const FINDINGS_MAX: usize = 10_000;
+
+/// Bytes of each of its texts: names in a plan may be as long as the plan.
+const TEXT_BYTES_MAX: usize = 1_000;
 
 /// One difference between a claim of the plan and what was rebuilt from its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,18 +47,14 @@ impl Findings {
             self.left_off += 1;
             return;
         }
-        self.list.push(Finding {
-            place: place.to_string(),
-            claim: claim.to_string(),
-            found: found.to_string(),
-            rule,
-        });
+        let (place, claim, found) = (cut(&place), cut(&claim), cut(&found));
+        self.list.push(Finding { place, claim, found, rule });
     }
 
     /// Says of every finding from `place` on what it is about.
     pub(crate) fn name_since(&mut self, place: usize, about: &str) {
         for finding in self.list.iter_mut().skip(place).filter(|it| it.place != about) {
-            finding.place = format!("{about}: {}", finding.place);
+            finding.place = cut(&format_args!("{about}: {}", finding.place));
         }
     }
 
@@ -76,6 +75,32 @@ impl Findings {
             });
         }
         Err(self.list)
+    }
+}
+
+/// The text, as far as anybody would read it.
+fn cut(text: &impl fmt::Display) -> String {
+    let mut short = Cut { text: String::new() };
+    // It fails where the text is long enough, which is no error.
+    let _ = write!(short, "{text}");
+    short.text
+}
+
+struct Cut {
+    text: String,
+}
+
+impl fmt::Write for Cut {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = TEXT_BYTES_MAX.saturating_sub(self.text.len());
+        if more.len() <= room {
+            self.text.push_str(more);
+            return Ok(());
+        }
+        let end = (0..=room).rev().find(|end| more.is_char_boundary(*end)).unwrap_or(0);
+        self.text.push_str(&more[..end]);
+        self.text.push('…');
+        Err(fmt::Error)
     }
 }
 

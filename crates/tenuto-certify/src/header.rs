@@ -50,12 +50,13 @@ pub(crate) fn identity(net: &Net<'_>, flow: usize) -> Match {
 /// Only the fields of `header` that a kind of matching looks at. Five-tuples look at the MAC too
 /// where there are virtual links, or one frame could be of two flows.
 pub(crate) fn project(net: &Net<'_>, kind: MatchKind, header: Match) -> Match {
-    let is_mixed = net.flows.iter().any(|flow| flow.raw.matching == MatchKind::Vl);
     match kind {
         MatchKind::Vl => Match { eth_dst: header.eth_dst, ..Match::default() },
-        MatchKind::FiveTuple => {
-            Match { in_port: None, eth_dst: header.eth_dst.filter(|_| is_mixed), ..header }
-        }
+        MatchKind::FiveTuple => Match {
+            in_port: None,
+            eth_dst: header.eth_dst.filter(|_| net.has_virtual_links),
+            ..header
+        },
     }
 }
 

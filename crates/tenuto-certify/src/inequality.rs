@@ -63,6 +63,9 @@ pub(crate) fn is_sufficient(
 ) -> bool {
     let info = &context.net.ports[port];
     let Some(delay) = delay_ps.checked_sub(info.tick_ps) else { return false };
+    if !context.budget.spend(load.map_or(1, |load| 1 + load.groups.len())) {
+        return false;
+    }
     let capacity = context.scale.bps(info.rate_bps, 1, 1);
     let curves = curves(context, load, port, class, delay, end);
     let room = &capacity * delay - context.blocking(port, load, class);

@@ -13,9 +13,12 @@
 #![deny(clippy::float_arithmetic)]
 
 mod analysis;
+mod attributed;
 mod bounds;
+mod budget;
 mod certificate;
 mod deployment;
+mod described;
 mod device;
 mod digest;
 mod drain;
@@ -40,10 +43,13 @@ mod routes;
 mod server_graph;
 mod settling;
 mod stepped;
+mod table_use;
 mod tables;
+mod text;
 mod walk;
 mod whole_path;
 
-pub use certificate::{Certificate, PLAN_BYTES_MAX, certify};
+pub use certificate::{Certificate, certify};
 pub use finding::Finding;
 pub use server_graph::{BoundsCertificate, certify_bounds};
+pub use text::PLAN_BYTES_MAX;

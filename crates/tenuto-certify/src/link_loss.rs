@@ -2,16 +2,18 @@
 //! routes that replace those over the link.
 
 use crate::analysis::{self, Context};
+use crate::attributed::Attributed;
+use crate::budget::Budget;
 use crate::finding::{Findings, rule};
 use crate::network::Net;
 use crate::read::{self, LinkLoss, Route};
 use crate::routes::{self, Stream};
-use crate::{certificate, envelopes, processor};
+use crate::{certificate, envelopes, processor, table_use};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks every loss that the plan speaks of, and that a feasible plan of a network that
 /// tolerates one speaks of all that matter. Returns how many inequalities hold.
-pub(crate) fn check(plan: &mut read::Plan, findings: &mut Findings) -> usize {
+pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &mut Findings) -> usize {
     let losses = std::mem::take(&mut plan.link_losses);
     let mut inequalities = 0;
     let mut known = BTreeSet::new();
@@ -26,7 +28,7 @@ pub(crate) fn check(plan: &mut read::Plan, findings: &mut Findings) -> usize {
             findings.add(rule::FEASIBLE, &place, "feasible", "refusals after the loss");
         }
         let before = findings.len();
-        inequalities += check_one(plan, loss, &place, findings);
+        inequalities += check_one(plan, loss, &place, budget, findings);
         findings.name_since(before, &place);
     }
     if plan.feasible && plan.network.tolerates.links_lost > 1 {
@@ -63,7 +65,13 @@ fn check_complete(
 }
 
 /// Puts the claims of a loss in the place of the plan's, checks them, and puts those back.
-fn check_one(plan: &mut read::Plan, loss: LinkLoss, place: &str, findings: &mut Findings) -> usize {
+fn check_one(
+    plan: &mut read::Plan,
+    loss: LinkLoss,
+    place: &str,
+    budget: &Budget,
+    findings: &mut Findings,
+) -> usize {
     let usual = std::mem::take(&mut plan.routes);
     let LinkLoss {
         link,
@@ -74,13 +82,14 @@ fn check_one(plan: &mut read::Plan, loss: LinkLoss, place: &str, findings: &mut 
         processor_rows,
         flows,
         mode_changes,
+        table_use,
         refusals,
     } = loss;
     let mut of_loss =
         Kept { ports, processors, port_rows, processor_rows, flows, mode_changes, refusals };
     plan.routes = merged(plan, &usual, routes, &link, &of_loss.refusals, place, findings);
     of_loss.exchange(plan);
-    let inequalities = check_claims(plan, &link, place, findings);
+    let inequalities = check_claims(plan, (&link, place), &table_use, budget.clone(), findings);
     of_loss.exchange(plan);
     plan.routes = usual;
     inequalities
@@ -164,8 +173,9 @@ fn merged(
 
 fn check_claims(
     plan: &read::Plan,
-    link: &[read::Port; 2],
-    place: &str,
+    (link, place): (&[read::Port; 2], &str),
+    table_use: &[(String, read::Usage)],
+    budget: Budget,
     findings: &mut Findings,
 ) -> usize {
     let Some(net) = Net::new(plan, findings) else { return 0 };
@@ -176,16 +186,20 @@ fn check_claims(
     }
     let streams = routes::streams(plan, &net, findings);
     check_ways(&net, &streams, &ports, place, findings);
+    let attributed = Attributed::new(plan, &net, &streams);
     let mut context = Context {
         plan,
         net: &net,
         streams: &streams,
-        enforced: envelopes::enforced(plan, &net, &streams),
+        enforced: envelopes::enforced(&attributed, &streams),
+        attributed,
         scale: certificate::scale(plan, &net),
         claims: analysis::claims(plan, &net, findings),
         entries: processor::entries(&plan.processors, &net, findings),
         changes: analysis::Changes { lost: ports.clone(), ..analysis::Changes::default() },
+        budget,
     };
+    table_use::check(&context, table_use, findings);
     certificate::check_analyses(&mut context, findings).inequalities
 }
 

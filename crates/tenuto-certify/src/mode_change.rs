@@ -2,7 +2,7 @@
 
 use crate::analysis::{Analysis, Context};
 use crate::bounds;
-use crate::envelopes::{contract_envelope, enforced_envelope, levels};
+use crate::envelopes::{contract_envelope, enforced_envelope, levels_of};
 use crate::exact::ceil_div;
 use crate::finding::{Findings, picos, rule};
 use crate::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
@@ -141,7 +141,7 @@ fn frames(context: &Context<'_>) -> BTreeMap<usize, u64> {
     let net = context.net;
     for mode in context.steady_modes().chain(context.raises()) {
         for (index, stream) in context.streams.iter().enumerate() {
-            let Some(range) = levels(mode, net.flows[stream.flow].level) else { continue };
+            let Some(range) = levels_of(net, stream, mode) else { continue };
             let source = contract_envelope(net, &context.scale, stream.flow, range).frame_max;
             let behind = stream.first_switch.filter(|_| net.is_babbling()).map(|node| {
                 let enforced = context.enforced[index];

@@ -1,5 +1,6 @@
 //! The described network, indexed: nodes, directed ports, flows with their frames.
 
+use crate::described;
 use crate::device::Device;
 use crate::finding::{Findings, rule};
 use crate::packets::Packets;
@@ -8,9 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenuto_units::Rate;
 
 /// Directed ports of one plan.
-const PORTS_MAX: usize = 1_000_000;
-/// Flows and hosts are numbered with 16 bits in headers.
-const NUMBERED_MAX: usize = 65_535;
+const PORTS_MAX: usize = 200_000;
+/// Flows are numbered with 16 bits in headers.
+const FLOWS_MAX: usize = 65_535;
+/// Hosts have an address each in 10.0.0.0/16.
+const HOSTS_MAX: usize = 4_000;
+/// Switches: from each of them signals are followed to all others.
+const SWITCHES_MAX: usize = 1_000;
 /// Modes: every pair of them is an analysis.
 const MODES_MAX: usize = 16;
 /// Times of a description, nanoseconds: over 11 days, and a thousand times as many fit 64 bits.
@@ -64,6 +69,8 @@ pub(crate) struct Net<'a> {
     pub(crate) flows: Vec<Flow<'a>>,
     /// ρ, parts per million.
     pub(crate) tolerance_ppm: u64,
+    /// Whether any flow is told by its virtual link.
+    pub(crate) has_virtual_links: bool,
     by_name: BTreeMap<&'a str, usize>,
     by_port: BTreeMap<(usize, u32), usize>,
     flow_by_name: BTreeMap<&'a str, usize>,
@@ -80,6 +87,7 @@ impl<'a> Net<'a> {
             ports: Vec::new(),
             flows: Vec::new(),
             tolerance_ppm: 0,
+            has_virtual_links: raw.flows.iter().any(|f| f.matching == read::MatchKind::Vl),
             by_name: BTreeMap::new(),
             by_port: BTreeMap::new(),
             flow_by_name: BTreeMap::new(),
@@ -99,9 +107,9 @@ impl<'a> Net<'a> {
         let raw = self.raw;
         for (what, count, limit) in [
             ("links", raw.links.len(), PORTS_MAX / 2),
-            ("hosts", raw.hosts.len(), NUMBERED_MAX),
-            ("switches", raw.switches.len(), NUMBERED_MAX),
-            ("flows", raw.flows.len(), NUMBERED_MAX),
+            ("hosts", raw.hosts.len(), HOSTS_MAX),
+            ("switches", raw.switches.len(), SWITCHES_MAX),
+            ("flows", raw.flows.len(), FLOWS_MAX),
             ("modes", raw.modes.len(), MODES_MAX),
         ] {
             if count > limit {
@@ -111,6 +119,7 @@ impl<'a> Net<'a> {
         if raw.modes.is_empty() {
             findings.add(rule::DESCRIPTION, "modes", "none", "a network has at least one mode");
         }
+        described::check_names(raw, findings);
     }
 
     fn add_nodes(&mut self, findings: &mut Findings) {
@@ -193,21 +202,7 @@ impl<'a> Net<'a> {
                 Err(found) => findings.add(rule::DESCRIPTION, &raw.name, "a flow", found),
             }
         }
-        if let read::OtherTraffic::Carry { priority, frame_bytes_max, .. } = self.raw.other_traffic
-        {
-            let contracts = self.flows.iter().flat_map(|f| &f.contracts);
-            if contracts.map(|c| c.class).max().is_some_and(|class| class >= priority)
-                || !(1..=1518).contains(&frame_bytes_max)
-            {
-                let found = "a class below every flow and frames that an Ethernet can carry";
-                findings.add(
-                    rule::DESCRIPTION,
-                    "other traffic",
-                    format!("class {priority}"),
-                    found,
-                );
-            }
-        }
+        described::check_other_traffic(self, &self.flows, findings);
     }
 
     fn flow_of(&self, raw: &'a read::Flow, as_stated: bool) -> Result<Flow<'a>, &'static str> {
@@ -264,7 +259,10 @@ impl<'a> Net<'a> {
                 frame_bytes_min: contract.frame_bytes_min.unwrap_or(0),
             });
         }
-        Ok(Flow { raw, source, targets, level, contracts })
+        match described::contracts_flaw(raw, &contracts) {
+            Some(flaw) => Err(flaw),
+            None => Ok(Flow { raw, source, targets, level, contracts }),
+        }
     }
 
     /// The profiles of the switches.

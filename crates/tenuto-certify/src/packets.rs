@@ -62,6 +62,11 @@ impl Packets {
         if self.full > 0 { self.full_bytes } else { self.last_bytes }
     }
 
+    /// Whether the whole message is one frame.
+    pub(crate) const fn is_one_frame(self) -> bool {
+        self.full == 0
+    }
+
     /// Bytes on the wire of the whole message.
     pub(crate) fn wire_bytes(self) -> u64 {
         self.sum(|frame| frame + WIRE_OVERHEAD_BYTES)

@@ -5,17 +5,16 @@
 
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
+use crate::network::Net;
 use crate::read::{self, MonitorKind, Size};
 use crate::routes::Stream;
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
 
 /// The step of a monitor's jitter.
 const JITTER_STEP_PS: u128 = 1_000;
 
 /// The switches that watch a stream: those that the user named on its way, else the first one.
-pub(crate) fn watching(context: &Context<'_>, stream: &Stream) -> Vec<usize> {
-    let net = context.net;
+pub(crate) fn watching(net: &Net<'_>, stream: &Stream) -> Vec<usize> {
     if !crate::envelopes::is_watched(net, stream.flow) {
         return Vec::new();
     }
@@ -72,13 +71,6 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
 
 /// Checks the meter and the monitors of every stream.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
-    let mut monitors: BTreeMap<(usize, &str), Vec<&read::Monitor>> = BTreeMap::new();
-    for deployment in &context.plan.switches {
-        let Some(node) = context.net.node(&deployment.switch) else { continue };
-        for monitor in &deployment.monitors {
-            monitors.entry((node, monitor.flow.as_str())).or_default().push(monitor);
-        }
-    }
     for (index, stream) in context.streams.iter().enumerate() {
         let Some(first) = stream.first_switch else { continue };
         let flow = &context.net.flows[stream.flow];
@@ -87,18 +79,18 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             Some(meter) => check_meter(context, stream, first, meter, &place, findings),
             None => findings.add(rule::METER, place, "no meter", "one meter at the first switch"),
         }
-        let watching = watching(context, stream);
+        let watching = watching(context.net, stream);
         if watching.is_empty() && crate::envelopes::is_watched(context.net, stream.flow) {
             let found = "a flow whose contracts differ is watched on its way";
             findings.add(rule::MONITOR, &flow.raw.name, "no monitor", found);
         }
         for node in watching {
             let place = format!("{} at {}", flow.raw.name, context.net.nodes[node].name);
-            match monitors.get(&(node, flow.raw.name.as_str())).map(Vec::as_slice) {
-                Some([one]) => check_monitor(context, stream, node, one, &place, findings),
-                found => {
-                    let claim = format!("{} monitors", found.map_or(0, <[_]>::len));
-                    findings.add(rule::MONITOR, place, claim, "one monitor where it is watched");
+            match context.attributed.monitor(index, node) {
+                Some(one) => check_monitor(context, stream, node, one, &place, findings),
+                None => {
+                    let found = "one monitor where it is watched, told by the port of each copy";
+                    findings.add(rule::MONITOR, place, "none, or several", found);
                 }
             }
         }
@@ -155,10 +147,16 @@ fn check_monitor(
         let found = format!("one contract per level up to {}", flow.level);
         findings.add(rule::MONITOR, place, format!("levels {levels:?}"), found);
     }
-    let has_messages = flow.raw.contracts.iter().any(|c| matches!(c.size, Size::Message(_)));
-    let kind = if has_messages { MonitorKind::Message } else { MonitorKind::Frame };
-    if monitor.kind != kind {
-        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), format!("{kind:?}"));
+    let is_fit = match monitor.kind {
+        // It reads the numbers of messages, which stand in front of messages only.
+        MonitorKind::Message => {
+            flow.raw.contracts.iter().all(|c| matches!(c.size, Size::Message(_)))
+        }
+        MonitorKind::Frame => flow.contracts.iter().all(|c| c.packets.is_one_frame()),
+    };
+    if !is_fit {
+        let found = "messages that are numbered, or frames that are one message each";
+        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), found);
     }
     let variation = variation(context, stream, node);
     for (contract, watched) in flow.contracts.iter().zip(&monitor.contracts) {

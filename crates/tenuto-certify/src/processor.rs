@@ -3,11 +3,11 @@
 
 use crate::analysis::{Context, DWELL_NS};
 use crate::device::{Device, PerBit, Weight};
-use crate::envelopes::{is_guaranteed, levels, unforwarded_levels};
+use crate::envelopes::{is_guaranteed, levels_of, unforwarded_levels};
 use crate::exact::{self, Curve, Line};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
-use crate::read::{MeterCounts, Mode, ProcessorService, Receive, ReceiveBuffer};
+use crate::read::{MeterCounts, Mode, OtherTraffic, ProcessorService, Receive, ReceiveBuffer};
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
@@ -35,6 +35,13 @@ struct Passing {
     place: usize,
     /// The contracts that count.
     levels: (usize, usize),
+}
+
+/// The end of a port in a stream's tree, and X there; `None` without a bound.
+struct Place {
+    stream: usize,
+    place: usize,
+    late_ps: Option<u64>,
 }
 
 /// Everything that enters over one port.
@@ -93,6 +100,11 @@ pub(crate) fn entries_of(
             findings.add(rule::PROCESSOR, label, said, "no such mode or raise");
             continue;
         }
+        if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
+            let found = "other traffic takes its time too, and meters stand behind it: no bound";
+            findings.add(rule::PROCESSOR, label, said, found);
+            continue;
+        }
         let of_mode = entries.entry(claim.mode).or_default();
         if of_mode.insert(Net::reverse(port), claim.delay_ps).is_some() {
             findings.add(rule::PROCESSOR, label, said, "it is claimed twice");
@@ -104,7 +116,23 @@ pub(crate) fn entries_of(
 /// Every processor of the network in one mode.
 pub(crate) fn sites<'c, 'a>(context: &'c Context<'a>, mode: Mode) -> Vec<Site<'c, 'a>> {
     let nodes = 0..context.net.nodes.len();
-    nodes.filter_map(|node| Site::new(context, mode, node)).collect()
+    let mut places: BTreeMap<usize, Vec<Place>> = BTreeMap::new();
+    for node in nodes.clone().filter(|node| context.net.device(*node).is_some()) {
+        places.insert(node, Vec::new());
+    }
+    if places.is_empty() {
+        return Vec::new();
+    }
+    for (stream, it) in context.streams.iter().enumerate() {
+        let late = context.late_at_entries(mode, stream);
+        for (place, (tree_port, late_ps)) in it.tree.iter().zip(late).enumerate() {
+            let node = context.net.ports[tree_port.port].peer;
+            if let Some(here) = places.get_mut(&node) {
+                here.push(Place { stream, place, late_ps });
+            }
+        }
+    }
+    nodes.filter_map(|node| Site::new(context, mode, node, places.get(&node)?)).collect()
 }
 
 /// Checks every claim of one mode, and that a feasible plan has all. Returns the number of
@@ -137,34 +165,30 @@ pub(crate) fn check(context: &Context<'_>, mode: Mode, findings: &mut Findings) 
 }
 
 impl<'c, 'a> Site<'c, 'a> {
-    fn new(context: &'c Context<'a>, mode: Mode, node: usize) -> Option<Self> {
+    fn new(context: &'c Context<'a>, mode: Mode, node: usize, places: &[Place]) -> Option<Self> {
         let device = context.net.device(node)?;
         let buffer = context.net.profile(node)?.receive_buffer;
         let mut by_line: BTreeMap<usize, Vec<Entering>> = BTreeMap::new();
-        for (index, stream) in context.streams.iter().enumerate() {
-            for (place, tree_port) in stream.tree.iter().enumerate() {
-                if context.net.ports[tree_port.port].peer != node {
-                    continue;
-                }
-                let level = context.net.flows[stream.flow].level;
-                let forwarded = levels(mode, level);
-                let levels = match tree_port.parent {
-                    None if !is_guaranteed(mode, level) => unforwarded_levels(mode, level),
-                    _ => match forwarded {
-                        Some(levels) => levels,
-                        None => continue,
-                    },
-                };
-                let children = stream.tree.iter().filter(|next| next.parent == Some(place));
-                // What has no place in the mode is dropped at its first switch, for one copy's work.
-                let copies = if forwarded.is_some() { children.count() } else { 1 };
-                let entering = Entering {
-                    flow: Some(Passing { stream: index, place, levels }),
-                    outputs: u32::try_from(copies).unwrap_or(u32::MAX).max(1),
-                    late_ps: context.late_at_entry(mode, index, place),
-                };
-                by_line.entry(tree_port.port).or_default().push(entering);
-            }
+        for &Place { stream: index, place, late_ps } in places {
+            let stream = &context.streams[index];
+            let tree_port = stream.tree[place];
+            let level = context.net.flows[stream.flow].level;
+            let forwarded = levels_of(context.net, stream, mode);
+            let levels = match tree_port.parent {
+                None if !is_guaranteed(mode, level) => unforwarded_levels(mode, level),
+                _ => match forwarded {
+                    Some(levels) => levels,
+                    None => continue,
+                },
+            };
+            // What has no place in the mode is dropped at its first switch, for one copy's work.
+            let copies = if forwarded.is_some() { stream.children[place].len() } else { 1 };
+            let entering = Entering {
+                flow: Some(Passing { stream: index, place, levels }),
+                outputs: u32::try_from(copies).unwrap_or(u32::MAX).max(1),
+                late_ps,
+            };
+            by_line.entry(tree_port.port).or_default().push(entering);
         }
         for (&line, &wait) in &context.changes.waits {
             if context.net.ports[line].peer == node {
@@ -298,7 +322,9 @@ impl<'c, 'a> Site<'c, 'a> {
         let (largest, outputs) = self.largest_cost(entrance);
         let what = Weight::Work(more);
         let per_bit = self.device.most_per_bit(what, MeterCounts::Wire, outputs);
-        let below = self.context.net.below_scheduler_bits(upstream.node);
+        let ticked = u128::from(upstream.rate_bps) * u128::from(upstream.tick_ps);
+        let ticked = u64::try_from(ticked.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX);
+        let below = self.context.net.below_scheduler_bits(upstream.node).saturating_add(ticked);
         let first = self.size(what, largest.saturating_add(more));
         Amount {
             burst: first + self.scaled(what, per_bit, below),

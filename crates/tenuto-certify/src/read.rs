@@ -1,5 +1,6 @@
 //! The JSON of a plan, as far as the checker needs it; read by itself, not through the model.
 
+use crate::text::distinct;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -33,8 +34,7 @@ pub(crate) struct Plan {
     pub(crate) refusals: Vec<Refusal>,
 }
 
-/// What is claimed for the time after the loss of a link; how many places of tables that takes is
-/// not read.
+/// What is claimed for the time after the loss of a link.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LinkLoss {
     pub(crate) link: [Port; 2],
@@ -48,6 +48,7 @@ pub(crate) struct LinkLoss {
     pub(crate) flows: Vec<FlowBound>,
     #[serde(default)]
     pub(crate) mode_changes: Vec<ModeChange>,
+    pub(crate) table_use: Vec<(String, Usage)>,
     pub(crate) refusals: Vec<Refusal>,
 }
 
@@ -70,6 +71,7 @@ pub(crate) struct Network {
     pub(crate) other_traffic: OtherTraffic,
     pub(crate) mode_return: ModeReturn,
     pub(crate) tolerates: Tolerates,
+    #[serde(deserialize_with = "distinct")]
     pub(crate) profiles: BTreeMap<String, Profile>,
 }
 
@@ -147,7 +149,7 @@ pub(crate) struct Profile {
 pub(crate) struct Processor {
     pub(crate) base_ps: u64,
     pub(crate) per_byte_ps: u64,
-    pub(crate) per_entry_ps: BTreeMap<String, u64>,
+    pub(crate) per_entry_ps: MatchCosts,
     pub(crate) look_up: LookUp,
     pub(crate) per_output_ps: u64,
     pub(crate) spread_percent: u64,
@@ -156,6 +158,18 @@ pub(crate) struct Processor {
     pub(crate) control: ControlShare,
     #[serde(default)]
     pub(crate) is_typical: bool,
+}
+
+/// What comparing an entry takes, by the kind of match.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MatchCosts {
+    pub(crate) port: u64,
+    pub(crate) tp_dst: u64,
+    pub(crate) dl_dst: u64,
+    pub(crate) masked_nw_dst: u64,
+    pub(crate) five_tuple: u64,
+    pub(crate) all: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -219,8 +233,19 @@ pub(crate) struct Flow {
     pub(crate) matching: MatchKind,
     pub(crate) monitor_at: Vec<String>,
     pub(crate) copies: Vec<String>,
+    #[serde(default)]
+    pub(crate) apart: Apart,
     pub(crate) skew_max_ns: Option<u64>,
     pub(crate) udp_port: Option<u16>,
+}
+
+/// What two copies over one network do not have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Apart {
+    #[default]
+    Switches,
+    Links,
 }
 
 #[derive(Debug, Deserialize)]

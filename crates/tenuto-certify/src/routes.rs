@@ -1,8 +1,10 @@
 //! Routes, checked against the network and turned into trees of ports.
 
+use crate::envelopes::is_watched;
 use crate::finding::{Findings, rule};
 use crate::network::Net;
-use crate::read;
+use crate::policing::watching;
+use crate::read::{self, Apart};
 use std::collections::BTreeMap;
 
 /// One copy of a flow and the tree of ports that carries it, parents first.
@@ -12,10 +14,14 @@ pub(crate) struct Stream {
     /// Index into the flow's copies; 0 where there is one network.
     pub(crate) copy: usize,
     pub(crate) tree: Vec<TreePort>,
+    /// Per place in `tree` the places that follow it.
+    pub(crate) children: Vec<Vec<usize>>,
     /// Per target the places in `tree` from the source on.
     pub(crate) paths: Vec<Vec<usize>>,
     /// The first switch, unless source and target are neighbours.
     pub(crate) first_switch: Option<usize>,
+    /// Whether its flow is to be watched, but not at the first switch.
+    pub(crate) is_watched_late: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,20 +66,26 @@ pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings)
     streams
 }
 
-/// Copies that no redundant networks keep apart go over no switch in common.
+/// Copies that no redundant networks keep apart go over no switch, or over no link, in common.
 fn check_disjoint(net: &Net<'_>, streams: &[Stream], findings: &mut Findings) {
     if !net.raw.networks.is_empty() {
         return;
     }
     let mut crossed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for stream in streams {
+        let flow = &net.flows[stream.flow].raw;
         for hop in &stream.tree {
             let node = net.ports[hop.port].node;
-            let other = *crossed.entry((stream.flow, node)).or_insert(stream.copy);
-            if net.nodes[node].switch.is_some() && other != stream.copy {
-                let name = &net.flows[stream.flow].raw.name;
-                let found = format!("both cross {}", net.nodes[node].name);
-                findings.add(rule::ROUTE, name, "copies over disjoint ways", found);
+            let (own, place) = match flow.apart {
+                // Both directions of a link are lost together.
+                Apart::Links => (hop.port.min(Net::reverse(hop.port)), net.label(hop.port)),
+                Apart::Switches if net.nodes[node].switch.is_none() => continue,
+                Apart::Switches => (node, net.nodes[node].name.to_owned()),
+            };
+            let other = *crossed.entry((stream.flow, own)).or_insert(stream.copy);
+            if other != stream.copy {
+                let found = format!("both cross {place}");
+                findings.add(rule::ROUTE, &flow.name, "copies over disjoint ways", found);
             }
         }
     }
@@ -109,7 +121,15 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
     if route.paths.len() != description.targets.len() {
         return Err((format!("{} paths", route.paths.len()), "one path per target, in order"));
     }
-    let mut stream = Stream { flow, copy, tree: vec![], paths: vec![], first_switch: None };
+    let mut stream = Stream {
+        flow,
+        copy,
+        tree: Vec::new(),
+        children: Vec::new(),
+        paths: Vec::new(),
+        first_switch: None,
+        is_watched_late: false,
+    };
     // By which place in the tree a node is entered, and the place of every port.
     let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
@@ -138,6 +158,10 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
                     return no("together the paths are a tree; a node is entered twice");
                 }
                 stream.tree.push(TreePort { port, parent });
+                stream.children.push(Vec::new());
+                if let Some(parent) = parent {
+                    stream.children[parent].push(here);
+                }
             }
             parent = Some(here);
             steps.push(here);
@@ -146,6 +170,8 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
     }
     let first = stream.tree.first().map(|root| net.ports[root.port].peer);
     stream.first_switch = first.filter(|node| net.nodes[*node].switch.is_some());
+    let is_first = |node: usize| watching(net, &stream).contains(&node);
+    stream.is_watched_late = is_watched(net, flow) && !stream.first_switch.is_some_and(is_first);
     Ok(stream)
 }
 

@@ -104,11 +104,13 @@ impl<'a> Return<'_, 'a> {
             plan: it.plan,
             net: it.net,
             streams: it.streams,
+            attributed: it.attributed.clone(),
             enforced: it.enforced.clone(),
             scale: it.scale.clone(),
             claims,
             entries,
             changes: it.changes.clone(),
+            budget: it.budget.clone(),
         }
     }
 

@@ -91,6 +91,9 @@ impl<'a> Place<'a> {
             || self.context.signals(self.port).map(|signals| vec![signals]).into_iter().collect(),
             |load| crate::inequality::together(self.context, load, self.port, self.class, self.end),
         );
+        if !self.context.budget.spend(1 + buckets.len()) {
+            return None;
+        }
         let most = exact::busy_period(&blocking, &buckets, &capacity)?;
         if !self.context.counts_messages() {
             return Some(most);
@@ -113,7 +116,11 @@ impl<'a> Place<'a> {
             return None;
         }
         let mut now = 0_u128;
+        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
         for _ in 0..ROUNDS_MAX {
+            if !self.context.budget.spend(each) {
+                return None;
+            }
             let least =
                 |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * now).min();
             let curves = self.together(&views, now);
@@ -166,6 +173,10 @@ impl<'a> Place<'a> {
         let blocking = self.context.blocking(self.port, self.load, self.class);
         let mut views = self.views();
         let instants = self.instants(&mut views, horizon, delay);
+        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
+        if !self.context.budget.spend(instants.len().saturating_mul(each)) {
+            return false;
+        }
         instants.into_iter().all(|from| {
             let mut curves: Vec<Curve> =
                 views.iter().map(|view| self.delayed(view, from, delay_ps)).collect();
@@ -202,7 +213,12 @@ impl<'a> Place<'a> {
         let capacity = self.capacity();
         let mut views = self.views();
         let mut most = BigInt::zero();
-        for from in self.instants(&mut views, horizon, 0) {
+        let instants = self.instants(&mut views, horizon, 0);
+        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
+        if !self.context.budget.spend(instants.len().saturating_mul(each)) {
+            return None;
+        }
+        for from in instants {
             let curves = self.together(&views, from);
             let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
             let excess = exact::largest_excess(&curves, &capacity)?.ceil() - &capacity * from;

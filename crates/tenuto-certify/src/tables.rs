@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// Entries that may be looked at in one certification.
 pub(crate) const STEPS_MAX: u64 = 200_000_000;
+/// Things that can happen to the frames of one set, outputs counted: they are kept in memory.
+const OUTCOMES_MAX: usize = 2_000_000;
 /// The table whose entries follow the forwarding level; those before follow the admitted level.
 const TABLE_FORWARD: u8 = 2;
 
@@ -82,6 +84,7 @@ impl<'a> Tables<'a> {
         let mut outcomes = Vec::new();
         let start = Outcome { headers, checks: vec![], outputs: vec![] };
         let mut open = vec![(0_u8, start)];
+        let mut kept = 0_usize;
         while let Some((table, so_far)) = open.pop() {
             let hit = self.hits(table, so_far.headers, levels, steps)?;
             for (entry, headers) in hit {
@@ -97,6 +100,10 @@ impl<'a> Tables<'a> {
                 }
                 *steps =
                     steps.saturating_add(u64::try_from(next.outputs.len()).unwrap_or(u64::MAX));
+                kept += 1 + next.outputs.len();
+                if kept > OUTCOMES_MAX {
+                    return Err(TooLong);
+                }
                 // A table leads to a later one only, so the walk ends.
                 match entry.goto.filter(|goto| *goto > table) {
                     Some(goto) => open.push((goto, next)),

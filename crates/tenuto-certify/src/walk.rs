@@ -9,7 +9,7 @@ use crate::policing::watching;
 use crate::read::{self, Match, MatchKind, OtherTraffic, PortQueue};
 use crate::routes::Stream;
 use crate::tables::{Check, InForce, Outcome, STEPS_MAX, Tables, TooLong};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One switch with what enters it.
 struct Site<'a> {
@@ -92,7 +92,7 @@ impl Walk<'_> {
         let context = self.context;
         let net = context.net;
         for (index, stream) in context.streams.iter().enumerate() {
-            let watching = watching(context, stream);
+            let watching = watching(net, stream);
             for (place, tree_port) in stream.tree.iter().enumerate() {
                 let node = net.ports[tree_port.port].peer;
                 let Some(site) = self.sites.get(&node) else { continue };
@@ -126,10 +126,11 @@ impl Walk<'_> {
     fn trunks(&mut self, levels: InForce, findings: &mut Findings) -> Result<(), TooLong> {
         let net = self.context.net;
         let OtherTraffic::Carry { priority, .. } = net.raw.other_traffic else { return Ok(()) };
+        let known: BTreeSet<Match> = self.identities.iter().copied().collect();
         let is_flow = |headers: Match| {
             [MatchKind::Vl, MatchKind::FiveTuple]
                 .into_iter()
-                .any(|kind| self.identities.contains(&header::project(net, kind, headers)))
+                .any(|kind| known.contains(&header::project(net, kind, headers)))
         };
         for (&node, site) in &self.sites {
             for port in net.ports_of(node).filter(|port| net.is_trunk(*port)) {
@@ -220,9 +221,9 @@ fn expected(context: &Context<'_>, stream: &Stream, place: usize, level: usize) 
     let net = context.net;
     let flow = &net.flows[stream.flow];
     let Some(contract) = flow.contracts.get(level) else { return Vec::new() };
-    let children = stream.tree.iter().filter(|child| child.parent == Some(place));
+    let children = stream.children[place].iter().map(|child| stream.tree[*child].port);
     let output = |port: usize| PortQueue { port: net.ports[port].number, queue: contract.class };
-    let mut outputs: Vec<PortQueue> = children.map(|child| output(child.port)).collect();
+    let mut outputs: Vec<PortQueue> = children.map(output).collect();
     outputs.sort_unstable();
     outputs
 }
@@ -318,18 +319,20 @@ impl Visit<'_> {
         if outcome.outputs != self.expected {
             return Some(list(&outcome.outputs));
         }
-        let flow = self.context.streams[self.stream].flow;
-        let name = &self.context.net.flows[flow].raw.name;
         let mut kinds = Vec::new();
         for check in &outcome.checks {
-            let (kind, of) = match check {
-                Check::Monitor(id) => ("monitor", self.site.monitors.get(id).map(|m| &m.flow)),
+            let (kind, is_own) = match check {
+                Check::Monitor(id) => {
+                    let own = self.context.attributed.monitor(self.stream, self.site.node);
+                    ("monitor", own.is_some_and(|own| own.id == *id))
+                }
                 Check::Meter(id) => {
-                    ("meter", self.site.meters.get(id).and_then(|m| m.flow.as_ref()))
+                    let own = self.context.attributed.meter(self.stream).filter(|_| self.is_first);
+                    ("meter", own.is_some_and(|own| own.id == *id))
                 }
             };
-            if of != Some(name) {
-                return Some(format!("{check:?} is not of this flow"));
+            if !is_own {
+                return Some(format!("{check:?} is not of this copy of the flow"));
             }
             kinds.push(kind);
         }

@@ -6,7 +6,7 @@
 //! starts anew with what is enforced.
 
 use crate::analysis::{Analysis, Context, GroupKey};
-use crate::envelopes::{Bucket, contract_envelope, enforced_envelope, levels};
+use crate::envelopes::{Bucket, contract_envelope, enforced_envelope, levels, levels_of};
 use crate::exact::ceil_div;
 use crate::finding::{Findings, rule};
 use crate::read::{FlowBound, Mode};
@@ -133,7 +133,7 @@ impl ClassGraph {
     fn add(&mut self, context: &Context<'_>, mode: Mode, class: u8, index: usize, stream: &Stream) {
         let net = context.net;
         let flow = &net.flows[stream.flow];
-        let taking_part = levels(mode, flow.level);
+        let taking_part = levels_of(net, stream, mode);
         let range = taking_part.unwrap_or((0, flow.level));
         let classes: Vec<u8> = flow.contracts[range.0..=range.1].iter().map(|c| c.class).collect();
         if classes.iter().any(|of| *of != class) {

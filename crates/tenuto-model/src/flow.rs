@@ -33,8 +33,11 @@ pub struct Flow {
     /// Switches that watch it; empty means the first switch of each route.
     pub monitor_at: Vec<String>,
     /// Redundant networks that carry a copy each. Where there is one network: empty, or `A` and `B`
-    /// for two copies over ways without a common switch.
+    /// for two copies over ways that have no switch, or no link, in common.
     pub copies: Vec<String>,
+    /// What copies over one network do not have in common.
+    #[serde(default, skip_serializing_if = "Apart::is_usual")]
+    pub apart: Apart,
     /// Largest accepted difference between the copies' arrivals, nanoseconds.
     pub skew_max_ns: Option<u64>,
     /// UDP destination port; `None` lets the addressing choose.
@@ -88,6 +91,24 @@ pub enum MatchKind {
     FiveTuple,
     /// The virtual link's destination MAC address.
     Vl,
+}
+
+/// What the two copies of a flow over one network do not have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Apart {
+    /// No switch, hence no link.
+    #[default]
+    Switches,
+    /// No link; they may cross the same switches.
+    Links,
+}
+
+impl Apart {
+    /// Whether there is nothing to say about it.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::Switches
+    }
 }
 
 /// What happens to a flow's frames above its level.
@@ -173,9 +194,8 @@ impl Flow {
 
     /// Whether a higher mode allows more than a lower one, so that excess raises the mode.
     pub fn is_watched(&self) -> bool {
-        self.contracts
-            .windows(2)
-            .any(|pair| pair[0].period_ns != pair[1].period_ns || pair[0].size != pair[1].size)
+        let asked = |contract: &Contract| (contract.period_ns, contract.size, contract.jitter_ns);
+        self.contracts.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
     }
 }
 

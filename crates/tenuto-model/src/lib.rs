@@ -40,7 +40,7 @@ pub use deployment::{
 };
 pub use diagnostic::{Column, Diagnostic, Diagnostics, Severity};
 pub use flow::{
-    Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
+    Apart, Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
     Target, UDP_FRAME_OVERHEAD_BYTES,
 };
 pub use import::{Content, ImportFormat, ImportOptions, Imported, import};

@@ -5,8 +5,8 @@
 
 use crate::quantity::{format_cost, format_length, format_rate, format_size, format_time};
 use crate::{
-    BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network, OtherTraffic,
-    OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
+    Apart, BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network,
+    OtherTraffic, OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
 };
 use std::fmt::Write;
 
@@ -282,6 +282,7 @@ fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
     if !flow.copies.is_empty() {
         let is_disjoint = network.networks.is_empty();
         put(match is_disjoint {
+            true if flow.apart == Apart::Links => "copies: link-disjoint".to_owned(),
             true => "copies: disjoint".to_owned(),
             false => format!("copies: {}", words(&flow.copies)),
         });

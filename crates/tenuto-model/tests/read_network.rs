@@ -128,7 +128,7 @@ fn every_mistake_is_answered() {
         ),
         (
             flow(&format!("{{{good}, frame: 64 B, period: 1 ms, priority: {{LO: 1, HI: 0}}}}")),
-            "not analysed yet: give one",
+            "priorities differ between modes",
         ),
         (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, priority: 8}}")), "8 queues"),
         (flow(&format!("{{{good}, frame: 64 B, period: 1 ms, match: port}}")), "not supported yet"),

@@ -16,7 +16,7 @@ use crate::port::{Ports, signals};
 use crate::processor::{Changing, Held, Needed, Processors};
 use crate::routing::{Effort, Plot, Routes, Tree, Verdict, slowness, verdict};
 use crate::rows::with_returns;
-use crate::scene::{Scene, at_sources, span, transitions};
+use crate::scene::{Scene, at_sources, modes_of, span, transitions};
 use crate::settling::{Settled, settled};
 use crate::topology::Topology;
 use crate::{
@@ -190,6 +190,10 @@ fn with_limit<T>(
         let ports = Ports { processors: &processors, ..ports };
         let given = Given { trees, reading, policing: policing.clone(), arrange: changing.arrange };
         let mut analysis = analyse(ports, given, scenes.clone(), progress);
+        if refusal::is_beside_processors(network) {
+            analysis.give_up();
+            return use_it(analysis, progress);
+        }
         match changing.exceeded(&analysis, &scenes) {
             Some(Needed::More(more)) if round < CHANGES_MAX => changing = more,
             None => return use_it(analysis, progress),
@@ -228,7 +232,8 @@ fn enforce(ports: &Ports<'_>, trees: &[Tree]) -> (Vec<Scene>, Vec<Policing>, Rea
         for (tree, share) in scene.shares.iter_mut().enumerate() {
             let flow = &network.flows[trees[tree].flow];
             let enforced = is_enforced.then_some(&policing[tree]);
-            *share = share.clone().behind(flow, scene.transition, reading, enforced);
+            let modes = modes_of(network, flow, scene.transition);
+            *share = share.clone().behind(flow, (scene.transition, modes), reading, enforced);
         }
     }
     (scenes, policing, reading)

@@ -2,7 +2,7 @@
 
 use crate::{Curves, Options};
 use tenuto_model::quantity::format_cost;
-use tenuto_model::{Assumption, ControlShare, ForwardingModel, Network, Receive};
+use tenuto_model::{Apart, Assumption, ControlShare, ForwardingModel, Network, Receive};
 
 /// Every assumption that the bounds rest on.
 pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
@@ -55,9 +55,22 @@ fn faults(network: &Network) -> String {
     } else {
         "no mode changes".into()
     };
-    let is_disjoint = network.flows.iter().any(|flow| !flow.copies.is_empty());
+    let apart = |apart: Apart| {
+        let mut copied = network.flows.iter().filter(|flow| !flow.copies.is_empty());
+        copied.any(|flow| flow.apart == apart)
+    };
     let copies = match network.networks.len() {
-        0 if is_disjoint => "one switch or its links for flows with disjoint copies".to_owned(),
+        0 if apart(Apart::Switches) && apart(Apart::Links) => {
+            "one switch or its links for flows with disjoint copies, one link, but no switch, for \
+             flows with link-disjoint copies"
+                .to_owned()
+        }
+        0 if apart(Apart::Links) => {
+            "one link, but no switch, for flows with link-disjoint copies".to_owned()
+        }
+        0 if apart(Apart::Switches) => {
+            "one switch or its links for flows with disjoint copies".to_owned()
+        }
         0 | 1 => "no redundant network".into(),
         count => format!("all but one of {count} redundant networks for flows with a copy in each"),
     };

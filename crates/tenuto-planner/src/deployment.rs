@@ -49,6 +49,7 @@ fn crossings(analysis: &Analysis<'_>) -> Vec<Vec<Crossing>> {
                         flow: it.flow,
                         in_port: incoming.far.port,
                         is_first: it.hops[parent].parent.is_none(),
+                        is_shared: false,
                         outputs: Vec::new(),
                         through: parent,
                     });
@@ -56,6 +57,12 @@ fn crossings(analysis: &Analysis<'_>) -> Vec<Vec<Crossing>> {
                 }
             };
             crossing.outputs.push(egress.end.port);
+        }
+    }
+    for here in &mut all {
+        let flows: Vec<usize> = here.iter().map(|crossing| crossing.flow).collect();
+        for crossing in here.iter_mut() {
+            crossing.is_shared = flows.iter().filter(|flow| **flow == crossing.flow).count() > 1;
         }
     }
     all

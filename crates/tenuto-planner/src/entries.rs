@@ -25,6 +25,9 @@ pub(crate) struct Crossing {
     pub(crate) in_port: u32,
     /// Whether it comes straight from its source.
     pub(crate) is_first: bool,
+    /// Whether another copy of the flow crosses the switch: the port that they come in by tells them
+    /// apart.
+    pub(crate) is_shared: bool,
     /// Ports that it leaves by.
     pub(crate) outputs: Vec<u32>,
     /// The hop that leads here.
@@ -65,7 +68,8 @@ pub(crate) fn flow(
             let goto = contract.map(|_| TABLE_FORWARD);
             to.entries.push(EntrySpec { meter: meter.filter(|_| goto.is_some()), goto, ..policed });
         }
-        let forwarded = entry(TABLE_FORWARD, Some(level), matching);
+        let forwarded = if crossing.is_shared { arriving } else { matching };
+        let forwarded = entry(TABLE_FORWARD, Some(level), forwarded);
         let output = contract.map(|c| output(to, &crossing.outputs, c.priority));
         to.entries.push(EntrySpec { output, ..forwarded });
     }

@@ -155,7 +155,9 @@ fn spread(flow: &Flow, late: i128) -> i128 {
 /// Whether excess over the contract of `mode` raises the mode: a higher contract differs.
 pub(crate) fn excess_raises(flow: &Flow, mode: usize) -> bool {
     let Some(now) = flow.contract(mode) else { return false };
-    let differs = |c: &Contract| c.period_ns != now.period_ns || c.size != now.size;
+    let differs = |c: &Contract| {
+        c.period_ns != now.period_ns || c.size != now.size || c.jitter_ns != now.jitter_ns
+    };
     flow.contracts.iter().skip(mode + 1).any(differs)
 }
 

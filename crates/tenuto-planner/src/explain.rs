@@ -155,11 +155,15 @@ fn explained_hop(
     let queueing = result.solution.delay_of(server, &share.classes);
     let burst = result.solution.arriving.bursts[ports.mesh.visit(tree, hop)];
     let bits = |ubit: i128| picos(div_up(ubit, tenuto_calculus::UBIT_PER_BIT));
+    // Behind a processor without a bound there is none at the queue either.
+    let line = analysis.trees[tree].hops[hop].parent;
+    let line = line.map(|parent| analysis.trees[tree].hops[parent].server);
+    let processing = line.and_then(|line| result.solution.processing[line]).map_or(0, |p| p.0);
     ExplainedHop {
         place: ports.topology.label(server),
         rate_bps: egress.rate_bps,
         class,
-        latency_ps: picos(ports.topology.nodes[egress.node].latency_max_ps()),
+        latency_ps: picos(ports.topology.nodes[egress.node].latency_max_ps() + processing),
         queueing_ps: queueing.map(|d| picos(d.0)),
         propagation_ps: picos(egress.propagation_ps),
         burst_bits: burst.map(Bucket::burst_bits),
@@ -277,8 +281,7 @@ fn changes(network: &Network, flow: usize, row: &ExplainedRow) -> Vec<(String, N
     let other = dearest.and_then(|name| network.flows.iter().position(|f| f.name == name));
     if let Some(other) = other.filter(|&other| !is_below(&network.flows[other], class)) {
         let below = network.flows[flow].highest().priority + 1;
-        let queues = network.profiles.values().map(|p| p.queues_per_port).min();
-        if queues.is_some_and(|queues| below < queues) {
+        if below < network.flow_classes() {
             let words = format!("{} in class {below}, below {name}", network.flows[other].name);
             change(words, &mut |n| {
                 n.flows[other].contracts.iter_mut().for_each(|c| c.priority = below);

@@ -187,7 +187,7 @@ impl Ports<'_> {
         Some(curves)
     }
 
-    /// Λ of what came over `line`: L + B + C·(t + j + Y); `None` without a bound at the processor.
+    /// Λ of what came over `line`: L + B + C·(t + tick + j + Y); `None` without a bound at the processor.
     pub(crate) fn line(
         &self,
         server: usize,
@@ -204,7 +204,8 @@ impl Ports<'_> {
         }
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
         let jitter = self.topology.nodes[self.topology.servers[server].node].latency_jitter_ps();
-        let varying = Picos(jitter.saturating_add(arriving.varying[line]?.0));
+        let varying = jitter.saturating_add(arriving.varying[line]?.0);
+        let varying = Picos(varying.saturating_add(upstream.tick_ps));
         Some(Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(varying)))
     }
 

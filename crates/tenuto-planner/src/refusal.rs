@@ -8,7 +8,8 @@ use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
 use tenuto_model::{
-    Contract, Flow, Hop, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment, Transition,
+    Contract, Flow, Hop, Network, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment,
+    Transition,
 };
 use tenuto_units::Picos;
 
@@ -77,7 +78,7 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
     for visit in analysis.ports.present(server, &result.scene) {
         let tree = analysis.ports.mesh.visits[visit].tree;
         let flow = analysis.trees[tree].flow;
-        let contract = heaviest(&network.flows[flow], mode);
+        let contract = heaviest(network, &network.flows[flow], mode);
         *shares.entry(flow).or_default() += rate_bps(contract, analysis.reading.as_stated);
     }
     let mut shares: Vec<(usize, u64)> = shares.into_iter().collect();
@@ -89,7 +90,7 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
     for &(flow, bps) in shares.iter().take(8) {
         let (flow, share) = (&network.flows[flow], megabits(bps));
         parts.push(if parts.is_empty() {
-            format!("{} {share} ({})", flow.name, describe(heaviest(flow, mode)))
+            format!("{} {share} ({})", flow.name, describe(heaviest(network, flow, mode)))
         } else {
             format!("{} {share}", flow.name)
         });
@@ -106,8 +107,8 @@ fn contributors(analysis: &Analysis<'_>, server: usize, result: &Outlook) -> (Ve
 }
 
 /// The contract with the highest rate of those in force.
-fn heaviest(flow: &Flow, mode: Transition) -> &Contract {
-    let contracts = flow.contracts.get(modes_of(flow, mode)).unwrap_or_default();
+fn heaviest<'a>(network: &Network, flow: &'a Flow, mode: Transition) -> &'a Contract {
+    let contracts = flow.contracts.get(modes_of(network, flow, mode)).unwrap_or_default();
     contracts.iter().max_by_key(|c| rate_bps(c, false)).unwrap_or_else(|| flow.highest())
 }
 
@@ -318,10 +319,22 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
             }
         }));
     }
+    if is_beside_processors(network) {
+        let shared = network.switches.iter().find(|it| network.profile_of(it).processor.is_some());
+        refusals.extend(shared.map(|switch| {
+            Refusal {
+                because:
+                    "other traffic takes the time of the processor that the ports share, and the \
+                      meters that limit it stand behind that: nothing bounds what flows wait"
+                        .into(),
+                ..at(switch.name.clone(), "other_traffic")
+            }
+        }));
+    }
     if network.modes.len() < 2 {
         return refusals;
     }
-    if analysis.is_given_up {
+    if analysis.is_given_up && !is_beside_processors(network) {
         refusals.push(Refusal {
             because:
                 "what mode changes take of shared processors has no bound: signals wait behind \
@@ -344,6 +357,12 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
         });
     }
     refusals
+}
+
+/// Whether frames of no flow come to processors that ports share.
+pub(crate) fn is_beside_processors(network: &Network) -> bool {
+    matches!(network.other_traffic, OtherTraffic::Carry { .. })
+        && network.switches.iter().any(|it| network.profile_of(it).processor.is_some())
 }
 
 /// Returns before which nothing shows that the network settles, where everything else has a bound.
@@ -394,7 +413,6 @@ pub(crate) fn quiet(analysis: &Analysis<'_>, refusals: &mut Vec<Refusal>) -> Opt
                  the least safe window is {}",
                 milliseconds(least)
             ),
-            would_fit: vec![format!("quiet >= {} ms", least.div_ceil(NS_PER_MS))],
             ..at(network.name.clone(), "quiet")
         });
     }

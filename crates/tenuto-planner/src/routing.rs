@@ -16,8 +16,9 @@ pub(crate) use verdict::{Verdict, delay_ps, slowness, verdict};
 
 use crate::topology::Topology;
 use crate::{Options, Progress};
+use disjoint::Taken;
 use grow::{Choice, Ground};
-use tenuto_model::{Chosen, Flow, Refusal, Route, RoutedCopy};
+use tenuto_model::{Apart, Chosen, Flow, Refusal, Route, RoutedCopy};
 
 /// One copy of a flow and the ports that carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,15 +150,15 @@ impl<'a> Plot<'a> {
         self.slots[index].keeps_fixed
     }
 
-    /// Switches that other copies of a tree's flow cross, where one network carries them all.
-    fn taken_by_others(&self, trees: &[Tree], index: usize) -> Vec<usize> {
-        if !self.is_disjoint(trees[index].flow) {
-            return Vec::new();
+    /// What other copies of a tree's flow have for themselves, where one network carries them all.
+    fn taken_by_others(&self, trees: &[Tree], index: usize) -> Taken {
+        let flow = trees[index].flow;
+        if !self.is_disjoint(flow) {
+            return Taken::nothing();
         }
-        let is_other =
-            |(other, tree): &(usize, &Tree)| *other != index && tree.flow == trees[index].flow;
-        let others = trees.iter().enumerate().filter(is_other);
-        others.flat_map(|(_, tree)| disjoint::switches(self.topology, tree)).collect()
+        let is_other = |(other, tree): &(usize, &Tree)| *other != index && tree.flow == flow;
+        let others = trees.iter().enumerate().filter(is_other).map(|(_, tree)| tree);
+        Taken::by(self.topology, self.topology.network.flows[flow].apart, others)
     }
 
     /// Whether copies of the flow take disjoint ways through one network.
@@ -181,7 +182,7 @@ impl<'a> Plot<'a> {
             let grown = match slot.held {
                 Some(tree) => Ok(vec![tree.clone()]),
                 None if copies == 2 => self.disjoint_pair(&load, slot),
-                None => self.shortest(&load, slot, &[]).map(|tree| vec![tree]),
+                None => self.shortest(&load, slot, &Taken::nothing()).map(|tree| vec![tree]),
             };
             index += if slot.held.is_some() { 1 } else { copies };
             match grown {
@@ -207,12 +208,7 @@ impl<'a> Plot<'a> {
         routes
     }
 
-    fn shortest(
-        &self,
-        load: &Load,
-        slot: Slot<'_>,
-        taken: &[usize],
-    ) -> Result<Tree, grow::Refused> {
+    fn shortest(&self, load: &Load, slot: Slot<'_>, taken: &Taken) -> Result<Tree, grow::Refused> {
         let ground = Ground {
             topology: self.topology,
             load: load.ppm(),
@@ -223,12 +219,13 @@ impl<'a> Plot<'a> {
         grow::grow(ground, slot.flow, slot.copy)
     }
 
-    /// Both copies of a flow, over no switch in common.
+    /// Both copies of a flow, over no switch in common, or over no link.
     fn disjoint_pair(&self, load: &Load, slot: Slot<'_>) -> Result<Vec<Tree>, grow::Refused> {
         disjoint::possible(self.topology, slot.flow)?;
+        let apart = self.topology.network.flows[slot.flow].apart;
         let copy = |copy| Slot { copy: Some(copy), ..slot };
-        let first = self.shortest(load, copy(0), &[])?;
-        let taken: Vec<usize> = disjoint::switches(self.topology, &first).collect();
+        let first = self.shortest(load, copy(0), &Taken::nothing())?;
+        let taken = Taken::by(self.topology, apart, [&first].into_iter());
         let refused = match self.shortest(load, copy(1), &taken) {
             Ok(second) => return Ok(vec![first, second]),
             Err(refused) => refused,
@@ -237,7 +234,10 @@ impl<'a> Plot<'a> {
         // may stand in the way of every second, though there are two.
         disjoint::pair(self.topology, slot.flow).ok_or_else(|| {
             let flow = &self.topology.network.flows[slot.flow];
-            let because = format!("no two ways without a common switch ({})", refused.1);
+            let because = match apart {
+                Apart::Links => format!("no two ways without a common link ({})", refused.1),
+                Apart::Switches => format!("no two ways without a common switch ({})", refused.1),
+            };
             (flow.source.clone(), because)
         })
     }

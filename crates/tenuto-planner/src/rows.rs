@@ -167,7 +167,8 @@ fn hop_bound(analysis: &Analysis<'_>, result: &Outlook, tree: usize, hop: usize)
 fn least(analysis: &Analysis<'_>, tree: &Tree, place: usize, mode: Transition) -> u64 {
     let topology = analysis.ports.topology;
     let flow = &topology.network.flows[tree.flow];
-    let contracts = flow.contracts.get(crate::scene::modes_of(flow, mode)).unwrap_or_default();
+    let modes = crate::scene::modes_of(topology.network, flow, mode);
+    let contracts = flow.contracts.get(modes).unwrap_or_default();
     let as_stated = analysis.reading.as_stated;
     let smallest = |c: &Contract| {
         let frame = c.frame_bytes_min.unwrap_or(FRAME_BYTES_MIN);

@@ -64,22 +64,39 @@ pub(crate) fn span(transition: Transition) -> (usize, usize) {
     }
 }
 
-/// The modes whose contracts a flow follows in that transition.
-pub(crate) fn modes_of(flow: &Flow, transition: Transition) -> RangeInclusive<usize> {
+/// The modes whose contracts a flow follows in that transition; what its first switch does not watch
+/// may be sent by the highest of them before anybody sees it.
+pub(crate) fn modes_of(
+    network: &Network,
+    flow: &Flow,
+    transition: Transition,
+) -> RangeInclusive<usize> {
     let (low, high) = span(transition);
-    if flow.level < low { 0..=flow.level } else { low..=high.min(flow.level) }
+    if flow.level < low {
+        return 0..=flow.level;
+    }
+    low..=if is_watched_late(network, flow) { flow.level } else { high.min(flow.level) }
+}
+
+/// Whether a flow may cross a switch before the first that watches it.
+pub(crate) fn is_watched_late(network: &Network, flow: &Flow) -> bool {
+    let is_at = |switch: &str| flow.monitor_at.iter().any(|name| name == switch);
+    !flow.monitor_at.is_empty()
+        && flow.is_watched()
+        && network.ends_of(&flow.source).any(|(_, far, _)| !is_at(&far.node))
 }
 
 /// The modes whose contracts a flow follows after so many hops, if it is there at all: until a
 /// return, who has a place in the mode before keeps the contracts of the mode after it.
 pub(crate) fn modes_at(
+    network: &Network,
     flow: &Flow,
     transition: Transition,
     depth: usize,
 ) -> Option<RangeInclusive<usize>> {
     let Transition::Return { from, to } = transition else {
         let is_there = depth == 0 || flow.level >= span(transition).0;
-        return is_there.then(|| modes_of(flow, transition));
+        return is_there.then(|| modes_of(network, flow, transition));
     };
     let (from, to) = (usize::from(from), usize::from(to));
     match depth {
@@ -91,8 +108,7 @@ pub(crate) fn modes_at(
 
 impl Share {
     /// The share at the source, nothing said yet of what is behind it.
-    pub(crate) fn at_source(flow: &Flow, transition: Transition, reading: Reading) -> Self {
-        let modes = modes_of(flow, transition);
+    pub(crate) fn at_source(flow: &Flow, modes: RangeInclusive<usize>, reading: Reading) -> Self {
         let contracts = flow.contracts.get(modes.clone()).unwrap_or_default();
         let mut classes: Vec<u8> = contracts.iter().map(|c| c.priority).collect();
         classes.sort_unstable();
@@ -110,7 +126,7 @@ impl Share {
     pub(crate) fn behind(
         mut self,
         flow: &Flow,
-        transition: Transition,
+        (transition, modes): (Transition, RangeInclusive<usize>),
         reading: Reading,
         policing: Option<&Policing>,
     ) -> Self {
@@ -118,7 +134,6 @@ impl Share {
         if flow.level < low {
             return self;
         }
-        let modes = modes_of(flow, transition);
         let mut frame_ubit = self.source_frame_ubit;
         let mut steps = None;
         let enforced = policing.map(|policing| {
@@ -177,6 +192,9 @@ pub(crate) fn at_sources(
     transition: Transition,
     reading: Reading,
 ) -> Scene {
-    let share = |tree: &Tree| Share::at_source(&network.flows[tree.flow], transition, reading);
+    let share = |tree: &Tree| {
+        let flow = &network.flows[tree.flow];
+        Share::at_source(flow, modes_of(network, flow, transition), reading)
+    };
     Scene { transition, shares: trees.iter().map(share).collect(), endings: Vec::new() }
 }

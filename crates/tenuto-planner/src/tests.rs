@@ -1,5 +1,6 @@
 //! The planner against the theory's examples, published figures, and hand-computed networks.
 
+mod apart;
 mod builder;
 mod certificate;
 mod choosing;

@@ -1,14 +1,16 @@
 //! What would fit: changes to a refused description, each planned itself before it is offered.
 //!
 //! A change is offered if nothing is refused any more; where no such change is found, if it takes
-//! this refusal away and leaves fewer, which its text then says.
+//! this refusal away and leaves fewer, which its text then says. It is planned as whoever makes it
+//! would plan it: with priorities as they are (`--set`), and, where those follow from periods, with
+//! those that follow from the changed ones (an edited file).
 
 use crate::fitting::plan_fitting;
 use crate::refusal::{kilobytes, milliseconds};
 use crate::routing::Effort;
-use crate::{InTurn, Options, Progress, WholePaths};
-use std::collections::BTreeMap;
-use tenuto_model::{Flow, Network, Plan, Refusal, Size, Transition};
+use crate::{InTurn, Options, Priorities, Progress, WholePaths};
+use std::collections::{BTreeMap, BTreeSet};
+use tenuto_model::{Apart, Flow, Network, OtherTraffic, Plan, Refusal, Size, Transition};
 
 /// Beyond this many flows a re-plan is no longer a matter of milliseconds.
 const FLOWS_MAX: usize = 200;
@@ -16,6 +18,10 @@ const FLOWS_MAX: usize = 200;
 const REPLANS_MAX: usize = 120;
 const GIGABIT_BPS: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
+/// What every message has room for, bytes.
+const STAMP_BYTES: u32 = 16;
+/// Times are told in microseconds.
+const NS_PER_US: u64 = 1_000;
 /// The longest BAG of a virtual link.
 const BAG_MAX_NS: u64 = 128 * NS_PER_MS;
 
@@ -58,10 +64,18 @@ impl Search<'_> {
     fn for_refusal(&mut self, index: usize) -> Vec<String> {
         let refusals = self.refusals;
         let refusal = &refusals[index];
-        if !matches!(refusal.resource.as_str(), "rate" | "deadline" | "buffer" | "processor") {
-            return Vec::new();
-        }
         let network = &self.plan.network;
+        let simple = match refusal.resource.as_str() {
+            "rate" | "deadline" | "buffer" | "processor" => None,
+            "other_traffic" => Some(dropping(network)),
+            "quiet" => Some(quieter(network, refusal)),
+            "skew" => Some(further_apart(network, refusal)),
+            "route" => Some(over_links(network, refusal)),
+            _ => return Vec::new(),
+        };
+        if let Some(changes) = simple {
+            return self.best(refusal, &changes).into_iter().collect();
+        }
         let mut lines = Vec::new();
         if let Some(flow) = self.largest(refusal) {
             lines.extend(self.best(refusal, &sizes(network, flow)));
@@ -143,10 +157,38 @@ impl Search<'_> {
         // What holds with the smallest programs holds with larger ones.
         let quick = |search| WholePaths { is_thorough: false, ..search };
         let options = Options { whole_paths: self.options.whole_paths.map(quick), ..*self.options };
-        let plan = plan_fitting(&change.1, (&options, &InTurn), Effort::Brief, &mut |_| ());
-        let left: Vec<Key> = plan.refusals.iter().map(key).collect();
+        let mut left: Vec<Key> = Vec::new();
+        for network in self.as_planned(&change.1) {
+            let plan = plan_fitting(&network, (&options, &InTurn), Effort::Brief, &mut |_| ());
+            left.extend(plan.refusals.iter().map(key));
+        }
+        left.sort_unstable();
+        left.dedup();
         self.known.insert(change.0.clone(), left.clone());
         Some(left)
+    }
+}
+
+impl Search<'_> {
+    /// A changed network with the priorities that it may be planned with.
+    fn as_planned(&self, changed: &Network) -> Vec<Network> {
+        let by_period = |network: &Network| {
+            let mut ranked = network.clone();
+            ranked.rank_by_period(|_| true);
+            ranked
+        };
+        if self.options.priorities == Priorities::RateMonotonic {
+            return vec![by_period(changed)];
+        }
+        let keeps_periods = self.plan.network.flows.iter().zip(&changed.flows).all(|(a, b)| {
+            a.contracts.iter().map(|c| c.period_ns).eq(b.contracts.iter().map(|c| c.period_ns))
+        });
+        let mut all = vec![changed.clone()];
+        if !keeps_periods && by_period(&self.plan.network) == self.plan.network {
+            all.push(by_period(changed));
+            all.dedup();
+        }
+        all
     }
 }
 
@@ -167,7 +209,7 @@ fn nice(value: u64) -> u64 {
 
 const fn bytes(size: Size) -> (&'static str, u32, u32) {
     match size {
-        Size::MessageBytes(bytes) => ("message", bytes, 1),
+        Size::MessageBytes(bytes) => ("message", bytes, STAMP_BYTES),
         Size::PayloadBytes(bytes) => ("payload", bytes, 18),
         Size::FrameBytes(bytes) => ("frame", bytes, 64),
     }
@@ -191,6 +233,8 @@ fn sizes(network: &Network, flow: usize) -> Vec<Change> {
                     Size::PayloadBytes(own) => Size::PayloadBytes(own.min(most)),
                     Size::FrameBytes(own) => Size::FrameBytes(own.min(most)),
                 };
+                let largest = contract.size.frames(false).frame_bytes_max;
+                contract.frame_bytes_min = contract.frame_bytes_min.map(|own| own.min(largest));
             }
         };
         (format!("{} {word} <= {}", it.name, kilobytes(most)), changed(network, flow, capped))
@@ -207,7 +251,7 @@ fn periods(network: &Network, flow: usize) -> Vec<Change> {
         doubled.take_while(|&ns| ns <= BAG_MAX_NS).collect()
     } else {
         let step = if now >= 100 * NS_PER_MS { nice(now / 100) } else { nice(now / 20) };
-        let step = if now >= NS_PER_MS { step.max(NS_PER_MS) } else { step.max(1) };
+        let step = step.max(if now >= NS_PER_MS { NS_PER_MS } else { NS_PER_US });
         let first = now / step + 1;
         (first..first + 400).map(|n| n * step).take_while(|&ns| ns <= now * 10).collect()
     };
@@ -238,7 +282,9 @@ fn above(network: &Network, refusal: &Refusal, largest: usize) -> Vec<Change> {
     network.flows[late].contracts.iter_mut().for_each(|c| c.priority = priority_late);
     network.flows[largest].contracts.iter_mut().for_each(|c| c.priority = priority_large);
     let (late, large) = (&network.flows[late].name, &network.flows[largest].name);
-    let text = format!("{late} above {large} (priorities {priority_late} and {priority_large})");
+    let text = format!(
+        "{late} above {large} (priorities {priority_late} and {priority_large}, all others as planned)"
+    );
     vec![(text, network)]
 }
 
@@ -246,10 +292,60 @@ fn above(network: &Network, refusal: &Refusal, largest: usize) -> Vec<Change> {
 fn faster(network: &Network, port: &tenuto_model::Port) -> Vec<Change> {
     let mut network = network.clone();
     let is_end = |end: &tenuto_model::LinkEnd| end.node == port.node && end.port == port.port;
-    let link = network.links.iter_mut().find(|link| is_end(&link.a) || is_end(&link.b));
-    let Some(link) = link.filter(|link| link.rate_bps < GIGABIT_BPS) else { return Vec::new() };
+    let at = network.links.iter().position(|link| is_end(&link.a) || is_end(&link.b));
+    let Some(at) = at.filter(|at| network.links[*at].rate_bps < GIGABIT_BPS) else {
+        return Vec::new();
+    };
+    let nodes =
+        |link: &tenuto_model::Link| BTreeSet::from([link.a.node.clone(), link.b.node.clone()]);
+    let beside = network.links.iter().filter(|it| nodes(it) == nodes(&network.links[at])).count();
+    let link = &mut network.links[at];
     link.rate_bps = GIGABIT_BPS;
-    vec![(format!("link {} - {} at 1 Gbit/s", link.a.node, link.b.node), network)]
+    let (a, b) = (&link.a, &link.b);
+    let text = match beside {
+        1 => format!("link {} - {} at 1 Gbit/s", a.node, b.node),
+        _ => format!("link {}:{} - {}:{} at 1 Gbit/s", a.node, a.port, b.node, b.port),
+    };
+    vec![(text, network)]
+}
+
+/// Nothing but flows.
+fn dropping(network: &Network) -> Vec<Change> {
+    let dropped = Network { other_traffic: OtherTraffic::Drop, ..network.clone() };
+    vec![("other_traffic: drop".to_owned(), dropped)]
+}
+
+/// The least safe quiet window.
+fn quieter(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let Some(needed) = refusal.needed else { return Vec::new() };
+    let ms = needed.div_ceil(NS_PER_MS);
+    let mut network = network.clone();
+    network.mode_return.quiet_ns = Some(ms * NS_PER_MS);
+    vec![(format!("quiet >= {ms} ms"), network)]
+}
+
+/// Copies as far apart as they may arrive.
+fn further_apart(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let (Some(needed), [name]) = (refusal.needed, refusal.flows.as_slice()) else {
+        return Vec::new();
+    };
+    let ms = needed.div_ceil(NS_PER_MS);
+    let mut network = network.clone();
+    let flow = network.flows.iter_mut().find(|flow| flow.name == *name);
+    flow.into_iter().for_each(|flow| flow.skew_max_ns = Some(ms * NS_PER_MS));
+    vec![(format!("{name} skew_max >= {ms} ms"), network)]
+}
+
+/// Copies that may cross the same switches.
+fn over_links(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let is_it = |flow: &&mut Flow| {
+        refusal.flows.contains(&flow.name) && !flow.copies.is_empty() && flow.apart.is_usual()
+    };
+    let mut changed = network.clone();
+    let flow = changed.flows.iter_mut().find(is_it).filter(|_| network.networks.is_empty());
+    let Some(flow) = flow else { return Vec::new() };
+    flow.apart = Apart::Links;
+    vec![(format!("{} copies: link-disjoint", flow.name), changed)]
 }
 
 /// Deadlines of the late flows at their bounds, to the next 10 µs.

@@ -13,9 +13,9 @@ mod ways;
 pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
 pub(crate) use read::{Document, Proof};
 
-use crate::certificate::PLAN_BYTES_MAX;
 use crate::digest::Compact;
 use crate::finding::{Finding, Findings, rule};
+use crate::text;
 use linear::{Objective, proved};
 use net::Net;
 use num_bigint::BigInt;
@@ -77,9 +77,7 @@ impl fmt::Display for BoundsCertificate {
 pub fn certify_bounds(json: &str) -> Result<BoundsCertificate, Vec<Finding>> {
     let mut findings = Findings::default();
     let nothing = BoundsCertificate::default();
-    if json.len() > PLAN_BYTES_MAX {
-        let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
-        findings.add(rule::LIMIT, "bounds", format!("{} bytes", json.len()), found);
+    if !text::is_readable(json, "bounds", &mut findings) {
         return findings.into_result(nothing);
     }
     let document: Document = match serde_json::from_str(json) {

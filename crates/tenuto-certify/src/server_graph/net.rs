@@ -2,6 +2,7 @@
 
 use super::pieces::{FINE, Line, Pieces, Service};
 use super::read::{Document, Graph, Multiplexing, Stop};
+use crate::budget::Budget;
 use crate::finding::{Findings, rule};
 use num_bigint::BigInt;
 use std::cell::{OnceCell, RefCell};
@@ -28,6 +29,8 @@ pub(super) struct Net<'a> {
     alone: Vec<OnceCell<Option<Pieces>>>,
     /// What was found of delays and busy periods of servers by themselves.
     found: RefCell<BTreeMap<Question, bool>>,
+    /// What is left for trees of proofs.
+    budget: Budget,
 }
 
 /// Server, what is asked of it, and the time that it is to take at most.
@@ -65,6 +68,7 @@ impl<'a> Net<'a> {
             buckets: Vec::new(),
             alone: graph.servers.iter().map(|_| OnceCell::new()).collect(),
             found: RefCell::default(),
+            budget: Budget::new(),
         };
         for (index, flow) in graph.flows.iter().enumerate() {
             let mut sums: Vec<Option<BigInt>> = Vec::new();
@@ -91,6 +95,11 @@ impl<'a> Net<'a> {
         };
         net.buckets = graph.flows.iter().enumerate().map(of).collect();
         Some(net)
+    }
+
+    /// Takes so much of what may be computed for all proofs together.
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        self.budget.spend(steps)
     }
 
     /// The claimed delay of a server.

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Nodes of a tree, and dates of a node, that are looked at.
 const NODES_MAX: usize = 10_000;
 const DATES_MAX: usize = 100_000;
+/// Steps from flows at nodes to where they enter the tree: of one proof.
+const STEPS_MAX: usize = 50_000_000;
 
 /// Why a proof is none.
 pub(super) type Flaw = String;
@@ -37,8 +39,15 @@ impl<'a> Tree<'a> {
             return Err(format!("{} nodes; 1 to {NODES_MAX}", nodes.len()));
         }
         let mut tree = Self { net, nodes, is_root_packetized, children: BTreeMap::new() };
+        let (mut depths, mut steps) = (Vec::with_capacity(nodes.len()), 0_usize);
         for (index, node) in nodes.iter().enumerate() {
             tree.shape(index, node).map_err(|flaw| format!("node {index}: {flaw}"))?;
+            let depth = node.next.map_or(1, |next: usize| depths[next] + 1);
+            depths.push(depth);
+            steps = steps.saturating_add(net.stops[node.server].len().saturating_mul(depth));
+        }
+        if !net.spend(steps.min(STEPS_MAX + 1)) || steps > STEPS_MAX {
+            return Err("larger than what is looked at".into());
         }
         tree.claims()?;
         Ok(tree)

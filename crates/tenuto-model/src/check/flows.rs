@@ -224,8 +224,9 @@ impl FlowJudge<'_> {
             if !networks.contains(copy) {
                 let message = format!("there is no network `{}`", shown(copy));
                 let hint = match networks.as_slice() {
-                    [] => "write `copies: disjoint` for two ways through one network, or add \
-                           `networks: [A, B]` at the top"
+                    [] => "write `copies: disjoint` for two ways through one network without a \
+                           common switch, `copies: link-disjoint` for two without a common link, \
+                           or add `networks: [A, B]` at the top"
                         .to_owned(),
                     all => format!("there is: {}", all.join(", ")),
                 };

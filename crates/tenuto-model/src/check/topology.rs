@@ -210,7 +210,7 @@ fn judge_hosts(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
             if links > most {
                 let message = format!("host `{}` is attached by {links} links", host.name);
                 let hint = "one link; two with `networks: [A, B]`, one to each, or for flows with \
-                            `copies: disjoint`";
+                            `copies: disjoint` or `link-disjoint`";
                 reader.error_at(&path, &message, hint);
             }
             continue;

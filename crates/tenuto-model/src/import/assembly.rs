@@ -5,8 +5,8 @@ use crate::read::network::{Draft, FLOWS_MAX};
 use crate::read::reader::shown;
 use crate::yaml::Place;
 use crate::{
-    Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, SEGMENT_PAYLOAD_BYTES,
-    SHIM_BYTES, Size, Switch, Target, UDP_FRAME_OVERHEAD_BYTES,
+    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile,
+    SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size, Switch, Target, UDP_FRAME_OVERHEAD_BYTES,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
@@ -256,6 +256,7 @@ impl Assembly {
             out_of_mode: OutOfMode::Drop,
             monitor_at: Vec::new(),
             copies: Vec::new(),
+            apart: Apart::default(),
             skew_max_ns: None,
             udp_port: None,
         });

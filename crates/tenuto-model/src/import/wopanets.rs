@@ -11,8 +11,8 @@ use crate::read::network::Draft;
 use crate::read::reader::shown;
 use crate::yaml::Place;
 use crate::{
-    Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, Severity, Size, Switch,
-    Target,
+    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, OutOfMode, Profile, Severity, Size,
+    Switch, Target,
 };
 use roxmltree::Node;
 use std::collections::BTreeMap;
@@ -276,6 +276,7 @@ impl<'x> Native<'_, '_, 'x> {
                 out_of_mode: OutOfMode::Drop,
                 monitor_at: Vec::new(),
                 copies: Vec::new(),
+                apart: Apart::default(),
                 skew_max_ns: None,
                 udp_port: None,
             });

@@ -4,7 +4,7 @@ use super::network::{Draft, mode_index};
 use super::reader::{Field, Reader, join, shown};
 use crate::quantity::{QuantityError, parse_size_bytes, parse_time_ns};
 use crate::yaml::Value;
-use crate::{Contract, Flow, MatchKind, OutOfMode, Size, Target};
+use crate::{Apart, Contract, Flow, MatchKind, OutOfMode, Size, Target};
 use std::collections::BTreeSet;
 
 const KEYS: [&str; 19] = [
@@ -105,7 +105,7 @@ pub(super) fn read_flow(reader: &mut Reader, layers: &FlowLayers<'_>, draft: &mu
     flow.level = flow.read_level();
     let contracts = flow.read_contracts();
     let in_doubt = flow.reader.diagnostics.errors() > before;
-    let copies = flow.read_copies(&draft.network.networks);
+    let (copies, apart) = flow.read_copies(&draft.network.networks);
     let targets = flow.read_targets(&contracts, &copies);
     let vl = flow.number("vl", 1, u64::from(u16::MAX));
     let matching = flow.read_match(vl.is_some());
@@ -122,6 +122,7 @@ pub(super) fn read_flow(reader: &mut Reader, layers: &FlowLayers<'_>, draft: &mu
         out_of_mode: flow.read_out_of_mode(),
         monitor_at: flow.names("monitor_at").unwrap_or_default(),
         copies,
+        apart,
         skew_max_ns: flow.time("skew_max"),
         udp_port: flow.number("udp_port", 1, u64::from(u16::MAX)),
     };
@@ -322,11 +323,14 @@ impl<'a> FlowReader<'_, 'a> {
         let mut distinct: BTreeSet<u64> = BTreeSet::new();
         distinct.extend((0..=self.level).filter_map(|mode| values.get(mode)));
         if distinct.len() > 1 {
-            self.reader.error(
-                &field,
-                "priorities that differ between modes are not analysed yet: give one",
-                "0 is the highest",
+            let highest = distinct.first().copied().unwrap_or(0);
+            let message = "priorities differ between modes: after a change later frames of the flow \
+                           would overtake those that wait in the old class";
+            let hint = format!(
+                "write one, such as {highest}, the highest of these, or leave it out and plan with \
+                 `--priorities audsley`"
             );
+            self.reader.error(&field, message, &hint);
         }
         distinct.first().and_then(|p| u8::try_from(*p).ok()).unwrap_or(0)
     }
@@ -342,18 +346,26 @@ impl<'a> FlowReader<'_, 'a> {
         }
     }
 
-    /// Names of networks; over one network the word `disjoint`, which is two copies.
-    fn read_copies(&mut self, networks: &[String]) -> Vec<String> {
+    /// Names of networks; over one network the word `disjoint` or `link-disjoint`, which is two
+    /// copies.
+    fn read_copies(&mut self, networks: &[String]) -> (Vec<String>, Apart) {
+        let apart = |word: &str| match word {
+            "disjoint" if networks.is_empty() => Some(Apart::Switches),
+            "link-disjoint" if networks.is_empty() => Some(Apart::Links),
+            _ => None,
+        };
+        let two = || vec!["A".into(), "B".into()];
         let written = self.layers.get("copies");
-        let is_disjoint = written
-            .is_some_and(|f| matches!(&f.node.value, Value::Text(text) if text == "disjoint"));
-        if is_disjoint && networks.is_empty() {
-            return vec!["A".into(), "B".into()];
+        if let Some(field) = written
+            && let Value::Text(text) = &field.node.value
+            && let Some(apart) = apart(text)
+        {
+            return (two(), apart);
         }
         let names = self.names("copies").unwrap_or_else(|| networks.to_vec());
         match names.as_slice() {
-            [only] if only == "disjoint" && networks.is_empty() => vec!["A".into(), "B".into()],
-            _ => names,
+            [only] if apart(only).is_some() => (two(), apart(only).unwrap_or_default()),
+            _ => (names, Apart::default()),
         }
     }
 

@@ -169,7 +169,8 @@ impl<'a> Builder<'_, 'a> {
             if is_babbling { FRAME_BYTES_MAX } else { largest.unwrap_or(FRAME_BYTES_MIN) };
         let cost_max = self.costs.of(largest, outputs) * FINE_PER_PS;
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
-        let shaped = Bucket::line(below, upstream.rate_bps);
+        let shaped =
+            Bucket::line(below, upstream.rate_bps).grown(tenuto_units::Picos(upstream.tick_ps));
         let per_bit = |counted| self.costs.most_per_bit(counted, MeterCounts::Wire, outputs);
         let mut work = per_bit(Counted::Work).times(shaped);
         work.burst_ubit = work.burst_ubit.saturating_add(cost_max);
@@ -183,9 +184,10 @@ impl<'a> Builder<'_, 'a> {
         let it = self.mesh.visits[visit];
         let tree = &self.trees[it.tree];
         let flow = &self.topology.network.flows[tree.flow];
-        let modes = modes_at(flow, self.transition, it.depth)?;
+        let network = self.topology.network;
+        let modes = modes_at(network, flow, self.transition, it.depth)?;
         // The first switch drops what has no place in the mode; that costs as much as one copy.
-        let is_forwarded = modes_at(flow, self.transition, 1).is_some();
+        let is_forwarded = modes_at(network, flow, self.transition, 1).is_some();
         let outputs = if is_forwarded { self.mesh.children[visit].max(1) } else { 1 };
         let is_enforced = it.depth > 0 && self.topology.network.tolerates.babbling_hosts > 0;
         Some(if is_enforced {

@@ -1,17 +1,47 @@
-//! Two ways through one switched network that have no switch in common.
+//! Two ways through one switched network that have no switch, or no link, in common.
 
 use super::grow::Refused;
 use super::{Tree, TreeHop};
 use crate::topology::Topology;
 use std::collections::VecDeque;
+use tenuto_model::Apart;
 
-/// The switches that a tree crosses.
-pub(super) fn switches<'a>(
-    topology: &'a Topology<'_>,
-    tree: &'a Tree,
-) -> impl Iterator<Item = usize> + 'a {
-    let from = tree.hops.iter().map(|hop| topology.servers[hop.server].node);
-    from.filter(|&node| !topology.nodes[node].is_host())
+/// What a copy of a flow has for itself: its switches, or its links.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    apart: Apart,
+    all: Vec<usize>,
+}
+
+impl Taken {
+    pub(super) const fn nothing() -> Self {
+        Self { apart: Apart::Switches, all: Vec::new() }
+    }
+
+    /// By trees of other copies.
+    pub(super) fn by<'a>(
+        topology: &Topology<'_>,
+        apart: Apart,
+        trees: impl Iterator<Item = &'a Tree>,
+    ) -> Self {
+        let hops = trees.flat_map(|tree| &tree.hops);
+        let all = match apart {
+            Apart::Links => hops.map(|hop| hop.server / 2).collect(),
+            Apart::Switches => {
+                let from = hops.map(|hop| topology.servers[hop.server].node);
+                from.filter(|&node| !topology.nodes[node].is_host()).collect()
+            }
+        };
+        Self { apart, all }
+    }
+
+    /// Whether a port is none for this copy.
+    pub(super) fn forbids(&self, server: usize, peer: usize) -> bool {
+        self.all.contains(&match self.apart {
+            Apart::Links => server / 2,
+            Apart::Switches => peer,
+        })
+    }
 }
 
 /// What is missing at the hosts themselves: both ends need a link for each copy.
@@ -23,8 +53,8 @@ pub(super) fn possible(topology: &Topology<'_>, flow: usize) -> Result<(), Refus
         let links = node.map_or(0, |node| topology.leaving(node).len());
         if links < 2 {
             let because = format!(
-                "copies take disjoint ways, but {host} has one link: it needs two, to different \
-                 switches"
+                "copies take disjoint ways, but {host} has one link: it needs two{}",
+                if flow.apart == Apart::Links { "" } else { ", to different switches" }
             );
             return Err((host.clone(), because));
         }
@@ -33,7 +63,7 @@ pub(super) fn possible(topology: &Topology<'_>, flow: usize) -> Result<(), Refus
 }
 
 /// Two ways of a flow with one target and no fixed route, if there are any: two units of flow
-/// through switches that carry one each (Ford and Fulkerson, nodes split).
+/// through links, or switches, that carry one each (Ford and Fulkerson; for switches, nodes split).
 pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
     let contract = &topology.network.flows[flow];
     let [target] = contract.targets.as_slice() else { return None };
@@ -42,19 +72,27 @@ pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
     }
     let (source, goal) = (topology.node(&contract.source)?, topology.node(&target.host)?);
     let mut used = vec![false; topology.servers.len()];
+    let is_split = contract.apart == Apart::Switches;
     for _ in 0..2 {
-        augment(topology, source, goal, &mut used)?;
+        augment(topology, source, goal, is_split, &mut used)?;
     }
     let mut trees = Vec::new();
     for copy in 0..2 {
-        let mut hops: Vec<TreeHop> = Vec::new();
+        let mut way: Vec<usize> = Vec::new();
         let mut at = source;
         while at != goal {
             let server = *topology.leaving(at).iter().find(|&&server| used[server])?;
             used[server] = false;
-            hops.push(TreeHop { server, parent: hops.len().checked_sub(1) });
+            way.push(server);
             at = topology.servers[server].peer;
+            // Units may meet at a switch and go on as each other: a way that comes back is cut.
+            if let Some(back) = way.iter().position(|&server| topology.servers[server].node == at) {
+                way.truncate(back);
+            }
         }
+        let hop =
+            |(index, server): (usize, usize)| TreeHop { server, parent: index.checked_sub(1) };
+        let hops: Vec<TreeHop> = way.into_iter().enumerate().map(hop).collect();
         let paths = vec![(0..hops.len()).collect()];
         trees.push(Tree { flow, copy: Some(copy), hops, paths });
     }
@@ -65,8 +103,15 @@ pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
 /// does, so that it may only go on along that way or back.
 type Place = (usize, bool);
 
-/// One more unit from source to goal, which may push an earlier one onto another way.
-fn augment(topology: &Topology<'_>, source: usize, goal: usize, used: &mut [bool]) -> Option<()> {
+/// One more unit from source to goal, which may push an earlier one onto another way. Split nodes
+/// carry one unit.
+fn augment(
+    topology: &Topology<'_>,
+    source: usize,
+    goal: usize,
+    is_split: bool,
+    used: &mut [bool],
+) -> Option<()> {
     let carries = |node: usize, used: &[bool]| {
         let enters = |&server: &usize| used[topology.opposite(server)];
         topology.leaving(node).iter().find(|server| enters(server)).copied()
@@ -89,7 +134,9 @@ fn augment(topology: &Topology<'_>, source: usize, goal: usize, used: &mut [bool
             let (place, is_undo) = match (used[back], used[server]) {
                 (true, _) => ((peer, true), true),
                 (_, true) => continue,
-                _ if !is_inside && carries(node, used).is_some() && node != source => continue,
+                _ if is_split && !is_inside && carries(node, used).is_some() && node != source => {
+                    continue;
+                }
                 _ => ((peer, false), false),
             };
             if peer == source || (!is_undo && topology.is_lost(server)) {

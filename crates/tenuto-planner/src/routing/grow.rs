@@ -1,5 +1,6 @@
 //! One tree, grown target by target from what it has so far.
 
+use super::disjoint::Taken;
 use super::{Tree, TreeHop};
 use crate::topology::Topology;
 use std::cmp::Reverse;
@@ -30,8 +31,8 @@ pub(super) struct Ground<'a> {
     pub(super) choice: Choice<'a>,
     /// Whether routes that the description fixes are kept.
     pub(super) keeps_fixed: bool,
-    /// Switches that another copy of the flow crosses.
-    pub(super) taken: &'a [usize],
+    /// What another copy of the flow has for itself.
+    pub(super) taken: &'a Taken,
 }
 
 /// The tree of one copy of a flow.
@@ -158,7 +159,7 @@ impl<'a> Growing<'a> {
     fn price(&self, server: usize) -> Option<u64> {
         let topology = self.ground.topology;
         let peer = topology.servers[server].peer;
-        if topology.is_lost(server) || self.ground.taken.contains(&peer) {
+        if topology.is_lost(server) || self.ground.taken.forbids(server, peer) {
             return None;
         }
         match self.ground.choice {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use tenuto_model::{
-    Contract, Flow, Host, Link, LinkEnd, MatchKind, ModeReturn, Network, OtherTraffic, OutOfMode,
-    Profile, Size, Switch, Target, Tolerates,
+    Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, ModeReturn, Network, OtherTraffic,
+    OutOfMode, Profile, Size, Switch, Target, Tolerates,
 };
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -86,6 +86,7 @@ pub(crate) fn flow_of(
         out_of_mode: OutOfMode::Drop,
         monitor_at: vec![],
         copies: vec![],
+        apart: Apart::default(),
         skew_max_ns: None,
         udp_port: None,
     }

@@ -107,6 +107,39 @@ fn what_is_said_of_a_loss_is_checked() {
         plan.link_losses[0].routes.push(other);
     };
     assert!(tampered(&elsewhere).iter().any(|it| it.contains("did not carry it")));
+    let twice = |plan: &mut Plan| {
+        let again = plan.link_losses[0].routes[0].clone();
+        plan.link_losses[0].routes.push(again);
+    };
+    assert!(tampered(&twice).iter().any(|it| it.contains("one per copy of a flow")));
+    let again = |plan: &mut Plan| plan.link_losses.push(plan.link_losses[0].clone());
+    assert!(tampered(&again).iter().any(|it| it.contains("the same link again")));
+}
+
+#[test]
+fn places_of_tables_after_a_loss_are_checked() {
+    let planned = plan(&square(), &quick());
+    let tampered = |change: &dyn Fn(&mut Vec<(String, tenuto_model::TableUse)>)| {
+        let mut plan = planned.clone();
+        change(&mut plan.link_losses[0].table_use);
+        plan.seal();
+        findings(&plan)
+    };
+    // w4 has to forward what w1 - w2 carried before.
+    let fewer = tampered(&|all| all[3].1.entries = 2);
+    assert!(fewer.iter().any(|it| it.starts_with("deployment") && it.contains("w4")), "{fewer:?}");
+    for change in [
+        (&|all: &mut Vec<(String, tenuto_model::TableUse)>| all[0].1.meters = 0)
+            as &dyn Fn(&mut Vec<(String, tenuto_model::TableUse)>),
+        &|all| all[2].1.queues = 0,
+        &|all| all[2].1.groups = 0,
+        &|all| drop(all.remove(1)),
+        &|all| all[1].0 = "w1".into(),
+        &|all| all[1].0 = "a".into(),
+        &|all| all[1].1.entries = 1_000_001,
+    ] {
+        assert!(!tampered(change).is_empty());
+    }
 }
 
 /// The square with two modes: one flow may send more, the other ends.

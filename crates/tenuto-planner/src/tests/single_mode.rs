@@ -85,6 +85,7 @@ fn whole_nanoseconds_cost_a_tick_where_bits_do_not_take_them() {
     it.links.iter_mut().for_each(|link| link.rate_bps = 3_000_000);
     it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(64), 100 * MS, 0)));
     let plan = plan(&it, &quick());
-    // 672 bit at 3 Mbit/s take 224 us, and a tick of 1 ns, at four ports.
-    assert_eq!(bound_ps(&plan, "f"), Some(4 * 224_001_000));
+    // 672 bit at 3 Mbit/s take 224 us, and a tick of 1 ns, at four ports; a line in front of a port
+    // brings what it carries up to a tick sooner.
+    assert_eq!(bound_ps(&plan, "f"), Some(4 * 224_001_000 + 3 * 1_000));
 }

@@ -150,6 +150,7 @@ fn flow(name: &str, size: Size, period_ns: u64) -> Flow {
         out_of_mode: OutOfMode::Drop,
         monitor_at: Vec::new(),
         copies: Vec::new(),
+        apart: tenuto_model::Apart::default(),
         skew_max_ns: None,
         udp_port: None,
     }

@@ -3,6 +3,7 @@
 //! Nothing observed may be above what was promised. `TENUTO_CAMPAIGN` is the number of networks
 //! (a few dozen where it is not set), `TENUTO_CAMPAIGN_SEED` the first seed.
 
+mod apart;
 mod network;
 mod overload;
 mod runs;
@@ -116,6 +117,37 @@ impl Tally {
         }
     }
 
+    /// Copies that may cross the same switches, and what arrives when a link is cut.
+    fn apart(&mut self, seed: u64) -> bool {
+        let text = apart::text(seed);
+        let Some(network) = read(&text) else { return false };
+        let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
+        self.networks += 1;
+        if let Err(why) = certified(&plan) {
+            self.failures.push(format!("the plan of seed {seed}: {why}"));
+        } else if plan.feasible {
+            self.feasible += 1;
+            self.runs_of(&plan, seed);
+            if network.modes.len() == 1 {
+                self.after_a_cut(&plan, seed);
+            }
+        }
+        apart::meet(&plan)
+    }
+
+    /// One copy of every message arrives, as early as promised.
+    fn after_a_cut(&mut self, plan: &Plan, seed: u64) {
+        let run = clockwork::run(plan, &apart::cut(&plan.network, seed)).expect("a run");
+        self.runs += 1;
+        for row in &run.flows {
+            let late =
+                row.observed_delay_ns_max.zip(row.delay_bound_ns).is_some_and(|(a, b)| a > b);
+            if row.lost > 0 || late || row.received == 0 {
+                self.failures.push(format!("seed {seed}, a link cut: {row:?}"));
+            }
+        }
+    }
+
     fn runs_of(&mut self, plan: &Plan, seed: u64) {
         for (name, scenario) in runs::all(&plan.network, seed) {
             self.runs += 1;
@@ -156,4 +188,21 @@ fn shared_processors_keep_their_promises_in_every_mode() {
     let failures = &tally.failures;
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     assert!(tally.feasible * 4 >= tally.networks && tally.changes > 0, "{tally:?}");
+}
+
+#[test]
+fn copies_without_a_common_link_keep_their_promises() {
+    let first = number("TENUTO_CAMPAIGN_SEED", 0);
+    let mut tally = Tally::default();
+    let mut met = 0;
+    for seed in first..first + number("TENUTO_CAMPAIGN", 30) {
+        met += u64::from(tally.apart(seed));
+    }
+    println!(
+        "{} networks, {} feasible, {met} with a common switch; {} runs, {} messages, {} mode changes",
+        tally.networks, tally.feasible, tally.runs, tally.received, tally.changes
+    );
+    let failures = &tally.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(tally.feasible * 2 >= tally.networks && met * 2 > tally.networks, "{tally:?}");
 }

@@ -99,9 +99,15 @@ fn explain(
             hint.as_deref(),
         ));
     };
+    if !planned.certification.allows_bounds() {
+        if args.json {
+            output::say_json(&plan_json::document(&planned))?;
+        }
+        return conclude(&planned, args.json, None);
+    }
     if args.json {
         output::say_json(&Explained { schema: "tenuto-explanation/1", explanation: &explanation })?;
-    } else if planned.certification.allows_bounds() {
+    } else {
         output::say(&explain_text::text(&explanation, args.all))?;
     }
     conclude(&planned, args.json, None)

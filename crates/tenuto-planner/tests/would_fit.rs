@@ -1,0 +1,364 @@
+//! Every "would fit" line is believed and tried: as a setting, and in an edited file.
+
+use std::collections::BTreeMap;
+use tenuto_model::quantity::{parse_size_bytes, parse_time_ns};
+use tenuto_model::{
+    Apart, MemorySources, Network, OtherTraffic, Size, read_network, write_network,
+};
+use tenuto_planner::{Options, Priorities, plan};
+
+/// Knuth's generator: the same networks in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[usize::try_from(self.below(of.len() as u64)).expect("small")]
+    }
+}
+
+#[derive(Clone)]
+struct FlowText {
+    source: &'static str,
+    targets: Vec<&'static str>,
+    level: usize,
+    key: &'static str,
+    bytes: Vec<u64>,
+    period_us: Vec<u64>,
+    deadline_us: Option<u64>,
+    priority: Option<u64>,
+    more: String,
+}
+
+#[derive(Clone)]
+struct NetworkText {
+    head: String,
+    links: BTreeMap<(String, String), &'static str>,
+    flows: BTreeMap<String, FlowText>,
+    modes: Vec<&'static str>,
+    quiet_ms: Option<u64>,
+    tail: String,
+}
+
+impl NetworkText {
+    fn text(&self) -> String {
+        let mut text = self.head.clone();
+        if self.modes.len() > 1 {
+            text += &format!("modes: [{}]\n", self.modes.join(", "));
+        }
+        text += "links:\n";
+        for ((a, b), rate) in &self.links {
+            text += &format!("  - {{ends: [{a}, {b}], rate: {rate}}}\n");
+        }
+        text += "flows:\n";
+        for (name, flow) in &self.flows {
+            let per_mode = |values: &[u64], unit: &str| {
+                let of = |(mode, value): (&str, &u64)| format!("{mode}: {value} {unit}");
+                let all: Vec<String> = self.modes.iter().copied().zip(values).map(of).collect();
+                match values {
+                    [one] => format!("{one} {unit}"),
+                    _ => format!("{{{}}}", all.join(", ")),
+                }
+            };
+            text += &format!(
+                "  {name}: {{source: {}, targets: [{}], level: {}, {}: {}, period: {}{}{}{}}}\n",
+                flow.source,
+                flow.targets.join(", "),
+                self.modes[flow.level],
+                flow.key,
+                per_mode(&flow.bytes, "B"),
+                per_mode(&flow.period_us, "us"),
+                flow.deadline_us.map_or(String::new(), |us| format!(", deadline: {us} us")),
+                flow.priority.map_or(String::new(), |class| format!(", priority: {class}")),
+                flow.more,
+            );
+        }
+        if let Some(ms) = self.quiet_ms {
+            text += &format!("mode_return: {{quiet: {ms} ms}}\n");
+        }
+        text + &self.tail
+    }
+}
+
+fn read(text: &str) -> Result<Network, String> {
+    let sources = MemorySources::new().with("n.yaml", text);
+    read_network(&sources, "n.yaml").map(|(network, _)| network).map_err(|it| it.to_string())
+}
+
+/// A network that asks for about as much as there is.
+fn drawn(seed: u64) -> NetworkText {
+    let mut random = Random(seed);
+    let hosts = ["a", "b", "c", "d", "e"];
+    let modes = if random.below(3) == 0 { vec!["LO", "HI"] } else { vec!["normal"] };
+    let is_modal = modes.len() > 1;
+    let profile = match random.below(6) {
+        0 if !is_modal => "zodiac-fx",
+        1 if !is_modal => "ideal",
+        2 => "small",
+        _ => "tenuto",
+    };
+    let mut links = BTreeMap::new();
+    let attached = [("a", "s1"), ("b", "s1"), ("c", "s2"), ("d", "s3"), ("e", "s3")];
+    for (host, switch) in attached {
+        links.insert((host.to_owned(), switch.to_owned()), "100 Mbit/s");
+    }
+    let is_ring = random.below(3) == 0;
+    for (a, b) in [("s1", "s2"), ("s2", "s3")].into_iter().chain(is_ring.then_some(("s1", "s3"))) {
+        links.insert((a.to_owned(), b.to_owned()), "100 Mbit/s");
+    }
+    let has_priorities = random.below(2) == 0;
+    let has_deadlines = random.below(3) > 0;
+    let heavy = if profile == "zodiac-fx" { 12 } else { 1 };
+    let mut flows = BTreeMap::new();
+    for n in 0..3 + random.below(5) {
+        let source = *random.one(&hosts);
+        let mut targets = vec![*random.one(&hosts), *random.one(&hosts)];
+        targets.retain(|target| *target != source);
+        targets.dedup();
+        if targets.is_empty() {
+            targets.push(if source == "a" { "e" } else { "a" });
+        }
+        let level = if is_modal { usize::from(random.below(2) == 0) } else { 0 };
+        let (key, bytes) = match random.below(3) {
+            0 => ("message", 2_000 + random.below(30_000)),
+            1 => ("payload", 18 + random.below(1_400)),
+            _ => ("frame", 64 + random.below(1_454)),
+        };
+        let bytes = if profile == "zodiac-fx" { 40 + bytes % 900 } else { bytes };
+        let frames = bytes.div_ceil(1_460);
+        let period_us = (frames * (250 + random.below(900)) + random.below(400)) * heavy;
+        let mut flow = FlowText {
+            source,
+            targets,
+            level,
+            key,
+            bytes: vec![bytes; level + 1],
+            period_us: vec![period_us; level + 1],
+            deadline_us: has_deadlines.then(|| period_us * (30 + random.below(120)) / 100 + 40),
+            priority: has_priorities.then(|| random.below(4)),
+            more: String::new(),
+        };
+        if level == 1 {
+            flow.period_us[0] += random.below(period_us);
+        }
+        if random.below(5) == 0 {
+            flow.more += &format!(", jitter: {} us", random.below(period_us / 2));
+        }
+        if key != "message" && random.below(5) == 0 {
+            flow.more +=
+                &format!(", frame_min: {} B", 64 + random.below(bytes.max(65) - 64).min(900));
+        }
+        flows.insert(format!("f{n}"), flow);
+    }
+    let mut tail = String::new();
+    if random.below(4) == 0 {
+        tail += "other_traffic: {priority: 6, rate: 1 Mbit/s, frame: 1518 B}\n";
+    }
+    if random.below(2) == 0 {
+        tail += "tolerates: {babbling_hosts: 1}\n";
+    }
+    NetworkText {
+        head: format!(
+            "tenuto: 1\nname: drawn\nhosts: [a, b, c, d, e]\nprofiles: {{small: {{like: tenuto, \
+             buffer_per_port: 12 kB}}}}\nswitches: {{s1: {{profile: {profile}}}, s2: {{profile: \
+             {profile}}}, s3: {{profile: {profile}}}}}\n"
+        ),
+        links,
+        flows,
+        quiet_ms: (is_modal && random.below(2) == 0).then(|| 20 + random.below(200)),
+        modes,
+        tail,
+    }
+}
+
+/// What a line says.
+enum Line<'a> {
+    Size(&'a str, u64),
+    Period(&'a str, u64),
+    Deadlines(Vec<(&'a str, u64)>),
+    Above(&'a str, &'a str),
+    Faster(&'a str, &'a str),
+    Quiet(u64),
+    Skew(&'a str, u64),
+    Drop,
+    LinkDisjoint(&'a str),
+}
+
+fn understood(line: &str) -> Line<'_> {
+    let line = line.strip_suffix(" (something else stays refused)").unwrap_or(line);
+    let words: Vec<&str> = line.split(' ').collect();
+    let time = |words: &[&str]| parse_time_ns(&words.join(" ")).expect(line);
+    match words.as_slice() {
+        [flow, "message" | "payload" | "frame", "<=", number, unit, ..] => {
+            Line::Size(flow, parse_size_bytes(&format!("{number} {unit}")).expect(line))
+        }
+        [flow, "period", ">=", number, unit, ..] => Line::Period(flow, time(&[number, unit])),
+        [_, "deadline", ..] => {
+            let one = |part: &[&'_ str]| match part {
+                [_, "deadline", ">=", number, unit, ..] => time(&[number, unit]),
+                _ => panic!("{line}"),
+            };
+            let parts = words.chunks(6);
+            Line::Deadlines(parts.map(|part| (part[0], one(&part[..5.min(part.len())]))).collect())
+        }
+        [late, "above", large, ..] => Line::Above(late, large),
+        ["link", a, "-", b, "at", "1", "Gbit/s", ..] => Line::Faster(a, b),
+        ["quiet", ">=", number, unit, ..] => Line::Quiet(time(&[number, unit])),
+        [flow, "skew_max", ">=", number, unit, ..] => Line::Skew(flow, time(&[number, unit])),
+        ["other_traffic:", "drop", ..] => Line::Drop,
+        [flow, "copies:", "link-disjoint", ..] => Line::LinkDisjoint(flow),
+        _ => panic!("what does this say: {line}"),
+    }
+}
+
+/// The planned network as the line asks for, priorities as they are.
+fn as_set(network: &Network, line: &Line<'_>) -> Network {
+    let mut network = network.clone();
+    match line {
+        Line::Size(name, most) => {
+            let most = u32::try_from(*most).expect("bytes");
+            let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
+            for contract in &mut flow.contracts {
+                contract.size = match contract.size {
+                    Size::MessageBytes(own) => Size::MessageBytes(own.min(most)),
+                    Size::PayloadBytes(own) => Size::PayloadBytes(own.min(most)),
+                    Size::FrameBytes(own) => Size::FrameBytes(own.min(most)),
+                };
+                let largest = contract.size.frames(false).frame_bytes_max;
+                contract.frame_bytes_min = contract.frame_bytes_min.map(|own| own.min(largest));
+            }
+        }
+        Line::Period(name, least) => {
+            let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
+            flow.contracts.iter_mut().for_each(|c| c.period_ns = c.period_ns.max(*least));
+        }
+        Line::Deadlines(all) => {
+            for (name, least) in all {
+                let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
+                let targets = flow.targets.iter_mut();
+                targets.flat_map(|t| &mut t.deadline_ns).for_each(|d| *d = (*d).max(*least));
+            }
+        }
+        Line::Above(late, large) => {
+            let class = |name: &str| network.flow(name).expect("a flow").highest().priority;
+            let (low, high) = (class(late), class(large));
+            for flow in &mut network.flows {
+                if flow.name == *late {
+                    flow.set_priority(high);
+                } else if flow.name == *large {
+                    flow.set_priority(low);
+                }
+            }
+        }
+        Line::Faster(a, b) => {
+            let ends = |l: &tenuto_model::Link| [l.a.node.clone(), l.b.node.clone()];
+            let is_it = |l: &&mut tenuto_model::Link| ends(l) == [*a, *b] || ends(l) == [*b, *a];
+            network.links.iter_mut().find(is_it).expect("a link").rate_bps = 1_000_000_000;
+        }
+        Line::Quiet(ns) => network.mode_return.quiet_ns = Some(*ns),
+        Line::Skew(name, ns) => {
+            let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
+            flow.skew_max_ns = Some(*ns);
+        }
+        Line::Drop => network.other_traffic = OtherTraffic::Drop,
+        Line::LinkDisjoint(name) => {
+            let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
+            flow.apart = Apart::Links;
+        }
+    }
+    network
+}
+
+/// The file as the line asks for; `None` where that is no matter of one line in it.
+fn as_edited(text: &NetworkText, line: &Line<'_>) -> Option<NetworkText> {
+    let mut text = text.clone();
+    match line {
+        Line::Size(name, most) => {
+            let flow = text.flows.get_mut(*name)?;
+            flow.bytes.iter_mut().for_each(|own| *own = (*own).min(*most));
+            if flow.more.contains("frame_min") {
+                return None;
+            }
+        }
+        Line::Period(name, least) => {
+            let flow = text.flows.get_mut(*name)?;
+            flow.period_us.iter_mut().for_each(|own| *own = (*own).max(least / 1_000));
+        }
+        Line::Deadlines(all) => {
+            for (name, least) in all {
+                let flow = text.flows.get_mut(*name)?;
+                // Each target and mode has its own where none is written.
+                flow.deadline_us = Some(flow.deadline_us?.max(least / 1_000));
+            }
+        }
+        Line::Faster(a, b) => {
+            let link = (((*a).to_owned(), (*b).to_owned()), ((*b).to_owned(), (*a).to_owned()));
+            let known = if text.links.contains_key(&link.0) { link.0 } else { link.1 };
+            text.links.insert(known, "1 Gbit/s");
+        }
+        Line::Quiet(ns) => text.quiet_ms = Some(ns / 1_000_000),
+        Line::Drop => {
+            text.tail = text
+                .tail
+                .replace("other_traffic: {priority: 6, rate: 1 Mbit/s, frame: 1518 B}\n", "")
+        }
+        Line::Above(..) | Line::Skew(..) | Line::LinkDisjoint(..) => return None,
+    }
+    Some(text)
+}
+
+#[test]
+fn whatever_would_fit_fits() {
+    let count = std::env::var("TENUTO_CAMPAIGN").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
+    let first: u64 =
+        std::env::var("TENUTO_CAMPAIGN_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let (mut refused, mut lines, mut edited, mut wrong) = (0, 0, 0, Vec::new());
+    for seed in first..first + count {
+        let text = drawn(seed.wrapping_mul(7_919));
+        let Ok(network) = read(&text.text()) else { continue };
+        let priorities = match seed % 4 {
+            0 => Priorities::RateMonotonic,
+            _ => Priorities::Given,
+        };
+        let options = Options { priorities, ..Options::default() };
+        let before = plan(&network, &options);
+        refused += u32::from(!before.feasible);
+        for line in before.refusals.iter().flat_map(|refusal| &refusal.would_fit) {
+            lines += 1;
+            let is_part = line.ends_with("(something else stays refused)");
+            let mut judge = |how: &str, changed: Result<Network, String>| {
+                let quick = Options { would_fit: false, ..options };
+                let left = match changed {
+                    Ok(changed) => plan(&changed, &quick).refusals,
+                    Err(problems) => {
+                        return wrong.push(format!("seed {seed}, {how}: {line}: {problems}"));
+                    }
+                };
+                let fits =
+                    if is_part { left.len() < before.refusals.len() } else { left.is_empty() };
+                if !fits {
+                    let left: Vec<String> = left
+                        .iter()
+                        .map(|r| format!("{} {}: {}", r.place, r.resource, r.because))
+                        .collect();
+                    wrong.push(format!("seed {seed}, {how}: {line}: {}", left.join("; ")));
+                }
+            };
+            let meant = understood(line);
+            let set = as_set(&before.network, &meant);
+            judge("set", read(&write_network(&set)));
+            if let Some(text) = as_edited(&text, &meant) {
+                edited += 1;
+                judge("edited", read(&text.text()));
+            }
+        }
+    }
+    println!("{refused} refused of {count}, {lines} lines, {edited} of them in files too");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(lines > count / 3, "{lines} lines of {count} networks");
+}
