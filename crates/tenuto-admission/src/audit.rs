@@ -4,6 +4,8 @@
 //! one delay per port and queue, iterated from zero to a fixed point, every burst grown by r·ΣD from
 //! its source, and the fixed point then checked as x ≥ F(x). Nothing of the engine's books is used.
 
+mod frames;
+
 use crate::network::{Network, PortId};
 use crate::request::{Request, Visit};
 use std::collections::BTreeMap;
@@ -88,8 +90,14 @@ pub fn audit(network: &Network, claims: &[Claim<'_>]) -> Audit {
     found
 }
 
-/// Sums per incoming line (`None`: the source itself) and queue, and the largest frame.
-type Port = BTreeMap<Option<PortId>, BTreeMap<u8, (Bucket, i128)>>;
+/// What comes to a port.
+#[derive(Default)]
+struct Port {
+    /// Sums per incoming line (`None`: the source itself) and queue, and the largest frame.
+    sums: BTreeMap<Option<PortId>, BTreeMap<u8, (Bucket, i128)>>,
+    /// Every flow by itself, with the line that it comes over.
+    flows: Vec<(Option<PortId>, Bucket)>,
+}
 
 /// Every burst grown by r·ΣD upstream, summed where it arrives.
 fn curves(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> BTreeMap<PortId, Port> {
@@ -104,8 +112,10 @@ fn curves(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> BTreeMap<
             let from = visit.parent.map(|parent| claim.visits[usize::from(parent)].port);
             let from = from.filter(|_| !network.is_source(visit.port));
             let port = ports.entry(visit.port).or_default();
-            let sum = port.entry(from).or_default().entry(visit.queue).or_default();
-            sum.0 = sum.0.plus(source.grown(Picos(upstream)));
+            let grown = source.grown(Picos(upstream));
+            port.flows.push((from, grown));
+            let sum = port.sums.entry(from).or_default().entry(visit.queue).or_default();
+            sum.0 = sum.0.plus(grown);
             sum.1 = sum.1.max(i128::from(claim.request.frame_bits) * UBIT_PER_BIT);
         }
     }
@@ -157,7 +167,8 @@ fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
         curves.line = from.map(|from| Bucket::line(frame, network.emitted_bps(from)));
         curves
     };
-    port.iter()
+    port.sums
+        .iter()
         .map(group)
         .filter(|g| g.class != Flows::default() || g.higher != Flows::default())
         .collect()
@@ -169,7 +180,10 @@ fn server(network: &Network, port: PortId) -> Server {
 }
 
 fn delay_ps(network: &Network, (port, queue): Queue, curves: &Port) -> Option<i128> {
-    delay(server(network, port), &groups(network, queue, curves)).map(|delay| delay.0)
+    match frames::most(network, port, curves) {
+        Some((delay, _)) => Some(delay),
+        None => delay(server(network, port), &groups(network, queue, curves)).map(|it| it.0),
+    }
 }
 
 /// Iterates from zero, then inflates by what the last passes still moved.
@@ -230,9 +244,12 @@ fn is_fixed(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> bool {
 /// The most that waits in a queue, bits: the largest over all break points, and points in between
 /// where the two bounds on it cross, of the lesser of what came and what is left.
 fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curves: &Port) -> i128 {
+    if let Some((_, waiting)) = frames::most(network, port, curves) {
+        return waiting;
+    }
     let server = server(network, port);
     let seen = groups(network, queue, curves);
-    let own_frames = curves.values().filter_map(|sums| sums.get(&queue).map(|sum| sum.1));
+    let own_frames = curves.sums.values().filter_map(|sums| sums.get(&queue).map(|sum| sum.1));
     // A processor's β_{R,T} is one of whole frames: nothing is gone before its frame is.
     let own_frame = match network.is_processor(port) {
         true => 0,
@@ -240,6 +257,7 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
     };
     let came = |t: i128| -> i128 {
         curves
+            .sums
             .iter()
             .filter_map(|(from, sums)| {
                 let (bucket, frame) = sums.get(&queue)?;

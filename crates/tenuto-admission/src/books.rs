@@ -170,7 +170,12 @@ impl Books {
     pub(crate) fn reached_ns(&self, held: &Held, at: usize) -> i64 {
         let hop = &held.hops[at];
         let here = self.delay_ns(hop.visit.port, hop.visit.queue.into());
-        upstream_ns(&self.delays_ns, &held.hops, hop) + here + hop.propagation_ns
+        self.upstream_ns(held, hop) + here + hop.propagation_ns
+    }
+
+    /// Σ of what is reserved before a hop.
+    pub(crate) fn upstream_ns(&self, held: &Held, hop: &Hop) -> i64 {
+        upstream_ns(&self.delays_ns, &held.hops, hop)
     }
 
     /// The longest time for which a frame stays, and a busy period lasts after it.

@@ -101,6 +101,15 @@ enum Stage {
     },
 }
 
+/// A new reservation on its way: frames may be where they were, and where they go from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// Once every switch has confirmed it, it takes so long.
+    Unconfirmed(Span),
+    /// It is in force from then on.
+    Until(Instant),
+}
+
 /// Decides flow by flow what a network can still promise.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -117,8 +126,10 @@ pub struct Engine {
     has_freed: bool,
     /// Flows on their way out, by the earliest moment at which they may be free.
     draining: BTreeSet<(Instant, u64)>,
-    /// Since when no flow was freed and no delay lowered; `None` while a replan may be under way.
+    /// Since when no flow was freed and no delay lowered; `None` before either.
     quiet_since: Option<Instant>,
+    /// Until it is over nothing is accepted, freed or lowered.
+    change: Option<Change>,
 }
 
 impl Engine {
@@ -144,6 +155,7 @@ impl Engine {
             has_freed: false,
             draining: BTreeSet::new(),
             quiet_since: None,
+            change: None,
         }
     }
 
@@ -243,8 +255,8 @@ impl Engine {
         }
     }
 
-    /// Every switch confirmed `at` that the flow's entries are gone: what it holds is free from the
-    /// returned instant on, when its last frame has left and every busy period that it took part
+    /// Its source stopped, and every switch confirmed `at` that the flow's entries are gone: what it
+    /// holds is free from the returned instant on, when its last frame has left and every busy period that it took part
     /// in is over (theory of admission, "Leaving").
     ///
     /// # Errors
@@ -266,6 +278,14 @@ impl Engine {
     ///
     /// Flows accepted since a deletion may prolong what it waits for: the moment is counted anew.
     pub fn advance(&mut self, now: Instant) -> usize {
+        match self.change {
+            Some(Change::Until(end)) if end <= now => {
+                self.change = None;
+                self.quiet_since = Some(end);
+            }
+            Some(_) => return 0,
+            None => {}
+        }
         let due: Vec<(Instant, u64)> =
             self.draining.iter().take_while(|(free, _)| *free <= now).copied().collect();
         let mut gone = Vec::new();
@@ -292,7 +312,7 @@ impl Engine {
                 self.books.set_floor(port, queue, self.books.delay_ns(port, queue));
             }
         }
-        if !gone.is_empty() || self.quiet_since.is_none() {
+        if !gone.is_empty() {
             self.quiet_since = Some(now);
         }
         gone.len()
@@ -305,10 +325,7 @@ impl Engine {
     /// the last flow was freed (theory of admission, "Lowering"). Meant to run between decisions; who
     /// never calls it loses room for later flows, and no promise.
     pub fn relax(&mut self, now: Instant) -> Option<Instant> {
-        let since = self.quiet_since?;
-        if !self.has_freed {
-            return None;
-        }
+        let since = self.quiet_since.filter(|_| self.has_freed && self.change.is_none())?;
         let due = after(since, self.books.longest_ns());
         if due > now {
             return Some(due);
@@ -327,11 +344,12 @@ impl Engine {
         after(since, self.books.held(slot).map_or(0, |held| self.drain_ns(held)))
     }
 
-    /// Takes another reservation, if every flow held keeps its promise with it; else nothing changes.
+    /// Takes another reservation, if every flow held keeps its promise with it; else, and while a flow is
+    /// leaving or another replan under way, nothing changes.
     ///
     /// Flows whose queues no longer suit are moved, all together: each is proved while its frames may
-    /// be in both places, and afterwards. The next request may be decided when every switch has
-    /// confirmed the new entries and the deletion of the old, and the wait told here has passed.
+    /// be in both places, and afterwards. Unless the wait told here is none, the new reservation is in
+    /// force once that has passed after [`Engine::confirm_replanned`]; until then every new request is refused.
     pub fn replan(&mut self, reservation: Reservation) -> Option<Replanned> {
         let (mut copy, moves) = self.placed_anew(reservation)?;
         // Without a move nothing changes but the proof, if all that ever was sent is from those held.
@@ -341,16 +359,31 @@ impl Engine {
         };
         if !moves.is_empty() {
             copy.has_freed = true;
-            copy.quiet_since = None;
         }
+        copy.change = (wait > Span::ZERO).then_some(Change::Unconfirmed(wait));
         *self = copy;
         Some(Replanned { moves, wait })
+    }
+
+    /// Every switch confirmed `at` the new entries of a replan and the deletion of the old: tells when the
+    /// new reservation is in force, from when on [`Engine::advance`] lets requests be decided again;
+    /// `None` if no replan is to be confirmed.
+    pub fn confirm_replanned(&mut self, at: Instant) -> Option<Instant> {
+        let Some(Change::Unconfirmed(wait)) = self.change else { return None };
+        let end = at + wait;
+        self.change = Some(Change::Until(end));
+        Some(end)
+    }
+
+    /// Whether a replan is under way: no request is accepted before it is over.
+    pub const fn is_changing(&self) -> bool {
+        self.change.is_some()
     }
 
     /// A copy in which every flow held was placed under another reservation, in the order of their
     /// places in the books, and who is somewhere else now.
     pub(crate) fn placed_anew(&self, reservation: Reservation) -> Option<(Self, Vec<Move>)> {
-        if self.flows.values().any(|(_, stage)| *stage != Stage::Held) {
+        if self.change.is_some() || self.flows.values().any(|(_, stage)| *stage != Stage::Held) {
             return None;
         }
         let mut copy = Self { books: self.books.emptied(), reservation, ..self.clone() };
@@ -496,6 +529,9 @@ impl Engine {
 
     /// Enters the flow where it fits; on refusal the books are as before.
     fn place(&mut self, request: &Request) -> Result<Slot, Refusal> {
+        if self.change.is_some() {
+            return Err(Refusal::Changing);
+        }
         request.check(&self.books.network).map_err(Refusal::OutOfRange)?;
         self.work.checks = 0;
         let mut last = Refusal::Unreachable;

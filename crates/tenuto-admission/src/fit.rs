@@ -109,6 +109,18 @@ impl Work {
             let most = i64::from(limits.checks_max);
             return Err(scarce(Resource::Effort, i64::from(self.checks), most));
         }
+        let room = i64::from(books.network.port(port).queue_bytes) * 8;
+        if let Some(stay) = books.stay(port) {
+            if stay.delay_ns > reserved {
+                return Err(scarce(Resource::Delay, stay.delay_ns, reserved));
+            }
+            let is_full = stay.backlog_bits > room;
+            return if is_full {
+                Err(scarce(Resource::Buffer, stay.backlog_bits, room))
+            } else {
+                Ok(())
+            };
+        }
         if !curves.holds(queue, reserved) {
             let rate = curves.rate_up_to(queue);
             let Some(needed) = curves.delay_ns(queue, reserved) else {
@@ -116,7 +128,6 @@ impl Work {
             };
             return Err(scarce(Resource::Delay, needed, reserved));
         }
-        let room = i64::from(books.network.port(port).queue_bytes) * 8;
         if curves.came(queue, reserved) <= i128::from(room) * NBIT {
             return Ok(());
         }

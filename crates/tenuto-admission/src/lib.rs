@@ -31,6 +31,7 @@ mod routes;
 mod search;
 mod slack;
 mod transition;
+mod whole_frames;
 
 pub use ceilings::{Ceilings, Kept, best_for, narrowed};
 pub use curves::QUEUES_MAX;

@@ -19,7 +19,7 @@ pub(crate) fn round(books: &mut Books, reservation: &Reservation) -> bool {
         let known = books.delay_ns(port, queue);
         let least = match books.members(port, queue).is_empty() {
             true => 0,
-            false => books.curves(port).delay_ns(queue, known).unwrap_or(known),
+            false => books.needed_ns(port, queue, known).unwrap_or(known),
         };
         let kept = reservation.share(Place::of(&books.network, port), queue).delay_ns;
         let eased = (least + least / EASE_PARTS).max(kept);

@@ -43,6 +43,8 @@ pub enum Refusal {
     Unreachable,
     /// The number is held by another flow, or by one that is still leaving.
     IdInUse,
+    /// Earlier flows are being moved: nothing can be said until that is over.
+    Changing,
     /// A value is outside of the range in which the engine is exact.
     OutOfRange(&'static str),
 }

@@ -5,6 +5,8 @@ mod decisions;
 mod incremental;
 mod leaving;
 mod networks;
+mod played;
 mod processors;
 mod sequences;
 mod twins;
+mod whole_frames;

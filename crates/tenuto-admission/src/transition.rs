@@ -99,7 +99,7 @@ fn rounds_until(books: &mut Books, target: &Books) -> Option<u32> {
         let mut next = Vec::with_capacity(queues.len());
         for (port, queue) in &queues {
             let known = books.delay_ns(*port, *queue);
-            let lower = books.curves(*port).delay_ns(*queue, known).map_or(known, |d| d.min(known));
+            let lower = books.needed_ns(*port, *queue, known).map_or(known, |d| d.min(known));
             is_there &= known <= target.delay_ns(*port, *queue) && known - lower <= known / SETTLED;
             next.push(lower);
         }
@@ -120,7 +120,7 @@ pub(crate) fn tighten(books: &mut Books) {
         let mut most = 0;
         for (port, queue) in books.queues_in_use() {
             let reserved = books.delay_ns(port, queue);
-            let Some(needed) = books.curves(port).delay_ns(queue, reserved) else { continue };
+            let Some(needed) = books.needed_ns(port, queue, reserved) else { continue };
             let needed = needed.max(books.floor_ns(port, queue));
             if needed < reserved {
                 books.reserve(port, queue, needed, |_, _| {});

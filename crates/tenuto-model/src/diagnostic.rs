@@ -1,10 +1,13 @@
 //! Problems found in input files: located, worded to teach, all reported at once.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Problems that are kept in full; what is beyond is counted only, so that a hostile file cannot
 /// fill memory with complaints about itself.
 const KEPT_MAX: usize = 200;
+/// Warnings with one hint that are printed in full: a hundred alike hide the verdict below them.
+const ALIKE_MAX: usize = 3;
 /// Characters of a source line that are kept around the place of the problem.
 const EXCERPT_CHARS_MAX: usize = 56;
 /// Column at which the place is printed, if the message is shorter.
@@ -178,11 +181,23 @@ impl fmt::Display for Diagnostic {
 }
 
 impl fmt::Display for Diagnostics {
-    /// One block per problem, then the count; what does not concern a plan may print the
+    /// One block per problem, of warnings alike the first few, then the count; what does not concern a plan may print the
     /// problems one by one instead.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
         for diagnostic in &self.kept {
+            let hint = diagnostic.hint.as_deref();
+            if let (Severity::Warning, Some(hint)) = (diagnostic.severity, hint) {
+                let seen = alike.entry(hint).or_default();
+                *seen += 1;
+                if *seen > ALIKE_MAX {
+                    continue;
+                }
+            }
             writeln!(f, "{diagnostic}")?;
+        }
+        for (hint, seen) in alike.into_iter().filter(|(_, seen)| *seen > ALIKE_MAX) {
+            writeln!(f, "and {} more like that: {hint}", seen - ALIKE_MAX)?;
         }
         let count = |number: usize, word: &str| match number {
             1 => format!("1 {word}"),

@@ -299,3 +299,25 @@ fn profiles_by_hand_are_read_from_their_file() {
     let said = read_network(&sources, "n/n.yaml").expect_err("slip").to_string();
     assert!(said.contains("did you mean latency?") && said.contains("my.profile.yaml:4"), "{said}");
 }
+
+#[test]
+fn of_many_warnings_alike_a_few_are_printed_and_all_are_counted() {
+    let mut all = tenuto_model::Diagnostics::new();
+    for line in 1..=10 {
+        all.push(tenuto_model::Diagnostic {
+            severity: tenuto_model::Severity::Warning,
+            message: format!("flow `f{line}` has a deadline beyond its period"),
+            hint: Some("a message may then still be under way".to_owned()),
+            file: "net.yaml".to_owned(),
+            line: Some(line),
+            column: None,
+            field_path: String::new(),
+            excerpt: String::new(),
+        });
+    }
+    let text = all.to_string();
+    assert_eq!(text.matches("warning: ").count(), 3, "{text}");
+    assert!(text.contains("and 7 more like that: a message may"), "{text}");
+    assert!(text.ends_with("10 warnings"), "{text}");
+    assert_eq!(all.iter().count(), 10, "JSON has them all");
+}

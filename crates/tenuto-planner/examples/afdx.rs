@@ -4,9 +4,12 @@
 //! `TENUTO_DATA=../shared/data cargo run --release -p tenuto-planner --example afdx`
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
 
-use std::time::Instant;
+mod measured;
+
 use tenuto_model::{ForwardingModel, ImportFormat, ImportOptions, Network, import};
-use tenuto_planner::{Options, WholePaths, plan};
+use tenuto_planner::{Options, WholePaths};
+
+const NAME_WIDTH: usize = 22;
 
 fn network() -> Option<Network> {
     let root = std::env::var("TENUTO_DATA").unwrap_or_else(|_| "../shared/data".to_owned());
@@ -36,7 +39,7 @@ fn main() {
         ("auto", Some(wide)),
         ("best", Some(WholePaths { is_thorough: true, ..wide })),
     ];
-    println!("model              method   mean us    max us  plan s  plan MB  check s");
+    measured::print_head("model and method", NAME_WIDTH);
     for (name, model) in
         [("store-and-forward", ForwardingModel::StoreAndForward), ("fluid", ForwardingModel::Fluid)]
     {
@@ -51,23 +54,7 @@ fn main() {
                 whole_paths,
                 ..Options::default()
             };
-            let started = Instant::now();
-            let plan = plan(&network, &options);
-            let took = started.elapsed().as_secs_f64();
-            let bounds: Vec<u64> = plan.flows.iter().filter_map(|row| row.delay_bound_ps).collect();
-            let mean = bounds.iter().map(|&ps| ps as f64).sum::<f64>() / bounds.len() as f64 / 1e6;
-            let most = bounds.iter().max().map_or(0.0, |&ps| ps as f64 / 1e6);
-            let text = plan.to_json();
-            let started = Instant::now();
-            let certified = tenuto_certify::certify(&text);
-            let checked = started.elapsed().as_secs_f64();
-            let mega = text.len() as f64 / 1e6;
-            println!(
-                "{name:<18} {method:<6} {mean:>9.3} {most:>9.3} {took:>7.2} {mega:>8.1} {checked:>8.2}"
-            );
-            if let Err(findings) = certified {
-                println!("  REJECTED, {} findings: {}", findings.len(), findings[0]);
-            }
+            measured::print_row(&format!("{name} {method}"), NAME_WIDTH, &network, &options);
         }
     }
 }

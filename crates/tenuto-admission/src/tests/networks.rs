@@ -4,6 +4,19 @@ use crate::{Network, Node, NodeId, Port, Request};
 
 /// Switches in a line or a ring, hosts at each.
 pub(super) fn chain(switches: u32, hosts_per_switch: u32, is_ring: bool, rate_bps: u64) -> Network {
+    let last = if is_ring { switches } else { switches - 1 };
+    let trunks = (0..last).map(|at| (at, (at + 1) % switches));
+    joined(switches, switches, hosts_per_switch, rate_bps, trunks)
+}
+
+/// Switches, of which the first few have hosts, and what is between them.
+fn joined(
+    switches: u32,
+    with_hosts: u32,
+    hosts_per_switch: u32,
+    rate_bps: u64,
+    trunks: impl Iterator<Item = (u32, u32)>,
+) -> Network {
     let mut nodes: Vec<Node> =
         (0..switches).map(|at| Node { name: format!("s{at}"), is_switch: true }).collect();
     let mut ports = Vec::new();
@@ -20,9 +33,8 @@ pub(super) fn chain(switches: u32, hosts_per_switch: u32, is_ring: bool, rate_bp
             });
         }
     };
-    let last = if is_ring { switches } else { switches - 1 };
-    (0..last).for_each(|at| join(at, (at + 1) % switches, false));
-    for switch in 0..switches {
+    trunks.for_each(|(a, b)| join(a, b, false));
+    for switch in 0..with_hosts {
         for _ in 0..hosts_per_switch {
             let host = u32::try_from(nodes.len()).expect("small");
             nodes.push(Node { name: format!("h{}", host - switches), is_switch: false });
@@ -32,7 +44,12 @@ pub(super) fn chain(switches: u32, hosts_per_switch: u32, is_ring: bool, rate_bp
     Network::new(nodes, ports).expect("consistent")
 }
 
-/// The `n`th host of a [`chain`].
+/// Switches around one without hosts, hosts at each.
+pub(super) fn star(arms: u32, hosts_per_switch: u32, rate_bps: u64) -> Network {
+    joined(arms + 1, arms, hosts_per_switch, rate_bps, (0..arms).map(|at| (at, arms)))
+}
+
+/// The `n`th host of a network.
 pub(super) fn host(network: &Network, n: u32) -> NodeId {
     let switches = network.nodes().iter().filter(|node| node.is_switch).count();
     let hosts = network.nodes().len() - switches;

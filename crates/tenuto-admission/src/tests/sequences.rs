@@ -101,7 +101,13 @@ fn play(method: Method, is_ring: bool, steps: &[Step]) -> Result<(), TestCaseErr
                     Err(_) => prop_assert_eq!(shown(&engine), before, "half a batch"),
                 }
             }
-            Step::Adapt => drop(engine.adapt(1)),
+            Step::Adapt => {
+                engine.adapt(1);
+                if let Some(end) = engine.confirm_replanned(now) {
+                    now = end;
+                    engine.advance(now);
+                }
+            }
         }
     }
     check(&engine)

@@ -1,5 +1,6 @@
 //! Lets an engine decide a list, takes the time of each decision, and audits what is held.
 
+use super::ceiling::{Ceiling, ceiling};
 use super::{List, Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,6 +61,8 @@ pub(crate) struct Report {
     pub(crate) late: usize,
     pub(crate) full: usize,
     pub(crate) is_certified: bool,
+    /// What rooms and rates alone would allow.
+    pub(crate) ceiling: Option<Ceiling>,
 }
 
 impl Report {
@@ -121,6 +124,7 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
     report.adaptation = times(best.adaptations);
     let asked = |operation: &&Operation| matches!(operation, Operation::Add(_));
     report.requests = operations.iter().filter(asked).count();
+    report.ceiling = ceiling(&list.network, &operations);
     settle(&mut engine, now, &mut report);
     judge(&engine, &shaper_ns, &mut report);
     report
@@ -141,6 +145,11 @@ fn decide(
             let start = Instant::now();
             let replanned = engine.adapt(1);
             run.adaptations.push(elapsed_ns(start));
+            // Confirmed at once and waited for: the list has no times.
+            if let Some(end) = engine.confirm_replanned(now) {
+                now = end;
+                engine.advance(now);
+            }
             if let (Some(report), Some(replanned)) = (report.as_deref_mut(), replanned) {
                 report.adaptations += 1;
                 report.moved += replanned.moves.len();
@@ -187,6 +196,7 @@ const fn word(refusal: &Refusal) -> &'static str {
         },
         Refusal::Unreachable => "unreachable",
         Refusal::IdInUse => "id in use",
+        Refusal::Changing => "changing",
         Refusal::OutOfRange(_) => "out of range",
     }
 }

@@ -1,5 +1,6 @@
 //! Admission benchmarks: lists of requests in, decisions and their audit out.
 
+mod ceiling;
 mod files;
 mod generated;
 mod measure;

@@ -51,6 +51,18 @@ pub(crate) fn text(name: &str, setting: &Setting, report: &Report) -> String {
         report.granted_over_recomputed_max,
         report.bound_max_ms,
     ));
+    if let Some(ceiling) = report.ceiling {
+        out.push_str(&format!(
+            "ceiling    {} flows, and {:.0} Mbit/s: more bursts than that, sent at once, fit no host's queue\n\
+             \u{20}          {} flows, {:.0} Mbit/s, mean trunk load {:.1} % in order, if bursts at once and rates\n\
+             \u{20}          alone counted, all queues of a port being one room\n",
+            ceiling.flows_max,
+            ceiling.rate_mbps_max,
+            ceiling.in_order_flows,
+            ceiling.in_order_rate_mbps,
+            ceiling.in_order_trunk_load_percent,
+        ));
+    }
     let verdict = if report.is_kept() { "KEPT" } else { "VIOLATED" };
     out.push_str(&format!(
         "{verdict}: recomputed from nothing, {} late, {} queues above their room, x >= F(x) {}\n",

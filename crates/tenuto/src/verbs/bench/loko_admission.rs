@@ -256,11 +256,18 @@ impl Switches {
             // All switches of the ring are alike to its demand.
             return best;
         }
-        // One by one, servers are narrowed to where the search happens to end: from two starts.
-        let few = &expected[..NARROWED.min(expected.len())];
-        let ends = [best, open(Method::Reserve)]
-            .map(|start| narrowed(network, start, &servers, brim_ns, few));
-        best_for(network, &ends, expected).expect("there are two").clone()
+        // One by one, servers are narrowed to where the search happens to end: from three starts, the
+        // last without those that the chosen allocation closes. What suits some of the lists is
+        // compared on the others.
+        let (few, others) = expected.split_at(NARROWED.min(expected.len()));
+        let mut closed = open(Method::Reserve);
+        for (server, _) in servers.iter().zip(chosen).filter(|(_, it)| it.is_none()) {
+            closed.ceilings.set(*server, 0, 0);
+        }
+        let mut ends = vec![open(Method::Exact), best.clone()];
+        let starts = [best, open(Method::Reserve), closed];
+        ends.extend(starts.map(|start| narrowed(network, start, &servers, brim_ns, few)));
+        best_for(network, &ends, others).expect("there are some").clone()
     }
 }
 
