@@ -120,7 +120,7 @@ impl Tree {
             return None;
         }
         let index = self.nodes.len();
-        self.nodes.push(Node { server, next, delay_ps: 0, busy_ps: 0, dates: Vec::new() });
+        self.nodes.push(Node { server, next, delay_ps: None, busy_ps: None, dates: Vec::new() });
         self.children.push(BTreeMap::new());
         if let Some(next) = next {
             self.children[next].insert(server, index);
@@ -226,12 +226,13 @@ impl Tree {
         self.nodes[node].next.is_some() || self.is_root_packetized
     }
 
-    /// Farthest before the exit of the root that anything on the way from a node may lie, ps.
+    /// Farthest before the exit of the root that anything on the way from a node may lie, ps;
+    /// `None` if nothing says so.
     pub(crate) fn depth(&self, node: usize) -> Option<i128> {
         let (mut at, mut sum) = (Some(node), 0_i128);
         while let Some(node) = at {
             let here = &self.nodes[node];
-            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
+            sum = sum.checked_add(here.delay_ps?.max(here.busy_ps?))?;
             at = here.next;
         }
         Some(sum)
