@@ -49,7 +49,8 @@ fn again(path: &str) {
     let analysis = analyse(&graph, &Options::default(), &mut |_| ());
     let took = started.elapsed().as_secs_f64();
     let text = serde_json::to_string(&analysis.document(&graph)).expect("serialisable");
-    let refused = tenuto_certify::certify_bounds(&text).err().map(|findings| findings[0].to_string());
+    let refused =
+        tenuto_certify::certify_bounds(&text).err().map(|findings| findings[0].to_string());
     let (mut least, mut most, mut new_bounds) = (f64::INFINITY, 0.0_f64, 0);
     for (old, new) in old.bounds.iter().zip(&analysis.bounds) {
         match (old.delay_bound_ps, new.delay) {

@@ -6,8 +6,8 @@
 //! that sends all it may from the first date on satisfies every bucket.
 
 use crate::grouping::{Group, Grouping};
-use crate::program::{Program, Row, Unknown};
 use crate::natural::Natural;
+use crate::program::{Program, Row, Unknown};
 use crate::proof::Term;
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;

@@ -102,8 +102,7 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
             let rows: Vec<usize> = (0..exact.len()).collect();
             return proved_exactly(program, tree, objective, &rows, &exact);
         }
-        let multipliers =
-            passing::multipliers(tree, grouping, &services, program, of, method)?;
+        let multipliers = passing::multipliers(tree, grouping, &services, program, of, method)?;
         prove_with(program, tree, objective, &multipliers)
     }
 

@@ -255,7 +255,12 @@ impl Builder<'_> {
             let (here, exit) = (self.time(node, date), self.exit(node, date));
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
-                self.push(Term::Causal(node, date, Natural::ZERO), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
+                self.push(
+                    Term::Causal(node, date, Natural::ZERO),
+                    &[],
+                    vec![(Some(here), 1), (exit, -1)],
+                    0,
+                )?;
                 // Where a delay itself follows from bursts that are searched for, the program
                 // would bend where its multipliers do not say so.
                 let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
@@ -318,7 +323,10 @@ impl Builder<'_> {
             let grown = self.known.buckets(*stop)?.len() - claims.len();
             let numbers = grown..grown + claims.len();
             if place == 0 {
-                sums = numbers.clone().map(|which| (which, FineBucket { burst: 0, rate: 0 })).collect();
+                sums = numbers
+                    .clone()
+                    .map(|which| (which, FineBucket { burst: 0, rate: 0 }))
+                    .collect();
             }
             // Of all together only if they are called alike.
             if !sums.iter().map(|(which, _)| *which).eq(numbers) {

@@ -116,7 +116,8 @@ impl Units {
             rates.map(|(_, c)| float(*c).abs()).fold(0.0, f64::max)
         };
         // How long a burst takes, or a latency: nothing else is known where dates may lie anywhere.
-        let long = |row: &Row| float(row.most) / if row.is_time() { 1.0 } else { rate(row).max(1.0) };
+        let long =
+            |row: &Row| float(row.most) / if row.is_time() { 1.0 } else { rate(row).max(1.0) };
         let longest = program.rows.iter().map(long).fold(1.0, f64::max);
         let time = widest.min(longest * WIDE) / 10.0;
         let rates = program.rows.iter().filter(|row| !row.is_time()).map(rate);
@@ -248,7 +249,8 @@ pub(crate) fn proved_exactly(
     };
     let stated: Vec<BigRational> = rows.iter().zip(fractions).map(stated).collect();
     let parts = |of_time: bool| {
-        let own = rows.iter().zip(&stated).filter(|(row, _)| program.rows[**row].is_time() == of_time);
+        let own =
+            rows.iter().zip(&stated).filter(|(row, _)| program.rows[**row].is_time() == of_time);
         own.fold(BigInt::one(), |parts, (_, value)| common(parts, value.denom()))
     };
     let (time_parts, data_parts) = (parts(true), parts(false));

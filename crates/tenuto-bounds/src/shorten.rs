@@ -105,7 +105,9 @@ fn renumber(term: &mut Term, numbers: &[Vec<usize>]) {
             to(*node, early);
             to(*node, late);
         }
-        Term::Causal(node, date, _) | Term::Delay(node, date, _) | Term::Service(node, date, ..) => {
+        Term::Causal(node, date, _)
+        | Term::Delay(node, date, _)
+        | Term::Service(node, date, ..) => {
             to(*node, date);
         }
         // All dates were kept.

@@ -395,7 +395,8 @@ impl Sum<'_> {
             if rest.is_positive() {
                 let of = &self.groups.all[group];
                 let depth = self.tree.depth(of.way.entry);
-                let depth = depth.ok_or("amounts are left over, and nothing bounds how long ago")?;
+                let depth =
+                    depth.ok_or("amounts are left over, and nothing bounds how long ago")?;
                 let mut width = of.width(self.tree.net, &depth).ok_or("a flow without a bucket")?;
                 if let Some((grows, bucket)) = &grown
                     && *grows == Some(group)
