@@ -84,12 +84,6 @@ impl Program {
         let width = &mut self.widths[flow];
         *width = width.take().zip(by).map(|(width, by)| width + by);
     }
-
-    /// Whether something in it lies nobody knows how far off: then it takes exact multipliers.
-    pub(crate) fn is_open(&self) -> bool {
-        let is_open = |unknown: &Unknown| matches!(unknown, Unknown::Time { reach_ps: None });
-        self.widths.iter().any(Option::is_none) || self.unknowns.iter().any(is_open)
-    }
 }
 
 /// Which unknown, before it has a number.

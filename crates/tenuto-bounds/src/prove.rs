@@ -100,6 +100,8 @@ struct Units {
     time: f64,
     /// 10⁻¹⁸ bit.
     data: f64,
+    /// Whether dates may lie so far off, or anywhere, that boxes cannot repay what rounding leaves.
+    is_wide: bool,
 }
 
 impl Units {
@@ -119,9 +121,10 @@ impl Units {
         let long =
             |row: &Row| float(row.most) / if row.is_time() { 1.0 } else { rate(row).max(1.0) };
         let longest = program.rows.iter().map(long).fold(1.0, f64::max);
-        let time = widest.min(longest * WIDE) / 10.0;
+        let is_wide = widest > longest * WIDE;
+        let time = if is_wide { longest } else { widest } / 10.0;
         let rates = program.rows.iter().filter(|row| !row.is_time()).map(rate);
-        Self { time, data: rates.fold(1.0, f64::max) * time }
+        Self { time, data: rates.fold(1.0, f64::max) * time, is_wide }
     }
 
     fn floats(&self, program: &Program) -> FloatProgram {
@@ -163,12 +166,18 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
-    let floats = Units::of(program).floats(program);
-    if program.is_open() && !solved.solver.ends_at_vertex(&floats) {
+    let units = Units::of(program);
+    let floats = units.floats(program);
+    if units.is_wide && !solved.solver.ends_at_vertex(&floats) {
         return None;
     }
     let multipliers = solved.multipliers(&floats)?;
     proved(&multipliers, program, tree, objective)
+}
+
+/// Whether a program takes exact multipliers: boxes cannot repay what rounding leaves.
+pub(crate) fn is_wide(program: &Program) -> bool {
+    Units::of(program).is_wide
 }
 
 /// As [`prove`], with multipliers that are known: one per row, in ps and 10⁻¹⁸ bit.
