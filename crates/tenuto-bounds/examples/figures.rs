@@ -1,6 +1,8 @@
 //! Bounds of generated networks beside the best that other tools give, with the time they take.
 //!
-//! `cargo run --release -p tenuto-bounds --example figures [NAME…]`
+//! `cargo run --release -p tenuto-bounds --example figures [NAME…] [DOCUMENT.json…]`
+//!
+//! Of a document of bounds, its graph is bounded anew: the least and largest quotient of new and old.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
 
 #[path = "../tests/networks/mod.rs"]
@@ -8,7 +10,7 @@ mod networks;
 
 use networks::{interleaved, mesh, ring, worst_ms};
 use std::time::Instant;
-use tenuto_bounds::{Options, ServerGraph, analyse};
+use tenuto_bounds::{Document, Options, ServerGraph, analyse};
 
 /// A network and the least largest bound of four other tools, in ms.
 struct Case {
@@ -38,8 +40,41 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Bounds the graph of a document anew, and says how its bounds change.
+fn again(path: &str) {
+    let text = std::fs::read_to_string(path).expect("a file");
+    let old: Document = serde_json::from_str(&text).expect("bounds in JSON");
+    let graph = old.description.clone();
+    let started = Instant::now();
+    let analysis = analyse(&graph, &Options::default(), &mut |_| ());
+    let took = started.elapsed().as_secs_f64();
+    let text = serde_json::to_string(&analysis.document(&graph)).expect("serialisable");
+    let refused =
+        tenuto_certify::certify_bounds(&text).err().map(|findings| findings[0].to_string());
+    let (mut least, mut most, mut new_bounds) = (f64::INFINITY, 0.0_f64, 0);
+    for (old, new) in old.bounds.iter().zip(&analysis.bounds) {
+        match (old.delay_bound_ps, new.delay) {
+            (Some(old), Some(new)) => {
+                let quotient = new.0 as f64 / old.0 as f64;
+                (least, most) = (least.min(quotient), most.max(quotient));
+            }
+            (Some(_), None) => most = f64::INFINITY,
+            (None, Some(_)) => new_bounds += 1,
+            (None, None) => {}
+        }
+    }
+    let refused = refused.map_or(String::new(), |finding| format!("  REJECTED: {finding}"));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    println!("{name:<32} {took:>7.2} s  {least:.6} {most:.6}  {new_bounds} more bounds{refused}");
+}
+
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let (documents, wanted): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|name| name.ends_with(".json"));
+    documents.iter().for_each(|path| again(path));
+    if wanted.is_empty() && !documents.is_empty() {
+        return;
+    }
     println!(
         "{:<12} {:>10} {:>10} {:>9} {:>9} {:>9}",
         "network", "bound ms", "peers ms", "s", "proof kB", "check s"

@@ -6,6 +6,7 @@
 //! that sends all it may from the first date on satisfies every bucket.
 
 use crate::grouping::{Group, Grouping};
+use crate::natural::Natural;
 use crate::program::{Program, Row, Unknown};
 use crate::proof::Term;
 use crate::surroundings::{FineBucket, Known, held_back, most};
@@ -92,7 +93,8 @@ impl Builder<'_> {
     fn unknowns(&mut self, node: usize) -> Option<()> {
         let mut reach_ps = self.tree.nodes[node].busy_ps;
         if let Some(next) = self.tree.nodes[node].next {
-            reach_ps = reach_ps.checked_add(self.reach(next)?)?;
+            let both = reach_ps.zip(self.reach(next));
+            reach_ps = both.and_then(|(here, behind)| here.checked_add(behind));
         }
         let time = self.unknown(Unknown::Time { reach_ps });
         self.times.push(time);
@@ -111,7 +113,7 @@ impl Builder<'_> {
 
     fn reach(&self, node: usize) -> Option<i128> {
         match self.program.unknowns[self.times[node]] {
-            Unknown::Time { reach_ps } => Some(reach_ps),
+            Unknown::Time { reach_ps } => reach_ps,
             Unknown::Amount { .. } => None,
         }
     }
@@ -128,7 +130,7 @@ impl Builder<'_> {
 
     fn date(&mut self, node: usize) -> Option<()> {
         let row = vec![(Some(self.times[node]), 1), (self.exit(node), -1)];
-        self.push(Term::Causal(node, 0, 0), row, 0);
+        self.push(Term::Causal(node, 0, Natural::ZERO), row, 0);
         Some(())
     }
 
@@ -140,7 +142,7 @@ impl Builder<'_> {
             let name = (stop.flow, stop.visit);
             let came = self.came[node][index];
             let row = vec![(Some(came), 1), (Some(self.left[node][index]), -1)];
-            self.push(Term::Left(node, name, 0, 0), row, 0);
+            self.push(Term::Left(node, name, 0, Natural::ZERO), row, 0);
             if !group.enters {
                 continue;
             }
@@ -148,7 +150,7 @@ impl Builder<'_> {
                 for (which, bucket) in group.buckets.iter().enumerate() {
                     let amounts = [(self.left[last][at], came)];
                     let row = self.bounded(node, last, &amounts, *bucket);
-                    let term = Term::Through(node, name, which, 0, last, 0);
+                    let term = Term::Through(node, name, which, 0, last, Natural::ZERO);
                     self.push(term, row, bucket.burst);
                 }
             }
@@ -193,7 +195,7 @@ impl Builder<'_> {
             let bucket = FineBucket::of(line)?;
             for (last, amounts) in self.together(node, from) {
                 let row = self.bounded(node, last, &amounts, bucket);
-                self.push(Term::Into(node, from, 0, last, 0), row, bucket.burst);
+                self.push(Term::Into(node, from, 0, last, Natural::ZERO), row, bucket.burst);
             }
         }
         Some(())
@@ -226,7 +228,7 @@ impl Builder<'_> {
             let mut row = amounts.clone();
             row.extend([(self.exit(node), rate), (Some(self.times[node]), -rate)]);
             let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
-            self.push(Term::Service(node, 0, which, 0), row, most);
+            self.push(Term::Service(node, 0, which, Natural::ZERO), row, most);
         }
         Some(())
     }
@@ -248,12 +250,12 @@ impl Builder<'_> {
         let start = self.times[entry];
         match of {
             Of::Delay(_) => {
-                let when = self.unknown(Unknown::Time { reach_ps: self.reach(entry)? });
-                self.push(Term::Since(0), vec![(Some(start), 1), (Some(when), -1)], 0);
+                let when = self.unknown(Unknown::Time { reach_ps: self.reach(entry) });
+                self.push(Term::Since(Natural::ZERO), vec![(Some(start), 1), (Some(when), -1)], 0);
                 for (which, bucket) in buckets.iter().enumerate() {
                     let times = [(Some(start), bucket.rate), (Some(when), -bucket.rate)];
                     let row = [(Some(left), 1), (Some(came), -1)].into_iter().chain(times);
-                    self.push(Term::Entered(which, 0), row.collect(), bucket.burst);
+                    self.push(Term::Entered(which, Natural::ZERO), row.collect(), bucket.burst);
                 }
                 self.program.objective.push((when, -1));
             }
@@ -261,10 +263,11 @@ impl Builder<'_> {
                 // The bucket that counts in the long run; of several, the least burst.
                 let (which, bucket) =
                     buckets.iter().enumerate().min_by_key(|(_, b)| (b.rate, b.burst))?;
-                self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
+                let more = self.tree.depth(entry).and_then(|depth| most(&[*bucket], depth));
+                self.program.widen(flow, more);
                 let last = self.amount(flow);
                 let row = vec![(Some(last), 1), (Some(came), -1), (Some(start), bucket.rate)];
-                self.push(Term::Last(which, 0, 0), row, bucket.burst);
+                self.push(Term::Last(which, 0, Natural::ZERO), row, bucket.burst);
                 self.program.objective.extend([(last, 1), (left, -1)]);
             }
         }

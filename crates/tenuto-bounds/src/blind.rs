@@ -6,7 +6,7 @@ use crate::outcome::{Effort, Method, Options};
 use crate::passing;
 use crate::program::{Objective, Program};
 use crate::proof::BurstClaim;
-use crate::prove::{Proved, Solved, prove, prove_with};
+use crate::prove::{Proved, Solved, is_wide, prove, prove_with, proved_exactly};
 use crate::surroundings::{Bursts, FineBucket, Known, survey};
 use crate::topology::Stop;
 use crate::tree::Tree;
@@ -96,8 +96,13 @@ impl<'a, 'b, 's> Blind<'a, 'b, 's> {
             service.iter().map(|piece| piece.rate_ubps).collect()
         };
         let services: Vec<Vec<i128>> = tree.nodes.iter().map(rates).collect();
-        let multipliers =
-            passing::multipliers(tree, grouping, &services, program, of, self.method())?;
+        let method = self.method();
+        if is_wide(program) {
+            let exact = passing::multipliers(tree, grouping, &services, program, of, method)?;
+            let rows: Vec<usize> = (0..exact.len()).collect();
+            return proved_exactly(program, tree, objective, &rows, &exact);
+        }
+        let multipliers = passing::multipliers(tree, grouping, &services, program, of, method)?;
         prove_with(program, tree, objective, &multipliers)
     }
 

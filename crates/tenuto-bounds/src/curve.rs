@@ -18,6 +18,11 @@ pub(crate) trait Number: Clone + PartialOrd + Num {
     /// The number itself, or the nearest.
     fn of(value: i128) -> Self;
 
+    /// What is above this may be zero: rounding put it below.
+    fn rounding() -> Self {
+        Self::zero()
+    }
+
     fn larger(self, other: Self) -> Self {
         if self < other { other } else { self }
     }
@@ -36,6 +41,10 @@ impl Number for BigRational {
 impl Number for f64 {
     fn of(value: i128) -> Self {
         Self::from_i128(value).unwrap_or(Self::INFINITY)
+    }
+
+    fn rounding() -> Self {
+        -1e-9
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) struct Group {
 pub(crate) struct Grouping {
     /// Per node.
     pub(crate) nodes: Vec<Vec<Group>>,
-    /// Per flow of the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit.
-    pub(crate) widths: Vec<BigInt>,
+    /// Per flow of the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit; `None`: any.
+    pub(crate) widths: Vec<Option<BigInt>>,
 }
 
 /// The way of a flow through a tree.
@@ -69,7 +69,7 @@ impl Grouping {
                 let flow = match flows.get(&way) {
                     Some(&flow) => flow,
                     None => {
-                        grouping.widths.push(width(known, tree, &way, &members)?);
+                        grouping.widths.push(width(known, tree, &way, &members));
                         flows.insert(way.clone(), grouping.widths.len() - 1);
                         grouping.widths.len() - 1
                     }

@@ -10,35 +10,37 @@
 //! and the one with the lowest rate are taken, and lines are not used.
 
 use crate::any_order::Of;
+use crate::curve::Number;
 use crate::grouping::{Group, Grouping};
 use crate::outcome::Method;
 use crate::program::{Program, Row};
 use crate::proof::Term;
 use crate::tree::Tree;
-use num_traits::ToPrimitive;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Weights of a tree. Of a delay, in ps per 10⁻¹⁸ bit; of a burst, plain numbers.
-struct Weights {
+struct Weights<N> {
     /// Per node: how much its service counts.
-    service: Vec<f64>,
+    service: Vec<N>,
     /// Per node and group: how much of what passes is covered.
-    cover: Vec<Vec<f64>>,
+    cover: Vec<Vec<N>>,
     /// Per node: time that is left over.
-    slack: Vec<f64>,
+    slack: Vec<N>,
 }
 
-/// Multipliers of all rows, in ps and 10⁻¹⁸ bit; `None` if a server is overloaded.
-pub(crate) fn multipliers(
+/// Multipliers of all rows, in ps and 10⁻¹⁸ bit, in floats or exact; `None` if a server is
+/// overloaded.
+pub(crate) fn multipliers<N: Number>(
     tree: &Tree,
     grouping: &Grouping,
     services: &[Vec<i128>],
     program: &Program,
     of: Of,
     method: Method,
-) -> Option<Vec<f64>> {
+) -> Option<Vec<N>> {
     let fastest: Vec<usize> = services.iter().map(|rates| largest(rates)).collect::<Option<_>>()?;
-    let rate = |node: usize| services[node][fastest[node]].to_f64();
+    let rate = |node: usize| N::of(services[node][fastest[node]]);
     let flow = grouping.nodes[0].iter().find(|group| group.stops == [of.stop()])?.flow;
     let mut weights = weights(tree, grouping, flow, of, method, &rate)?;
     if matches!(of, Of::Delay(_)) {
@@ -53,34 +55,36 @@ pub(crate) fn multipliers(
             groups.insert((node, stop.flow, stop.visit), index);
         }
     }
-    let of_row = |row: &Row| -> Option<f64> {
+    let of_row = |row: &Row| -> Option<N> {
         Some(match row.term {
-            Term::Service(node, _, which, _) if which == fastest[node] => weights.service[node],
+            Term::Service(node, _, which, _) if which == fastest[node] => {
+                weights.service[node].clone()
+            }
             Term::Left(node, (flow, visit), ..) => {
                 let group = groups[&(node, flow, visit)];
-                weights.cover[node][group] - weights.service[node]
+                weights.cover[node][group].clone() - weights.service[node].clone()
             }
             Term::Through(node, (f, visit), which, _, last, _) => {
                 let group = groups[&(node, f, visit)];
                 let of = &grouping.nodes[node][group];
                 if of.flow == flow || bucket[node][group] != which {
-                    return Some(0.0);
+                    return Some(N::zero());
                 }
                 weights.dropped(tree, grouping, (node, group), last)
             }
-            Term::Causal(node, ..) => weights.slack[node].max(0.0),
+            Term::Causal(node, ..) => weights.slack[node].clone().larger(N::zero()),
             Term::Entered(which, _) => match is_own(grouping, &bucket, flow, which)? {
                 true => weights.way(grouping, flow)?,
-                false => 0.0,
+                false => N::zero(),
             },
             Term::Since(_) => {
-                let entry = own_rate(grouping, &bucket, flow)?.to_f64()?;
-                let left = 1.0 - weights.way(grouping, flow)? * entry;
+                let entry = N::of(own_rate(grouping, &bucket, flow)?);
+                let left = N::one() - weights.way(grouping, flow)? * entry;
                 // Were it negative, the flow alone would overload a server.
-                (left > -1e-9).then(|| left.max(0.0))?
+                (left >= N::rounding()).then(|| left.larger(N::zero()))?
             }
-            Term::Last(..) => 1.0,
-            _ => 0.0,
+            Term::Last(..) => N::one(),
+            _ => N::zero(),
         })
     };
     program.rows.iter().map(of_row).collect()
@@ -117,14 +121,15 @@ fn own_rate(grouping: &Grouping, bucket: &[Vec<usize>], flow: usize) -> Option<i
 }
 
 /// The long-term rate of every group, wherever it is.
-fn rates(tree: &Tree, grouping: &Grouping) -> Option<Vec<Vec<f64>>> {
-    let mut rates: Vec<Vec<f64>> = grouping.nodes.iter().map(|g| vec![0.0; g.len()]).collect();
+fn rates<N: Number>(tree: &Tree, grouping: &Grouping) -> Option<Vec<Vec<N>>> {
+    let none = |groups: &Vec<Group>| vec![N::zero(); groups.len()];
+    let mut rates: Vec<Vec<N>> = grouping.nodes.iter().map(none).collect();
     for (node, groups) in grouping.nodes.iter().enumerate() {
         for (index, group) in groups.iter().enumerate().filter(|(_, group)| group.enters) {
-            let rate = group.buckets.iter().map(|bucket| bucket.rate).min()?.to_f64()?;
+            let rate = N::of(group.buckets.iter().map(|bucket| bucket.rate).min()?);
             let mut at = Some((node, index));
             while let Some((node, group)) = at {
-                rates[node][group] = rate;
+                rates[node][group] = rate.clone();
                 at = tree.nodes[node].next.zip(grouping.nodes[node][group].onward);
             }
         }
@@ -132,45 +137,48 @@ fn rates(tree: &Tree, grouping: &Grouping) -> Option<Vec<Vec<f64>>> {
     Some(rates)
 }
 
-fn weights(
+fn weights<N: Number>(
     tree: &Tree,
     grouping: &Grouping,
     flow: usize,
     of: Of,
     method: Method,
-    rate: &dyn Fn(usize) -> Option<f64>,
-) -> Option<Weights> {
+    rate: &dyn Fn(usize) -> N,
+) -> Option<Weights<N>> {
     let rates = rates(tree, grouping)?;
     let floor = match (method, of) {
         (Method::Pmoo, Of::Delay(_)) => slowest(grouping, flow, &rates, rate)?,
-        _ => 0.0,
+        _ => N::zero(),
     };
-    let mut weights = Weights { service: Vec::new(), cover: Vec::new(), slack: Vec::new() };
+    let mut weights: Weights<N> =
+        Weights { service: Vec::new(), cover: Vec::new(), slack: Vec::new() };
     let is_delay = matches!(of, Of::Delay(_));
     for (node, rates) in rates.iter().enumerate() {
         let groups = &grouping.nodes[node];
         let behind = |group: &Group| match (group.onward, tree.nodes[node].next) {
-            (Some(onward), Some(next)) => weights.cover[next][onward],
+            (Some(onward), Some(next)) => weights.cover[next][onward].clone(),
             // The burst itself counts one.
-            _ if node == 0 && group.flow == flow && !is_delay => 1.0,
-            _ => 0.0,
+            _ if node == 0 && group.flow == flow && !is_delay => N::one(),
+            _ => N::zero(),
         };
-        let mut cover: Vec<f64> = groups.iter().map(behind).collect();
+        let mut cover: Vec<N> = groups.iter().map(behind).collect();
         let is_on_way = groups.iter().any(|group| group.flow == flow);
-        let need = if is_delay && is_on_way { 1.0 } else { 0.0 };
+        let need = if is_delay && is_on_way { N::one() } else { N::zero() };
         if is_on_way {
-            cover.iter_mut().for_each(|cover| *cover = cover.max(floor));
+            cover.iter_mut().for_each(|cover| *cover = cover.clone().larger(floor.clone()));
         }
         let counts = |index: &usize| !(is_delay && groups[*index].flow == flow);
-        let others: Vec<(f64, f64)> =
-            (0..groups.len()).filter(counts).map(|i| (cover[i], rates[i])).collect();
-        let speed = rate(node)?;
-        let service = least(speed, need, others)?;
-        let mut slack = service * speed - need;
+        let others: Vec<(N, N)> = (0..groups.len())
+            .filter(counts)
+            .map(|i| (cover[i].clone(), rates[i].clone()))
+            .collect();
+        let speed = rate(node);
+        let service = least(speed.clone(), need.clone(), others)?;
+        let mut slack = service.clone() * speed - need;
         for index in 0..groups.len() {
-            cover[index] = cover[index].max(service);
+            cover[index] = cover[index].clone().larger(service.clone());
             if counts(&index) {
-                slack -= cover[index] * rates[index];
+                slack = slack - cover[index].clone() * rates[index].clone();
             }
         }
         weights.service.push(service);
@@ -181,58 +189,62 @@ fn weights(
 }
 
 /// The weight of the slowest residual rate on the way of a flow.
-fn slowest(
+fn slowest<N: Number>(
     grouping: &Grouping,
     flow: usize,
-    rates: &[Vec<f64>],
-    rate: &dyn Fn(usize) -> Option<f64>,
-) -> Option<f64> {
-    let mut least = f64::INFINITY;
+    rates: &[Vec<N>],
+    rate: &dyn Fn(usize) -> N,
+) -> Option<N> {
+    let mut least: Option<N> = None;
     for (node, groups) in grouping.nodes.iter().enumerate() {
         if groups.iter().any(|group| group.flow == flow) {
             let others = groups.iter().zip(&rates[node]).filter(|(group, _)| group.flow != flow);
-            least = least.min(rate(node)? - others.map(|(_, rate)| rate).sum::<f64>());
+            let load = others.fold(N::zero(), |sum, (_, rate)| sum + rate.clone());
+            let left = rate(node) - load;
+            least = Some(least.map_or(left.clone(), |least| least.smaller(left)));
         }
     }
-    (least > 0.0).then(|| 1.0 / least)
+    least.filter(|least| *least > N::zero()).map(|least| N::one() / least)
 }
 
 /// The least y with y·speed ≥ need + Σ rate·max(y, cover).
-fn least(speed: f64, need: f64, mut others: Vec<(f64, f64)>) -> Option<f64> {
-    others.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut above: f64 = others.iter().map(|(cover, rate)| cover * rate).sum();
+fn least<N: Number>(speed: N, need: N, mut others: Vec<(N, N)>) -> Option<N> {
+    others.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+    let product = |(cover, rate): &(N, N)| cover.clone() * rate.clone();
+    let mut above = others.iter().map(product).fold(N::zero(), |sum, product| sum + product);
     let mut left = speed;
     for (cover, rate) in others {
-        if left <= 0.0 {
+        if left <= N::zero() {
             return None;
         }
-        let y = (need + above) / left;
+        let y = (need.clone() + above.clone()) / left.clone();
         if y <= cover {
-            return Some(y.max(0.0));
+            return Some(y.larger(N::zero()));
         }
-        above -= cover * rate;
-        left -= rate;
+        above = above - cover * rate.clone();
+        left = left - rate;
     }
-    let y = (need + above.max(0.0)) / left;
-    (left > 0.0 && y.is_finite()).then_some(y)
+    // Where all that is served is brought by others, the highest of their covers was enough.
+    (left > N::zero()).then(|| (need + above.larger(N::zero())) / left)
 }
 
 /// The flow in question is covered by the same weight on all its way.
-fn cover_way(grouping: &Grouping, flow: usize, weights: &mut Weights) {
+fn cover_way<N: Number>(grouping: &Grouping, flow: usize, weights: &mut Weights<N>) {
     let own = |node: usize| grouping.nodes[node].iter().position(|group| group.flow == flow);
     let places: Vec<(usize, usize)> =
         (0..grouping.nodes.len()).filter_map(|node| Some((node, own(node)?))).collect();
-    let most = places.iter().map(|(node, _)| weights.service[*node]).fold(0.0, f64::max);
+    let services = places.iter().map(|(node, _)| weights.service[*node].clone());
+    let most = services.fold(N::zero(), Number::larger);
     for (node, group) in places {
-        weights.cover[node][group] = most;
+        weights.cover[node][group] = most.clone();
     }
 }
 
-impl Weights {
+impl<N: Number> Weights<N> {
     /// The cover of the flow in question.
-    fn way(&self, grouping: &Grouping, flow: usize) -> Option<f64> {
+    fn way(&self, grouping: &Grouping, flow: usize) -> Option<N> {
         let root = grouping.nodes[0].iter().position(|group| group.flow == flow)?;
-        Some(self.cover[0][root])
+        Some(self.cover[0][root].clone())
     }
 
     /// By how much the cover of a group drops behind a node; all of it at the last one.
@@ -242,17 +254,17 @@ impl Weights {
         grouping: &Grouping,
         (node, group): (usize, usize),
         last: usize,
-    ) -> f64 {
+    ) -> N {
         let (mut node, mut group) = (node, group);
         loop {
             let onward = tree.nodes[node].next.zip(grouping.nodes[node][group].onward);
             if node == last {
-                let behind = onward.map_or(0.0, |(next, at)| self.cover[next][at]);
-                return self.cover[node][group] - behind;
+                let behind = onward.map_or_else(N::zero, |(next, at)| self.cover[next][at].clone());
+                return self.cover[node][group].clone() - behind;
             }
             match onward {
                 Some(next) => (node, group) = next,
-                None => return 0.0,
+                None => return N::zero(),
             }
         }
     }

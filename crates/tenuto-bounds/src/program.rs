@@ -5,13 +5,13 @@
 //! had come by the FIFO date behind it, so these are one unknown.
 
 use crate::grouping::{Group, Grouping};
+use crate::natural::Natural;
 use crate::proof::{DateKind, Term};
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
-use tenuto_calculus::Bucket;
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ impl Row {
 pub(crate) enum Unknown {
     /// A date, up to so many ps before the exit of the root.
     Time {
-        /// At most this far.
-        reach_ps: i128,
+        /// At most this far; `None`: any.
+        reach_ps: Option<i128>,
     },
     /// An amount of a flow. Rows hold differences of such only, so that one of them may be zero.
     Amount {
@@ -71,11 +71,19 @@ pub(crate) enum Unknown {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     pub(crate) unknowns: Vec<Unknown>,
-    /// Per flow in the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit.
-    pub(crate) widths: Vec<BigInt>,
+    /// Per flow in the tree: how far apart two of its amounts may be, 10⁻¹⁸ bit; `None`: any.
+    pub(crate) widths: Vec<Option<BigInt>>,
     pub(crate) rows: Vec<Row>,
     /// Unknown and coefficient, 1 or −1.
     pub(crate) objective: Vec<(usize, i128)>,
+}
+
+impl Program {
+    /// Lets amounts of a flow lie farther apart.
+    pub(crate) fn widen(&mut self, flow: usize, by: Option<BigInt>) {
+        let width = &mut self.widths[flow];
+        *width = width.take().zip(by).map(|(width, by)| width + by);
+    }
 }
 
 /// Which unknown, before it has a number.
@@ -94,7 +102,7 @@ struct Builder<'a> {
     /// Per flow in the tree: whether one of its amounts counts as zero.
     has_reference: Vec<bool>,
     /// Per node and date: how far it lies before the exit of the root at most.
-    reach: Vec<Vec<i128>>,
+    reach: Vec<Vec<Option<i128>>>,
     program: Program,
     /// Whether delays may follow from the bursts that are searched for.
     is_burst: bool,
@@ -118,7 +126,7 @@ pub(crate) fn program(
         grouping,
         numbers: BTreeMap::new(),
         has_reference: vec![false; grouping.widths.len()],
-        reach: reach(tree)?,
+        reach: reach(tree),
         program: Program { widths: grouping.widths.clone(), ..Program::default() },
         is_burst: matches!(objective, Objective::Burst { .. }),
     };
@@ -145,21 +153,21 @@ fn rows(known: &Known<'_>, tree: &Tree, grouping: &Grouping) -> usize {
     (0..tree.nodes.len()).map(at).sum()
 }
 
-fn reach(tree: &Tree) -> Option<Vec<Vec<i128>>> {
-    let mut reach: Vec<Vec<i128>> = Vec::new();
+fn reach(tree: &Tree) -> Vec<Vec<Option<i128>>> {
+    let mut reach: Vec<Vec<Option<i128>>> = Vec::new();
     for node in &tree.nodes {
         let mut of = Vec::new();
         for date in &node.dates {
-            let exit = node.next.map_or(0, |next| reach[next][date.0]);
+            let exit = node.next.map_or(Some(0), |next| reach[next][date.0]);
             let more = match date.1 {
                 DateKind::Fifo => node.delay_ps,
                 DateKind::Service => node.busy_ps,
             };
-            of.push(exit.checked_add(more)?);
+            of.push(exit.zip(more).and_then(|(exit, more)| exit.checked_add(more)));
         }
         reach.push(of);
     }
-    Some(reach)
+    reach
 }
 
 impl Builder<'_> {
@@ -231,7 +239,7 @@ impl Builder<'_> {
         for (early, late) in self.tree.neighbours(node) {
             let (a, b) = (self.time(node, early), self.time(node, late));
             self.push(
-                Term::Order(node, early, late, 0),
+                Term::Order(node, early, late, Natural::ZERO),
                 &[],
                 vec![(Some(a), 1), (Some(b), -1)],
                 0,
@@ -241,14 +249,20 @@ impl Builder<'_> {
             let (here, exit) = (self.time(node, date), self.exit(node, date));
             // Service dates lie before FIFO dates, which say it already.
             if self.date(node, date).kind == DateKind::Fifo {
-                self.push(Term::Causal(node, date, 0), &[], vec![(Some(here), 1), (exit, -1)], 0)?;
+                self.push(
+                    Term::Causal(node, date, Natural::ZERO),
+                    &[],
+                    vec![(Some(here), 1), (exit, -1)],
+                    0,
+                )?;
                 // Where a delay itself follows from bursts that are searched for, the program
                 // would bend where its multipliers do not say so.
                 let is_certified = self.known.delays[self.tree.nodes[node].server].is_some();
-                if is_certified || !self.is_burst {
-                    let most = self.tree.nodes[node].delay_ps;
+                if let Some(most) = self.tree.nodes[node].delay_ps
+                    && (is_certified || !self.is_burst)
+                {
                     let row = vec![(exit, 1), (Some(here), -1)];
-                    self.push(Term::Delay(node, date, 0), &[], row, most)?;
+                    self.push(Term::Delay(node, date, Natural::ZERO), &[], row, most)?;
                 }
             }
         }
@@ -269,16 +283,16 @@ impl Builder<'_> {
                 let (a, b) = (self.amount(node, index, early)?, self.amount(node, index, late)?);
                 let row = vec![(Some(a), 1), (Some(b), -1)];
                 let term = match is_all {
-                    true => Term::AllMonotone(node, name, early, late, 0),
-                    false => Term::Monotone(node, name, early, late, 0),
+                    true => Term::AllMonotone(node, name, early, late, Natural::ZERO),
+                    false => Term::Monotone(node, name, early, late, Natural::ZERO),
                 };
                 self.push(term, &[], row, 0)?;
             }
             for (which, bucket) in self.named_buckets(group)? {
                 for &(early, late) in &pairs {
                     let term = match is_all {
-                        true => Term::AllArrival(node, name, which, early, late, 0),
-                        false => Term::Arrival(node, name, which, early, late, 0),
+                        true => Term::AllArrival(node, name, which, early, late, Natural::ZERO),
+                        false => Term::Arrival(node, name, which, early, late, Natural::ZERO),
                     };
                     self.bounded(term, (node, early, late), &[index], bucket)?;
                 }
@@ -289,20 +303,36 @@ impl Builder<'_> {
 
     /// Buckets that are said of a group at its node, by number. Inside of the tree what is in front
     /// says what arrives; only bursts that were proved by themselves may be less, since other
-    /// trees saw more. The checker takes those of one flow at a time.
+    /// trees saw more.
     fn named_buckets(&self, group: &Group) -> Option<Vec<(usize, FineBucket)>> {
         if group.enters {
             return Some(group.buckets.iter().copied().enumerate().collect());
         }
-        let [stop] = group.stops.as_slice() else { return Some(Vec::new()) };
-        let claims = self.known.bursts.of(*stop);
-        if claims.is_empty() {
-            return Some(Vec::new());
+        let mut sums: Vec<(usize, FineBucket)> = Vec::new();
+        for (place, stop) in group.stops.iter().enumerate() {
+            let claims = self.known.bursts.of(*stop);
+            if claims.is_empty() {
+                return Some(Vec::new());
+            }
+            let grown = self.known.buckets(*stop)?.len() - claims.len();
+            let numbers = grown..grown + claims.len();
+            if place == 0 {
+                sums = numbers
+                    .clone()
+                    .map(|which| (which, FineBucket { burst: 0, rate: 0 }))
+                    .collect();
+            }
+            // Of all together only if they are called alike.
+            if !sums.iter().map(|(which, _)| *which).eq(numbers) {
+                return Some(Vec::new());
+            }
+            for ((_, sum), claim) in sums.iter_mut().zip(claims) {
+                let claim = FineBucket::of(*claim)?;
+                sum.burst = sum.burst.checked_add(claim.burst)?;
+                sum.rate = sum.rate.checked_add(claim.rate)?;
+            }
         }
-        let first = self.known.buckets(*stop)?.len() - claims.len();
-        let named =
-            |(place, claim): (usize, &Bucket)| Some((first + place, FineBucket::of(*claim)?));
-        claims.iter().enumerate().map(named).collect()
+        Some(sums)
     }
 
     fn lines(&mut self, node: usize, pairs: &[(usize, usize)]) -> Option<()> {
@@ -317,7 +347,7 @@ impl Builder<'_> {
             let Some(line) = self.known.line(from) else { continue };
             let bucket = FineBucket::of(line)?;
             for &(early, late) in pairs {
-                let term = Term::Line(node, from, early, late, 0);
+                let term = Term::Line(node, from, early, late, Natural::ZERO);
                 self.bounded(term, (node, early, late), &inside, bucket)?;
             }
         }
@@ -367,7 +397,7 @@ impl Builder<'_> {
                 let mut row = amounts.clone();
                 row.extend([(later, rate), (Some(here), -rate)]);
                 let most = rate.checked_mul(piece.latency.0)?.checked_add(held)?;
-                self.push(Term::Service(node, date, which, 0), &[], row, most)?;
+                self.push(Term::Service(node, date, which, Natural::ZERO), &[], row, most)?;
             }
         }
         Some(())
@@ -411,13 +441,13 @@ impl Builder<'_> {
         let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
         let buckets = buckets.filter(|(_, bucket)| bucket.rate == rate_ubps);
         let (which, bucket) = buckets.min_by_key(|(_, bucket)| bucket.burst)?;
-        self.program.widths[flow] += most(&[*bucket], self.tree.depth(entry)?)?;
+        self.program.widen(flow, self.tree.depth(entry).and_then(|depth| most(&[*bucket], depth)));
         let last = self.amount_of(flow, Key::Last);
         for date in 0..self.tree.nodes[entry].dates.len() {
             let (here, came) = (self.time(entry, date), self.amount(entry, group, date)?);
             let row = vec![(Some(last), 1), (Some(came), -1), (Some(here), bucket.rate)];
             let first = &grouping.nodes[entry][group].stops;
-            self.push(Term::Last(which, date, 0), first, row, bucket.burst)?;
+            self.push(Term::Last(which, date, Natural::ZERO), first, row, bucket.burst)?;
         }
         let left = self.amount(0, root, self.tree.fifo_date(0, 0)?)?;
         self.program.objective.extend([(last, 1), (left, -1)]);

@@ -4,6 +4,7 @@
 //! the description, multiplies, adds, and pays what is left over with boxes that it proves itself
 //! (docs/theory/end-to-end.md).
 
+use crate::natural::Natural;
 use serde::{Deserialize, Serialize};
 use tenuto_calculus::Bucket;
 use tenuto_units::Picos;
@@ -37,10 +38,11 @@ pub struct Node {
     /// The node towards the root, of a lower index; `None` at the root, which is node 0.
     pub next: Option<usize>,
     /// How long data is under way in the server at most: its certified delay, or else one that
-    /// follows from the curves at the node.
-    pub delay_ps: i128,
-    /// How far a service date lies before its later date at most.
-    pub busy_ps: i128,
+    /// follows from the curves at the node; `None` if nothing bounds it.
+    pub delay_ps: Option<i128>,
+    /// How far a service date lies before its later date at most; `None` if nothing bounds it, as
+    /// where a server is loaded as fast as it serves.
+    pub busy_ps: Option<i128>,
     /// Dates at its entrance.
     pub dates: Vec<Date>,
 }
@@ -48,54 +50,54 @@ pub struct Node {
 /// One inequality and its multiplier, in units of 1/`parts` of the proof. Nodes, dates, flows and
 /// servers are indices. Pairs of dates are (earlier, later) and are in that order in every
 /// trajectory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Term {
     /// t(early) ≤ t(late): node, early, late, multiplier.
-    Order(usize, usize, usize, u64),
+    Order(usize, usize, usize, Natural),
     /// A date is not after the one it is derived from: node, date, multiplier.
-    Causal(usize, usize, u64),
+    Causal(usize, usize, Natural),
     /// What a flow brought does not shrink: node, flow's visit (flow, visit), early, late,
     /// multiplier.
-    Monotone(usize, (usize, usize), usize, usize, u64),
+    Monotone(usize, (usize, usize), usize, usize, Natural),
     /// A bucket bounds what a flow brings: node, (flow, visit), which bucket, early, late,
     /// multiplier. Buckets are those of the source, grown by the certified delays before the
     /// visit, then the certified bursts of this visit.
-    Arrival(usize, (usize, usize), usize, usize, usize, u64),
+    Arrival(usize, (usize, usize), usize, usize, usize, Natural),
     /// As [`Term::Monotone`], of all flows together that go the same way through the tree as the
     /// one that is named: they enter it at one node, from one server, with as many buckets, and
     /// end at one node; the flow whose burst is bounded is in no such group.
     #[serde(rename = "all-monotone")]
-    AllMonotone(usize, (usize, usize), usize, usize, u64),
+    AllMonotone(usize, (usize, usize), usize, usize, Natural),
     /// As [`Term::Arrival`], of all flows that go the same way: the sum of their buckets.
     #[serde(rename = "all-arrival")]
-    AllArrival(usize, (usize, usize), usize, usize, usize, u64),
+    AllArrival(usize, (usize, usize), usize, usize, usize, Natural),
     /// A line bounds what comes from one server: node, server that it comes from, early, late,
     /// multiplier.
-    Line(usize, usize, usize, usize, u64),
+    Line(usize, usize, usize, usize, Natural),
     /// The service between a service date and the date it is derived from: node, date, which
     /// rate-latency, multiplier.
-    Service(usize, usize, usize, u64),
+    Service(usize, usize, usize, Natural),
     /// The delay of the node, between a FIFO date and the date it is derived from:
     /// node, date, multiplier.
-    Delay(usize, usize, u64),
+    Delay(usize, usize, Natural),
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
     /// the flow enters the tree, multiplier. Only in proofs of bursts.
-    Last(usize, usize, u64),
+    Last(usize, usize, Natural),
     /// What had come to a node by a service date has left it by the date behind: node,
     /// (flow, visit), date, multiplier.
-    Left(usize, (usize, usize), usize, u64),
+    Left(usize, (usize, usize), usize, Natural),
     /// A bucket bounds what comes from a date on, so what has left a later node: node,
     /// (flow, visit), which bucket, date at the node, the later node, multiplier. Counted up to
     /// the exit of the later node that the date is derived from.
-    Through(usize, (usize, usize), usize, usize, usize, u64),
+    Through(usize, (usize, usize), usize, usize, usize, Natural),
     /// A line bounds what comes to a node from one server, so what of it has left a later node:
     /// node, server that it comes from, date at the node, the later node, multiplier.
-    Into(usize, usize, usize, usize, u64),
+    Into(usize, usize, usize, usize, Natural),
     /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
-    Entered(usize, u64),
+    Entered(usize, Natural),
     /// That entry is not before the service date where the flow enters: multiplier.
-    Since(u64),
+    Since(Natural),
 }
 
 /// A sum of inequalities.
@@ -105,10 +107,10 @@ pub struct LinearProof {
     /// The tree, root first.
     pub nodes: Vec<Node>,
     /// Multipliers of inequalities between times count 1/`time_parts`.
-    pub time_parts: u64,
+    pub time_parts: Natural,
     /// Multipliers of inequalities between amounts of data count 1/`data_parts` ps per 10⁻⁶ bit
     /// (or, where a burst is bounded, the other way round).
-    pub data_parts: u64,
+    pub data_parts: Natural,
     /// What is added up.
     pub terms: Vec<Term>,
 }
@@ -145,27 +147,48 @@ impl LinearProof {
     /// The proof with other names for flows' visits.
     #[must_use]
     pub fn renamed(&self, name: impl Fn(usize, usize) -> (usize, usize)) -> Self {
-        let rename = |term: &Term| match *term {
-            Term::Monotone(node, (flow, visit), early, late, m) => {
-                Term::Monotone(node, name(flow, visit), early, late, m)
+        let mut proof = self.clone();
+        for term in &mut proof.terms {
+            if let Some((flow, visit)) = term.stop_mut() {
+                (*flow, *visit) = name(*flow, *visit);
             }
-            Term::Arrival(node, (flow, visit), which, early, late, m) => {
-                Term::Arrival(node, name(flow, visit), which, early, late, m)
-            }
-            Term::Left(node, (flow, visit), date, m) => {
-                Term::Left(node, name(flow, visit), date, m)
-            }
-            Term::Through(node, (flow, visit), which, date, last, m) => {
-                Term::Through(node, name(flow, visit), which, date, last, m)
-            }
-            Term::AllMonotone(node, (flow, visit), early, late, m) => {
-                Term::AllMonotone(node, name(flow, visit), early, late, m)
-            }
-            Term::AllArrival(node, (flow, visit), which, early, late, m) => {
-                Term::AllArrival(node, name(flow, visit), which, early, late, m)
-            }
-            other => other,
-        };
-        Self { terms: self.terms.iter().map(rename).collect(), ..self.clone() }
+        }
+        proof
+    }
+}
+
+impl Term {
+    /// The flow's visit that it names.
+    fn stop_mut(&mut self) -> Option<&mut (usize, usize)> {
+        match self {
+            Self::Monotone(_, stop, ..)
+            | Self::Arrival(_, stop, ..)
+            | Self::AllMonotone(_, stop, ..)
+            | Self::AllArrival(_, stop, ..)
+            | Self::Left(_, stop, ..)
+            | Self::Through(_, stop, ..) => Some(stop),
+            _ => None,
+        }
+    }
+
+    /// Its multiplier.
+    pub(crate) fn multiplier_mut(&mut self) -> &mut Natural {
+        match self {
+            Self::Order(.., m)
+            | Self::Causal(.., m)
+            | Self::Monotone(.., m)
+            | Self::Arrival(.., m)
+            | Self::AllMonotone(.., m)
+            | Self::AllArrival(.., m)
+            | Self::Line(.., m)
+            | Self::Service(.., m)
+            | Self::Delay(.., m)
+            | Self::Last(.., m)
+            | Self::Left(.., m)
+            | Self::Through(.., m)
+            | Self::Into(.., m)
+            | Self::Entered(.., m)
+            | Self::Since(m) => m,
+        }
     }
 }

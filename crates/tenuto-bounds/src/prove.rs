@@ -1,5 +1,7 @@
 //! From floating multipliers to a proof in integers, and what exactly it proves.
 
+use crate::exact;
+use crate::natural::{DIGITS_MAX, Natural};
 use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
 use crate::shorten::shortened;
@@ -7,8 +9,9 @@ use crate::simplex::Simplex;
 use crate::solver::{FloatProgram, InteriorPoint, LinearSolver, Vertex};
 use crate::topology::Stop;
 use crate::tree::Tree;
-use num_bigint::BigInt;
-use num_traits::{Signed, ToPrimitive};
+use num_bigint::{BigInt, BigUint};
+use num_rational::BigRational;
+use num_traits::{One, Signed, ToPrimitive, Zero};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -16,6 +19,10 @@ use std::sync::{Arc, Mutex};
 
 /// Multipliers are stored in this many binary digits, the largest using all of them.
 const DIGITS: i32 = 50;
+/// Dates that lie so many bursts and latencies off say nothing of what is usual in a program.
+const WIDE: f64 = 1e6;
+/// Repaid by boxes beyond this share of a bound, multipliers are made exact.
+const REPAID_SHARE: f64 = 1e-7;
 /// Multipliers below this share of the largest are left off: boxes repay them.
 const NEGLIGIBLE: f64 = 1e-11;
 
@@ -93,21 +100,31 @@ struct Units {
     time: f64,
     /// 10⁻¹⁸ bit.
     data: f64,
+    /// Whether dates may lie so far off, or anywhere, that boxes cannot repay what rounding leaves.
+    is_wide: bool,
 }
 
 impl Units {
     /// The widest date, and as much as the fastest rate carries meanwhile.
     fn of(program: &Program) -> Self {
         let reach = |u: &Unknown| match u {
-            Unknown::Time { reach_ps } => reach_ps.to_f64().unwrap_or(1.0),
+            Unknown::Time { reach_ps } => reach_ps.map_or(f64::INFINITY, float),
             Unknown::Amount { .. } => 0.0,
         };
-        let time = program.unknowns.iter().map(reach).fold(1.0, f64::max) / 10.0;
-        let rates = program.rows.iter().filter(|row| !row.is_time()).flat_map(|row| {
+        let widest = program.unknowns.iter().map(reach).fold(1.0, f64::max);
+        let rate = |row: &Row| {
             let time = |(u, _): &&(usize, i128)| is_time(&program.unknowns[*u]);
-            row.coefficients.iter().filter(time).map(|(_, c)| c.to_f64().unwrap_or(1.0).abs())
-        });
-        Self { time, data: rates.fold(1.0, f64::max) * time }
+            let rates = row.coefficients.iter().filter(time);
+            rates.map(|(_, c)| float(*c).abs()).fold(0.0, f64::max)
+        };
+        // How long a burst takes, or a latency: nothing else is known where dates may lie anywhere.
+        let long =
+            |row: &Row| float(row.most) / if row.is_time() { 1.0 } else { rate(row).max(1.0) };
+        let longest = program.rows.iter().map(long).fold(1.0, f64::max);
+        let is_wide = widest > longest * WIDE;
+        let time = if is_wide { longest } else { widest } / 10.0;
+        let rates = program.rows.iter().filter(|row| !row.is_time()).map(rate);
+        Self { time, data: rates.fold(1.0, f64::max) * time, is_wide }
     }
 
     fn floats(&self, program: &Program) -> FloatProgram {
@@ -134,6 +151,10 @@ impl Units {
     }
 }
 
+fn float(value: i128) -> f64 {
+    value.to_f64().unwrap_or(1.0)
+}
+
 const fn is_time(unknown: &Unknown) -> bool {
     matches!(unknown, Unknown::Time { .. })
 }
@@ -145,8 +166,18 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
-    let multipliers = solved.multipliers(&Units::of(program).floats(program))?;
+    let units = Units::of(program);
+    let floats = units.floats(program);
+    if units.is_wide && !solved.solver.ends_at_vertex(&floats) {
+        return None;
+    }
+    let multipliers = solved.multipliers(&floats)?;
     proved(&multipliers, program, tree, objective)
+}
+
+/// Whether a program takes exact multipliers: boxes cannot repay what rounding leaves.
+pub(crate) fn is_wide(program: &Program) -> bool {
+    Units::of(program).is_wide
 }
 
 /// As [`prove`], with multipliers that are known: one per row, in ps and 10⁻¹⁸ bit.
@@ -176,7 +207,8 @@ pub(crate) fn multipliers_from(
     solver.multipliers_from(&Units::of(program).floats(program), vertex)
 }
 
-/// Rounds multipliers, and computes exactly what they prove.
+/// Rounds multipliers, and computes exactly what they prove; where that leaves much to boxes, or
+/// more than they hold, with exact multipliers of the same rows.
 pub(crate) fn proved(
     multipliers: &[f64],
     program: &Program,
@@ -186,6 +218,94 @@ pub(crate) fn proved(
     if multipliers.len() != program.rows.len() {
         return None;
     }
+    let used = rounded(multipliers, program, objective);
+    let total = used.total(program);
+    let is_cheap = |total: &Total| float(total.repaid) <= float(total.bound) * REPAID_SHARE;
+    let rounded = || total.as_ref().and_then(|total| used.proof(program, total, tree));
+    if total.as_ref().is_some_and(is_cheap) {
+        return rounded();
+    }
+    let top = multipliers.iter().copied().fold(0.0, f64::max);
+    let support: Vec<usize> =
+        (0..multipliers.len()).filter(|&row| multipliers[row] > top * NEGLIGIBLE).collect();
+    // More rows than unknowns are no vertex.
+    let exactly = Some(&support)
+        .filter(|support| support.len() <= program.unknowns.len())
+        .and_then(|support| exact::multipliers(program, support))
+        .and_then(|fractions| proved_exactly(program, tree, objective, &support, &fractions));
+    let both = [exactly, rounded()];
+    both.into_iter().flatten().min_by_key(|proved| proved.bound)
+}
+
+/// What fractions prove as multipliers of these rows, in ps and 10⁻¹⁸ bit.
+pub(crate) fn proved_exactly(
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    rows: &[usize],
+    fractions: &[BigRational],
+) -> Option<Proved> {
+    let is_delay = matches!(objective, Objective::Delay { .. });
+    let fine = BigRational::from_integer(crate::curve::FINE.into());
+    // As proofs state them: see `LinearProof`.
+    let stated = |(&row, fraction): (&usize, &BigRational)| {
+        let is_time = program.rows[row].is_time();
+        match (is_time, is_delay) {
+            (true, true) | (false, false) => fraction.clone(),
+            (false, true) => fraction * &fine,
+            (true, false) => fraction / &fine,
+        }
+    };
+    let stated: Vec<BigRational> = rows.iter().zip(fractions).map(stated).collect();
+    let parts = |of_time: bool| {
+        let own =
+            rows.iter().zip(&stated).filter(|(row, _)| program.rows[**row].is_time() == of_time);
+        own.fold(BigInt::one(), |parts, (_, value)| common(parts, value.denom()))
+    };
+    let (time_parts, data_parts) = (parts(true), parts(false));
+    let mut terms = Vec::new();
+    for (&row, value) in rows.iter().zip(&stated) {
+        let parts = if program.rows[row].is_time() { &time_parts } else { &data_parts };
+        let multiplier = (value * parts).to_integer().to_biguint()?;
+        if !multiplier.is_zero() {
+            terms.push((row, multiplier));
+        }
+    }
+    let digits = |number: &BigUint| number.bits() * 3 / 10;
+    let (time_parts, data_parts) = (time_parts.to_biguint()?, data_parts.to_biguint()?);
+    let numbers = terms.iter().map(|(_, m)| m).chain([&time_parts, &data_parts]);
+    if numbers.map(digits).max()? >= DIGITS_MAX as u64 {
+        return None;
+    }
+    let used = Used { is_delay, objective, time_parts, data_parts, terms };
+    used.proof(program, &used.total(program)?, tree)
+}
+
+/// The least common multiple.
+fn common(a: BigInt, b: &BigInt) -> BigInt {
+    let more = BigRational::new(a.clone(), b.clone()).denom().clone();
+    a * more
+}
+
+/// Multipliers as a proof states them.
+struct Used {
+    is_delay: bool,
+    objective: Objective,
+    time_parts: BigUint,
+    data_parts: BigUint,
+    /// Row and multiplier.
+    terms: Vec<(usize, BigUint)>,
+}
+
+/// What multipliers prove: ps, or 10⁻⁶ bit.
+struct Total {
+    bound: i128,
+    /// The part that boxes repay.
+    repaid: i128,
+}
+
+/// Multipliers in so many binary digits.
+fn rounded(multipliers: &[f64], program: &Program, objective: Objective) -> Used {
     let units = Units::of(program);
     let is_delay = matches!(objective, Objective::Delay { .. });
     // A multiplier times its row has the unit of the objective; data in 10⁻⁶ bit.
@@ -201,41 +321,96 @@ pub(crate) fn proved(
     let data_parts = parts(largest(false, data_unit));
     let top = multipliers.iter().copied().fold(0.0, f64::max);
     let mut terms = Vec::new();
-    let mut used = Vec::new();
-    for (row, &z) in program.rows.iter().zip(multipliers.iter()) {
+    for (index, (row, &z)) in program.rows.iter().zip(multipliers.iter()).enumerate() {
         let (unit, parts) =
             if row.is_time() { (time_unit, time_parts) } else { (data_unit, data_parts) };
         let multiplier = (z * unit * parts.to_f64().unwrap_or(1.0)).round().to_u64().unwrap_or(0);
         if multiplier > 0 && z > top * NEGLIGIBLE {
-            terms.push(with_multiplier(row.term, multiplier));
-            used.push((row, multiplier));
+            terms.push((index, multiplier.into()));
         }
     }
-    let fine_bound = total(program, &used, is_delay, time_parts, data_parts);
-    let bound =
-        if is_delay { fine_bound } else { ceil_div(fine_bound, BigInt::from(crate::curve::FINE)) };
-    let bound = bound.to_i128().filter(|b| *b >= 0)?;
-    let nodes = tree.nodes.clone();
-    let proof = shortened(LinearProof { nodes, time_parts, data_parts, terms }, objective);
-    let shares = if is_delay { Vec::new() } else { shares(&used, data_parts) };
-    Some(Proved { bound, proof, shares })
+    let (time_parts, data_parts) = (time_parts.into(), data_parts.into());
+    Used { is_delay, objective, time_parts, data_parts, terms }
 }
 
-/// How much of which bucket of which flow is used.
-fn shares(used: &[(&Row, u64)], data_parts: u64) -> Vec<Share> {
-    let parts = data_parts.to_f64().unwrap_or(f64::INFINITY);
-    let mut shares = Vec::new();
-    for (row, multiplier) in used {
-        let which = match row.term {
-            Term::Arrival(_, _, which, ..)
-            | Term::AllArrival(_, _, which, ..)
-            | Term::Last(which, ..) => which,
-            _ => continue,
+impl Used {
+    fn proof(&self, program: &Program, total: &Total, tree: &Tree) -> Option<Proved> {
+        let term = |(row, multiplier): &(usize, BigUint)| {
+            let mut term = program.rows[*row].term.clone();
+            *term.multiplier_mut() = Natural(multiplier.clone());
+            term
         };
-        let share = multiplier.to_f64().unwrap_or(0.0) / parts;
-        shares.extend(row.stops.iter().map(|&stop| Share { stop, which, share }));
+        let proof = LinearProof {
+            nodes: tree.nodes.clone(),
+            time_parts: Natural(self.time_parts.clone()),
+            data_parts: Natural(self.data_parts.clone()),
+            terms: self.terms.iter().map(term).collect(),
+        };
+        let shares = if self.is_delay { Vec::new() } else { self.shares(program) };
+        let proof = shortened(proof, self.objective);
+        Some(Proved { bound: total.bound, proof, shares })
     }
-    shares
+
+    /// How much of which bucket of which flow is used.
+    fn shares(&self, program: &Program) -> Vec<Share> {
+        let parts = self.data_parts.to_f64().unwrap_or(f64::INFINITY);
+        let mut shares = Vec::new();
+        for (row, multiplier) in &self.terms {
+            let row = &program.rows[*row];
+            let which = match row.term {
+                Term::Arrival(_, _, which, ..)
+                | Term::AllArrival(_, _, which, ..)
+                | Term::Last(which, ..) => which,
+                _ => continue,
+            };
+            let share = multiplier.to_f64().unwrap_or(0.0) / parts;
+            shares.extend(row.stops.iter().map(|&stop| Share { stop, which, share }));
+        }
+        shares
+    }
+
+    /// What the terms prove of the objective, rounded up; `None` if more is left over of an
+    /// unknown than anything bounds.
+    fn total(&self, program: &Program) -> Option<Total> {
+        let fine = BigInt::from(crate::curve::FINE);
+        let (time_parts, data_parts) =
+            (BigInt::from(self.time_parts.clone()), BigInt::from(self.data_parts.clone()));
+        let mut under = &time_parts * &data_parts;
+        let (of_time, of_data) = (&fine * data_parts, time_parts);
+        if self.is_delay {
+            under *= &fine;
+        }
+        let mut left: Vec<BigInt> = vec![BigInt::ZERO; program.unknowns.len()];
+        for &(unknown, coefficient) in &program.objective {
+            left[unknown] += &under * coefficient;
+        }
+        let mut sum = BigInt::ZERO;
+        for (row, multiplier) in &self.terms {
+            let row = &program.rows[*row];
+            let multiplier = BigInt::from(multiplier.clone());
+            let weight = if row.is_time() { &of_time } else { &of_data } * multiplier;
+            sum += &weight * row.most;
+            for &(unknown, coefficient) in &row.coefficients {
+                left[unknown] -= &weight * coefficient;
+            }
+        }
+        // Amounts of a flow add up to nothing: what is left over is a sum of differences.
+        let mut repaid = BigInt::ZERO;
+        for (rest, unknown) in left.iter().zip(&program.unknowns) {
+            match unknown {
+                Unknown::Time { reach_ps } if rest.is_negative() => repaid -= rest * (*reach_ps)?,
+                Unknown::Amount { flow, .. } if rest.is_positive() => {
+                    repaid += rest * program.widths[*flow].as_ref()?;
+                }
+                _ => {}
+            }
+        }
+        if !self.is_delay {
+            under *= fine;
+        }
+        let bound = ceil_div(sum + &repaid, &under).to_i128().filter(|bound| *bound >= 0)?;
+        Some(Total { bound, repaid: (repaid / under).to_i128()? })
+    }
 }
 
 /// The power of two that brings the largest multiplier to so many digits.
@@ -245,66 +420,7 @@ fn parts(largest: f64) -> u64 {
     1 << exponent.clamp(0, 62)
 }
 
-const fn with_multiplier(term: Term, m: u64) -> Term {
-    match term {
-        Term::Order(a, b, c, _) => Term::Order(a, b, c, m),
-        Term::Causal(a, b, _) => Term::Causal(a, b, m),
-        Term::Monotone(a, b, c, d, _) => Term::Monotone(a, b, c, d, m),
-        Term::Arrival(a, b, c, d, e, _) => Term::Arrival(a, b, c, d, e, m),
-        Term::AllMonotone(a, b, c, d, _) => Term::AllMonotone(a, b, c, d, m),
-        Term::AllArrival(a, b, c, d, e, _) => Term::AllArrival(a, b, c, d, e, m),
-        Term::Line(a, b, c, d, _) => Term::Line(a, b, c, d, m),
-        Term::Service(a, b, c, _) => Term::Service(a, b, c, m),
-        Term::Delay(a, b, _) => Term::Delay(a, b, m),
-        Term::Last(a, b, _) => Term::Last(a, b, m),
-        Term::Left(a, b, c, _) => Term::Left(a, b, c, m),
-        Term::Through(a, b, c, d, e, _) => Term::Through(a, b, c, d, e, m),
-        Term::Into(a, b, c, d, _) => Term::Into(a, b, c, d, m),
-        Term::Entered(a, _) => Term::Entered(a, m),
-        Term::Since(_) => Term::Since(m),
-    }
-}
-
-/// What the terms prove of the objective, in ps or 10⁻¹⁸ bit, rounded up.
-fn total(
-    program: &Program,
-    used: &[(&Row, u64)],
-    is_delay: bool,
-    time_parts: u64,
-    data_parts: u64,
-) -> BigInt {
-    let fine = BigInt::from(crate::curve::FINE);
-    let (of_time, of_data) = (&fine * data_parts, BigInt::from(time_parts));
-    let mut under = BigInt::from(time_parts) * data_parts;
-    if is_delay {
-        under *= fine;
-    }
-    let mut left: Vec<BigInt> = vec![BigInt::ZERO; program.unknowns.len()];
-    for &(unknown, coefficient) in &program.objective {
-        left[unknown] += &under * coefficient;
-    }
-    let mut sum = BigInt::ZERO;
-    for (row, multiplier) in used {
-        let weight = if row.is_time() { &of_time } else { &of_data } * *multiplier;
-        sum += &weight * row.most;
-        for &(unknown, coefficient) in &row.coefficients {
-            left[unknown] -= &weight * coefficient;
-        }
-    }
-    // Amounts of a flow add up to nothing: what is left over is a sum of differences.
-    for (rest, unknown) in left.iter().zip(&program.unknowns) {
-        match unknown {
-            Unknown::Time { reach_ps } if rest.is_negative() => sum -= rest * reach_ps,
-            Unknown::Amount { flow, .. } if rest.is_positive() => {
-                sum += rest * &program.widths[*flow];
-            }
-            _ => {}
-        }
-    }
-    ceil_div(sum, under)
-}
-
-fn ceil_div(over: BigInt, under: BigInt) -> BigInt {
-    let quotient = &over / &under;
+fn ceil_div(over: BigInt, under: &BigInt) -> BigInt {
+    let quotient = &over / under;
     if (over - &quotient * under).is_positive() { quotient + 1 } else { quotient }
 }

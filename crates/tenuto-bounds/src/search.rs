@@ -18,6 +18,10 @@ const LADDER: [Dates; 6] = [
     Dates::Polynomial,
 ];
 
+/// More dates have not been seen to make a bound smaller than by this: a tree whose bound with few
+/// of them is so many percent of one that is known is not tried with more.
+const HOPELESS_PERCENT: i128 = 160;
+
 /// A tree with its program, small enough.
 pub(crate) struct Setting {
     pub(crate) tree: Tree,
@@ -32,6 +36,18 @@ pub(crate) fn settings<'a>(
     objective: Objective,
     options: &'a Options,
     rows_max: usize,
+) -> impl Iterator<Item = Setting> + 'a {
+    settings_of(known, trunk, objective, options, rows_max, &LADDER)
+}
+
+/// As [`settings`], of these sets of dates alone.
+fn settings_of<'a>(
+    known: &'a Known<'a>,
+    trunk: &'a [usize],
+    objective: Objective,
+    options: &'a Options,
+    rows_max: usize,
+    ladder: &'static [Dates],
 ) -> impl Iterator<Item = Setting> + 'a {
     // Every date has at least four rows of its own.
     let dates_max = options.dates_max.min(rows_max / 4);
@@ -49,15 +65,16 @@ pub(crate) fn settings<'a>(
         Some((tree, grouping))
     });
     surveyed.flat_map(move |(tree, grouping)| {
-        let rungs = LADDER
-            .into_iter()
+        let rungs = ladder
+            .iter()
+            .copied()
             .filter(move |dates| options.effort >= Effort::Tight || *dates == Dates::Polynomial);
         rungs.filter_map(move |dates| {
             let tree = tree.clone().with_dates(dates, dates_max)?;
             let program = program(known, &tree, &grouping, objective, rows_max)?;
             let method = match dates {
                 Dates::Polynomial => Method::Plp,
-                Dates::Once { .. } => Method::PlpMore,
+                Dates::Once { .. } | Dates::Parts => Method::PlpMore,
                 Dates::All => Method::Elp,
             };
             Some(Setting { tree, program, method })
@@ -85,25 +102,73 @@ pub(crate) fn delay(
     rows_max: usize,
     solved: &Solved<'_>,
 ) -> Option<(Method, Proved)> {
-    let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
-    let mut best: Option<(Method, Proved)> = None;
+    let from = trunk.len().checked_sub(1)?;
+    let way = Way { known, trunk, objective: Objective::Delay { from }, rows_max, solved };
+    let mut best: Option<Found> = None;
+    let mut is_cut = false;
     for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
-        let mut settings = settings(known, trunk, objective, &options, rows_max);
-        let found = settings.find_map(|setting| {
-            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
-            Some((setting.method, setting.tree.nodes.len(), proved))
-        });
-        let Some((method, servers, proved)) = found else { continue };
-        if best.as_ref().is_none_or(|(_, before)| proved.bound < before.bound) {
-            best = Some((method, proved));
+        if best.as_ref().is_some_and(|best| way.is_hopeless(&options, best)) {
+            continue;
         }
+        let Some(found) = way.solve(&options, &LADDER) else { continue };
+        let (method, servers) = (found.method, found.servers);
+        best = Some(found.least(best));
         // Smaller trees would be the same, and this one has every date already.
         if servers < servers_max && method == Method::Elp {
             break;
         }
+        is_cut |= servers >= servers_max || method == Method::Plp;
     }
-    best
+    if is_cut && trunk.len() > 1 && options.effort >= Effort::Tight {
+        best = match way.solve(options, &[Dates::Parts]) {
+            Some(found) => Some(found.least(best)),
+            None => best,
+        };
+    }
+    best.map(|best| (best.method, best.proved))
+}
+
+/// What is bounded, and within which limit.
+struct Way<'a> {
+    known: &'a Known<'a>,
+    trunk: &'a [usize],
+    objective: Objective,
+    rows_max: usize,
+    solved: &'a Solved<'a>,
+}
+
+/// What the program of a setting proves.
+struct Found {
+    method: Method,
+    servers: usize,
+    proved: Proved,
+}
+
+impl Found {
+    fn least(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if other.proved.bound <= self.proved.bound => other,
+            _ => self,
+        }
+    }
+}
+
+impl Way<'_> {
+    /// The first program that fits and proves something.
+    fn solve(&self, options: &Options, ladder: &'static [Dates]) -> Option<Found> {
+        let Self { known, trunk, objective, rows_max, solved } = *self;
+        settings_of(known, trunk, objective, options, rows_max, ladder).find_map(|setting| {
+            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
+            Some(Found { method: setting.method, servers: setting.tree.nodes.len(), proved })
+        })
+    }
+
+    /// Whether a tree of that size says too little with few dates for more to be of use.
+    fn is_hopeless(&self, options: &Options, best: &Found) -> bool {
+        let limit = best.proved.bound.saturating_mul(HOPELESS_PERCENT) / 100;
+        self.solve(options, &[Dates::Polynomial]).is_some_and(|found| found.proved.bound > limit)
+    }
 }
 
 /// Sizes of trees for a trunk. With few dates at every server the largest tree says all that

@@ -9,7 +9,7 @@ pub(crate) fn shortened(mut proof: LinearProof, objective: Objective) -> LinearP
         proof.nodes.iter().map(|node| vec![false; node.dates.len()]).collect();
     all_fifo(&proof.nodes, objective, &mut kept);
     for term in &proof.terms {
-        mark(&proof.nodes, *term, &mut kept);
+        mark(&proof.nodes, term, &mut kept);
     }
     // Dates are derived from dates at the node before: those stay too.
     for node in (0..proof.nodes.len()).rev() {
@@ -29,7 +29,7 @@ pub(crate) fn shortened(mut proof: LinearProof, objective: Objective) -> LinearP
         };
         proof.nodes[index].dates = dates.map(renumbered).collect();
     }
-    proof.terms = proof.terms.iter().map(|term| renumbered(*term, &numbers)).collect();
+    proof.terms.iter_mut().for_each(|term| renumber(term, &numbers));
     proof
 }
 
@@ -54,8 +54,8 @@ fn fifo(node: &Node, exit: usize) -> Option<usize> {
     node.dates.iter().position(|date| *date == Date(exit, DateKind::Fifo))
 }
 
-fn mark(nodes: &[Node], term: Term, kept: &mut [Vec<bool>]) {
-    match term {
+fn mark(nodes: &[Node], term: &Term, kept: &mut [Vec<bool>]) {
+    match *term {
         Term::Order(node, early, late, _)
         | Term::Monotone(node, _, early, late, _)
         | Term::AllMonotone(node, _, early, late, _)
@@ -93,18 +93,29 @@ fn numbers(kept: &[bool]) -> Vec<usize> {
     kept.iter().map(number).collect()
 }
 
-fn renumbered(term: Term, numbers: &[Vec<usize>]) -> Term {
-    let to = |node: usize, date: usize| numbers[node][date];
+fn renumber(term: &mut Term, numbers: &[Vec<usize>]) {
+    let to = |node: usize, date: &mut usize| *date = numbers[node][*date];
     match term {
-        Term::Order(n, e, l, m) => Term::Order(n, to(n, e), to(n, l), m),
-        Term::Causal(n, d, m) => Term::Causal(n, to(n, d), m),
-        Term::Delay(n, d, m) => Term::Delay(n, to(n, d), m),
-        Term::Monotone(n, s, e, l, m) => Term::Monotone(n, s, to(n, e), to(n, l), m),
-        Term::AllMonotone(n, s, e, l, m) => Term::AllMonotone(n, s, to(n, e), to(n, l), m),
-        Term::Arrival(n, s, w, e, l, m) => Term::Arrival(n, s, w, to(n, e), to(n, l), m),
-        Term::AllArrival(n, s, w, e, l, m) => Term::AllArrival(n, s, w, to(n, e), to(n, l), m),
-        Term::Line(n, f, e, l, m) => Term::Line(n, f, to(n, e), to(n, l), m),
-        Term::Service(n, d, w, m) => Term::Service(n, to(n, d), w, m),
-        same => same,
+        Term::Order(node, early, late, _)
+        | Term::Monotone(node, _, early, late, _)
+        | Term::AllMonotone(node, _, early, late, _)
+        | Term::Arrival(node, _, _, early, late, _)
+        | Term::AllArrival(node, _, _, early, late, _)
+        | Term::Line(node, _, early, late, _) => {
+            to(*node, early);
+            to(*node, late);
+        }
+        Term::Causal(node, date, _)
+        | Term::Delay(node, date, _)
+        | Term::Service(node, date, ..) => {
+            to(*node, date);
+        }
+        // All dates were kept.
+        Term::Last(..)
+        | Term::Left(..)
+        | Term::Through(..)
+        | Term::Into(..)
+        | Term::Entered(..)
+        | Term::Since(..) => {}
     }
 }

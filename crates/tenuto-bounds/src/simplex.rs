@@ -30,6 +30,10 @@ impl<S: LinearSolver> LinearSolver for Simplex<S> {
         self.multipliers_from(program, &mut Vertex::new())
     }
 
+    fn ends_at_vertex(&self, program: &FloatProgram) -> bool {
+        program.unknowns <= UNKNOWNS_MAX
+    }
+
     fn multipliers_from(&self, program: &FloatProgram, vertex: &mut Vertex) -> Option<Vec<f64>> {
         if program.unknowns > UNKNOWNS_MAX {
             return self.0.multipliers(program);

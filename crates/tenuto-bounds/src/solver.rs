@@ -18,6 +18,11 @@ pub(crate) trait LinearSolver {
     /// One per row, none far below zero; `None` if there seems to be no bound.
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>>;
 
+    /// Whether what it finds are the multipliers of a vertex: exact ones can be made of these.
+    fn ends_at_vertex(&self, _: &FloatProgram) -> bool {
+        false
+    }
+
     /// As [`LinearSolver::multipliers`], from where a program ended that differs in its right-hand
     /// sides only; leaves there where this one ended.
     fn multipliers_from(&self, program: &FloatProgram, _: &mut Vertex) -> Option<Vec<f64>> {

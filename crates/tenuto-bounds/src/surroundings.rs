@@ -55,9 +55,9 @@ pub(crate) struct Bursts {
 /// A server by itself, whatever else a tree knows.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
-    delay_ps: i128,
+    delay_ps: Option<i128>,
     /// Busy period where data counts bit by bit, and where it leaves in whole packets.
-    busy_ps: [i128; 2],
+    busy_ps: [Option<i128>; 2],
 }
 
 impl Bursts {
@@ -87,6 +87,10 @@ impl Known<'_> {
         Some(buckets)
     }
 
+    fn has_bucket(&self, stop: Stop) -> bool {
+        self.buckets(stop).is_some_and(|buckets| !buckets.is_empty())
+    }
+
     fn delay_before(&self, stop: Stop) -> Option<i128> {
         let visits = &self.graph.flows[stop.flow].visits;
         let (mut at, mut sum) = (visits[stop.visit].parent, 0_i128);
@@ -103,12 +107,9 @@ impl Known<'_> {
             let (total, _) = arrivals(self, server, &|_| Vec::new())?;
             let service = Convex::max_of(&self.graph.servers[server].service)?;
             let packet = self.graph.servers[server].packet_ubit.checked_mul(crate::curve::FINE)?;
-            let busy = |held: i128| {
-                let service = service.lowered(&BigRational::of(held));
-                Some(picos_up(&busy_period(&total, &service)?)?.0)
-            };
-            let delay_ps = least_delay(self, server, &total, &service)?;
-            Some(Alone { delay_ps, busy_ps: [busy(0)?, busy(packet)?] })
+            let busy = |held: i128| busy_ps(&total, &service.lowered(&BigRational::of(held)));
+            let delay_ps = least_delay(self, server, &total, &service);
+            Some(Alone { delay_ps, busy_ps: [busy(0), busy(packet)] })
         })
     }
 
@@ -118,11 +119,15 @@ impl Known<'_> {
     }
 }
 
-/// Finds delay and busy period of every node; `None` if one is not bounded.
+/// Finds delay and busy period of every node, as far as something bounds them; `None` if a server
+/// is overloaded, or nothing bounds what enters the tree.
 ///
 /// Where every flow has a bucket at every server, the servers by themselves are enough: what a tree
 /// adds, certified delays and bursts have said already.
 pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
+    if tree.nodes.iter().any(|node| is_overloaded(known, node.server)) {
+        return None;
+    }
     let alone: Option<Vec<Alone>> =
         tree.nodes.iter().map(|node| known.alone(node.server)).collect();
     let Some(alone) = alone else { return survey_as_one(known, tree) };
@@ -133,27 +138,49 @@ pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     Some(())
 }
 
+/// Whether flows bring more to a server than it serves in the long term.
+fn is_overloaded(known: &Known<'_>, server: usize) -> bool {
+    let rate = |stop: &Stop| {
+        let buckets = known.graph.flows[stop.flow].arrival.iter();
+        buckets.map(|bucket| bucket.rate_ubps).min().unwrap_or(0)
+    };
+    let load: i128 = known.topology.stops[server].iter().map(rate).sum();
+    let service = known.graph.servers[server].service.iter();
+    load > service.map(|piece| piece.rate_ubps).max().unwrap_or(0)
+}
+
 /// As [`survey`], leaves first: what enters a branch bounds what comes out of it.
 fn survey_as_one(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     let nodes = tree.nodes.len();
-    let mut curves: Vec<BTreeMap<Stop, Concave<BigRational>>> = vec![BTreeMap::new(); nodes];
+    let mut curves: Vec<BTreeMap<Stop, Exact>> = vec![BTreeMap::new(); nodes];
     for node in (0..nodes).rev() {
         let server = tree.nodes[node].server;
-        let more = |stop: Stop| match tree.comes_from(known.graph, node, stop) {
-            Some((child, earlier)) => {
-                curves[child][&earlier].moved(&BigRational::of(tree.nodes[child].delay_ps))
-            }
-            None => Vec::new(),
+        let before = |stop: Stop| tree.comes_from(known.graph, node, stop);
+        let more = |stop: Stop| {
+            let (child, earlier) = before(stop)?;
+            let delay = tree.nodes[child].delay_ps?;
+            Some(curves[child].get(&earlier)?.moved(&BigRational::of(delay)))
         };
-        let (total, here) = arrivals(known, server, &more)?;
-        curves[node] = here;
         let service = Convex::max_of(&known.graph.servers[server].service)?;
+        let Some((total, here)) = arrivals(known, server, &|stop| more(stop).unwrap_or_default())
+        else {
+            // Behind a server that nothing bounds: no more is known of those that come from there.
+            let is_bounded = |stop: &Stop| before(*stop).is_some() || known.has_bucket(*stop);
+            if !known.topology.stops[server].iter().all(is_bounded) {
+                return None;
+            }
+            continue;
+        };
+        curves[node] = here;
         let held = held_back(known, tree, node)?;
-        let service_dates = service.lowered(&BigRational::of(held));
-        tree.nodes[node].busy_ps = picos_up(&busy_period(&total, &service_dates)?)?.0;
-        tree.nodes[node].delay_ps = least_delay(known, server, &total, &service)?;
+        tree.nodes[node].busy_ps = busy_ps(&total, &service.lowered(&BigRational::of(held)));
+        tree.nodes[node].delay_ps = least_delay(known, server, &total, &service);
     }
     Some(())
+}
+
+fn busy_ps(total: &Exact, service: &Convex<BigRational>) -> Option<i128> {
+    picos_up(&busy_period(total, service)?).map(|busy| busy.0)
 }
 
 /// The certified delay of a server, or what follows from curves there if that is less: bursts that

@@ -32,6 +32,9 @@ pub(crate) enum Dates {
         /// Service dates then.
         service: usize,
     },
+    /// Service dates behind each other from every date on that is FIFO all the way: whatever a path
+    /// is cut into, the programs of all parts in one.
+    Parts,
     /// Both kinds behind every date: [Bou22], exponential.
     All,
 }
@@ -45,6 +48,8 @@ struct Way {
     service: usize,
     /// Whether FIFO dates came behind those again.
     is_over: bool,
+    /// Whether there were service dates at the root.
+    begins_by_amount: bool,
 }
 
 impl Way {
@@ -54,7 +59,8 @@ impl Way {
     }
 
     const fn by_amount(self) -> Self {
-        Self { service: self.service + (self.fifo > 0) as usize, ..self }
+        let service = self.service + (self.fifo > 0) as usize;
+        Self { service, begins_by_amount: self.begins_by_amount || self.fifo == 0, ..self }
     }
 
     const fn may_count(self, dates: Dates) -> bool {
@@ -63,6 +69,7 @@ impl Way {
             Dates::Once { fifo, service } => {
                 self.fifo == 0 || (!self.is_over && self.fifo <= fifo && self.service < service)
             }
+            Dates::Parts => self.fifo == 0 || !(self.is_over || self.begins_by_amount),
             Dates::All => true,
         }
     }
@@ -120,7 +127,7 @@ impl Tree {
             return None;
         }
         let index = self.nodes.len();
-        self.nodes.push(Node { server, next, delay_ps: 0, busy_ps: 0, dates: Vec::new() });
+        self.nodes.push(Node { server, next, delay_ps: None, busy_ps: None, dates: Vec::new() });
         self.children.push(BTreeMap::new());
         if let Some(next) = next {
             self.children[next].insert(server, index);
@@ -226,12 +233,13 @@ impl Tree {
         self.nodes[node].next.is_some() || self.is_root_packetized
     }
 
-    /// Farthest before the exit of the root that anything on the way from a node may lie, ps.
+    /// Farthest before the exit of the root that anything on the way from a node may lie, ps;
+    /// `None` if nothing says so.
     pub(crate) fn depth(&self, node: usize) -> Option<i128> {
         let (mut at, mut sum) = (Some(node), 0_i128);
         while let Some(node) = at {
             let here = &self.nodes[node];
-            sum = sum.checked_add(here.delay_ps.max(here.busy_ps))?;
+            sum = sum.checked_add(here.delay_ps?.max(here.busy_ps?))?;
             at = here.next;
         }
         Some(sum)

@@ -300,10 +300,16 @@ pub(crate) enum Method {
     Pmoo,
     /// The optimum whatever the order of service: never looser than pmoo (server graphs)
     Blind,
+    /// Tandem matching analysis: `blind` holds every choice that it makes (server graphs)
+    Tma,
     /// Polynomial linear programs over whole paths too
     Plp,
     /// Larger linear programs too, as far as they stay small
     Elp,
+    /// Separated flow analysis: every residual service that it chooses is among those of `best`
+    Sfa,
+    /// Least upper delay bounds: every residual service that it chooses is among those of `best`
+    Ludb,
     /// The least of all of them, per flow
     Best,
     /// What Silo would promise; for comparison only, not valid where ports share a processor
@@ -329,9 +335,9 @@ impl From<Method> for tenuto_bounds::Effort {
             // Promises of others are shown before any effort is made.
             Method::Tfa | Method::Silo | Method::Qjump => Self::Tfa,
             Method::Pmoo => Self::Pmoo,
-            Method::Blind => Self::Blind,
+            Method::Blind | Method::Tma => Self::Blind,
             Method::Plp => Self::Plp,
-            Method::Auto | Method::Elp | Method::Best => Self::Tight,
+            Method::Auto | Method::Elp | Method::Sfa | Method::Ludb | Method::Best => Self::Tight,
         }
     }
 }

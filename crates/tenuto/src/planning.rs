@@ -84,11 +84,15 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     };
     match method {
         // Classes of a network are served in order: what holds in any order gives less there.
-        Method::Tfa | Method::Silo | Method::Qjump | Method::Pmoo | Method::Blind => None,
+        Method::Tfa | Method::Silo | Method::Qjump | Method::Pmoo | Method::Blind | Method::Tma => {
+            None
+        }
         Method::Auto if bounds <= BOUNDS_SMALL => search(true, ROWS_LARGER_MAX),
         Method::Auto => search(false, ROWS_MAX),
         Method::Plp => Some(wide),
-        Method::Elp | Method::Best => search(true, wide.rows_total_max),
+        Method::Elp | Method::Sfa | Method::Ludb | Method::Best => {
+            search(true, wide.rows_total_max)
+        }
     }
 }
 

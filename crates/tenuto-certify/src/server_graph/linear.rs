@@ -2,7 +2,7 @@
 
 use super::net::Net;
 use super::pieces::{FINE, Line};
-use super::read::{Date, Kind, Proof, Stop, Term};
+use super::read::{Date, Kind, Natural, Proof, Stop, Term};
 use super::tree::{Flaw, Place, Tree};
 use super::ways::Groups;
 use crate::exact::ceil_div;
@@ -55,7 +55,8 @@ pub(super) struct Proved {
 
 /// Adds everything up.
 pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Result<Proved, Flaw> {
-    if proof.time_parts == 0 || proof.data_parts == 0 {
+    let (time_parts, data_parts) = (&proof.time_parts.0, &proof.data_parts.0);
+    if !time_parts.is_positive() || !data_parts.is_positive() {
         return Err("multipliers in zeroth parts".into());
     }
     let is_burst = matches!(objective, Objective::Burst { .. });
@@ -67,7 +68,7 @@ pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
         Objective::Burst { stop } => Some(stop.0),
     };
     let groups = tree.groups(&named(proof, never), never);
-    let mut under = BigInt::from(proof.time_parts) * proof.data_parts;
+    let mut under = time_parts * data_parts;
     if matches!(objective, Objective::Delay { .. }) {
         under *= FINE;
     }
@@ -76,12 +77,12 @@ pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
         groups,
         left: BTreeMap::new(),
         most: BigInt::ZERO,
-        of_time: BigInt::from(proof.data_parts) * FINE,
-        of_data: BigInt::from(proof.time_parts),
+        of_time: data_parts * FINE,
+        of_data: time_parts.clone(),
         which: None,
     };
     for (index, term) in proof.terms.iter().enumerate() {
-        sum.term(*term, objective).map_err(|flaw| format!("term {index}: {flaw}"))?;
+        sum.term(term, objective).map_err(|flaw| format!("term {index}: {flaw}"))?;
     }
     sum.objective(objective, &under)?;
     sum.boxes(objective)?;
@@ -99,59 +100,51 @@ fn named(proof: &Proof, never: Option<usize>) -> BTreeSet<usize> {
 }
 
 impl Sum<'_> {
-    fn term(&mut self, term: Term, objective: Objective) -> Result<(), Flaw> {
-        match term {
-            Term::Order(node, early, late, m) => {
+    fn term(&mut self, term: &Term, objective: Objective) -> Result<(), Flaw> {
+        match *term {
+            Term::Order(node, early, late, ref m) => {
                 self.in_order(node, early, late)?;
-                let weight = &self.of_time * m;
+                let weight = &self.of_time * &m.0;
                 self.time((node, early), &weight);
                 self.time((node, late), &-weight);
             }
-            Term::Causal(node, date, m) => {
+            Term::Causal(node, date, ref m) => {
                 let exit = self.tree.exit(node, date)?;
-                let weight = &self.of_time * m;
+                let weight = &self.of_time * &m.0;
                 self.time((node, date), &weight);
                 self.exit(exit, &-weight);
             }
-            Term::Delay(node, date, m) => {
+            Term::Delay(node, date, ref m) => {
                 if self.tree.date(node, date)?.1 != Kind::Fifo {
                     return Err("a delay leads to a FIFO date".into());
                 }
                 let exit = self.tree.exit(node, date)?;
-                let weight = &self.of_time * m;
-                self.most += &weight * self.tree.nodes[node].delay_ps;
+                let weight = &self.of_time * &m.0;
+                let delay = self.tree.nodes[node].delay_ps;
+                self.most += &weight * delay.ok_or("of a node whose delay nothing bounds")?;
                 self.exit(exit, &weight);
                 self.time((node, date), &-weight);
             }
-            Term::Monotone(node, stop, early, late, m) => {
+            Term::Monotone(node, stop, early, late, ref m) => {
                 let group = self.at(node, stop)?;
                 self.monotone(node, &[group], (early, late), m)?;
             }
-            Term::AllMonotone(node, stop, early, late, m) => {
+            Term::AllMonotone(node, stop, early, late, ref m) => {
                 let groups = self.like(node, stop)?;
                 self.monotone(node, &groups, (early, late), m)?;
             }
-            Term::Arrival(node, stop, which, early, late, m) => {
+            Term::Arrival(node, stop, which, early, late, ref m) => {
                 let group = self.at(node, stop)?;
                 // Its buckets are those where it is named, which need not be where it enters.
                 let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
                 self.bounded(node, &[group], bucket, (early, late), m)?;
             }
-            Term::AllArrival(node, stop, which, early, late, m) => {
+            Term::AllArrival(node, stop, which, early, late, ref m) => {
                 let groups = self.like(node, stop)?;
-                let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
-                for &group in &groups {
-                    let group = &self.groups.all[group];
-                    if group.way.entry != node {
-                        return Err("flows are bounded together where they enter".into());
-                    }
-                    let bucket = group.bucket(self.tree.net, which).ok_or("no such bucket")?;
-                    sum.burst += bucket.burst;
-                    sum.rate += bucket.rate;
-                }
+                let sum = self.together(node, &groups, which)?;
                 self.bounded(node, &groups, &sum, (early, late), m)?;
             }
-            Term::Line(node, from, early, late, m) => {
+            Term::Line(node, from, early, late, ref m) => {
                 let is_there = from < self.tree.net.graph.servers.len();
                 let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
                 let line = line.filter(|_| is_there).ok_or("no such line")?;
@@ -165,15 +158,15 @@ impl Sum<'_> {
                 let groups: Vec<usize> = groups.into_iter().collect();
                 self.bounded(node, &groups, &line, (early, late), m)?;
             }
-            Term::Service(node, date, which, m) => self.service(node, date, which, m)?,
-            Term::Last(which, date, m) => self.last(which, date, m, objective)?,
-            Term::Left(node, stop, date, m) => self.left_later(node, stop, date, m)?,
-            Term::Through(node, stop, which, date, last, m) => {
+            Term::Service(node, date, which, ref m) => self.service(node, date, which, m)?,
+            Term::Last(which, date, ref m) => self.last(which, date, m, objective)?,
+            Term::Left(node, stop, date, ref m) => self.left_later(node, stop, date, m)?,
+            Term::Through(node, stop, which, date, last, ref m) => {
                 self.through(node, stop, which, (date, last), m)?;
             }
-            Term::Into(node, from, date, last, m) => self.into(node, from, (date, last), m)?,
-            Term::Entered(which, m) => self.entered(objective, which, m)?,
-            Term::Since(m) => self.since(objective, m)?,
+            Term::Into(node, from, date, last, ref m) => self.into(node, from, (date, last), m)?,
+            Term::Entered(which, ref m) => self.entered(objective, which, m)?,
+            Term::Since(ref m) => self.since(objective, m)?,
         }
         Ok(())
     }
@@ -195,15 +188,28 @@ impl Sum<'_> {
         self.groups.like(node, stop).ok_or_else(|| "that flow is in no group".to_owned())
     }
 
+    /// The sum of one bucket of every flow of some groups, as they are known where it is named.
+    fn together(&self, node: usize, groups: &[usize], which: usize) -> Result<Line, Flaw> {
+        let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
+        for &stop in &self.tree.net.stops[self.tree.nodes[node].server] {
+            if self.groups.of(node, stop).is_some_and(|group| groups.contains(&group)) {
+                let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
+                sum.burst += &bucket.burst;
+                sum.rate += &bucket.rate;
+            }
+        }
+        Ok(sum)
+    }
+
     fn monotone(
         &mut self,
         node: usize,
         groups: &[usize],
         (early, late): (usize, usize),
-        multiplier: u64,
+        multiplier: &Natural,
     ) -> Result<(), Flaw> {
         self.in_order(node, early, late)?;
-        let weight = &self.of_data * multiplier;
+        let weight = &self.of_data * &multiplier.0;
         for &group in groups {
             self.amount(node, group, early, &weight)?;
             self.amount(node, group, late, &-&weight)?;
@@ -258,10 +264,10 @@ impl Sum<'_> {
         groups: &[usize],
         bucket: &Line,
         (early, late): (usize, usize),
-        multiplier: u64,
+        multiplier: &Natural,
     ) -> Result<(), Flaw> {
         self.in_order(node, early, late)?;
-        let weight = &self.of_data * multiplier;
+        let weight = &self.of_data * &multiplier.0;
         for &group in groups {
             self.amount(node, group, late, &weight)?;
             self.amount(node, group, early, &-&weight)?;
@@ -273,7 +279,7 @@ impl Sum<'_> {
         Ok(())
     }
 
-    fn service(&mut self, node: usize, date: usize, which: usize, m: u64) -> Result<(), Flaw> {
+    fn service(&mut self, node: usize, date: usize, which: usize, m: &Natural) -> Result<(), Flaw> {
         let derived = self.tree.date(node, date)?;
         if derived.1 != Kind::Service {
             return Err("service counts from service dates".into());
@@ -281,7 +287,7 @@ impl Sum<'_> {
         let server = self.tree.nodes[node].server;
         let piece = self.tree.net.graph.servers[server].service.get(which);
         let piece = *piece.ok_or("no such rate-latency")?;
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         let groups: Vec<usize> = self.groups.at[node].iter().copied().collect();
         for group in groups {
             self.amount(node, group, date, &weight)?;
@@ -310,7 +316,7 @@ impl Sum<'_> {
         &mut self,
         which: usize,
         date: usize,
-        m: u64,
+        m: &Natural,
         objective: Objective,
     ) -> Result<(), Flaw> {
         let Objective::Burst { stop } = objective else {
@@ -323,7 +329,7 @@ impl Sum<'_> {
         let bucket = self.bucket(objective)?.ok_or("no bucket")?;
         let (entry, first) = self.tree.entry(0, stop);
         self.tree.date(entry, date)?;
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         self.add(Unknown::Last, &weight);
         let group = self.at(entry, first)?;
         self.amount(entry, group, date, &-&weight)?;
@@ -389,6 +395,8 @@ impl Sum<'_> {
             if rest.is_positive() {
                 let of = &self.groups.all[group];
                 let depth = self.tree.depth(of.way.entry);
+                let depth =
+                    depth.ok_or("amounts are left over, and nothing bounds how long ago")?;
                 let mut width = of.width(self.tree.net, &depth).ok_or("a flow without a bucket")?;
                 if let Some((grows, bucket)) = &grown
                     && *grows == Some(group)

@@ -3,7 +3,7 @@
 
 use super::linear::{Objective, Sum, Unknown};
 use super::pieces::Line;
-use super::read::{Date, Kind, Stop};
+use super::read::{Date, Kind, Natural, Stop};
 use super::tree::{Flaw, Place};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
@@ -53,14 +53,14 @@ impl Sum<'_> {
         node: usize,
         stop: Stop,
         date: usize,
-        m: u64,
+        m: &Natural,
     ) -> Result<(), Flaw> {
         let groups = self.meant(node, stop)?;
         let Date(exit, kind) = self.tree.date(node, date)?;
         if kind != Kind::Service {
             return Err("what had come by a FIFO date is what has left".into());
         }
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         for group in groups {
             self.amount(node, group, date, &weight)?;
             self.left_by(node, group, exit, &-&weight)?;
@@ -75,11 +75,11 @@ impl Sum<'_> {
         stop: Stop,
         which: usize,
         (date, last): (usize, usize),
-        m: u64,
+        m: &Natural,
     ) -> Result<(), Flaw> {
         let groups = self.meant(node, stop)?;
         let passage = self.passage(node, date, last)?;
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
         for group in groups {
             if self.groups.all[group].way.entry != node {
@@ -105,7 +105,7 @@ impl Sum<'_> {
         node: usize,
         from: usize,
         (date, last): (usize, usize),
-        m: u64,
+        m: &Natural,
     ) -> Result<(), Flaw> {
         let passage = self.passage(node, date, last)?;
         let net = self.tree.net;
@@ -118,7 +118,7 @@ impl Sum<'_> {
             return Err("nothing comes from there".into());
         }
         let line = net.line(from).ok_or("no such line")?;
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         for group in groups {
             if self.passes(node, group, last) {
                 self.left_by(last, group, passage.exit, &weight)?;
@@ -134,7 +134,7 @@ impl Sum<'_> {
         &mut self,
         objective: Objective,
         which: usize,
-        m: u64,
+        m: &Natural,
     ) -> Result<(), Flaw> {
         let (Objective::Delay { of: Some(stop), .. }, Err(_)) = (objective, self.tree.fifo(0, 0))
         else {
@@ -142,7 +142,7 @@ impl Sum<'_> {
         };
         let (node, first, date) = self.start(objective)?;
         let bucket = self.tree.net.buckets(first).get(which).cloned().ok_or("no such bucket")?;
-        let weight = &self.of_data * m;
+        let weight = &self.of_data * &m.0;
         let group = self.at(0, stop)?;
         self.left_by(0, group, 0, &weight)?;
         self.amount(node, group, date, &-&weight)?;
@@ -154,9 +154,9 @@ impl Sum<'_> {
     }
 
     /// The entry is not before the first service date of the way.
-    pub(super) fn since(&mut self, objective: Objective, m: u64) -> Result<(), Flaw> {
+    pub(super) fn since(&mut self, objective: Objective, m: &Natural) -> Result<(), Flaw> {
         let (node, _, date) = self.start(objective)?;
-        let weight = &self.of_time * m;
+        let weight = &self.of_time * &m.0;
         self.time((node, date), &weight);
         self.add(Unknown::Entry, &-weight);
         Ok(())

@@ -103,28 +103,18 @@ impl Proof {
         let other = |(flow, visit): Stop| {
             name(flow, visit).ok_or_else(|| format!("flow {flow} does not visit {visit}"))
         };
-        let mut terms = Vec::with_capacity(self.terms.len());
-        for term in &self.terms {
-            terms.push(match *term {
-                Term::Monotone(node, stop, early, late, m) => {
-                    Term::Monotone(node, other(stop)?, early, late, m)
-                }
-                Term::Arrival(node, stop, which, early, late, m) => {
-                    Term::Arrival(node, other(stop)?, which, early, late, m)
-                }
-                Term::Left(node, stop, date, m) => Term::Left(node, other(stop)?, date, m),
-                Term::Through(node, stop, which, date, last, m) => {
-                    Term::Through(node, other(stop)?, which, date, last, m)
-                }
-                Term::AllMonotone(node, stop, early, late, m) => {
-                    Term::AllMonotone(node, other(stop)?, early, late, m)
-                }
-                Term::AllArrival(node, stop, which, early, late, m) => {
-                    Term::AllArrival(node, other(stop)?, which, early, late, m)
-                }
-                same => same,
-            });
+        let mut proof = self.clone();
+        for term in &mut proof.terms {
+            match term {
+                Term::Monotone(_, stop, ..)
+                | Term::Arrival(_, stop, ..)
+                | Term::Left(_, stop, ..)
+                | Term::Through(_, stop, ..)
+                | Term::AllMonotone(_, stop, ..)
+                | Term::AllArrival(_, stop, ..) => *stop = other(*stop)?,
+                _ => {}
+            }
         }
-        Ok(Self { terms, ..self.clone() })
+        Ok(proof)
     }
 }

@@ -1,6 +1,44 @@
 //! The document of bounds as it is read; nothing in it is believed.
 
-use serde::Deserialize;
+use num_bigint::BigInt;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+/// Digits of a whole number that are read.
+const DIGITS_MAX: usize = 4_096;
+
+/// A whole number that is not negative: a number, or a text of decimal digits where it is large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Natural(pub(super) BigInt);
+
+impl<'de> Deserialize<'de> for Natural {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+
+        impl Visitor<'_> for Digits {
+            type Value = Natural;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from 0 on, or a text of 1 to {DIGITS_MAX} digits")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Natural, E> {
+                Ok(Natural(value.into()))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Natural, E> {
+                let is_plain =
+                    text.len() <= DIGITS_MAX && text.bytes().all(|byte| byte.is_ascii_digit());
+                let value = if is_plain { text.parse().ok() } else { None };
+                let shown = text.get(..40).unwrap_or(text);
+                value.map(Natural).ok_or_else(|| E::invalid_value(Unexpected::Str(shown), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Digits)
+    }
+}
 
 /// 10⁻⁶ bit and 10⁻⁶ bit/s.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -83,8 +121,9 @@ pub(crate) struct Date(pub(super) usize, pub(super) Kind);
 pub(crate) struct Node {
     pub(super) server: usize,
     pub(super) next: Option<usize>,
-    pub(super) delay_ps: i128,
-    pub(super) busy_ps: i128,
+    /// Nothing: not bounded.
+    pub(super) delay_ps: Option<i128>,
+    pub(super) busy_ps: Option<i128>,
     pub(super) dates: Vec<Date>,
 }
 
@@ -92,35 +131,35 @@ pub(crate) struct Node {
 pub(crate) type Stop = (usize, usize);
 
 /// The name of an inequality; the last number is its multiplier.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Term {
-    Order(usize, usize, usize, u64),
-    Causal(usize, usize, u64),
-    Monotone(usize, Stop, usize, usize, u64),
-    Arrival(usize, Stop, usize, usize, usize, u64),
+    Order(usize, usize, usize, Natural),
+    Causal(usize, usize, Natural),
+    Monotone(usize, Stop, usize, usize, Natural),
+    Arrival(usize, Stop, usize, usize, usize, Natural),
     /// Of all flows that go the same way through the tree as the one that is named.
     #[serde(rename = "all-monotone")]
-    AllMonotone(usize, Stop, usize, usize, u64),
+    AllMonotone(usize, Stop, usize, usize, Natural),
     #[serde(rename = "all-arrival")]
-    AllArrival(usize, Stop, usize, usize, usize, u64),
-    Line(usize, usize, usize, usize, u64),
-    Service(usize, usize, usize, u64),
-    Delay(usize, usize, u64),
-    Last(usize, usize, u64),
-    Left(usize, Stop, usize, u64),
-    Through(usize, Stop, usize, usize, usize, u64),
-    Into(usize, usize, usize, usize, u64),
-    Entered(usize, u64),
-    Since(u64),
+    AllArrival(usize, Stop, usize, usize, usize, Natural),
+    Line(usize, usize, usize, usize, Natural),
+    Service(usize, usize, usize, Natural),
+    Delay(usize, usize, Natural),
+    Last(usize, usize, Natural),
+    Left(usize, Stop, usize, Natural),
+    Through(usize, Stop, usize, usize, usize, Natural),
+    Into(usize, usize, usize, usize, Natural),
+    Entered(usize, Natural),
+    Since(Natural),
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proof {
     pub(super) nodes: Vec<Node>,
-    pub(super) time_parts: u64,
-    pub(super) data_parts: u64,
+    pub(super) time_parts: Natural,
+    pub(super) data_parts: Natural,
     pub(super) terms: Vec<Term>,
 }
 

@@ -81,16 +81,18 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Delays and busy periods of the nodes: mostly the servers by themselves keep within them.
+    /// Delays and busy periods of the nodes, where one is claimed: mostly the servers by themselves
+    /// keep within them.
     fn claims(&self) -> Result<(), Flaw> {
         let is_held = |(index, node): (usize, &Node)| {
             let busy = match self.is_packetized(index) {
                 true => Asked::BusyPacketized,
                 false => Asked::Busy,
             };
-            let is_claimed = self.net.delay(node.server).is_some_and(|d| node.delay_ps >= d);
-            let delay = || node.delay_ps >= 0 && self.within(node, Asked::Delay, node.delay_ps);
-            (is_claimed || delay()) && node.busy_ps >= 0 && self.within(node, busy, node.busy_ps)
+            let is_delay =
+                |claim| self.is_claimed(node, claim) || self.within(node, Asked::Delay, claim);
+            node.delay_ps.is_none_or(is_delay)
+                && node.busy_ps.is_none_or(|claim| self.within(node, busy, claim))
         };
         match self.nodes.iter().enumerate().all(is_held) {
             true => Ok(()),
@@ -98,49 +100,78 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// Whether the delay of a node's server is claimed of the server too.
+    fn is_claimed(&self, node: &Node, claim: i128) -> bool {
+        self.net.delay(node.server).is_some_and(|delay| claim >= delay)
+    }
+
     fn within(&self, node: &Node, asked: Asked, time_ps: i128) -> bool {
-        self.net.is_within(node.server, asked, time_ps)
+        time_ps >= 0 && self.net.is_within(node.server, asked, time_ps)
     }
 
     /// As [`Tree::claims`], leaves first: what enters a branch bounds what comes out of it.
     fn claims_as_one(&self) -> Result<(), Flaw> {
+        // Per node: flows of which something is known there.
         let mut curves: Vec<BTreeMap<Stop, Vec<Line>>> = vec![BTreeMap::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut here = BTreeMap::new();
             for &stop in &self.net.stops[node.server] {
                 let mut lines = self.net.buckets(stop).to_vec();
-                if let Some((child, earlier)) = self.child(index, stop) {
-                    let by = BigInt::from(self.nodes[child].delay_ps);
-                    lines.extend(curves[child][&earlier].iter().map(|line| line.later(&by)));
+                lines.extend(self.left_behind(index, stop, &curves));
+                if !lines.is_empty() {
+                    here.insert(stop, lines);
                 }
-                if lines.is_empty() {
-                    return Err(format!("node {index}: flow {} has no bucket", stop.0));
-                }
-                here.insert(stop, lines);
             }
-            let curve = |stop| here.get(&stop).map(|lines| Pieces::least(lines));
-            let arrivals = self.net.arrivals(node.server, &curve).ok_or("no curve")?;
-            let is_delay = match self.net.delay(node.server) {
-                Some(claim) if node.delay_ps >= claim => true,
-                _ => node.delay_ps >= 0 && self.is_delay(node, &arrivals),
-            };
-            if !is_delay {
-                return Err(format!("node {index}: its delay exceeds {} ps", node.delay_ps));
-            }
-            let service = self.net.service(node.server, self.held(index));
-            if node.busy_ps < 0 || !service.catches_up(&arrivals, node.busy_ps) {
-                return Err(format!("node {index}: it may be busy over {} ps", node.busy_ps));
-            }
+            self.claim(index, &here)?;
             curves[index] = here;
         }
         Ok(())
     }
 
-    fn is_delay(&self, node: &Node, arrivals: &Pieces) -> bool {
-        let service = self.net.service(node.server, BigInt::ZERO);
-        match self.net.is_fifo(node.server) {
-            true => service.keeps_up(arrivals, node.delay_ps),
-            false => service.catches_up(arrivals, node.delay_ps),
+    /// What comes out of the node before, if it keeps it for a bounded time.
+    fn left_behind(
+        &self,
+        node: usize,
+        stop: Stop,
+        curves: &[BTreeMap<Stop, Vec<Line>>],
+    ) -> Vec<Line> {
+        let before = self.child(node, stop);
+        let known = before.and_then(|(child, earlier)| {
+            let by = BigInt::from(self.nodes[child].delay_ps?);
+            Some(curves[child].get(&earlier)?.iter().map(|line| line.later(&by)).collect())
+        });
+        known.unwrap_or_default()
+    }
+
+    /// Whether what comes to a node keeps its claims.
+    fn claim(&self, index: usize, here: &BTreeMap<Stop, Vec<Line>>) -> Result<(), Flaw> {
+        let node = &self.nodes[index];
+        let open_delay = node.delay_ps.filter(|claim| !self.is_claimed(node, *claim));
+        if open_delay.is_none() && node.busy_ps.is_none() {
+            return Ok(());
+        }
+        let curve = |stop| here.get(&stop).map(|lines| Pieces::least(lines));
+        let arrivals = self.net.arrivals(node.server, &curve);
+        let arrivals = arrivals.ok_or_else(|| format!("node {index}: a flow has no bucket"))?;
+        if let Some(claim) = open_delay
+            && (claim < 0 || !self.is_delay(node.server, &arrivals, claim))
+        {
+            return Err(format!("node {index}: its delay exceeds {claim} ps"));
+        }
+        let service = self.net.service(node.server, self.held(index));
+        if let Some(claim) = node.busy_ps
+            && (claim < 0 || !service.catches_up(&arrivals, claim))
+        {
+            return Err(format!("node {index}: it may be busy over {claim} ps"));
+        }
+        Ok(())
+    }
+
+    fn is_delay(&self, server: usize, arrivals: &Pieces, delay_ps: i128) -> bool {
+        let service = self.net.service(server, BigInt::ZERO);
+        match self.net.is_fifo(server) {
+            true => service.keeps_up(arrivals, delay_ps),
+            false => service.catches_up(arrivals, delay_ps),
         }
     }
 
@@ -247,25 +278,26 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// How far before the exit of the root anything of a node's path may lie.
-    pub(super) fn depth(&self, node: usize) -> BigInt {
+    /// How far before the exit of the root anything of a node's path may lie; `None`: any time.
+    pub(super) fn depth(&self, node: usize) -> Option<BigInt> {
         let (mut at, mut sum) = (Some(node), BigInt::ZERO);
         while let Some(index) = at {
             let node = &self.nodes[index];
-            sum += node.delay_ps.max(node.busy_ps);
+            sum += node.delay_ps?.max(node.busy_ps?);
             at = node.next;
         }
-        sum
+        Some(sum)
     }
 
     /// How far before the exit of the root a date may lie.
     pub(super) fn reach(&self, node: usize, date: usize) -> Result<BigInt, Flaw> {
         let (mut at, mut sum) = (Some((node, date)), BigInt::ZERO);
         while let Some((node, date)) = at {
-            sum += match self.date(node, date)?.1 {
+            let most = match self.date(node, date)?.1 {
                 Kind::Fifo => self.nodes[node].delay_ps,
                 Kind::Service => self.nodes[node].busy_ps,
             };
+            sum += most.ok_or("time is left over, and nothing bounds how long ago that date is")?;
             at = self.exit(node, date)?;
         }
         Ok(sum)

@@ -35,7 +35,7 @@ pub(crate) struct Bounded {
 
 /// Inequalities of one program, and of all, where flows meet in circles and no method is asked
 /// for: a fifth of the time of larger ones, and bounds within a hundredth of theirs.
-const CIRCLE_ROWS: (usize, usize) = (6_000, 400_000);
+const CIRCLE_ROWS: (usize, usize) = (8_000, 400_000);
 
 /// Searches bounds, and has the checker rebuild every one of them. With `is_usual`, smaller
 /// programs are enough in cycles, unless they leave a target without a bound.
