@@ -207,9 +207,7 @@ fn burdens() -> Vec<Burden> {
 /// Claims of `one` about the network of `other`, with everything that is told to nodes of `told`.
 fn transplanted(one: &Value, other: &Value, told: &Value) -> Value {
     let mut plan = one.clone();
-    for key in ["network"] {
-        plan[key] = other[key].clone();
-    }
+    plan["network"] = other["network"].clone();
     for key in ["switches", "hosts"] {
         plan[key] = told[key].clone();
     }

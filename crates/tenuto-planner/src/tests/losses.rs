@@ -118,8 +118,10 @@ fn what_is_said_of_a_loss_is_checked() {
 
 #[test]
 fn places_of_tables_after_a_loss_are_checked() {
+    type Told = Vec<(String, tenuto_model::TableUse)>;
+    type Change<'a> = &'a dyn Fn(&mut Told);
     let planned = plan(&square(), &quick());
-    let tampered = |change: &dyn Fn(&mut Vec<(String, tenuto_model::TableUse)>)| {
+    let tampered = |change: Change<'_>| {
         let mut plan = planned.clone();
         change(&mut plan.link_losses[0].table_use);
         plan.seal();
@@ -129,8 +131,7 @@ fn places_of_tables_after_a_loss_are_checked() {
     let fewer = tampered(&|all| all[3].1.entries = 2);
     assert!(fewer.iter().any(|it| it.starts_with("deployment") && it.contains("w4")), "{fewer:?}");
     for change in [
-        (&|all: &mut Vec<(String, tenuto_model::TableUse)>| all[0].1.meters = 0)
-            as &dyn Fn(&mut Vec<(String, tenuto_model::TableUse)>),
+        (&|all: &mut Told| all[0].1.meters = 0) as Change<'_>,
         &|all| all[2].1.queues = 0,
         &|all| all[2].1.groups = 0,
         &|all| drop(all.remove(1)),
