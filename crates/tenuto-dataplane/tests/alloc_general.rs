@@ -97,7 +97,8 @@ fn nothing_is_allocated_per_frame() {
     let mut burst = Burst::new();
     run(&mut bench, &mut burst, &frames, 20);
     let mut sent = 0;
-    let allocations = allocation_counter::measure(|| sent = run(&mut bench, &mut burst, &frames, 200));
+    let allocations =
+        allocation_counter::measure(|| sent = run(&mut bench, &mut burst, &frames, 200));
     assert!(sent > 8_000, "{sent} frames");
     assert_eq!(allocations.count_total, 0, "over {sent} frames");
     let (_, meter) = bench.switch.meters().next().expect("there is one");
