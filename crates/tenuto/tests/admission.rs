@@ -38,6 +38,10 @@ fn holds_more_than(list: &str, flows: u64, rate_mbps: f64, load_percent: f64) {
     assert!(report["rate_mbps"].as_f64() > Some(rate_mbps), "{report}");
     assert!(report["trunk_load_percent"].as_f64() > Some(load_percent), "{report}");
     assert!(report["granted_over_recomputed_median"].as_f64() <= Some(1.05), "{report}");
+    let ceiling = &report["ceiling"];
+    assert!(report["flows"].as_u64() <= ceiling["flows_max"].as_u64(), "{report}");
+    assert!(report["rate_mbps"].as_f64() <= ceiling["rate_mbps_max"].as_f64(), "{report}");
+    assert!(ceiling["in_order_flows"].as_u64() <= ceiling["flows_max"].as_u64(), "{report}");
 }
 
 #[test]

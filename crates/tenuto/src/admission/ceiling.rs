@@ -1,4 +1,4 @@
-//! What no engine can exceed: what rooms and rates alone leave, whatever the proof.
+//! Ceilings beside what is held: what rooms and rates alone leave, whatever the proof.
 //!
 //! Two figures, both from events that occur whichever way flows are decided. Every flow of a host may
 //! release its burst at once, so bursts beyond the room of the uplink lose frames; and what comes to a
