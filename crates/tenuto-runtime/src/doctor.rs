@@ -60,6 +60,10 @@ impl Finding {
     }
 }
 
+/// Processors from which on threads that receive and send pay: theirs, that of the data path, and
+/// one for whatever else the kernel does for frames.
+const IO_THREADS_FROM: usize = 3;
+
 /// Looks at this machine; the measurement takes `duration`.
 ///
 /// # Errors
@@ -115,6 +119,16 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
     if processors < 4 {
         better.push(format!("more processors: {processors} serve all nodes of a lab"));
     }
+    better.push(match processors {
+        ..IO_THREADS_FROM => format!(
+            "without --io-threads a `tenuto switch` is faster here: they want {IO_THREADS_FROM} \
+             processors or more, one for each and one for the data path beside that of the kernel"
+        ),
+        _ => format!(
+            "--io-threads of `tenuto switch`: up to {} have a processor of their own here",
+            processors - 2
+        ),
+    });
     Ok(DoctorReport {
         headline,
         lab_possible,

@@ -54,11 +54,12 @@ impl Bell {
         if self.is_expected.load(Ordering::Relaxed) {
             self.is_expected.store(false, Ordering::Relaxed);
         }
-        if self.is_rung.load(Ordering::Acquire) && self.is_rung.swap(false, Ordering::Acquire) {
-            if (&self.counter).read(&mut [0; 8]).is_err() {
-                // The other thread is between its two steps: it is for the next time.
-                self.is_rung.store(true, Ordering::Release);
-            }
+        if self.is_rung.load(Ordering::Acquire)
+            && self.is_rung.swap(false, Ordering::Acquire)
+            && (&self.counter).read(&mut [0; 8]).is_err()
+        {
+            // The other thread is between its two steps: it is for the next time.
+            self.is_rung.store(true, Ordering::Release);
         }
     }
 }

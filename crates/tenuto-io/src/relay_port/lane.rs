@@ -8,7 +8,7 @@ use tenuto_units::Instant;
 pub(super) struct Parcel {
     arrival: Instant,
     length: usize,
-    bytes: [u8; FRAME_BYTES_LIMIT],
+    bytes: Box<[u8; FRAME_BYTES_LIMIT]>,
 }
 
 impl Parcel {
@@ -23,17 +23,17 @@ impl Parcel {
 
 /// Where frames are put in.
 pub(super) struct LaneEntry {
-    full: Producer<Box<Parcel>>,
-    empty: Consumer<Box<Parcel>>,
+    full: Producer<Parcel>,
+    empty: Consumer<Parcel>,
     /// Filled and not handed over.
-    burst: Vec<Box<Parcel>>,
+    burst: Vec<Parcel>,
 }
 
 /// Where they are taken out.
 pub(super) struct LaneExit {
-    full: Consumer<Box<Parcel>>,
-    empty: Producer<Box<Parcel>>,
-    taken: Vec<Box<Parcel>>,
+    full: Consumer<Parcel>,
+    empty: Producer<Parcel>,
+    taken: Vec<Parcel>,
 }
 
 /// A lane for so many frames.
@@ -42,7 +42,7 @@ pub(super) fn lane(frames: usize) -> (LaneEntry, LaneExit) {
     let (mut back, empty) = RingBuffer::new(frames);
     for _ in 0..frames {
         let (arrival, length) = (Instant::ZERO, 0);
-        let parcel = Box::new(Parcel { arrival, length, bytes: [0; FRAME_BYTES_LIMIT] });
+        let parcel = Parcel { arrival, length, bytes: Box::new([0; FRAME_BYTES_LIMIT]) };
         let pushed = back.push(parcel);
         assert!(pushed.is_ok(), "there is room for all");
     }
@@ -107,7 +107,7 @@ impl LaneExit {
     }
 
     /// What was taken.
-    pub(super) fn taken(&self) -> &[Box<Parcel>] {
+    pub(super) fn taken(&self) -> &[Parcel] {
         &self.taken
     }
 

@@ -162,7 +162,7 @@ impl Gather {
         // SAFETY: null pointers and zero lengths are valid for both. Needed: the kernel's
         // structures have no constructor.
         let headers = unsafe { Box::new_zeroed().assume_init() };
-        // SAFETY and need: as above.
+        // SAFETY: as above. Needed: as above.
         let vectors = unsafe { Box::new_zeroed().assume_init() };
         Self { headers, vectors }
     }
