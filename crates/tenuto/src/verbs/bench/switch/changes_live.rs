@@ -144,7 +144,7 @@ fn one(
     };
     let bounds = (bound_ps.div_ceil(1_000), options.allowances.change_ns);
     let each = raises.div_ceil(TURNS);
-    let scenario = scenario(plan, each, EXCESS_NS);
+    let scenario = scenario(plan, each, (it.cycle_ns(), EXCESS_NS));
     let bench = Bench { name: &name, plan, scenario, options };
     let mut seen = Seen::default();
     for turn in 1..=TURNS {
