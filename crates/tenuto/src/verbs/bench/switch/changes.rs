@@ -16,8 +16,6 @@ use tenuto_units::Span;
 use tenuto_world::clockwork::{self, ControlCosts, ControlledChange};
 
 pub(crate) const SEED: u64 = 1;
-/// From one raise to the next: the mode is back by then, and twice the dwell time has passed.
-const CYCLE_NS: u64 = 300_000_000;
 /// For so long the trigger sends as in HI: at least one message comes too early for LO.
 const EXCESS_NS: u64 = 5_000_000;
 /// Before the first raise.
@@ -166,8 +164,9 @@ fn found(it: Laboratory, count: u32, progress: &mut dyn FnMut(&str)) -> Result<F
     let network = it.network()?;
     let planned = planning::planned(&network, &planning::usual_options(&network))?;
     let bound_ps = raise_bound_ps(&planned.plan, &name)?;
-    let own = run(&planned.plan, count, &name, progress)?;
-    let theirs = by_controller(&planned.plan, count.min(CONTROLLED), &name, progress)?;
+    let own = run(&planned.plan, (count, it.cycle_ns()), &name, progress)?;
+    let theirs =
+        by_controller(&planned.plan, (count.min(CONTROLLED), it.cycle_ns()), &name, progress)?;
     Ok(Found { own, theirs, bound_ps })
 }
 
@@ -195,11 +194,11 @@ fn by_rules(medians: &[(&Laboratory, f64)]) -> f64 {
 
 fn run(
     plan: &Plan,
-    count: u32,
+    (count, cycle_ns): (u32, u64),
     name: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Changes, Failure> {
-    let scenario = scenario(plan, count, EXCESS_NS);
+    let scenario = scenario(plan, count, (cycle_ns, EXCESS_NS));
     let document = clockwork::run_with_progress(plan, &scenario, &mut |at| {
         progress(&format!("changes: {name}, {} %", at.at_ns * 100 / at.of_ns.max(1)));
     })
@@ -225,11 +224,11 @@ fn run(
 /// The same network without modes in its switches: the controller changes them.
 fn by_controller(
     plan: &Plan,
-    count: u32,
+    (count, cycle_ns): (u32, u64),
     name: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<ControlledChange>, Failure> {
-    let times = (count, Span::from_ns(CYCLE_NS), Span::from_ns(EXCESS_NS));
+    let times = (count, Span::from_ns(cycle_ns), Span::from_ns(EXCESS_NS));
     let mut say = |done| progress(&format!("changes: {name}, by a controller, {done} of {count}"));
     clockwork::controlled_changes(plan, Laboratory::TRIGGER, times, COSTS, &mut say).map_err(
         |error| {
@@ -240,7 +239,7 @@ fn by_controller(
 }
 
 /// The trigger exceeds its lower contract again and again, at no fixed phase of the other traffic.
-pub(super) fn scenario(plan: &Plan, count: u32, excess_ns: u64) -> Scenario {
+pub(super) fn scenario(plan: &Plan, count: u32, (cycle_ns, excess_ns): (u64, u64)) -> Scenario {
     let behave = |at_ns, mode| Event {
         at_ns,
         action: EventAction::Behave { flow: Laboratory::TRIGGER.into(), mode },
@@ -249,12 +248,12 @@ pub(super) fn scenario(plan: &Plan, count: u32, excess_ns: u64) -> Scenario {
     let mut draw = SEED;
     let events = (0..u64::from(count)).flat_map(|n| {
         draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let at = LEAD_NS + n * CYCLE_NS + (draw >> 33) % 30_000_000;
+        let at = LEAD_NS + n * cycle_ns + (draw >> 33) % 30_000_000;
         [behave(at, 1), behave(at + excess_ns, 0)]
     });
     let events: Vec<Event> = events.collect();
     Scenario {
-        duration_ns: LEAD_NS + (u64::from(count) + 1) * CYCLE_NS,
+        duration_ns: LEAD_NS + (u64::from(count) + 1) * cycle_ns,
         seed: plan.network.flows.len() as u64,
         traffic: Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest },
         programs: std::collections::BTreeMap::new(),

@@ -11,6 +11,7 @@ const CROWD: usize = 4;
 /// Where those go.
 const CROWDED: &str = "h2";
 /// Of the flow that raises the mode.
+const QUIET_MS: u32 = 100;
 const PERIOD_LO_MS: u64 = 10;
 const PERIOD_HI_MS: u64 = 1;
 
@@ -53,13 +54,17 @@ pub(super) struct Crowd {
     line_mbps: u32,
     message_kb: u32,
     period_ms: u32,
+    /// Before a return: what a mode leaves behind on such a line takes so long to settle.
+    quiet_ms: u32,
 }
 
 impl Crowd {
     /// Four lines into one as fast: of 1100 frames three quarters come to wait.
-    pub(super) const FAST: Self = Self { line_mbps: 1_000, message_kb: 400, period_ms: 20 };
+    pub(super) const FAST: Self =
+        Self { line_mbps: 1_000, message_kb: 400, period_ms: 20, quiet_ms: QUIET_MS };
     /// A tenth of the frames per second, which wait longer: 820 of them for up to 100 ms.
-    pub(super) const SLOW: Self = Self { line_mbps: 100, message_kb: 300, period_ms: 120 };
+    pub(super) const SLOW: Self =
+        Self { line_mbps: 100, message_kb: 300, period_ms: 120, quiet_ms: 800 };
 }
 
 /// One network of the laboratory.
@@ -81,6 +86,12 @@ impl Laboratory {
 
     /// The flow whose excess raises the mode.
     pub(super) const TRIGGER: &'static str = "f1";
+
+    /// From one raise to the next: the mode is back by then, and twice the dwell time has passed.
+    pub(super) fn cycle_ns(self) -> u64 {
+        let quiet_ms = self.crowd.map_or(QUIET_MS, |crowd| crowd.quiet_ms);
+        (u64::from(quiet_ms) + 200) * 1_000_000
+    }
 
     /// `100+`: so many rules, and packets that wait.
     pub(super) fn rules_words(self) -> String {
@@ -147,7 +158,8 @@ impl Laboratory {
                 );
             }
         }
-        out.push_str("mode_return: {quiet: 100 ms}\n");
+        let quiet_ms = self.crowd.map_or(QUIET_MS, |crowd| crowd.quiet_ms);
+        let _ = writeln!(out, "mode_return: {{quiet: {quiet_ms} ms}}");
         out
     }
 }
