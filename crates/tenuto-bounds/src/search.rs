@@ -22,6 +22,9 @@ const LADDER: [Dates; 6] = [
 /// of them is so many percent of one that is known is not tried with more.
 const HOPELESS_PERCENT: i128 = 160;
 
+/// So many buckets of a flow count as one in the size of a program of parts.
+const BUCKETS_MAX: usize = 4;
+
 /// A tree with its program, small enough.
 pub(crate) struct Setting {
     pub(crate) tree: Tree,
@@ -121,7 +124,10 @@ pub(crate) fn delay(
         is_cut |= servers >= servers_max || method == Method::Plp;
     }
     if is_cut && trunk.len() > 1 && options.effort >= Effort::Tight {
-        best = match way.solve(options, &[Dates::Parts]) {
+        // Several buckets of a flow say more: that is no reason for a smaller tree.
+        let buckets = known.graph.flows.iter().map(|flow| flow.arrival.len()).max().unwrap_or(1);
+        let larger = Way { rows_max: rows_max.saturating_mul(buckets.min(BUCKETS_MAX)), ..way };
+        best = match larger.solve(options, &[Dates::Parts]) {
             Some(found) => Some(found.least(best)),
             None => best,
         };
