@@ -330,6 +330,25 @@ fn a_frame_that_grows_too_long_is_dropped() {
 }
 
 #[test]
+fn a_frame_that_grows_too_short_is_padded_with_zeros() {
+    let mut bench = bench();
+    bench.install([Body::FlowMod(any(1, vec![Action::PopVlan, output(2)]))]);
+    // What was in the buffer before is not what pads.
+    for len in [1_400, 60] {
+        let mut tagged = frame(1, len);
+        tagged.truncate(len);
+        tagged[12..14].copy_from_slice(&[0x81, 0]);
+        tagged[20..].fill(0xff);
+        bench.receive(1, &tagged);
+        let sent = bench.drain().remove(0).1;
+        assert_eq!(sent.len(), (len - 4).max(60));
+        let (head, rest) = sent.split_at(len - 4);
+        assert!(head[16..].iter().all(|&byte| byte == 0xff));
+        assert_eq!(rest, &vec![0; rest.len()]);
+    }
+}
+
+#[test]
 fn counters_add_up() {
     let mut bench = bench();
     bench.install([

@@ -95,6 +95,13 @@ pub fn unlock_memory() -> io::Result<()> {
     task::unlock_memory()
 }
 
+/// Has the allocator of the process do its work at once and keep what it has: glibc otherwise lets
+/// small free pieces gather and joins a hundred thousand of them in one call (5 ms), and gives large
+/// ones back to the kernel while somebody waits. Other allocators are left as they are.
+pub fn steady_allocation() {
+    task::steady_allocation();
+}
+
 /// How much of each period real-time threads may run; `None` when they are not limited.
 ///
 /// # Errors

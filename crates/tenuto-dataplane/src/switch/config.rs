@@ -56,6 +56,9 @@ pub struct GeneralConfig {
     pub description: String,
     /// Names of ports by number; the others are called after their number.
     pub port_names: BTreeMap<u32, String>,
+    /// Entries that one message touches before frames get a turn; the rest of them when
+    /// [`Switch::work_on`](super::Switch::work_on) is called. `None`: all of them at once.
+    pub entries_at_once: Option<u32>,
     /// What Attendre may keep, once a controller switches it on; `None`: it is not offered.
     pub attendre: Option<AttendreLimits>,
 }
@@ -108,6 +111,7 @@ impl Default for GeneralConfig {
             learned_max: 4_096,
             description: String::new(),
             port_names: BTreeMap::new(),
+            entries_at_once: None,
             attendre: Some(AttendreLimits::default()),
         }
     }

@@ -134,6 +134,7 @@ impl Switch {
         let gone = self.connections.iter().filter(|c| goes(c)).map(|c| c.id);
         let gone = gone.filter(|other| *other != id).collect();
         self.connections.retain(|c| !goes(c));
+        self.forget_readers();
         gone
     }
 

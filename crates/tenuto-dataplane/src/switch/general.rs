@@ -4,6 +4,8 @@
 use super::attendre::Attendre;
 use super::bridge::Bridge;
 use super::config::GeneralConfig;
+use super::connection::ConnectionId;
+use super::control::LongWork;
 use super::expiry::Expiry;
 use super::group::{DEPTH_MAX, GroupCounters};
 use super::meter::{Meter, MeterState};
@@ -36,6 +38,8 @@ pub(super) struct General {
     pub(super) packet_ins_limited: u64,
     pub(super) packet_ins_unheard: u64,
     pub(super) attendre: Option<Attendre>,
+    /// What takes several steps, by the connection that asked for it.
+    pub(super) works: BTreeMap<ConnectionId, LongWork>,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
 }
@@ -56,6 +60,7 @@ impl General {
             packet_ins_limited: 0,
             packet_ins_unheard: 0,
             attendre: config.attendre.clone().map(Attendre::new),
+            works: BTreeMap::new(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
         }

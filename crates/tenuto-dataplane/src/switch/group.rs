@@ -81,11 +81,20 @@ pub(super) struct Extent {
     pub(super) cost: usize,
 }
 
-/// The extent of every group; `None` if some group comes back to itself.
-pub(super) fn extents(groups: &Groups) -> Option<BTreeMap<u32, Extent>> {
+/// The largest extent that one of the groups `from` has once the group `id` is `state`; `None` if
+/// some group would come back to itself.
+pub(super) fn extent(
+    groups: &Groups,
+    (id, state): (u32, &GroupState),
+    from: impl Iterator<Item = u32>,
+) -> Option<Extent> {
     /// Notes the extent of one group; each is walked once, however many lead to it.
-    fn walk(groups: &Groups, id: u32, known: &mut BTreeMap<u32, Option<Extent>>) -> Option<Extent> {
-        let Some(state) = groups.get(&id) else { return Some(Extent::default()) };
+    fn walk<'a>(
+        at: &impl Fn(u32) -> Option<&'a GroupState>,
+        id: u32,
+        known: &mut BTreeMap<u32, Option<Extent>>,
+    ) -> Option<Extent> {
+        let Some(state) = at(id) else { return Some(Extent::default()) };
         if let Some(found) = known.get(&id) {
             // Begun and not ended: this is a loop.
             return *found;
@@ -94,7 +103,7 @@ pub(super) fn extents(groups: &Groups) -> Option<BTreeMap<u32, Extent>> {
         let own = state.buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
         let mut extent = Extent { depth: 0, cost: own };
         for next in state.uses() {
-            let below = walk(groups, next, known)?;
+            let below = walk(at, next, known)?;
             extent.depth = extent.depth.max(below.depth);
             extent.cost = extent.cost.saturating_add(below.cost);
         }
@@ -102,11 +111,13 @@ pub(super) fn extents(groups: &Groups) -> Option<BTreeMap<u32, Extent>> {
         known.insert(id, Some(extent));
         Some(extent)
     }
-    let mut known = BTreeMap::new();
-    for &id in groups.keys() {
-        walk(groups, id, &mut known)?;
+    let at = |other| if other == id { Some(state) } else { groups.get(&other) };
+    let (mut known, mut largest) = (BTreeMap::new(), Extent::default());
+    for id in from {
+        let Extent { depth, cost } = walk(&at, id, &mut known)?;
+        largest = Extent { depth: largest.depth.max(depth), cost: largest.cost.max(cost) };
     }
-    Some(known.into_iter().filter_map(|(id, extent)| Some((id, extent?))).collect())
+    Some(largest)
 }
 
 impl Switch {
@@ -168,19 +179,35 @@ mod tests {
         named.iter().map(|(id, next)| (*id, state(next))).collect()
     }
 
+    /// The extent of a group whose state is what it is already.
+    fn extent_of(groups: &Groups, id: u32) -> Option<Extent> {
+        extent(groups, (id, &groups[&id]), [id].into_iter())
+    }
+
     #[test]
     fn chains_are_measured_and_loops_found() {
-        let found = extents(&groups(&[(1, &[]), (2, &[1, 1]), (3, &[2, 1])])).expect("no loop");
-        assert_eq!(found[&3], Extent { depth: 3, cost: 4 + 4 });
-        assert_eq!(extents(&groups(&[(1, &[2]), (2, &[1])])), None);
-        assert_eq!(extents(&groups(&[(1, &[1])])), None);
+        let three = groups(&[(1, &[]), (2, &[1, 1]), (3, &[2, 1])]);
+        assert_eq!(extent_of(&three, 3), Some(Extent { depth: 3, cost: 4 + 4 }));
+        assert_eq!(extent_of(&groups(&[(1, &[2]), (2, &[1])]), 2), None);
+        assert_eq!(extent_of(&groups(&[(1, &[1])]), 1), None);
+    }
+
+    #[test]
+    fn a_change_counts_before_it_is_made() {
+        let three = groups(&[(1, &[]), (2, &[1]), (3, &[2])]);
+        let longer = &groups(&[(1, &[4])])[&1];
+        let with_four = groups(&[(1, &[]), (2, &[1]), (3, &[2]), (4, &[])]);
+        let largest = extent(&with_four, (1, longer), [1, 3].into_iter());
+        assert_eq!(largest.map(|it| it.depth), Some(4));
+        let back = &groups(&[(1, &[3])])[&1];
+        assert_eq!(extent(&three, (1, back), [1].into_iter()), None);
     }
 
     #[test]
     fn a_chain_that_multiplies_is_measured_at_once() {
         let twice: Vec<(u32, [u32; 2])> = (1..200).map(|id| (id, [id - 1, id - 1])).collect();
         let named: Vec<(u32, &[u32])> = twice.iter().map(|(id, next)| (*id, &next[..])).collect();
-        let found = extents(&groups(&named)).expect("no loop");
-        assert_eq!(found[&199], Extent { depth: 199, cost: usize::MAX });
+        let found = extent_of(&groups(&named), 199);
+        assert_eq!(found, Some(Extent { depth: 199, cost: usize::MAX }));
     }
 }

@@ -100,6 +100,11 @@ impl MaskIndex {
         self.precedences.is_empty()
     }
 
+    /// How many entries there are, those of equal values included.
+    pub(super) fn entries(&self) -> usize {
+        self.precedences.values().map(|&count| count as usize).sum()
+    }
+
     /// Counts an entry in.
     pub(super) fn count_in(&mut self, precedence: u16) {
         *self.precedences.entry(precedence).or_default() += 1;

@@ -36,6 +36,7 @@ mod table;
 mod tables;
 mod trace;
 mod track;
+mod users;
 
 pub use attendre::AttendreMutant;
 pub use burst::Burst;

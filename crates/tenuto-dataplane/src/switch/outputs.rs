@@ -284,7 +284,7 @@ impl Switch {
         match &self.general {
             Some(general) if passage.edited => {
                 if passage.copy.is_none() {
-                    passage.copy = frames.insert(general.buffer.bytes());
+                    passage.copy = frames.insert(general.buffer.bytes_to_send());
                 }
                 passage.copy
             }

@@ -146,17 +146,18 @@ impl Table {
     }
 
     fn order(&self) -> &[u32] {
-        self.order.get_or_init(|| {
-            let used = (0_u32..).zip(self.slots.iter()).filter(|(_, entry)| entry.is_some());
-            let mut order: Vec<u32> = used.map(|(slot, _)| slot).collect();
-            self.sort(&mut order);
-            order
-        })
+        self.order.get_or_init(|| self.sorted(self.in_use().collect()))
     }
 
-    /// Puts slots in use into canonical order.
-    fn sort(&self, slots: &mut [u32]) {
+    /// Slots that hold an entry.
+    pub(super) fn in_use(&self) -> impl Iterator<Item = u32> {
+        (0_u32..).zip(self.slots.iter()).filter(|(_, it)| it.is_some()).map(|(slot, _)| slot)
+    }
+
+    /// Slots in use in canonical order.
+    pub(super) fn sorted(&self, mut slots: Vec<u32>) -> Vec<u32> {
         slots.sort_unstable_by(|&one, &other| self.rank(one).cmp(&self.rank(other)));
+        slots
     }
 
     /// What the canonical order goes by.
@@ -328,20 +329,26 @@ impl Table {
         self.chain(Some(best.slot)).find(|&slot| self.entry(slot).precedence == precedence)
     }
 
-    /// Slots of the entries all of whose frames a pattern matches too, in canonical order. Masks
-    /// that ask for less are not looked at, and of the pattern's own only its value.
-    pub(super) fn within(&self, pattern: &Pattern) -> Vec<u32> {
-        let mut found = Vec::new();
-        for (_, group) in &self.groups {
-            if *group.mask() == pattern.mask {
-                found.extend(self.chain(group.find(&pattern.value).map(|found| found.slot)));
-            } else if group.mask().masked(&pattern.mask) == pattern.mask {
-                let chains = group.slots().flat_map(|best| self.chain(Some(best)));
-                found.extend(chains.filter(|&slot| self.entry(slot).pattern.is_within(pattern)));
-            }
-        }
-        self.sort(&mut found);
-        found
+    /// Slots of the entries all of whose frames a pattern matches too. Masks that ask for less are
+    /// not looked at, and of the pattern's own only its value.
+    pub(super) fn within(&self, pattern: &Pattern) -> impl Iterator<Item = u32> {
+        self.groups.iter().flat_map(move |(_, group)| {
+            let is_own = *group.mask() == pattern.mask;
+            let is_finer = !is_own && group.mask().masked(&pattern.mask) == pattern.mask;
+            let own = is_own.then(|| group.find(&pattern.value)).flatten().map(|found| found.slot);
+            let finer = is_finer.then(|| group.slots()).into_iter().flatten();
+            let finer = finer.flat_map(|best| self.chain(Some(best)));
+            let finer = finer.filter(|&slot| self.entry(slot).pattern.is_within(pattern));
+            self.chain(own).chain(finer)
+        })
+    }
+
+    /// The most entries that [`Table::within`] may have to look at.
+    pub(super) fn count_within(&self, pattern: &Pattern) -> usize {
+        let finer = self.groups.iter().filter(|(_, group)| {
+            *group.mask() != pattern.mask && group.mask().masked(&pattern.mask) == pattern.mask
+        });
+        finer.map(|(_, group)| group.entries()).sum()
     }
 
     /// Whether some entry of this precedence, but of another pattern, matches some frame that the

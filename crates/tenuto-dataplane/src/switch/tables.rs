@@ -12,6 +12,7 @@ use super::key::{PacketKey, Pattern};
 use super::places::Places;
 use super::table::Table;
 use super::track::Track;
+use super::users::{User, Users};
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
 use tenuto_units::Instant;
@@ -89,6 +90,8 @@ pub struct Tables {
     states: Vec<TableState>,
     levels: u8,
     places: Places,
+    /// By level.
+    users: Vec<Users>,
     entries: usize,
     /// By slot of the first table of a planned switch, the way of all that its entry matches.
     tracks: Chunks<Track>,
@@ -214,6 +217,7 @@ impl Tables {
             states: Vec::new(),
             levels: 0,
             places: Places::default(),
+            users: Vec::new(),
             entries: 0,
             tracks: Chunks::new(),
             generation: 1,
@@ -233,6 +237,7 @@ impl Tables {
         self.states.resize_with(count, || TableState::new(config));
         self.forget_tracks();
         self.places.set_levels(self.levels.into());
+        self.users.resize_with(self.levels.into(), Users::default);
         self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
     }
 
@@ -273,6 +278,11 @@ impl Tables {
         u16::try_from(self.place_of(level, table)?).ok()
     }
 
+    /// How many entries of a level use a meter or a group.
+    pub(super) fn users(&self, level: u8, used: User) -> u32 {
+        self.users.get(usize::from(level)).map_or(0, |users| users.of(used))
+    }
+
     /// Entries over all tables and levels.
     pub const fn entries(&self) -> usize {
         self.entries
@@ -296,11 +306,14 @@ impl Tables {
     ) -> Result<u32, TablesFull> {
         let full = self.entries >= self.config.entries_max;
         let is_planned = self.config.general.is_none();
-        let state = self.get_mut(level, table).expect("the caller checked level and table");
+        let place = self.place_of(level, table).expect("the caller checked level and table");
+        let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
         let cookie = entry.cookie;
         let slot = match state.table.find(&entry.pattern, entry.precedence) {
             Some(slot) => {
                 let old = state.table.entry(slot).cookie;
+                users.count_out(state.table.entry(slot));
+                users.count_in(&entry);
                 let it = &mut state.uses[slot];
                 it.used = now;
                 if entry.flags & flow_flag::RESET_COUNTS != 0 {
@@ -316,6 +329,7 @@ impl Tables {
             None if full => return Err(TablesFull),
             None => {
                 let (pattern, before) = (entry.pattern, state.table.arrangements());
+                users.count_in(&entry);
                 let slot = state.insert(entry, now);
                 self.entries += 1;
                 self.revision += 1;
@@ -344,15 +358,14 @@ impl Tables {
         chosen: impl Fn(&Entry) -> bool,
     ) -> Vec<u32> {
         let Some(TableState { table, .. }) = self.get(level, table) else { return Vec::new() };
-        let mut slots = match scope {
+        let chosen = |slot: &u32| chosen(table.entry(*slot));
+        match scope {
             Scope::Exact(pattern, precedence) => {
-                table.find(pattern, precedence).into_iter().collect()
+                table.find(pattern, precedence).into_iter().filter(chosen).collect()
             }
-            Scope::Within(pattern) => table.within(pattern),
-            Scope::All => table.entries().with_slots().map(|(slot, _)| slot).collect(),
-        };
-        slots.retain(|&slot| chosen(table.entry(slot)));
-        slots
+            Scope::Within(pattern) => table.sorted(table.within(pattern).filter(chosen).collect()),
+            Scope::All => table.sorted(table.in_use().filter(chosen).collect()),
+        }
     }
 
     /// Changes the behaviour of every entry in a scope that `chosen` picks, keeping its counters
@@ -367,8 +380,11 @@ impl Tables {
     ) -> usize {
         let slots = self.chosen(level, table, scope, chosen);
         for &slot in &slots {
-            let state = self.get_mut(level, table).expect("the slots are of this table");
+            let place = self.place_of(level, table).expect("the slots are of this table");
+            let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
+            users.count_out(state.table.entry(slot));
             state.change(slot, &change);
+            users.count_in(state.table.entry(slot));
             state.since[slot].1 = false;
             if reset {
                 state.uses[slot].counter = EntryCounter::default();
@@ -414,6 +430,7 @@ impl Tables {
             true => self.forget_tracks_of(table, &removed.entry.pattern),
             false => self.forget_tracks(),
         }
+        self.users[usize::from(level)].count_out(&removed.entry);
         self.places.note_removed((level, table, slot), removed.entry.cookie);
         removed
     }

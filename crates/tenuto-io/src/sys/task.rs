@@ -56,6 +56,16 @@ pub(crate) fn lock_memory() -> io::Result<()> {
     Ok(())
 }
 
+/// No lists of unjoined pieces, and nothing given back to the kernel.
+pub(crate) fn steady_allocation() {
+    #[cfg(target_env = "gnu")]
+    for (setting, value) in [(libc::M_MXFAST, 0), (libc::M_TRIM_THRESHOLD, libc::c_int::MAX)] {
+        // SAFETY: no pointers are passed, and mallopt may be called at any time. Needed: std has no
+        // settings of the allocator. It refuses only what it does not know, and changes nothing then.
+        unsafe { libc::mallopt(setting, value) };
+    }
+}
+
 /// Lets the kernel do with the pages of the process as it likes again.
 pub(crate) fn unlock_memory() -> io::Result<()> {
     // SAFETY: no pointers are passed. Needed: std has no munlockall.

@@ -4,6 +4,7 @@
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
 mod live;
+mod long_work;
 mod look_ups;
 mod meters;
 mod pipeline;
@@ -16,6 +17,7 @@ pub use live::{
     FlowCurve, FlowPoint, LiveFigures, LiveOrder, LiveReport, LiveSubject, LiveTask, measure_live,
 };
 pub(crate) use live::{ROLE as LIVE_ROLE, main as live_main};
+pub use long_work::{LongWorkCost, long_work_costs};
 pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};

@@ -15,6 +15,8 @@ use tenuto_units::{Instant, Span};
 const INPUT_BYTES: usize = 8 * 1024;
 /// Answers that may wait before further requests do.
 const ANSWERS_MAX: usize = 256 * 1024;
+/// Bytes that wait for their turn before more are taken in: room for the longest message.
+const INPUT_BYTES_MAX: usize = 64 * 1024 + INPUT_BYTES;
 const HEADER_BYTES: usize = 8;
 /// `OFPT_PACKET_IN`, `OFPT_FLOW_REMOVED`, `OFPT_PORT_STATUS`: what nobody asked for.
 const ASYNCHRONOUS: [u8; 3] = [10, 11, 12];
@@ -45,7 +47,6 @@ pub(super) struct Channel {
     pub(super) has_spoken: bool,
     /// Whether it was made to us.
     pub(super) is_service: bool,
-    is_paused: bool,
 }
 
 impl Channel {
@@ -73,7 +74,6 @@ impl Channel {
             probed: false,
             has_spoken: false,
             is_service: false,
-            is_paused: false,
         }
     }
 
@@ -88,7 +88,7 @@ impl Channel {
 
     /// Takes in what the peer has sent, if there is room.
     pub(super) fn read(&mut self, now: Instant) -> Result<(), Ended> {
-        if self.is_paused {
+        if self.is_paused() || self.input.len() >= INPUT_BYTES_MAX {
             return Ok(());
         }
         let before = self.input.len();
@@ -106,18 +106,30 @@ impl Channel {
         }
     }
 
-    /// The next message, or what can be none; `None` until it is whole and its answer has room.
+    /// Whether its peer does not read its answers, so that nothing more is done for it.
+    pub(super) fn is_paused(&self) -> bool {
+        self.waiting() > ANSWERS_MAX
+    }
+
+    /// Whether a whole message waits for its turn.
+    pub(super) fn has_message(&self) -> bool {
+        !self.is_paused() && self.message_bytes().is_some()
+    }
+
+    /// How long the next message is, once it is whole.
+    fn message_bytes(&self) -> Option<usize> {
+        let header = self.input.first_chunk::<HEADER_BYTES>()?;
+        let length = usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES);
+        (self.input.len() >= length).then_some(length)
+    }
+
+    /// The next message, or what can be none; `false` until it is whole and its answer has room.
     pub(super) fn next_message(&mut self, bytes: &mut Vec<u8>) -> bool {
         bytes.clear();
-        self.is_paused = self.waiting() > ANSWERS_MAX;
-        if self.is_paused {
+        if self.is_paused() {
             return false;
         }
-        let Some(header) = self.input.first_chunk::<HEADER_BYTES>() else { return false };
-        let length = usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES);
-        if self.input.len() < length {
-            return false;
-        }
+        let Some(length) = self.message_bytes() else { return false };
         bytes.extend(self.input.drain(..length));
         true
     }
@@ -153,10 +165,12 @@ impl Channel {
             self.output.drain(..self.sent);
             self.sent = 0;
         }
-        let interest = match (self.waiting() > 0, self.waiting() > ANSWERS_MAX) {
-            (_, true) => Interest::Write,
+        let is_full = self.is_paused() || self.input.len() >= INPUT_BYTES_MAX;
+        let interest = match (self.waiting() > 0, is_full) {
+            (true, true) => Interest::Write,
             (true, false) => Interest::ReadWrite,
             (false, false) => Interest::Read,
+            (false, true) => Interest::None,
         };
         poll.set_interest(self.key, interest);
         Ok(())

@@ -1,7 +1,8 @@
 //! The one thread of a stand-alone switch: ports, timers and control connections around the core.
 //!
-//! Control messages are carried out between two bursts of frames, each to its end, so that a barrier
-//! reply is written when what came before it is in effect for the next frame that is looked up.
+//! Control messages are carried out between two bursts of frames. A barrier reply is written when what
+//! came before it on its connection is in effect for the next frame that is looked up. What touches
+//! very many entries is done a step at a time.
 
 use super::beside;
 use super::channel::Channel;
@@ -30,6 +31,10 @@ const SMALLEST_WIRE_BYTES: u64 = 84;
 const FRAMES_SPARE: u64 = 1_024;
 /// Frames that are held at most, whatever the buffers: 100 MB.
 const FRAMES_MAX: u64 = 65_536;
+/// Messages of a connection are carried out for so long before frames get a turn.
+const MESSAGES_TIME: Span = Span::from_us(50);
+/// Entries that one message touches before frames get a turn: some 50 us.
+pub(crate) const ENTRIES_AT_ONCE: u32 = 64;
 /// Captures that have ended are looked for so often.
 const LOOK_AT_TAPS: Span = Span::from_s(1);
 
@@ -87,6 +92,7 @@ pub fn run_switch(
     settings: &SwitchSettings,
     news: &mut dyn FnMut(SwitchNews),
 ) -> io::Result<SwitchSummary> {
+    tenuto_io::realtime::steady_allocation();
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
     beside::remember_processors();
     let mut poll = PollSet::new();
@@ -179,6 +185,7 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             packet_ins_per_s: settings.packet_ins_per_s,
             description: settings.name.clone(),
             port_names: names,
+            entries_at_once: Some(ENTRIES_AT_ONCE),
             ..GeneralConfig::default()
         }),
     }
@@ -197,7 +204,8 @@ impl DataPath<'_> {
     /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
     fn turn(&mut self) -> io::Result<Option<bool>> {
         let due = self.switch.next_deadline().map(|(_, at)| at);
-        let control_at = self.control.deadline();
+        let control_at =
+            if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
         let first = [due, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
         wait.wait(poll, first, &mut || SwitchPort::pending(ports))?;
@@ -231,6 +239,32 @@ impl DataPath<'_> {
             }
         }
         Ok(ended)
+    }
+
+    /// Whether there is control work that waits for nothing but its turn.
+    fn has_work(&self) -> bool {
+        let is_paused = |id| {
+            self.control.channels.iter().any(|channel| channel.id == id && channel.is_paused())
+        };
+        self.switch.at_work().any(|id| !is_paused(id))
+            || self.control.channels.iter().any(|channel| {
+                channel.has_message() && self.switch.at_work().all(|id| id != channel.id)
+            })
+    }
+
+    /// Goes a step on with what takes several of them.
+    fn work(&mut self) {
+        let now = MonotonicClock::now();
+        let mut last = None;
+        loop {
+            let next = self.switch.at_work().find(|id| last.is_none_or(|before| *id > before));
+            let Some(id) = next else { return };
+            last = Some(id);
+            let channel = self.control.channels.iter().find(|channel| channel.id == id);
+            if !channel.is_some_and(Channel::is_paused) {
+                self.switch.work_on(id, now, &mut self.fx);
+            }
+        }
     }
 
     /// Whether a descriptor is ready that is none of a port.
@@ -299,6 +333,7 @@ impl DataPath<'_> {
     fn take_control(&mut self) -> io::Result<()> {
         self.control.turn(&mut self.poll, &mut self.changes, self.news)?;
         self.carry_changes()?;
+        self.work();
         let now = MonotonicClock::now();
         for place in (0..self.control.channels.len()).rev() {
             // What is carried out for one connection may end others.
@@ -319,13 +354,19 @@ impl DataPath<'_> {
         self.settle()
     }
 
-    /// Carries out the messages of one connection, as long as its answers are read.
+    /// Carries out the messages of one connection, as long as its answers are read, but not for
+    /// longer than frames may wait.
     fn take_messages(&mut self, place: usize) -> Result<(), String> {
         let id = self.control.channels[place].id;
         let mut message = std::mem::take(&mut self.message);
         let mut is_followed = true;
-        while is_followed && self.control.channels[place].next_message(&mut message) {
-            let now = MonotonicClock::now();
+        let began = MonotonicClock::now();
+        let mut now = began;
+        while is_followed
+            && now.since(began) < MESSAGES_TIME
+            && self.switch.at_work().all(|other| other != id)
+            && self.control.channels[place].next_message(&mut message)
+        {
             let Self { switch, pool, fx, .. } = self;
             is_followed = switch.control_from(id, now, &message, pool, fx);
             let own = fx.channels.iter_mut().filter(|(number, _)| *number == id.0);
@@ -333,6 +374,7 @@ impl DataPath<'_> {
                 self.control.channels[place].queue(bytes);
                 bytes.clear();
             }
+            now = MonotonicClock::now();
         }
         self.message = message;
         match is_followed {

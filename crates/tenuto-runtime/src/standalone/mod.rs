@@ -26,6 +26,7 @@ mod tls;
 mod trace_text;
 
 pub use client::SwitchClient;
+pub(crate) use data_path::ENTRIES_AT_ONCE;
 pub use data_path::{SwitchSummary, run_switch};
 pub use dump::{Dump, DumpPart};
 pub use dump_text::{dump_json, dump_text};

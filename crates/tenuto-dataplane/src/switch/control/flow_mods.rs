@@ -1,7 +1,8 @@
 //! Entries: what a flow-mod adds, changes and removes, and which instructions this switch takes on.
 
-use super::Done;
 use super::attendre::{collect_commands, has_buffers};
+use super::long_work::Task;
+use super::{Done, Request};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Behaviour, Entry};
 use crate::switch::key::Pattern;
@@ -38,37 +39,13 @@ impl Switch {
         if matches!(flow_mod.command, C::Delete | C::DeleteStrict) {
             return self.delete_flows(now, level, flow_mod, &pattern, fx);
         }
-        if flow_mod.table_id >= self.config.tables {
-            return Err(FlowModFailed::BadTableId.into());
-        }
-        if has_buffers(flow_mod) {
+        if flow_mod.table_id < self.config.tables && has_buffers(flow_mod) {
             return self.flow_mod_with_buffers(now, Some(level), flow_mod, version, fx);
         }
-        // What this switch does not do is refused, not silently left out: in a planned network
-        // an entry that goes by itself would take a guarantee with it.
-        let is_planned = self.general.is_none();
-        if is_planned && (flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0) {
-            return Err(FlowModFailed::BadTimeout.into());
-        }
-        let more = if is_planned { 0 } else { flow_flag::SEND_FLOW_REM };
-        if flow_mod.flags & !(FLOW_FLAGS | more) != 0 {
-            return Err(FlowModFailed::BadFlags.into());
-        }
-        let behaviour = self.behaviour(flow_mod)?;
-        let entry = Entry {
-            pattern,
-            precedence: flow_mod.priority,
-            cookie: flow_mod.cookie,
-            flags: flow_mod.flags,
-            idle_timeout: flow_mod.idle_timeout,
-            hard_timeout: flow_mod.hard_timeout,
-            behaviour,
-            version,
-            matching: flow_mod.match_.clone(),
-            instructions: flow_mod.instructions.clone(),
-        };
+        let behaviour = self.checked_behaviour(flow_mod)?;
         let table = flow_mod.table_id;
         if flow_mod.command == C::Add {
+            let entry = entry_of(flow_mod, pattern, behaviour, version);
             if flow_mod.flags & flow_flag::CHECK_OVERLAP != 0
                 && self.tables.overlaps(level, table, &entry)
             {
@@ -84,14 +61,54 @@ impl Switch {
             _ => Scope::Within(&pattern),
         };
         let chosen = |e: &Entry| has_cookie(e, flow_mod);
-        let change = |e: &mut Entry| {
-            e.behaviour.clone_from(&entry.behaviour);
-            e.instructions.clone_from(&entry.instructions);
-            e.version = version.or(e.version);
-        };
-        let reset = flow_mod.flags & flow_flag::RESET_COUNTS != 0;
-        self.tables.modify((level, table), scope, chosen, change, reset);
+        let change = FlowChange::of(flow_mod, behaviour, version);
+        self.tables.modify((level, table), scope, chosen, |e| change.apply(e), change.reset);
         Ok(())
+    }
+
+    /// What a flow-mod makes of frames, or why it is refused.
+    fn checked_behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
+        if flow_mod.table_id >= self.config.tables {
+            return Err(FlowModFailed::BadTableId.into());
+        }
+        // What this switch does not do is refused, not silently left out: in a planned network
+        // an entry that goes by itself would take a guarantee with it.
+        let is_planned = self.general.is_none();
+        if is_planned && (flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0) {
+            return Err(FlowModFailed::BadTimeout.into());
+        }
+        let more = if is_planned { 0 } else { flow_flag::SEND_FLOW_REM };
+        if flow_mod.flags & !(FLOW_FLAGS | more) != 0 {
+            return Err(FlowModFailed::BadFlags.into());
+        }
+        self.behaviour(flow_mod)
+    }
+
+    /// Whether a flow-mod is noted down, to be carried out a step at a time.
+    pub(super) fn puts_off(
+        &mut self,
+        request: Request,
+        flow_mod: &FlowMod,
+    ) -> Result<bool, ErrorCode> {
+        use FlowModCommand as C;
+        let pattern = Pattern::from_match(&flow_mod.match_)?;
+        let task = match flow_mod.command {
+            C::Delete
+                if flow_mod.table_id == table::ALL || flow_mod.table_id < self.config.tables =>
+            {
+                Task::Remove(flow_mod.clone())
+            }
+            // A packet that waits for the change goes by it.
+            C::Modify
+                if !has_buffers(flow_mod)
+                    && flow_mod.buffer_id == tenuto_openflow::constants::NO_BUFFER =>
+            {
+                let behaviour = self.checked_behaviour(flow_mod)?;
+                Task::Change(flow_mod.clone(), FlowChange::of(flow_mod, behaviour, None))
+            }
+            _ => return Ok(false),
+        };
+        Ok(self.put_off(request, &pattern, task).is_none())
     }
 
     fn delete_flows(
@@ -186,8 +203,52 @@ const fn is_planned_field(oxm: &Oxm) -> bool {
     matches!(oxm.number(), Some(0 | 2..=16))
 }
 
+/// What a modify changes of an entry.
+#[derive(Clone, Debug)]
+pub(super) struct FlowChange {
+    behaviour: Behaviour,
+    instructions: Vec<Instruction>,
+    version: Option<Version>,
+    /// Whether its counters begin again.
+    pub(super) reset: bool,
+}
+
+impl FlowChange {
+    fn of(flow_mod: &FlowMod, behaviour: Behaviour, version: Option<Version>) -> Self {
+        let (instructions, reset) =
+            (flow_mod.instructions.clone(), flow_mod.flags & flow_flag::RESET_COUNTS != 0);
+        Self { behaviour, instructions, version, reset }
+    }
+
+    pub(super) fn apply(&self, entry: &mut Entry) {
+        entry.behaviour.clone_from(&self.behaviour);
+        entry.instructions.clone_from(&self.instructions);
+        entry.version = self.version.or(entry.version);
+    }
+}
+
+fn entry_of(
+    flow_mod: &FlowMod,
+    pattern: Pattern,
+    behaviour: Behaviour,
+    version: Option<Version>,
+) -> Entry {
+    Entry {
+        pattern,
+        precedence: flow_mod.priority,
+        cookie: flow_mod.cookie,
+        flags: flow_mod.flags,
+        idle_timeout: flow_mod.idle_timeout,
+        hard_timeout: flow_mod.hard_timeout,
+        behaviour,
+        version,
+        matching: flow_mod.match_.clone(),
+        instructions: flow_mod.instructions.clone(),
+    }
+}
+
 /// Whether a modify or delete touches an entry with its cookie (OpenFlow 1.3.5, section 6.4).
-const fn has_cookie(entry: &Entry, flow_mod: &FlowMod) -> bool {
+pub(super) const fn has_cookie(entry: &Entry, flow_mod: &FlowMod) -> bool {
     entry.cookie & flow_mod.cookie_mask == flow_mod.cookie & flow_mod.cookie_mask
 }
 

@@ -1,19 +1,23 @@
 //! The OpenFlow channel, seen from the switch.
 //!
-//! Messages are handled in order, each to its end, on the thread of the data path: a barrier reply
-//! therefore means *in effect*, not merely accepted. Whatever a message changes is put into effect
-//! before the next frame is looked up.
+//! Messages of a connection are handled in order, each to its end, on the thread of the data path: a
+//! barrier reply therefore means *in effect*, not merely accepted. Whatever a message changes is put
+//! into effect before the next frame is looked up, but for what touches so many entries that frames
+//! get a turn in between ([`long_work`]).
 
 mod actions;
 mod attendre;
 mod features;
 mod flow_mods;
+mod long_work;
 mod modes;
 mod objects;
 mod packets;
 mod ports;
 mod queues;
 mod read_back;
+
+pub(super) use long_work::LongWork;
 
 use super::connection::ConnectionId;
 use super::group::GroupState;
@@ -104,6 +108,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
+        self.finish_work(connection, now, fx);
         let request = Request { now, connection, xid: message.xid };
         let done = match self.is_denied(connection, &message.body) {
             true => Err(BadRequest::IsSlave.into()),
@@ -187,6 +192,9 @@ impl Switch {
             }
             Body::FlowMod(flow_mod) => {
                 self.check_waiting(flow_mod)?;
+                if self.puts_off(request, flow_mod)? {
+                    return Ok(());
+                }
                 self.flow_mod(now, None, flow_mod, None, fx)?;
                 self.release_waiting(now, flow_mod, false, frames, fx)?;
             }

@@ -3,9 +3,12 @@
 use super::{ACTIONS_MAX, Done};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Entry};
-use crate::switch::group::{BucketState, COST_MAX, DEPTH_MAX, GroupCounters, GroupState, extents};
+use crate::switch::group::{
+    BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
+};
 use crate::switch::monitor::{LevelContract, Monitor, MonitorKind};
 use crate::switch::tables::EntryCounter;
+use crate::switch::users::User;
 use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchEvent};
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, meter_flag, port};
@@ -116,14 +119,17 @@ impl Switch {
     }
 
     fn check_chain(&self, id: u32, state: &GroupState) -> Done {
-        let mut groups = (*self.groups).clone();
-        groups.insert(id, state.clone());
         // A change can lengthen every chain that leads here.
-        let extents = extents(&groups).ok_or(GroupModFailed::Loop)?;
-        if extents.values().any(|extent| extent.depth > DEPTH_MAX) {
+        let leads = |other: &GroupState| other.uses().any(|used| used == id);
+        let above = self.groups.iter().filter(|(_, other)| leads(other)).map(|(&other, _)| other);
+        let is_led_to = self.groups.contains_key(&id) && above.count() > 0;
+        let all = self.groups.keys().copied().filter(|_| is_led_to);
+        let largest = extent(&self.groups, (id, state), all.chain([id]));
+        let Extent { depth, cost } = largest.ok_or(GroupModFailed::Loop)?;
+        if depth > DEPTH_MAX {
             return Err(GroupModFailed::ChainingUnsupported.into());
         }
-        match extents.values().any(|extent| extent.cost > COST_MAX) {
+        match cost > COST_MAX {
             true => Err(GroupModFailed::OutOfBuckets.into()),
             false => Ok(()),
         }
@@ -146,8 +152,16 @@ impl Switch {
             general.groups.retain(|&id, _| !gone(id));
         }
         let uses = |e: &Entry| e.has_step(|s| matches!(*s, ActionStep::Group(id) if gone(id)));
+        if !all && !self.is_used(User::Group(group_id)) {
+            return Ok(());
+        }
         self.remove_entries(now, uses, FlowRemovedReason::GroupDelete, fx);
         Ok(())
+    }
+
+    /// Whether entries of any level use a meter or a group.
+    fn is_used(&self, used: User) -> bool {
+        (0..self.tables.levels()).any(|level| self.tables.users(level, used) > 0)
     }
 
     fn remove_entries(
@@ -218,6 +232,9 @@ impl Switch {
             general.controller_meter = None;
         }
         let uses = |e: &Entry| e.behaviour.meter.is_some_and(|m| all || m == meter_id);
+        if !all && !self.is_used(User::Meter(meter_id)) {
+            return;
+        }
         self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
     }
 

@@ -1,13 +1,14 @@
 //! Reading back: what is in the tables, and what was counted.
 
-use super::flow_mods::sends_to;
+use super::long_work::{Task, is_asked_for};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::expiry::duration;
-use crate::switch::key::Pattern;
-use crate::switch::table::Table;
+use crate::switch::key::{PacketKey, Pattern};
 use crate::switch::tables::TableState;
-use crate::switch::{MeterState, PortState, Switch, SwitchEvent};
+use crate::switch::users::User;
+use crate::switch::{EntryCounter, MeterState, PortState, Switch, SwitchEvent};
+use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::constants::{group, meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
     Action, AggregateStats, BadRequest, BandStats, Body, BucketStats, Description, ErrorCode,
@@ -26,14 +27,17 @@ impl Switch {
         mut visit: impl FnMut(u8, u32, &TableState),
     ) {
         let pattern = request.and_then(|r| Pattern::from_match(&r.match_).ok());
+        let some = pattern.filter(|pattern| pattern.mask != PacketKey::default());
         for id in 0..self.config.tables {
             let wanted = request.is_none_or(|r| r.table_id == table::ALL || r.table_id == id);
             let Some(state) = self.tables.get(level, id).filter(|_| wanted) else { continue };
-            for (slot, entry) in state.table().entries().with_slots() {
-                let in_cookie = request
-                    .is_none_or(|r| entry.cookie & r.cookie_mask == r.cookie & r.cookie_mask);
-                let sends = request.is_none_or(|r| sends_to(entry, r.out_port, r.out_group));
-                if in_cookie && sends && pattern.is_none_or(|p| entry.pattern.is_within(&p)) {
+            let table = state.table();
+            let slots = match some {
+                Some(pattern) => table.sorted(table.within(&pattern).collect()),
+                None => table.entries().with_slots().map(|(slot, _)| slot).collect(),
+            };
+            for slot in slots {
+                if request.is_none_or(|request| is_asked_for(table.entry(slot), request)) {
                     visit(id, slot, state);
                 }
             }
@@ -46,33 +50,36 @@ impl Switch {
         level: u8,
         request: Option<&FlowStatsRequest>,
     ) -> Vec<FlowStats> {
-        // A planned switch has no clock to show: what it reads back is what it was told.
-        let is_general = self.general.is_some();
         let mut stats = Vec::new();
         self.for_each_entry(level, request, |table_id, slot, state| {
-            let age = is_general.then(|| duration(now, state.age(slot).since));
-            stats.push(entry_stats(table_id, state, slot, age.unwrap_or((0, 0))));
+            stats.push(entry_stats(table_id, state, slot, self.shown_age(now, state, slot)));
         });
         stats
     }
 
+    /// Seconds and nanoseconds since an entry came. A planned switch has no clock to show: what it
+    /// reads back is what it was told.
+    pub(super) fn shown_age(&self, now: Instant, state: &TableState, slot: u32) -> (u32, u32) {
+        match self.general {
+            Some(_) => duration(now, state.age(slot).since),
+            None => (0, 0),
+        }
+    }
+
     fn aggregate(&self, request: &FlowStatsRequest) -> AggregateStats {
-        let mut sum = AggregateStats { packet_count: 0, byte_count: 0, flow_count: 0 };
+        let mut sum = NOTHING;
         self.for_each_entry(0, Some(request), |_, slot, state| {
-            let counter = state.counter(slot);
-            sum.packet_count += counter.frames;
-            sum.byte_count += counter.bytes;
-            sum.flow_count += 1;
+            add_up(&mut sum, state.counter(slot));
         });
         sum
     }
 
-    fn check_flow_request(&self, request: &FlowStatsRequest) -> Done {
-        Pattern::from_match(&request.match_)?;
+    fn check_flow_request(&self, request: &FlowStatsRequest) -> Result<Pattern, ErrorCode> {
+        let pattern = Pattern::from_match(&request.match_)?;
         if request.table_id != table::ALL && request.table_id >= self.config.tables {
             return Err(BadRequest::BadTableId.into());
         }
-        Ok(())
+        Ok(pattern)
     }
 
     pub(super) fn multipart(
@@ -90,7 +97,10 @@ impl Switch {
         let now = request.now;
         let body = match &multipart.body {
             RequestBody::Flow(wanted) => {
-                self.check_flow_request(wanted)?;
+                let pattern = self.check_flow_request(wanted)?;
+                if self.put_off(request, &pattern, Task::Read(wanted.clone())).is_none() {
+                    return Ok(());
+                }
                 ReplyBody::Flow(self.flow_stats(now, 0, Some(wanted)))
             }
             RequestBody::GroupDesc => {
@@ -122,6 +132,13 @@ impl Switch {
                 let ports = (0..self.ports.len()).map(|place| self.described_port(place));
                 ReplyBody::PortDescription(ports.collect())
             }
+            RequestBody::Aggregate(wanted) if self.general.is_some() => {
+                let pattern = self.check_flow_request(wanted)?;
+                if self.put_off(request, &pattern, Task::Sum(wanted.clone(), NOTHING)).is_none() {
+                    return Ok(());
+                }
+                ReplyBody::Aggregate(self.aggregate(wanted))
+            }
             other if self.general.is_some() => self.general_reply(now, other)?,
             _ => return Err(BadRequest::BadMultipart.into()),
         };
@@ -134,10 +151,6 @@ impl Switch {
     /// What only a general switch answers.
     fn general_reply(&self, now: Instant, body: &RequestBody) -> Result<ReplyBody, ErrorCode> {
         Ok(match body {
-            RequestBody::Aggregate(wanted) => {
-                self.check_flow_request(wanted)?;
-                ReplyBody::Aggregate(self.aggregate(wanted))
-            }
             RequestBody::Queue { port_no, queue_id } => {
                 ReplyBody::Queue(self.queue_stats(*port_no, *queue_id)?)
             }
@@ -200,11 +213,17 @@ impl Switch {
             packet_count: counter.frames,
             byte_count: counter.bytes,
         };
+        let mut chained = BTreeMap::<u32, u32>::new();
+        for state in self.groups.values() {
+            let used: BTreeSet<u32> = state.uses().collect();
+            used.into_iter().for_each(|id| *chained.entry(id).or_default() += 1);
+        }
         let stats = counted.map(|(&group_id, counters)| {
+            let entries = self.tables.users(0, User::Group(group_id));
             let (duration_sec, duration_nsec) = duration(now, counters.since);
             GroupStats {
                 group_id,
-                ref_count: self.references(group_id),
+                ref_count: entries + chained.get(&group_id).unwrap_or(&0),
                 packet_count: counters.all.frames,
                 byte_count: counters.all.bytes,
                 duration_sec,
@@ -213,18 +232,6 @@ impl Switch {
             }
         });
         stats.collect()
-    }
-
-    /// How many entries and groups hand frames to a group.
-    fn references(&self, id: u32) -> u32 {
-        let wanted = crate::switch::ActionStep::Group(id);
-        let groups = self.groups.values().filter(|state| state.uses().any(|used| used == id));
-        let entries = |table: &Table| {
-            table.entries().iter().filter(|entry| entry.has_step(|step| *step == wanted)).count()
-        };
-        let tables = (0..self.config.tables).filter_map(|id| self.tables.get(0, id));
-        let count = groups.count() + tables.map(|state| entries(state.table())).sum::<usize>();
-        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     fn described(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
@@ -239,13 +246,8 @@ impl Switch {
     }
 
     fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
-        let uses = |table: &Table| {
-            let entries = table.entries().iter();
-            entries.filter(|entry| entry.behaviour.meter == Some(meter_id)).count()
-        };
-        let tables = (0..self.config.tables).filter_map(|id| self.tables.get(0, id));
         let is_general = self.general.is_some();
-        let flows = if is_general { tables.map(|t| uses(t.table())).sum() } else { 0 };
+        let flows = if is_general { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
         let age = is_general.then(|| duration(now, state.since));
         let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
         let bands = state.bands.iter().map(|band| BandStats {
@@ -254,7 +256,7 @@ impl Switch {
         });
         MeterStats {
             meter_id,
-            flow_count: u32::try_from(flows).unwrap_or(u32::MAX),
+            flow_count: flows,
             packet_in_count: state.seen.frames,
             byte_in_count: state.seen.bytes,
             duration_sec,
@@ -275,7 +277,16 @@ impl Switch {
     }
 }
 
-fn entry_stats(
+/// The sum over no entries.
+const NOTHING: AggregateStats = AggregateStats { packet_count: 0, byte_count: 0, flow_count: 0 };
+
+pub(super) fn add_up(sum: &mut AggregateStats, counter: EntryCounter) {
+    sum.packet_count += counter.frames;
+    sum.byte_count += counter.bytes;
+    sum.flow_count += 1;
+}
+
+pub(super) fn entry_stats(
     table_id: u8,
     state: &TableState,
     slot: u32,

@@ -202,6 +202,7 @@ impl Fixed {
                 learned_max: 1,
                 description: String::new(),
                 port_names: BTreeMap::new(),
+                entries_at_once: None,
                 attendre: Some(AttendreLimits::default()),
             }),
         }

@@ -3,8 +3,8 @@
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
 use tenuto_runtime::measure::{
-    Pipeline, PipelineCost, Spread, meter_accuracy, pipeline_costs, queue_costs, update_costs,
-    worst_look_ups,
+    Pipeline, PipelineCost, Spread, long_work_costs, meter_accuracy, pipeline_costs, queue_costs,
+    update_costs, worst_look_ups,
 };
 
 /// Frames of one repetition.
@@ -112,7 +112,25 @@ pub(super) fn updates(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<S
         row.extend([median, min, max].map(|ns| rounded(ns, 1)));
         second.push(row);
     }
-    vec![first, second]
+    vec![first, long_work(repetitions, progress), second]
+}
+
+fn long_work(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Sheet {
+    let mut sheet = Sheet::new(
+        format!(
+            "messages that touch all of {ENTRIES} entries: processor time, and how much of it at a time"
+        ),
+        &["message", "entries at once", "whole ms", "longest ms", "least ms", "most ms"],
+    );
+    for cost in long_work_costs(ENTRIES, repetitions, progress) {
+        let at_once = cost.entries_at_once.map_or_else(|| "all".into(), Value::from);
+        let Spread { min, median, max } = cost.longest_ms;
+        let mut row = vec![cost.message.into(), at_once, rounded(cost.whole_ms.median, 1)];
+        row.extend([median, min, max].map(|ms| rounded(ms, 3)));
+        sheet.push(row);
+    }
+    sheet.note("longest, least and most: how long frames wait before they get a turn");
+    sheet
 }
 
 pub(super) fn meters(progress: &mut dyn FnMut(&str)) -> Sheet {
