@@ -108,6 +108,7 @@ pub(crate) fn delay(
     let from = trunk.len().checked_sub(1)?;
     let way = Way { known, trunk, objective: Objective::Delay { from }, rows_max, solved };
     let mut best: Option<Found> = None;
+    // Whether the largest tree ends in the middle of paths, or has few dates.
     let mut is_cut = false;
     for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
@@ -116,12 +117,14 @@ pub(crate) fn delay(
         }
         let Some(found) = way.solve(&options, &LADDER) else { continue };
         let (method, servers) = (found.method, found.servers);
+        if best.is_none() {
+            is_cut = servers >= servers_max || method == Method::Plp;
+        }
         best = Some(found.least(best));
         // Smaller trees would be the same, and this one has every date already.
         if servers < servers_max && method == Method::Elp {
             break;
         }
-        is_cut |= servers >= servers_max || method == Method::Plp;
     }
     if is_cut && trunk.len() > 1 && options.effort >= Effort::Tight {
         // Several buckets of a flow say more: that is no reason for a smaller tree.
