@@ -22,6 +22,9 @@ const LADDER: [Dates; 6] = [
 /// of them is so many percent of one that is known is not tried with more.
 const HOPELESS_PERCENT: i128 = 160;
 
+/// So many buckets of a flow count as one in the size of a program of parts.
+const BUCKETS_MAX: usize = 4;
+
 /// A tree with its program, small enough.
 pub(crate) struct Setting {
     pub(crate) tree: Tree,
@@ -105,6 +108,7 @@ pub(crate) fn delay(
     let from = trunk.len().checked_sub(1)?;
     let way = Way { known, trunk, objective: Objective::Delay { from }, rows_max, solved };
     let mut best: Option<Found> = None;
+    // Whether the largest tree ends in the middle of paths, or has few dates.
     let mut is_cut = false;
     for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
@@ -113,15 +117,20 @@ pub(crate) fn delay(
         }
         let Some(found) = way.solve(&options, &LADDER) else { continue };
         let (method, servers) = (found.method, found.servers);
+        if best.is_none() {
+            is_cut = servers >= servers_max || method == Method::Plp;
+        }
         best = Some(found.least(best));
         // Smaller trees would be the same, and this one has every date already.
         if servers < servers_max && method == Method::Elp {
             break;
         }
-        is_cut |= servers >= servers_max || method == Method::Plp;
     }
     if is_cut && trunk.len() > 1 && options.effort >= Effort::Tight {
-        best = match way.solve(options, &[Dates::Parts]) {
+        // Several buckets of a flow say more: that is no reason for a smaller tree.
+        let buckets = known.graph.flows.iter().map(|flow| flow.arrival.len()).max().unwrap_or(1);
+        let larger = Way { rows_max: rows_max.saturating_mul(buckets.min(BUCKETS_MAX)), ..way };
+        best = match larger.solve(options, &[Dates::Parts]) {
             Some(found) => Some(found.least(best)),
             None => best,
         };
