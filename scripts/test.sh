@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, lints (purity included), tests, documentation tests, the wasm check, and a short live run.
+# Format, lints (purity included), tests, documentation, the wasm check, fuzz targets, and a short live run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/prepare.sh
@@ -17,6 +17,12 @@ if rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then
                   -p tenuto-world -p tenuto-planner -p tenuto-certify
 else
   step "wasm: SKIPPED, the target cannot be installed here"
+fi
+if command -v c++ >/dev/null; then
+  step "fuzz targets (built only; fuzz/README.md runs them)"
+                cargo check --quiet --all-targets --manifest-path fuzz/Cargo.toml --target-dir target
+else
+  step "fuzz targets: SKIPPED, they need a C++ compiler"
 fi
 if command -v cargo-deny >/dev/null; then
   step "licences"; cargo deny --log-level error check licenses bans sources

@@ -58,6 +58,7 @@ fn imported(format: ImportFormat, bytes: &[u8]) {
         gateway: Some("gateway"),
         target: Some("target"),
         cycle_ns: None,
+        lines_of_service: true,
         sources: &sources,
     };
     let _detected = ImportFormat::detect(text);
