@@ -32,7 +32,7 @@ fn numbered(n: u64) -> Body {
     Body::FlowMod(FlowMod {
         cookie: n,
         table_id: u8::from(n % 2 == 1),
-        flags: if n % 3 == 0 { flow_flag::SEND_FLOW_REM } else { 0 },
+        flags: if n.is_multiple_of(3) { flow_flag::SEND_FLOW_REM } else { 0 },
         ..flow_mod
     })
 }

@@ -140,7 +140,7 @@ impl Switch {
             return;
         }
         let bytes = match passage.edited {
-            true => general.buffer.bytes(),
+            true => general.buffer.bytes_to_send(),
             false => frames.bytes(passage.frame),
         };
         let wants_all = max_len == controller_max_len::NO_BUFFER;
