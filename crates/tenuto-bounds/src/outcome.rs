@@ -11,16 +11,10 @@ use tenuto_units::Picos;
 pub enum Method {
     /// Total flow analysis: a sum of delays per server, shaped by lines where they are known.
     Tfa,
-    /// Separated flow analysis: residual service of every server, then one deviation.
-    Sfa,
     /// Pay multiplexing only once, servers that serve in any order.
     Pmoo,
-    /// Tandem matching analysis: the best cuts of a path, servers that serve in any order.
-    Tma,
     /// Linear program of servers that serve in any order: exact on tandems.
     Blind,
-    /// Least upper delay bound of FIFO tandems by nested residual services.
-    Ludb,
     /// Polynomial linear program of FIFO networks.
     Plp,
     /// The same with further dates: between polynomial and exponential.
@@ -34,11 +28,8 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tfa => "tfa",
-            Self::Sfa => "sfa",
             Self::Pmoo => "pmoo",
-            Self::Tma => "tma",
             Self::Blind => "blind",
-            Self::Ludb => "ludb",
             Self::Plp => "plp",
             Self::PlpMore => "plp+",
             Self::Elp => "elp",
