@@ -243,7 +243,7 @@ pub trait Port {
 
     /// As [`Port::pending`], to be asked last before a sleep: if nothing waits, the next frame makes
     /// [`Port::poll_fd`] readable. Of the kernel's ports it always does.
-    fn pending_before_sleep(&self) -> Option<bool> {
+    fn pending_at_rest(&self) -> Option<bool> {
         self.pending()
     }
 

@@ -144,7 +144,7 @@ impl Port for RelayPort {
         Some(self.incoming.has_frame() || self.shared.is_lost.load(Ordering::Relaxed))
     }
 
-    fn pending_before_sleep(&self) -> Option<bool> {
+    fn pending_at_rest(&self) -> Option<bool> {
         self.shared.here.expect();
         self.pending()
     }
@@ -226,8 +226,8 @@ mod tests {
         frame
     }
 
-    /// Sends frames by `from` and receives them at `to`, with what `sleep` waits by in between.
-    fn pass(from: &mut dyn Port, to: &mut dyn Port, sleep: &mut dyn FnMut(&dyn Port)) {
+    /// Sends frames by `from` and receives them at `to`, with what `rest` waits by in between.
+    fn pass(from: &mut dyn Port, to: &mut dyn Port, rest: &mut dyn FnMut(&dyn Port)) {
         let (mut sent, mut heard) = (0, 0);
         let end = MonotonicClock::now() + Span::from_s(60);
         while heard < FRAMES {
@@ -244,7 +244,7 @@ mod tests {
             })
             .expect("both ends are there");
             if heard < sent {
-                sleep(to);
+                rest(to);
             }
             assert!(MonotonicClock::now() < end, "{heard} of {sent}");
         }
@@ -329,7 +329,7 @@ mod tests {
         }
         assert_eq!(counts, (LANE_FRAMES, 6 * BURST_FRAMES - LANE_FRAMES));
         assert_eq!(port.send(&[0; 13]).expect_err("unfit").kind(), io::ErrorKind::InvalidInput);
-        assert_eq!((port.pending(), port.pending_before_sleep()), (Some(false), Some(false)));
+        assert_eq!((port.pending(), port.pending_at_rest()), (Some(false), Some(false)));
     }
 
     /// Looks at a port that is lost.

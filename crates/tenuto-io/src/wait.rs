@@ -38,7 +38,7 @@ impl Pending {
         Self::all(ports.into_iter().map(|port| {
             let waits = match look {
                 Look::Passing => port.pending(),
-                Look::BeforeSleep => port.pending_before_sleep(),
+                Look::BeforeSleep => port.pending_at_rest(),
             };
             waits.map_or(Self::Unknown, |waits| if waits { Self::Frames } else { Self::Nothing })
         }))
