@@ -8,7 +8,7 @@
 use super::Operation;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
-use tenuto_admission::{Network, NodeId, Place, PortId, Request};
+use tenuto_admission::{Network, NodeId, Place, Port, PortId, Request};
 
 /// Ceilings for a list on a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub(crate) fn ceiling(network: &Network, operations: &[Operation]) -> Option<Cei
         let port = network.port(id);
         let own = requests.iter().filter(|request| request.source == port.from);
         let own: Vec<(u64, u64)> = own.map(|it| (it.burst_bits, it.rate_bps)).collect();
-        let room = u64::from(port.queue_bytes) * 8;
+        let room = room_bits(port);
         ceiling.flows_max += most_flows(own.clone(), room);
         ceiling.rate_mbps_max += most_rate_mbps(own, room).min(port.rate_bps as f64 / 1e6);
     }
@@ -50,6 +50,11 @@ pub(crate) fn ceiling(network: &Network, operations: &[Operation]) -> Option<Cei
     (ceiling.in_order_rate_mbps, ceiling.in_order_trunk_load_percent) =
         taken.rate_and_load(network);
     Some(ceiling)
+}
+
+/// What all queues of a port hold together.
+fn room_bits(port: &Port) -> u64 {
+    u64::from(port.queue_bytes) * 8 * u64::from(port.queues)
 }
 
 /// The smallest bursts first.
@@ -67,7 +72,8 @@ fn most_flows(mut flows: Vec<(u64, u64)>, room_bits: u64) -> usize {
 
 /// The most rate per burst first, the last of them in part: no whole choice has more.
 fn most_rate_mbps(mut flows: Vec<(u64, u64)>, room_bits: u64) -> f64 {
-    flows.sort_by_key(|(burst, rate)| std::cmp::Reverse(rate * 1_000 / burst.max(&1)));
+    let times = |rate: u64, burst: u64| u128::from(rate) * u128::from(burst);
+    flows.sort_by(|one, other| times(other.1, one.0).cmp(&times(one.1, other.0)));
     let (mut left, mut rate_mbps) = (room_bits as f64, 0.0);
     for (burst, rate) in flows {
         let part = (left / burst.max(1) as f64).clamp(0.0, 1.0);
@@ -97,8 +103,7 @@ impl Taken {
             let all: u64 = lines.values().sum();
             // What one line brings alone does not wait; at a host nothing shapes what comes.
             let most = lines.values().max().copied().filter(|_| from.is_some()).unwrap_or(0);
-            let room = u64::from(port.queue_bytes) * 8 * u64::from(port.queues);
-            all - most <= room && rate + request.rate_bps < port.rate_bps
+            all - most <= room_bits(port) && rate + request.rate_bps < port.rate_bps
         };
         if !visits.iter().all(fits) {
             return false;
