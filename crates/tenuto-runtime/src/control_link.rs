@@ -1,11 +1,13 @@
 //! The TCP connection of a switch to its controller: made beside the data path, kept by it.
 
+use crate::beside;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::Duration;
+use tenuto_io::namespaces::within_netns;
 use tenuto_io::{Interest, PollKey, PollSet};
 
 /// Pauses between attempts: the first, and the longest.
@@ -47,14 +49,20 @@ enum State {
 /// A connection that is made again whenever it is lost.
 pub(crate) struct ControlLink {
     controller: Option<SocketAddr>,
+    /// The process in whose network namespace the connection is made; `None` in the present one.
+    within: Option<u32>,
     state: State,
     output: Vec<u8>,
 }
 
 impl ControlLink {
     /// Begins to connect.
-    pub(crate) fn new(controller: Option<SocketAddr>, poll: &mut PollSet) -> io::Result<Self> {
-        let mut link = Self { controller, state: State::Absent, output: Vec::new() };
+    pub(crate) fn new(
+        controller: Option<SocketAddr>,
+        within: Option<u32>,
+        poll: &mut PollSet,
+    ) -> io::Result<Self> {
+        let mut link = Self { controller, within, state: State::Absent, output: Vec::new() };
         link.connect(poll)?;
         Ok(link)
     }
@@ -64,9 +72,13 @@ impl ControlLink {
         let (wake, waker) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let (tell, made) = mpsc::channel();
-        std::thread::Builder::new()
-            .name("connect".into())
-            .spawn(move || keep_trying(controller, &tell, waker))?;
+        let within = self.within;
+        let try_there = move || match within {
+            None => keep_trying(controller, &tell, waker),
+            // A namespace that is gone has no controller either.
+            Some(pid) => drop(within_netns(pid, || keep_trying(controller, &tell, waker))),
+        };
+        beside::spawn("connect", try_there)?;
         let key = poll.add(wake.as_raw_fd(), Interest::Read);
         self.state = State::Connecting { made, wake, key };
         Ok(())
@@ -141,6 +153,11 @@ impl ControlLink {
             true => self.lose(poll),
             false => Ok(None),
         }
+    }
+
+    /// Whether something waits to be sent.
+    pub(crate) const fn is_sending(&self) -> bool {
+        !self.output.is_empty()
     }
 
     /// Ends the connection and begins to make another.

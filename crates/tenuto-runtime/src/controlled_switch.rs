@@ -1,7 +1,7 @@
 //! A switch whose mode a controller changes: when it has carried that out, and when it is rid of the
 //! frames that were queued before.
 
-use crate::node::Desk;
+use crate::reporter::Reporter;
 use std::collections::BTreeSet;
 use tenuto_dataplane::switch::Switch;
 use tenuto_io::MonotonicClock;
@@ -24,25 +24,25 @@ impl Controlled {
     }
 
     /// The switch has answered this: with a barrier's reply among it, a change is carried out.
-    pub(crate) fn answered(&mut self, answers: &[u8], switch: &Switch, desk: &mut Desk) {
+    pub(crate) fn answered(&mut self, answers: &[u8], switch: &Switch, reporter: &mut Reporter) {
         if has_barrier_reply(answers) {
             let at = MonotonicClock::now();
             let out_of_mode = self.left.note(switch, &self.out_of_mode);
             let step = ControlStep::CarriedOut { out_of_mode };
-            let node = desk.reporter.node().to_owned();
+            let node = reporter.node().to_owned();
             let line = Observation::ByController { node, step, at_ns: at.as_ns() };
-            desk.reporter.observe(at, &line);
+            reporter.observe(at, &line);
         }
     }
 
-    /// Frames have left, perhaps the last of those.
-    pub(crate) fn look(&mut self, switch: &Switch, desk: &mut Desk) {
+    /// Frames have left, perhaps the last of those that are followed.
+    pub(crate) fn look(&mut self, switch: &Switch, reporter: &mut Reporter) {
         if !self.left.is_empty() && self.left.look(switch) && self.left.is_empty() {
             let at = MonotonicClock::now();
-            let node = desk.reporter.node().to_owned();
+            let node = reporter.node().to_owned();
             let step = ControlStep::Drained;
             let line = Observation::ByController { node, step, at_ns: at.as_ns() };
-            desk.reporter.observe(at, &line);
+            reporter.observe(at, &line);
         }
     }
 }

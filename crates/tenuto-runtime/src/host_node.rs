@@ -40,7 +40,8 @@ pub(crate) fn run(job: &HostJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io
     let redundant = config.receivers.iter().filter(|r| r.ports.len() > 1).map(|r| r.flow);
     let redundant = redundant.collect();
     let numbers = job.deployment.ports.iter().map(|p| p.port);
-    let ports = node_ports::open(numbers, job.settings.ring_frames, desk)?;
+    let rings = job.settings.ring_frames;
+    let ports = node_ports::open(numbers, rings, &mut desk.poll, &mut desk.reporter)?;
     let app = AppPort::open(&job.plan, &config, &mut desk.poll)?;
     let mischief = Mischief::new(config.clone(), job.seed);
     let core = EndSystem::new(config).map_err(io::Error::other)?;

@@ -7,7 +7,7 @@ use crate::allowance::{HostService, MeasuredOn};
 use crate::books::Books;
 use crate::controlled_run::ControlledRun;
 use crate::lines::{self, LineReader, LineWriter};
-use crate::protocol::{LabCommand, LabJob, ModeDriver, NodeEntry};
+use crate::protocol::{LabCommand, LabJob, ModeDriver, NodeEntry, SwitchProcesses};
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tenuto_io::MonotonicClock;
 use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces, supervisor_of};
-use tenuto_model::{Plan, Scenario, Transition};
+use tenuto_model::{EventAction, Plan, Scenario, Transition};
 use tenuto_units::{Instant, Span};
 use tenuto_world::{LedgerSettings, MachineRow, ProgressRow, RunDocument};
 
@@ -67,6 +67,8 @@ pub struct UpOptions {
     pub allowances: crate::Allowances,
     /// Seed instead of the scenario's.
     pub seed: Option<u64>,
+    /// Which processes the switches run in.
+    pub switches: SwitchProcesses,
 }
 
 /// What came of a run.
@@ -139,6 +141,7 @@ pub fn up(
         books.ended_early();
     }
     let mut document = books.close();
+    let machine = |service| machine(service, options.switches);
     document.machine = options.allowances.service.as_ref().map(machine);
     Ok(UpOutcome { document, interrupted, crashed })
 }
@@ -181,6 +184,7 @@ fn run<'a>(
     check(plan)?;
     let mut scenario = scenario.clone();
     scenario.duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
+    check_events(plan, &scenario, options.switches)?;
     let seed = options.seed.unwrap_or(scenario.seed);
     let job = LabJob {
         secret: secret(seed, began),
@@ -194,6 +198,7 @@ fn run<'a>(
         scenario,
         seed,
         driver,
+        switches: options.switches,
         rings: options.allowances.service.is_none_or(|it| it.measured_on != MeasuredOn::Packet),
     };
     let settings = LedgerSettings {
@@ -225,7 +230,7 @@ fn run<'a>(
 }
 
 /// This machine, for the report.
-fn machine(service: &HostService) -> MachineRow {
+fn machine(service: &HostService, switches: SwitchProcesses) -> MachineRow {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_measured = service.wakeups > 0;
     let measured = |ns: u64| is_measured.then_some(ns);
@@ -235,10 +240,15 @@ fn machine(service: &HostService) -> MachineRow {
         MeasuredOn::Packet => ", measured on packet ports",
         MeasuredOn::PacketRing => ", measured on packet-ring ports",
     };
+    let waits = match switches {
+        SwitchProcesses::Together if processors > 1 => {
+            "all switches on one thread that never sleeps, the others block"
+        }
+        SwitchProcesses::Together => "all switches on one thread, wait policy block",
+        SwitchProcesses::Apart => "wait policy block",
+    };
     MachineRow {
-        text: format!(
-            "{processors} processors, AF_PACKET over veth, wait policy block{measured_on}"
-        ),
+        text: format!("{processors} processors, AF_PACKET over veth, {waits}{measured_on}"),
         wake_up_ns_p50: measured(service.wakeup_ns_p50),
         wake_up_ns_p999: measured(service.wakeup_ns_p999),
         wake_up_ns_max: measured(service.wakeup_ns_max),
@@ -260,6 +270,31 @@ fn check(plan: &Plan) -> Result<(), UpError> {
         }
         None => Ok(()),
     }
+}
+
+/// A switch that shares its process cannot end alone.
+fn check_events(
+    plan: &Plan,
+    scenario: &Scenario,
+    switches: SwitchProcesses,
+) -> Result<(), UpError> {
+    use EventAction::{KillNode, StartNode, StopNode};
+    if switches == SwitchProcesses::Apart {
+        return Ok(());
+    }
+    for event in &scenario.events {
+        let (KillNode { node } | StopNode { node } | StartNode { node }) = &event.action else {
+            continue;
+        };
+        if plan.network.switches.iter().any(|switch| switch.name == *node) {
+            let at_ms = event.at_ns / 1_000_000;
+            return Err(UpError::Plan(format!(
+                "the scenario ends or starts {node} at {at_ms} ms, but all switches share one \
+                 process: run them apart"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn io_error(what: &str) -> impl FnOnce(io::Error) -> UpError {

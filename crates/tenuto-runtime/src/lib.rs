@@ -26,6 +26,7 @@
 mod allowance;
 mod app_port;
 mod assemble;
+mod beside;
 mod books;
 mod changer_node;
 mod control_link;
@@ -34,6 +35,7 @@ mod controlled_switch;
 mod controller_node;
 mod doctor;
 mod exec;
+mod forwarding;
 mod host_node;
 mod lab;
 mod lines;
@@ -58,7 +60,7 @@ pub use controlled_run::ControlledRun;
 pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
 pub use exec::{ExecError, exec, running_lab};
 pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up, up_by_controller};
-pub use protocol::NodeEntry;
+pub use protocol::{NodeEntry, SwitchProcesses};
 pub use slow::{SlowError, slowed};
 
 use std::process::ExitCode;

@@ -8,13 +8,16 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, PollKey, PollSet, realtime};
+use tenuto_io::{Interest, Look, Pending, PollKey, PollSet, PortWait, WaitPolicy, realtime};
 use tenuto_units::{Instant, Span};
 
 /// Where a node waits, is told what to do, and tells what it sees.
 pub(crate) struct Desk {
     pub(crate) poll: PollSet,
     pub(crate) reporter: Reporter,
+    /// How the thread waits: unless said otherwise it sleeps, but for the ends of slots that are too
+    /// near for that.
+    pub(crate) wait: PortWait,
     reader: LineReader,
     reader_key: PollKey,
     signals: SignalFd,
@@ -24,9 +27,17 @@ pub(crate) struct Desk {
 impl Desk {
     /// Waits until something is there or `deadline` has come.
     pub(crate) fn wait(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        self.wait_for_ports(deadline, &mut |_| Pending::Unknown)
+    }
+
+    /// The same, also for frames that wait as far as `pending` knows.
+    pub(crate) fn wait_for_ports(
+        &mut self,
+        deadline: Option<Instant>,
+        pending: &mut dyn FnMut(Look) -> Pending,
+    ) -> io::Result<()> {
         let first = [deadline, self.reporter.deadline()].into_iter().flatten().min();
-        self.poll.wait(first)?;
-        Ok(())
+        self.wait.wait(&mut self.poll, first, pending)
     }
 
     /// Commands since the last turn; to be called when the poll set has woken up.
@@ -103,7 +114,7 @@ fn start() -> io::Result<()> {
     let mut reader = LineReader::new(stream)?;
     let job: NodeJob = lines::parse(&reader.first()?).map_err(io::Error::other)?;
     let settings = match &job {
-        NodeJob::Switch(job) => &job.settings,
+        NodeJob::Switches(job) => &job.settings,
         NodeJob::Host(job) => &job.settings,
         NodeJob::Controller(job) => &job.settings,
     };
@@ -114,11 +125,12 @@ fn start() -> io::Result<()> {
     let mut poll = PollSet::new();
     let reader_key = poll.add(reader.fd(), Interest::Read);
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
-    let mut desk = Desk { poll, reporter, reader, reader_key, signals, signals_key };
+    let wait = PortWait::new(WaitPolicy::Block);
+    let mut desk = Desk { poll, reporter, wait, reader, reader_key, signals, signals_key };
     let mut early = Vec::new();
     desk.read(&mut early)?;
     let done = match job {
-        NodeJob::Switch(job) => switch_node::run(&job, &mut desk, early),
+        NodeJob::Switches(job) => switch_node::run(&job, &mut desk, early),
         NodeJob::Host(job) => host_node::run(&job, &mut desk, early),
         NodeJob::Controller(mut job) => match job.changes.take() {
             Some(switches) => changer_node::run(*job, switches, &mut desk, early),

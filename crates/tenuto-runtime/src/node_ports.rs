@@ -1,16 +1,15 @@
 //! The packet ports of a node: opened, waited on, and fed.
 
-use crate::node::Desk;
+use crate::forwarding::{ForwardingPort, is_signal};
 use crate::reporter::Reporter;
 use std::io;
 use tenuto_dataplane::{FramePool, Frames, Transmit};
 use tenuto_io::{
-    HostStack, Interest, MonotonicClock, PollKey, PollSet, Port, PortKind, PortOpener,
-    PortSettings, RING_FRAMES,
+    BURST_FRAMES, HostStack, Interest, Lent, Look, MonotonicClock, Pending, PollKey, PollSet, Port,
+    PortKind, PortOpener, PortSettings, RING_FRAMES,
 };
 use tenuto_model::Network;
 use tenuto_units::Instant;
-use tenuto_wire::EtherType;
 
 /// Frames taken from a port before the next one is served.
 pub(crate) const RECEIVE_BURST: usize = 16;
@@ -62,20 +61,21 @@ pub(crate) fn settings(ring_frames: Option<usize>) -> PortSettings {
     }
 }
 
-/// Opens the ports of a lab's node with these numbers.
+/// Opens the ports of a lab's node with these numbers, in the present network namespace.
 pub(crate) fn open(
     numbers: impl Iterator<Item = u32>,
     ring_frames: Option<usize>,
-    desk: &mut Desk,
+    poll: &mut PollSet,
+    reporter: &mut Reporter,
 ) -> io::Result<Vec<NodePort>> {
     let mut opener = PortOpener::new(settings(ring_frames), 1);
     let mut open = |number: u32| {
         let opened = opener.open(&interface_name(number))?;
         for text in opened.notes {
-            let text = format!("{}: {text}", desk.reporter.node());
-            desk.reporter.event(MonotonicClock::now(), text);
+            let text = format!("{}: {text}", reporter.node());
+            reporter.event(MonotonicClock::now(), text);
         }
-        NodePort::new(number, opened.port, &mut desk.poll)
+        NodePort::new(number, opened.port, poll)
     };
     numbers.map(&mut open).collect()
 }
@@ -114,6 +114,16 @@ impl NodePort {
         fresh
     }
 
+    /// What is known about frames that wait at all of `ports`.
+    pub(crate) fn pending<'a>(ports: impl Iterator<Item = &'a Self>, look: Look) -> Pending {
+        Pending::of(ports.map(|port| &*port.port as &dyn Port), look)
+    }
+
+    /// Whether frames wait, as the port itself knows; as `poll` has found if it does not.
+    pub(crate) fn is_ready(&self, poll: &PollSet) -> bool {
+        self.port.pending().unwrap_or_else(|| poll.readiness(self.key).readable)
+    }
+
     /// Puts a frame into the burst, sending what is in it if it is full.
     pub(crate) fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         if !self.port.send(frame)? {
@@ -133,7 +143,40 @@ impl NodePort {
     }
 }
 
-/// Sends what a core has handed over, and gives the frames back.
+impl ForwardingPort for NodePort {
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+        let count = self.port.lend(RECEIVE_BURST, take)?;
+        self.was_drained = count < RECEIVE_BURST;
+        Ok(count)
+    }
+
+    fn send(&mut self, _sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+        if self.signals_to_lose == 0 {
+            return self.port.transmit(bytes).map(|_| ());
+        }
+        let mut passing: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+        let mut count = 0;
+        for frame in bytes {
+            if self.signals_to_lose > 0 && is_signal(frame) {
+                self.signals_to_lose -= 1;
+            } else {
+                passing[count] = frame;
+                count += 1;
+            }
+        }
+        self.port.transmit(&passing[..count]).map(|_| ())
+    }
+}
+
+/// Sends what the core of a host has handed over, and gives the frames back.
 pub(crate) fn transmit(
     transmits: &mut Vec<Transmit>,
     ports: &mut [NodePort],
@@ -143,12 +186,7 @@ pub(crate) fn transmit(
     let mut earliest: Option<Instant> = None;
     for sent in transmits.drain(..) {
         if let Some(port) = ports.iter_mut().find(|p| p.number == sent.port) {
-            let bytes = pool.bytes(sent.frame);
-            if port.signals_to_lose > 0 && is_signal(bytes) {
-                port.signals_to_lose -= 1;
-            } else {
-                port.send(bytes)?;
-            }
+            port.send(pool.bytes(sent.frame))?;
         }
         pool.release(sent.frame);
         earliest = Some(earliest.map_or(sent.departure, |at| at.min(sent.departure)));
@@ -157,8 +195,4 @@ pub(crate) fn transmit(
     ports.iter_mut().try_for_each(NodePort::flush)?;
     reporter.lateness(earliest, MonotonicClock::now());
     Ok(())
-}
-
-fn is_signal(frame: &[u8]) -> bool {
-    frame.get(12..14) == Some(&EtherType::MODE_SIGNAL.0.to_be_bytes()[..])
 }

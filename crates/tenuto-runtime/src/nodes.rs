@@ -5,7 +5,7 @@ use crate::lines::{self, LineReader, LineWriter};
 use crate::node_ports;
 use crate::protocol::{
     ControllerJob, HostJob, LabJob, ModeDriver, NodeCommand, NodeEntry, NodeJob, NodeSettings,
-    SwitchJob,
+    SwitchJob, SwitchProcesses, SwitchesJob,
 };
 use crate::wire_up::{NodeKind, Place, management_address};
 use std::io;
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
 use tenuto_io::signals::Signal;
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, realtime};
 use tenuto_model::{Addressing, Network, SwitchDeployment};
 
 /// The program that all processes of a lab run: this one.
@@ -40,6 +40,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) kind: NodeKind,
     keeper: Child,
+    /// The place of the node whose process does its work, if that is not its own.
+    carried_by: Option<usize>,
     /// The keeper ends when this is closed.
     _life: UnixStream,
     child: Option<Child>,
@@ -119,8 +121,37 @@ impl Node {
 #[derive(Default)]
 pub(crate) struct Nodes {
     pub(crate) list: Vec<Node>,
+    pub(crate) processors: LabProcessors,
     /// Hosts that break their contracts.
     pub(crate) babblers: std::collections::BTreeSet<String>,
+}
+
+/// Which processors the nodes of a lab have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabProcessors {
+    /// That of switches in one process, with nobody else on it.
+    of_switches: Option<usize>,
+}
+
+impl LabProcessors {
+    /// Leaves one of several processors to switches in one process: this process, and what it starts
+    /// from now on, stays away from it.
+    pub(crate) fn leave_one() -> io::Result<Self> {
+        let mut others = realtime::allowed_processors()?;
+        let last = others.pop().filter(|_| !others.is_empty());
+        if last.is_some() {
+            realtime::pin_to(&others)?;
+        }
+        Ok(Self { of_switches: last })
+    }
+
+    const fn of_switches(&self) -> Option<usize> {
+        self.of_switches
+    }
+
+    const fn has_own(&self) -> bool {
+        self.of_switches.is_some()
+    }
 }
 
 /// Controllers with the switches that each of them manages.
@@ -141,7 +172,13 @@ impl Nodes {
         let switches = network.switches.iter().map(|s| (s.name.clone(), NodeKind::Switch));
         let hosts = network.hosts.iter().enumerate();
         let hosts = hosts.map(|(index, host)| (host.name.clone(), NodeKind::Host(index)));
-        for (name, kind) in controllers.chain(switches).chain(hosts) {
+        let mut first_switch = None;
+        for (place, (name, kind)) in controllers.chain(switches).chain(hosts).enumerate() {
+            let is_together = kind == NodeKind::Switch && job.switches == SwitchProcesses::Together;
+            let is_carried = is_together && first_switch.is_some();
+            if is_together && !is_carried {
+                first_switch = Some(place);
+            }
             let (life, stdin) = lines::pair()?;
             let mut command = Command::new(THIS_PROGRAM);
             command.arg(ROLE_NETNS).stdin(stdin).stdout(Stdio::null());
@@ -150,6 +187,7 @@ impl Nodes {
                 name,
                 kind,
                 keeper,
+                carried_by: first_switch.filter(|_| is_carried),
                 _life: life,
                 child: None,
                 channel: None,
@@ -179,13 +217,34 @@ impl Nodes {
         self.list.iter().position(|node| node.name == name)
     }
 
-    /// Starts the process of a node, for the first time or again.
+    /// The node whose process does the work of the one at a place.
+    pub(crate) fn carrier(&self, place: usize) -> &Node {
+        &self.list[self.list[place].carried_by.unwrap_or(place)]
+    }
+
+    /// Names of the nodes that live by the process of the one at a place.
+    pub(crate) fn carried_by(&self, place: usize) -> impl Iterator<Item = &str> {
+        let own = (0..self.list.len())
+            .filter(move |&other| self.list[other].carried_by.unwrap_or(other) == place);
+        own.map(|other| self.list[other].name.as_str())
+    }
+
+    pub(crate) fn command(&mut self, place: usize, command: &NodeCommand) {
+        let carrier = self.list[place].carried_by.unwrap_or(place);
+        self.list[carrier].command(command);
+    }
+
+    /// Starts the process of a node, for the first time or again; of one that another's process does
+    /// the work of, nothing.
     pub(crate) fn start(
         &mut self,
         place: usize,
         job: &LabJob,
         poll: &mut PollSet,
     ) -> io::Result<()> {
+        if self.list[place].carried_by.is_some() {
+            return Ok(());
+        }
         let node_job = self.job_of(place, job)?;
         let node = &mut self.list[place];
         let (stream, stdin) = lines::pair()?;
@@ -205,31 +264,56 @@ impl Nodes {
         Ok(())
     }
 
+    fn settings_of(&self, place: usize, job: &LabJob) -> NodeSettings {
+        NodeSettings {
+            name: self.list[place].name.clone(),
+            stall_allowance_ns: job.stall_allowance_ns,
+            ring_frames: node_ports::ring_frames(&job.plan.network).filter(|_| job.rings),
+        }
+    }
+
+    /// All switches whose work the process of one does.
+    fn switches_of(&self, place: usize, job: &LabJob) -> io::Result<SwitchesJob> {
+        let is_its = |other: &usize| self.list[*other].carried_by.unwrap_or(*other) == place;
+        let places = (0..self.list.len()).filter(is_its);
+        let switches: io::Result<Vec<SwitchJob>> =
+            places.map(|place| self.switch_of(place, job)).collect();
+        let is_together = job.switches == SwitchProcesses::Together;
+        Ok(SwitchesJob {
+            settings: self.settings_of(place, job),
+            is_spinning: is_together && self.processors.has_own(),
+            processor: self.processors.of_switches().filter(|_| is_together),
+            switches: switches?,
+        })
+    }
+
+    fn switch_of(&self, place: usize, job: &LabJob) -> io::Result<SwitchJob> {
+        let (node, plan) = (&self.list[place], &job.plan);
+        let deployment = plan.switches.iter().find(|d| d.switch == node.name);
+        let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
+        let deployment = deployment.ok_or_else(missing)?.clone();
+        let is_changer = job.driver == ModeDriver::Controller;
+        Ok(SwitchJob {
+            settings: self.settings_of(place, job),
+            namespace_pid: node.carried_by.map(|_| node.namespace_pid()),
+            plan: assemble::switch_plan(plan, &deployment),
+            deployment,
+            secret: job.secret,
+            // The clock goes on while a switch is down.
+            boot_seed: MonotonicClock::now().as_ns() + node.starts,
+            controller: self.controller_of(&plan.network, &node.name),
+            out_of_mode: is_changer.then(|| assemble::out_of_mode(&plan.network)),
+        })
+    }
+
     fn job_of(&self, place: usize, job: &LabJob) -> io::Result<NodeJob> {
         let node = &self.list[place];
         let plan = &job.plan;
-        let settings = NodeSettings {
-            name: node.name.clone(),
-            stall_allowance_ns: job.stall_allowance_ns,
-            ring_frames: node_ports::ring_frames(&plan.network).filter(|_| job.rings),
-        };
+        let settings = self.settings_of(place, job);
         let is_changer = job.driver == ModeDriver::Controller;
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
         Ok(match node.kind {
-            NodeKind::Switch => {
-                let deployment = plan.switches.iter().find(|d| d.switch == node.name);
-                let deployment = deployment.ok_or_else(missing)?.clone();
-                NodeJob::Switch(Box::new(SwitchJob {
-                    settings,
-                    plan: assemble::switch_plan(plan, &deployment),
-                    deployment,
-                    secret: job.secret,
-                    // The clock goes on while a switch is down.
-                    boot_seed: MonotonicClock::now().as_ns() + node.starts,
-                    controller: self.controller_of(&plan.network, &node.name),
-                    out_of_mode: is_changer.then(|| assemble::out_of_mode(&plan.network)),
-                }))
-            }
+            NodeKind::Switch => NodeJob::Switches(Box::new(self.switches_of(place, job)?)),
             NodeKind::Host(_) => {
                 let deployment = plan.hosts.iter().find(|d| d.host == node.name);
                 let deployment = deployment.ok_or_else(missing)?.clone();
@@ -281,7 +365,7 @@ impl Nodes {
             name: node.name.clone(),
             kind: node.kind.name().to_owned(),
             namespace_pid: node.namespace_pid(),
-            pid: node.child.as_ref().map(Child::id),
+            pid: self.carrier(number).child.as_ref().map(Child::id),
             management: management_address(number),
             address: match node.kind {
                 NodeKind::Host(index) => Some(Ipv4Addr::from(addressing.host(index).ip)),
@@ -302,16 +386,19 @@ impl Nodes {
 
     /// Every node has its ports, and every controller has installed its switches.
     pub(crate) fn are_ready(&self) -> bool {
-        self.list.iter().all(Self::is_ready)
+        self.late().next().is_none()
     }
 
-    fn is_ready(node: &Node) -> bool {
-        node.is_up && (node.kind != NodeKind::Controller || node.is_ready)
+    /// Nodes that are not there yet.
+    fn late(&self) -> impl Iterator<Item = &Node> {
+        let is_late = |(place, node): &(usize, &Node)| {
+            !self.carrier(*place).is_up || node.kind == NodeKind::Controller && !node.is_ready
+        };
+        self.list.iter().enumerate().filter(is_late).map(|(_, node)| node)
     }
 
     pub(crate) fn not_ready(&self) -> String {
-        let late = self.list.iter().filter(|node| !Self::is_ready(node));
-        late.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
+        self.late().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// No host that is there releases anything.

@@ -34,6 +34,22 @@ pub(crate) struct LabJob {
     pub(crate) driver: ModeDriver,
     /// Whether ports have rings.
     pub(crate) rings: bool,
+    /// Whose processes the switches are.
+    pub(crate) switches: SwitchProcesses,
+}
+
+/// Which processes the switches of a lab run in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SwitchProcesses {
+    /// One each: a switch can be killed and started again, and what one does delays the others by
+    /// no more than the machine's own scheduling.
+    #[default]
+    Apart,
+    /// One for all, whose one thread looks at the ports of all of them without sleeping, on a
+    /// processor of its own where there are two: what is measured are switches, not how soon a
+    /// machine with few processors wakes many processes up.
+    Together,
 }
 
 /// Who changes the mode in a run.
@@ -96,7 +112,7 @@ pub struct NodeEntry {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NodeJob {
-    Switch(Box<SwitchJob>),
+    Switches(Box<SwitchesJob>),
     Host(Box<HostJob>),
     Controller(Box<ControllerJob>),
 }
@@ -110,10 +126,24 @@ pub(crate) struct NodeSettings {
     pub(crate) ring_frames: Option<usize>,
 }
 
+/// The switches of one process: usually one.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SwitchesJob {
+    /// Of the process.
+    pub(crate) settings: NodeSettings,
+    /// Whether its thread never sleeps.
+    pub(crate) is_spinning: bool,
+    /// The processor that it has for itself.
+    pub(crate) processor: Option<usize>,
+    pub(crate) switches: Vec<SwitchJob>,
+}
+
 /// A switch.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SwitchJob {
     pub(crate) settings: NodeSettings,
+    /// The process in whose network namespace its ports are; `None`: that of its own.
+    pub(crate) namespace_pid: Option<u32>,
     /// The plan, reduced to what this switch is made of.
     pub(crate) plan: Plan,
     pub(crate) deployment: SwitchDeployment,
@@ -199,8 +229,8 @@ pub(crate) enum NodeCommand {
     Garbage { frames_per_s: u32, for_ns: Option<u64> },
     /// Mode signals that nobody may send.
     Forge,
-    /// The next mode signals through this port are lost.
-    LoseSignals { port: u32, frames: u32 },
+    /// The next mode signals through this port of a switch are lost.
+    LoseSignals { switch: String, port: u32, frames: u32 },
 }
 
 /// From a node to the supervisor, beside observations.

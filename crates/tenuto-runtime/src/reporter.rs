@@ -2,9 +2,11 @@
 
 use crate::lines::LineWriter;
 use crate::protocol::NodeReport;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 use std::time::Duration;
 use tenuto_dataplane::{DropReason, Dropped};
 use tenuto_units::{Instant, Span};
@@ -24,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The way from a node to the ledger.
 pub(crate) struct Reporter {
     node: String,
-    writer: LineWriter,
+    /// One for all nodes of a process.
+    writer: Rc<RefCell<LineWriter>>,
     write_at: Option<Instant>,
     drops: BTreeMap<(u32, DropReason, u64), u64>,
     drops_at: Option<Instant>,
@@ -33,14 +36,24 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) fn new(node: &str, stream: UnixStream, allowance: Span) -> io::Result<Self> {
-        Ok(Self {
+        let writer = LineWriter::new(stream, BUFFER_BYTES_MAX)?;
+        Ok(Self::with(node, Rc::new(RefCell::new(writer)), allowance))
+    }
+
+    fn with(node: &str, writer: Rc<RefCell<LineWriter>>, allowance: Span) -> Self {
+        Self {
             node: node.to_owned(),
-            writer: LineWriter::new(stream, BUFFER_BYTES_MAX)?,
+            writer,
             write_at: None,
             drops: BTreeMap::new(),
             drops_at: None,
             stalls: StallWatch::new(allowance),
-        })
+        }
+    }
+
+    /// Tells of another node of this process, by the same way.
+    pub(crate) fn of_node(&self, node: &str, allowance: Span) -> Self {
+        Self::with(node, Rc::clone(&self.writer), allowance)
     }
 
     pub(crate) fn node(&self) -> &str {
@@ -49,12 +62,13 @@ impl Reporter {
 
     /// Tells the supervisor at once.
     pub(crate) fn tell(&mut self, report: &NodeReport) {
-        self.writer.push(report);
-        self.writer.write();
+        let mut writer = self.writer.borrow_mut();
+        writer.push(report);
+        writer.write();
     }
 
     pub(crate) fn observe(&mut self, now: Instant, observation: &Observation) {
-        self.writer.push(observation);
+        self.writer.borrow_mut().push(observation);
         self.write_at = self.write_at.or(Some(now + BATCH_TIME));
     }
 
@@ -116,20 +130,21 @@ impl Reporter {
             self.flush_drops(now);
         }
         let is_due = self.write_at.is_some_and(|at| at <= now);
-        if !is_due && self.writer.pending() < BATCH_BYTES {
+        if !is_due && self.writer.borrow().pending() < BATCH_BYTES {
             return;
         }
         if let Some(stall) = self.stalls.take_over(now) {
             self.stall(now, stall);
         }
-        let lost = self.writer.take_lost();
+        let lost = self.writer.borrow_mut().take_lost();
         if lost > 0 {
             let node = &self.node;
             self.event(now, format!("observations_lost: {lost} lines of {node}"));
         }
-        self.writer.write();
+        let mut writer = self.writer.borrow_mut();
+        writer.write();
         // What the supervisor did not take is tried again later, not at once.
-        let is_left = self.writer.pending() > 0 || self.stalls.is_open();
+        let is_left = writer.pending() > 0 || self.stalls.is_open();
         self.write_at = is_left.then(|| now + BATCH_TIME);
     }
 
@@ -141,14 +156,20 @@ impl Reporter {
         }
     }
 
-    /// The last lines, and that they are the last.
-    pub(crate) fn finish(&mut self, now: Instant) {
+    /// The last lines of this node.
+    pub(crate) fn close(&mut self, now: Instant) {
         self.flush_drops(now);
         if let Some(stall) = self.stalls.take() {
             self.stall(now, stall);
         }
-        self.writer.push(&NodeReport::Ended);
-        self.writer.finish(PATIENCE);
+    }
+
+    /// The last lines of this process, and that they are the last.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        self.close(now);
+        let mut writer = self.writer.borrow_mut();
+        writer.push(&NodeReport::Ended);
+        writer.finish(PATIENCE);
     }
 }
 

@@ -92,7 +92,7 @@ impl Supervisor {
 
     fn is_gone(&self, name: &str) -> bool {
         let place = self.nodes.position(name);
-        place.is_none_or(|place| self.nodes.list[place].channel.is_none())
+        place.is_none_or(|place| self.nodes.carrier(place).channel.is_none())
     }
 
     fn judge(&mut self, action: &EventAction) -> Judged {
@@ -143,14 +143,15 @@ impl Supervisor {
                 let found = ends_between(&self.job.plan.network, &ends);
                 let found = found.into_iter().flatten().find(|(node, _)| node == from);
                 let (_, port) = found.ok_or("no such link")?;
-                self.command(from, &NodeCommand::LoseSignals { port, frames: *frames })
+                let (switch, frames) = (from.clone(), *frames);
+                self.command(from, &NodeCommand::LoseSignals { switch, port, frames })
             }
         }
     }
 
     fn command(&mut self, node: &str, command: &NodeCommand) -> Result<(), String> {
         let place = self.nodes.position(node).ok_or_else(|| format!("no node {node}"))?;
-        self.nodes.list[place].command(command);
+        self.nodes.command(place, command);
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! Process 1 of a lab: starts the nodes, leads the run, passes on what they see, ends it in order.
 
 use crate::lines::{self, LineReader, LineWriter};
-use crate::nodes::{Node, Nodes};
-use crate::protocol::{LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START};
+use crate::nodes::{LabProcessors, Node, Nodes};
+use crate::protocol::{
+    LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START, SwitchProcesses,
+};
 use crate::scenario_events::Script;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -119,6 +121,9 @@ impl Supervisor {
 
     fn run(&mut self) -> io::Result<()> {
         bind_hosts_file(&self.job);
+        if self.job.switches == SwitchProcesses::Together {
+            self.nodes.processors = LabProcessors::leave_one()?;
+        }
         self.nodes.spawn_namespaces(&self.job)?;
         let count = self.nodes.list.len();
         self.step(format!("{count} namespaces"));
@@ -271,8 +276,11 @@ impl Supervisor {
                 Err(io::Error::other(format!("{name} ended while the lab was set up")))
             }
             Phase::Running { .. } | Phase::Draining { .. } => {
-                let tolerated = self.tolerates_loss_of(place);
-                self.event(format!("{name} died"), Some(tolerated), Vec::new());
+                let names: Vec<String> = self.nodes.carried_by(place).map(str::to_owned).collect();
+                // Several at once are more than is tolerated of one.
+                let tolerated = names.len() == 1 && self.tolerates_loss_of(place);
+                let text = format!("{} died", names.join(", "));
+                self.event(text, Some(tolerated), Vec::new());
                 self.tell_nodes();
                 Ok(())
             }

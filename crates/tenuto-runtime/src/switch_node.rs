@@ -1,14 +1,22 @@
-//! The process of a switch: ports, control channel and timers around the switch core.
+//! The process of a switch, or of all switches of a lab: one thread with ports, control channels and
+//! timers around their cores.
+//!
+//! Frames come first: messages of controllers and what is to be told wait until no switch has any,
+//! but not for longer than a moment. Where the mode changes, signals come before all other frames.
 
+use crate::beside;
 use crate::control_link::{ControlLink, ControlNews};
 use crate::controlled_switch::Controlled;
+use crate::forwarding::{Forwarding, Witness};
 use crate::node::Desk;
-use crate::node_ports::{self, NodePort, RECEIVE_BURST, transmit};
-use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob};
+use crate::node_ports::{self, NodePort};
+use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob, SwitchesJob};
+use crate::reporter::Reporter;
 use std::io;
-use tenuto_dataplane::switch::{Burst, Switch, SwitchEvent};
-use tenuto_dataplane::{DropReason, Dropped, Effects, FramePool, Frames};
-use tenuto_io::MonotonicClock;
+use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::{DropReason, Dropped, Effects, Transmit};
+use tenuto_io::namespaces::within_netns;
+use tenuto_io::{MonotonicClock, PollSet, ThreadSettings, WaitPolicy};
 use tenuto_model::SwitchDeployment;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::frame_bytes;
@@ -23,47 +31,64 @@ const SMALLEST_WIRE_BYTES: u64 = 84;
 
 /// So long after a frame that should not have been sent, more of them may wait in front of others.
 const FLOOD_TIME: Span = Span::from_ms(100);
+/// For so long frames are passed on before anything else has a turn.
+const FRAMES_TIME: Span = Span::from_us(200);
+/// The end of a slot that is nearer than this is waited for among frames.
+const SOON: Span = Span::from_us(3);
+/// Under SCHED_FIFO, of a thread that has a processor for itself.
+const PRIORITY: u8 = 10;
 
-struct SwitchNode<'a> {
+/// One thread with its switches.
+struct SwitchProcess<'a> {
     desk: &'a mut Desk,
-    switch: Switch,
-    pool: FramePool,
-    fx: Effects<SwitchEvent>,
-    burst: Burst,
+    switches: Vec<SwitchNode>,
+}
+
+struct SwitchNode {
+    reporter: Reporter,
+    core: Forwarding,
     ports: Vec<NodePort>,
     link: ControlLink,
     /// Port that is served first in the next turn.
     first: usize,
     controlled: Option<Controlled>,
+    /// What was seen and is not told yet, each with how long the call of the core took, in ns.
+    seen: Vec<(SwitchEvent, u64)>,
 }
 
-/// Runs a switch until it is told to finish.
-pub(crate) fn run(job: &SwitchJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
-    let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed);
-    let numbers = job.deployment.ports.iter().map(|p| p.port);
-    let ports = node_ports::open(numbers, job.settings.ring_frames, desk)?;
-    let controller = job.controller.map(|address| (address, OPENFLOW_PORT).into());
-    let link = ControlLink::new(controller, &mut desk.poll)?;
+/// Runs switches until it is told to finish.
+pub(crate) fn run(job: &SwitchesJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
+    beside::remember_processors();
+    let open = |job| SwitchNode::open(job, desk);
+    let switches: Vec<SwitchNode> = job.switches.iter().map(open).collect::<io::Result<_>>()?;
+    if job.is_spinning {
+        take_processor(job.processor, desk);
+    }
     desk.reporter.tell(&NodeReport::Up);
-    let mut node = SwitchNode {
-        switch: Switch::new(config),
-        pool: FramePool::new(pool_frames(&job.deployment)),
-        fx: Effects::new(),
-        burst: Burst::new(),
-        ports,
-        link,
-        first: 0,
-        controlled: job.out_of_mode.clone().map(Controlled::new),
-        desk,
-    };
-    node.switch.keep_delays();
+    let mut process = SwitchProcess { desk, switches };
     let mut commands = early;
     while !commands.contains(&NodeCommand::Finish) {
-        commands.iter().for_each(|command| node.carry_out(command));
-        commands = node.turn()?;
+        commands.iter().for_each(|command| process.carry_out(command));
+        commands = process.turn()?;
     }
-    node.finish();
+    process.switches.iter_mut().for_each(SwitchNode::finish);
+    process.desk.reporter.finish(MonotonicClock::now());
     Ok(())
+}
+
+/// Never sleeps from now on, on a processor that nobody else is given, before all others there.
+fn take_processor(processor: Option<usize>, desk: &mut Desk) {
+    let settings = ThreadSettings {
+        policy: WaitPolicy::Spin,
+        processor,
+        fifo_priority: Some(PRIORITY),
+        ..ThreadSettings::default()
+    };
+    let (wait, notes) = settings.apply();
+    desk.wait = wait;
+    for note in notes {
+        desk.reporter.event(MonotonicClock::now(), format!("the thread of all switches: {note}"));
+    }
 }
 
 /// Frames that all egress buffers hold together, in the worst case.
@@ -75,148 +100,296 @@ fn pool_frames(deployment: &SwitchDeployment) -> usize {
     deployment.ports.iter().map(|p| of_port(p.buffer_bytes)).sum::<usize>() + FRAMES_SPARE
 }
 
-impl SwitchNode<'_> {
+impl SwitchProcess<'_> {
     fn turn(&mut self) -> io::Result<Vec<NodeCommand>> {
-        let due = self.switch.next_deadline().map(|(_, at)| at);
-        self.desk.wait(due)?;
-        if let Some(due) = due {
-            self.desk.reporter.lateness(due, MonotonicClock::now());
+        let Self { desk, switches } = self;
+        let due = switches.iter().filter_map(SwitchNode::deadline).min();
+        desk.wait_for_ports(due, &mut |look| {
+            NodePort::pending(switches.iter().flat_map(|it| &it.ports), look)
+        })?;
+        self.forward()?;
+        let poll = &mut self.desk.poll;
+        for switch in &mut self.switches {
+            switch.take_control(poll)?;
         }
-        self.settle()?;
-        for turn in 0..self.ports.len() {
-            let place = (self.first + turn) % self.ports.len();
-            if self.desk.poll.readiness(self.ports[place].key).readable {
-                self.receive(place)?;
-                self.settle()?;
-            }
+        for switch in &mut self.switches {
+            switch.settle()?;
+            switch.answer(poll)?;
+            switch.tell();
         }
-        self.first = (self.first + 1) % self.ports.len().max(1);
-        self.control()?;
         let commands = self.desk.commands()?;
-        self.desk.reporter.pump(MonotonicClock::now());
+        let now = MonotonicClock::now();
+        self.switches.iter_mut().for_each(|switch| switch.reporter.pump(now));
+        self.desk.reporter.pump(now);
         Ok(commands)
     }
 
-    /// Takes a burst from one port.
-    fn receive(&mut self, place: usize) -> io::Result<()> {
-        let Self { desk, switch, pool, fx, burst, ports, .. } = self;
-        let NodePort { number, port, was_drained, flooded_until, .. } = &mut ports[place];
-        let (number, fresh) = (*number, *was_drained);
-        let mut sink = |arrival: Instant, frame: &[u8]| match pool.insert(frame) {
-            Some(id) => burst.push(number, arrival, id),
-            None => {
-                let bytes = frame_bytes(frame.len());
-                let reason = match frame.len() > tenuto_dataplane::FRAME_CAPACITY {
-                    true => DropReason::Malformed,
-                    false => DropReason::PoolFull,
-                };
-                let drop =
-                    Dropped { reason, port: number, cookie: 0, message: None, frame_bytes: bytes };
-                desk.reporter.dropped(MonotonicClock::now(), &drop);
-            }
-        };
-        let received = port.receive(RECEIVE_BURST, &mut sink);
-        let mut is_first = true;
-        while let Some(arrival) = burst.next_arrival() {
-            let now = MonotonicClock::now();
-            // On a flooded port a frame behind a burst has waited for its turn, not for us.
-            let is_fresh = std::mem::take(&mut is_first) && fresh;
-            if is_fresh || now >= *flooded_until {
-                desk.reporter.lateness(arrival, now);
-            }
-            let (before, drops) = (fx.events.len(), fx.drops.len());
-            switch.receive_next(now, burst, pool, fx);
-            if fx.drops[drops..].iter().any(|drop| is_flood(drop.reason)) {
-                *flooded_until = now + FLOOD_TIME;
-            }
-            if fx.events.len() > before {
-                tell(desk, &mut fx.events, now);
-            }
-        }
-        let count = received?;
-        *was_drained = count < RECEIVE_BURST;
-        Ok(())
-    }
-
-    /// Fires what is due and carries out what the core wants.
-    fn settle(&mut self) -> io::Result<()> {
-        let now = MonotonicClock::now();
-        self.switch.fire_due(now, &mut self.pool, &mut self.fx);
-        tell(self.desk, &mut self.fx.events, now);
-        let Self { desk, fx, ports, pool, controlled, switch, .. } = self;
-        transmit(&mut fx.transmits, ports, pool, &mut desk.reporter)?;
-        if let Some(controlled) = controlled {
-            controlled.look(switch, desk);
-        }
-        if !fx.drops.is_empty() {
-            let now = MonotonicClock::now();
-            fx.drops.drain(..).for_each(|drop| desk.reporter.dropped(now, &drop));
-        }
-        let lost = self.link.send(&mut self.fx.control, &mut self.desk.poll)?;
-        self.control_news(lost)
-    }
-
-    fn control(&mut self) -> io::Result<()> {
-        let news = self.link.turn(&mut self.desk.poll)?;
-        self.control_news(news)?;
-        self.settle()
-    }
-
-    fn control_news(&mut self, news: Option<ControlNews>) -> io::Result<()> {
-        let now = MonotonicClock::now();
-        match news {
-            None => {}
-            Some(ControlNews::Connected) => self.switch.connected(&mut self.fx),
-            Some(ControlNews::Lost) => {
-                self.fx.control.clear();
-                self.switch.disconnected();
-            }
-            Some(ControlNews::Bytes(bytes)) => {
-                let Self { desk, switch, pool, fx, .. } = self;
-                let is_followed = switch.control(now, &bytes, pool, fx);
-                if let Some(controlled) = &mut self.controlled {
-                    controlled.answered(&fx.control, switch, desk);
-                }
-                tell(desk, &mut fx.events, now);
-                if !is_followed {
-                    self.switch.disconnected();
-                    self.link.lose(&mut self.desk.poll)?;
+    /// Passes frames on until none waits at any switch, or for [`FRAMES_TIME`].
+    fn forward(&mut self) -> io::Result<()> {
+        let poll = &mut self.desk.poll;
+        let until = MonotonicClock::now() + FRAMES_TIME;
+        loop {
+            let mut has_worked = false;
+            for switch in &mut self.switches {
+                has_worked |= switch.forward(poll)?;
+                // What the mode's own signals do not wait for need not wait for other switches.
+                if !switch.has_swapped() {
+                    switch.answer(poll)?;
                 }
             }
+            if !has_worked || MonotonicClock::now() >= until {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn carry_out(&mut self, command: &NodeCommand) {
-        if let NodeCommand::LoseSignals { port, frames } = *command
-            && let Some(port) = self.ports.iter_mut().find(|p| p.number == port)
+        if let NodeCommand::LoseSignals { switch, port, frames } = command
+            && let Some(it) = self.switches.iter_mut().find(|it| it.reporter.node() == switch)
+            && let Some(port) = it.ports.iter_mut().find(|it| it.number == *port)
         {
             port.signals_to_lose += frames;
+        }
+    }
+}
+
+impl SwitchNode {
+    fn open(job: &SwitchJob, desk: &mut Desk) -> io::Result<Self> {
+        let Desk { poll, reporter, .. } = desk;
+        let settings = &job.settings;
+        let allowance = Span::from_ns(settings.stall_allowance_ns);
+        let mut reporter = reporter.of_node(&settings.name, allowance);
+        let numbers = job.deployment.ports.iter().map(|p| p.port);
+        let open = || node_ports::open(numbers, settings.ring_frames, poll, &mut reporter);
+        let ports = match job.namespace_pid {
+            None => open(),
+            Some(pid) => within_netns(pid, open)?,
+        }?;
+        let controller = job.controller.map(|address| (address, OPENFLOW_PORT).into());
+        let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed);
+        let mut core = Forwarding::new(Switch::new(config), pool_frames(&job.deployment));
+        core.switch.keep_delays();
+        Ok(Self {
+            reporter,
+            core,
+            ports,
+            link: ControlLink::new(controller, job.namespace_pid, poll)?,
+            first: 0,
+            controlled: job.out_of_mode.clone().map(Controlled::new),
+            seen: Vec::new(),
+        })
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let timer = self.core.switch.next_deadline().map(|(_, at)| at);
+        [timer, self.reporter.deadline()].into_iter().flatten().min()
+    }
+
+    /// Whether the mode has changed since this switch last told what it has seen.
+    fn has_swapped(&self) -> bool {
+        self.seen.iter().any(|(event, _)| matches!(event, SwitchEvent::Swapped { .. }))
+    }
+
+    /// Does what is due, and takes a burst from each port with frames; whether there is, or soon will
+    /// be, more to do.
+    fn forward(&mut self, poll: &PollSet) -> io::Result<bool> {
+        let mut has_worked = self.settle()?;
+        for turn in 0..self.ports.len() {
+            let place = (self.first + turn) % self.ports.len();
+            if self.ports[place].is_ready(poll) {
+                has_worked |= self.receive(place)? > 0;
+            }
+        }
+        self.first = (self.first + 1) % self.ports.len().max(1);
+        let soon = MonotonicClock::now() + SOON;
+        Ok(has_worked || self.core.switch.next_deadline().is_some_and(|(_, at)| at <= soon))
+    }
+
+    /// Takes a burst from one port; how many frames came.
+    fn receive(&mut self, place: usize) -> io::Result<usize> {
+        let Self { reporter, core, ports, seen, .. } = self;
+        let NodePort { was_drained, flooded_until, .. } = ports[place];
+        let drops = core.fx.drops.len();
+        let mut witness =
+            Watch { reporter, seen, earliest: None, drops, was_drained, flooded_until };
+        let count = core.receive(ports, place, &mut witness);
+        let flooded_until = witness.flooded_until;
+        ports[place].flooded_until = flooded_until;
+        self.after_sending()?;
+        Ok(count)
+    }
+
+    /// Fires what is due, and sends what the core has handed over; whether there was any of it.
+    fn settle(&mut self) -> io::Result<bool> {
+        let now = MonotonicClock::now();
+        let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
+        if let Some(due) = due {
+            self.reporter.lateness(due, now);
+            self.core.fire();
+            self.note(now);
+        }
+        if due.is_none() && self.core.fx.transmits.is_empty() {
+            return Ok(false);
+        }
+        let Self { reporter, core, ports, seen, .. } = self;
+        let (drops, was_drained, flooded_until) = (0, true, Instant::ZERO);
+        let mut witness =
+            Watch { reporter, seen, earliest: None, drops, was_drained, flooded_until };
+        core.transmit(ports, &mut witness);
+        witness.sent();
+        self.after_sending()?;
+        Ok(true)
+    }
+
+    fn after_sending(&mut self) -> io::Result<()> {
+        if let Some(controlled) = &mut self.controlled {
+            controlled.look(&self.core.switch, &mut self.reporter);
+        }
+        match self.core.lost.pop() {
+            Some((_, why)) => Err(io::Error::other(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes what a call of the core that began at `began` has told.
+    fn note(&mut self, began: Instant) {
+        let took_ns = MonotonicClock::now().since(began).as_ns();
+        self.seen.extend(self.core.fx.events.drain(..).map(|event| (event, took_ns)));
+    }
+
+    /// Carries out what the controller has sent.
+    fn take_control(&mut self, poll: &mut PollSet) -> io::Result<()> {
+        let news = self.link.turn(poll)?;
+        self.control_news(news, poll)
+    }
+
+    /// Sends the controller what there is for it.
+    fn answer(&mut self, poll: &mut PollSet) -> io::Result<()> {
+        if self.core.fx.control.is_empty() && !self.link.is_sending() {
+            return Ok(());
+        }
+        let lost = self.link.send(&mut self.core.fx.control, poll)?;
+        self.control_news(lost, poll)
+    }
+
+    fn control_news(&mut self, news: Option<ControlNews>, poll: &mut PollSet) -> io::Result<()> {
+        let now = MonotonicClock::now();
+        let Forwarding { switch, pool, fx, .. } = &mut self.core;
+        match news {
+            None => {}
+            Some(ControlNews::Connected) => switch.connected(fx),
+            Some(ControlNews::Lost) => {
+                fx.control.clear();
+                switch.disconnected();
+            }
+            Some(ControlNews::Bytes(bytes)) => {
+                let is_followed = switch.control(now, &bytes, pool, fx);
+                if let Some(controlled) = &mut self.controlled {
+                    controlled.answered(&fx.control, switch, &mut self.reporter);
+                }
+                if !is_followed {
+                    switch.disconnected();
+                    self.link.lose(poll)?;
+                }
+                self.note(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what was seen and dropped.
+    fn tell(&mut self) {
+        if self.seen.is_empty() && self.core.fx.drops.is_empty() {
+            return;
+        }
+        let now = MonotonicClock::now();
+        let node = self.reporter.node().to_owned();
+        for (event, took_ns) in self.seen.drain(..) {
+            if let Some(line) = Observation::of_switch(&node, event, took_ns) {
+                self.reporter.observe(now, &line);
+            }
+        }
+        for drop in self.core.fx.drops.drain(..) {
+            self.reporter.dropped(now, &drop);
         }
     }
 
     /// Tells the last counters.
     fn finish(&mut self) {
         let now = MonotonicClock::now();
+        let node = self.reporter.node().to_owned();
         for port in &mut self.ports {
             let (number, frames) = (port.number, port.take_overflows());
             if frames > 0 {
-                let node = self.desk.reporter.node().to_owned();
                 let text = format!("{node}:{number} found its receive buffer full {frames} times");
-                self.desk.reporter.event(now, text);
+                self.reporter.event(now, text);
             }
         }
-        for (port, _, egress) in self.switch.ports() {
+        for (port, _, egress) in self.core.switch.ports() {
             let stats = egress.stats();
-            let line = Observation::Port {
-                node: self.desk.reporter.node().to_owned(),
-                port,
-                backlog_bits_max: stats.backlog_bits_max,
-                frames: stats.frames,
-            };
-            self.desk.reporter.observe(now, &line);
+            let (backlog_bits_max, frames) = (stats.backlog_bits_max, stats.frames);
+            let line = Observation::Port { node: node.clone(), port, backlog_bits_max, frames };
+            self.reporter.observe(now, &line);
         }
-        self.desk.reporter.finish(now);
+        self.reporter.close(now);
+    }
+}
+
+/// What is noted while frames pass a switch of a lab.
+struct Watch<'a> {
+    reporter: &'a mut Reporter,
+    seen: &'a mut Vec<(SwitchEvent, u64)>,
+    /// Departure that is the longest ago of what was sent.
+    earliest: Option<Instant>,
+    /// Frames that went no further before this burst.
+    drops: usize,
+    /// Of the port that frames come from.
+    was_drained: bool,
+    flooded_until: Instant,
+}
+
+impl Watch<'_> {
+    /// What was leaving is sent.
+    fn sent(&mut self) {
+        if let Some(earliest) = self.earliest.take() {
+            self.reporter.lateness(earliest, MonotonicClock::now());
+        }
+    }
+}
+
+impl Witness for Watch<'_> {
+    fn not_stored(&mut self, port: u32, bytes: usize) {
+        let reason = match bytes > tenuto_dataplane::FRAME_CAPACITY {
+            true => DropReason::Malformed,
+            false => DropReason::PoolFull,
+        };
+        let frame_bytes = frame_bytes(bytes);
+        let drop = Dropped { reason, port, cookie: 0, message: None, frame_bytes };
+        self.reporter.dropped(MonotonicClock::now(), &drop);
+    }
+
+    fn handled(&mut self, began: Instant, fx: &mut Effects<SwitchEvent>) {
+        if !fx.events.is_empty() {
+            let took_ns = MonotonicClock::now().since(began).as_ns();
+            self.seen.extend(fx.events.drain(..).map(|event| (event, took_ns)));
+        }
+    }
+
+    fn burst_ended(&mut self, first: Instant, fx: &Effects<SwitchEvent>) {
+        self.sent();
+        let now = MonotonicClock::now();
+        // On a flooded port what is behind a burst has waited for its turn, not for us.
+        if self.was_drained || now >= self.flooded_until {
+            self.reporter.lateness(first, now);
+        }
+        if fx.drops.iter().skip(self.drops).any(|drop| is_flood(drop.reason)) {
+            self.flooded_until = now + FLOOD_TIME;
+        }
+    }
+
+    fn leaving(&mut self, transmits: &[Transmit]) {
+        let first = transmits.iter().map(|sent| sent.departure).min();
+        self.earliest = [self.earliest, first].into_iter().flatten().min();
     }
 }
 
@@ -230,19 +403,4 @@ const fn is_flood(reason: DropReason) -> bool {
             | DropReason::SignalRejected
             | DropReason::CommandRejected
     )
-}
-
-/// Tells events of a call that began at `began`.
-fn tell(desk: &mut Desk, events: &mut Vec<SwitchEvent>, began: Instant) {
-    if events.is_empty() {
-        return;
-    }
-    let now = MonotonicClock::now();
-    let took_ns = now.since(began).as_ns();
-    let switch = desk.reporter.node().to_owned();
-    for event in events.drain(..) {
-        if let Some(line) = Observation::of_switch(&switch, event, took_ns) {
-            desk.reporter.observe(now, &line);
-        }
-    }
 }

@@ -4,7 +4,7 @@ use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_model::{ForwardingModel, ImportFormat, quantity};
-use tenuto_runtime::LabPorts;
+use tenuto_runtime::{LabPorts, SwitchProcesses};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -439,6 +439,9 @@ pub(crate) struct Up {
     /// Ports of the nodes: AF_PACKET with rings, or without
     #[arg(long, value_name = "KIND", value_parser = lab_ports, default_value = "packet-ring")]
     pub(crate) ports: LabPorts,
+    /// Switches in a process each, or all in one whose thread never sleeps
+    #[arg(long, value_name = "HOW", value_parser = switch_processes, default_value = "apart")]
+    pub(crate) switches: SwitchProcesses,
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
@@ -592,6 +595,14 @@ fn lab_ports(text: &str) -> Result<LabPorts, String> {
         "packet-ring" => Ok(LabPorts::PacketRing),
         "packet" => Ok(LabPorts::Packet),
         _ => Err("the nodes of a lab have `packet-ring` or `packet` ports".into()),
+    }
+}
+
+pub(crate) fn switch_processes(text: &str) -> Result<SwitchProcesses, String> {
+    match text {
+        "apart" => Ok(SwitchProcesses::Apart),
+        "together" => Ok(SwitchProcesses::Together),
+        _ => Err("the switches of a lab run `apart` or `together`".into()),
     }
 }
 

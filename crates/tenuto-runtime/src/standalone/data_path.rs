@@ -4,24 +4,24 @@
 //! came before it on its connection is in effect for the next frame that is looked up. What touches
 //! very many entries is done a step at a time.
 
-use super::beside;
 use super::channel::Channel;
 use super::control::{CONNECTIONS_MAX, Change, Control, Purpose};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
-use super::ports::{self, Exits, SwitchPort};
+use super::ports::{self, SwitchPort};
 use super::settings::{PortSettings, SwitchSettings};
+use crate::beside;
+use crate::forwarding::{Forwarding, Witness};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    AttendreLimits, Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch,
-    SwitchConfig, SwitchEvent,
+    AttendreLimits, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
 };
-use tenuto_dataplane::{Effects, EgressConfig, FramePool, UNPACED_BPS};
+use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, Lent, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait};
+use tenuto_io::{Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait};
 use tenuto_units::{Instant, Rate, Span};
 
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
@@ -59,10 +59,7 @@ pub struct SwitchSummary {
 }
 
 struct DataPath<'a> {
-    switch: Switch,
-    pool: FramePool,
-    fx: Effects<SwitchEvent>,
-    burst: Burst,
+    core: Forwarding,
     ports: Vec<SwitchPort>,
     control: Control,
     changes: Vec<Change>,
@@ -76,7 +73,6 @@ struct DataPath<'a> {
     summary: SwitchSummary,
     /// Port that is served first in the next turn.
     first: usize,
-    lost: Vec<(usize, String)>,
     message: Vec<u8>,
     /// When captures are looked at next, if there are any.
     taps_at: Option<Instant>,
@@ -105,10 +101,7 @@ pub fn run_switch(
     let (wait, notes) = settings.thread.apply();
     notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
     let mut path = DataPath {
-        switch: Switch::new(Arc::new(config(settings))),
-        pool: FramePool::new(pool_frames(settings)),
-        fx: Effects::new(),
-        burst: Burst::new(),
+        core: Forwarding::new(Switch::new(Arc::new(config(settings))), pool_frames(settings)),
         ports,
         control,
         changes: Vec::new(),
@@ -121,19 +114,27 @@ pub fn run_switch(
         news,
         summary: SwitchSummary::default(),
         first: 0,
-        lost: Vec::new(),
         message: Vec::new(),
         taps_at: settings.ports.iter().any(|port| port.tap.is_some()).then_some(Instant::ZERO),
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
-    path.switch.keep_delays();
+    path.core.switch.keep_delays();
     path.share_queues(&settings.ports)?;
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
             return Ok(path.finish(interrupted, io));
         }
+    }
+}
+
+/// Counts what forwarding tells.
+struct Counted<'a>(&'a mut SwitchSummary);
+
+impl Witness for Counted<'_> {
+    fn not_stored(&mut self, _port: u32, _bytes: usize) {
+        self.0.not_stored += 1;
     }
 }
 
@@ -146,7 +147,7 @@ impl DataPath<'_> {
                 io::Error::new(io::ErrorKind::InvalidInput, text)
             };
             let shares = port.levels.of_port(port.queues).map_err(wrong)?;
-            let shared = self.switch.share_queues(port.number, &shares);
+            let shared = self.core.switch.share_queues(port.number, &shares);
             shared.map_err(|code| wrong(code.to_string()))?;
         }
         Ok(())
@@ -204,7 +205,7 @@ fn pool_frames(settings: &SwitchSettings) -> usize {
 impl DataPath<'_> {
     /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
     fn turn(&mut self) -> io::Result<Option<bool>> {
-        let due = self.switch.next_deadline().map(|(_, at)| at);
+        let due = self.core.switch.next_deadline().map(|(_, at)| at);
         let control_at =
             if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
         let first = [due, control_at, self.taps_at].into_iter().flatten().min();
@@ -216,7 +217,8 @@ impl DataPath<'_> {
         for turn in 0..self.ports.len() {
             let place = (self.first + turn) % self.ports.len();
             if self.ports[place].is_ready(&self.poll) {
-                self.receive(place);
+                let mut witness = Counted(&mut self.summary);
+                self.core.receive(&mut self.ports, place, &mut witness);
                 self.carry_out()?;
             }
         }
@@ -247,9 +249,9 @@ impl DataPath<'_> {
         let is_paused = |id| {
             self.control.channels.iter().any(|channel| channel.id == id && channel.is_paused())
         };
-        self.switch.at_work().any(|id| !is_paused(id))
+        self.core.switch.at_work().any(|id| !is_paused(id))
             || self.control.channels.iter().any(|channel| {
-                channel.has_message() && self.switch.at_work().all(|id| id != channel.id)
+                channel.has_message() && self.core.switch.at_work().all(|id| id != channel.id)
             })
     }
 
@@ -258,12 +260,12 @@ impl DataPath<'_> {
         let now = MonotonicClock::now();
         let mut last = None;
         loop {
-            let next = self.switch.at_work().find(|id| last.is_none_or(|before| *id > before));
+            let next = self.core.switch.at_work().find(|id| last.is_none_or(|before| *id > before));
             let Some(id) = next else { return };
             last = Some(id);
             let channel = self.control.channels.iter().find(|channel| channel.id == id);
             if !channel.is_some_and(Channel::is_paused) {
-                self.switch.work_on(id, now, &mut self.fx);
+                self.core.switch.work_on(id, now, &mut self.core.fx);
             }
         }
     }
@@ -275,60 +277,30 @@ impl DataPath<'_> {
         self.poll.ready().count() > ports
     }
 
-    /// Takes a burst from one port, and sends what leaves at once from where it lies; what is still
-    /// held then, because it waits or leaves by the same port, goes into the store.
-    ///
-    /// The clock is read once for it: a frame that has come since is handled at its arrival.
-    fn receive(&mut self, place: usize) {
-        let Self { switch, pool, fx, burst, ports, summary, lost, .. } = self;
-        let (port, mut exits) = Exits::but(ports, place);
-        let number = port.number;
-        let taken = port.lend(&mut |lent: Lent<'_>| {
-            let began = MonotonicClock::now();
-            let mut frames = pool.lend(lent.frames);
-            for (nth, &arrival) in lent.arrivals.iter().enumerate() {
-                match frames.hold(nth) {
-                    Some(id) => burst.push(number, arrival, id),
-                    None => summary.not_stored += 1,
-                }
-            }
-            while let Some(arrival) = burst.next_arrival() {
-                switch.receive_next(began.max(arrival), burst, &mut frames, fx);
-            }
-            switch.fire_due(MonotonicClock::now(), &mut frames, fx);
-            exits.transmit(&mut fx.transmits, &mut frames, lost);
-        });
-        if let Err(error) = taken {
-            self.lost.push((place, error.to_string()));
-        }
-    }
-
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
-        self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
+        self.core.fire();
         self.carry_out()
     }
 
     /// Carries out what the core wants.
     fn carry_out(&mut self) -> io::Result<()> {
-        if !self.fx.transmits.is_empty() {
-            let mut exits = Exits::all(&mut self.ports);
-            exits.transmit(&mut self.fx.transmits, &mut self.pool, &mut self.lost);
-        }
-        self.summary.dropped += self.fx.drops.len() as u64;
-        self.fx.drops.clear();
-        self.fx.events.clear();
-        while let Some((place, why)) = self.lost.pop() {
+        let mut witness = Counted(&mut self.summary);
+        self.core.transmit(&mut self.ports, &mut witness);
+        self.summary.dropped += self.core.fx.drops.len() as u64;
+        self.core.fx.drops.clear();
+        self.core.fx.events.clear();
+        while let Some((place, why)) = self.core.lost.pop() {
             self.lose_port(place, why);
         }
-        let is_told = self.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
+        let is_told = self.core.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
             || self.control.channels.iter().any(Channel::is_waiting);
         if is_told { self.hand_out() } else { Ok(()) }
     }
 
     /// Gives every connection what the core has for it.
     fn hand_out(&mut self) -> io::Result<()> {
-        for (id, bytes) in &mut self.fx.channels {
+        for (id, bytes) in &mut self.core.fx.channels {
             let channel = self.control.channels.iter_mut().find(|channel| channel.id.0 == *id);
             if let Some(channel) = channel {
                 channel.queue(bytes);
@@ -381,10 +353,10 @@ impl DataPath<'_> {
         let mut now = began;
         while is_followed
             && now.since(began) < MESSAGES_TIME
-            && self.switch.at_work().all(|other| other != id)
+            && self.core.switch.at_work().all(|other| other != id)
             && self.control.channels[place].next_message(&mut message)
         {
-            let Self { switch, pool, fx, .. } = self;
+            let Forwarding { switch, pool, fx, .. } = &mut self.core;
             is_followed = switch.control_from(id, now, &message, pool, fx);
             let own = fx.channels.iter_mut().filter(|(number, _)| *number == id.0);
             for (_, bytes) in own {
@@ -404,20 +376,22 @@ impl DataPath<'_> {
         for change in std::mem::take(&mut self.changes) {
             match change {
                 Change::Gone(id) => {
-                    for other in self.switch.disconnected_from(id) {
+                    for other in self.core.switch.disconnected_from(id) {
                         let why = "its main connection is gone";
                         self.control.close(other, why, &mut self.poll, self.news)?;
                     }
-                    self.fx.channels.retain(|(number, _)| *number != id.0);
+                    self.core.fx.channels.retain(|(number, _)| *number != id.0);
                 }
                 Change::New(id, purpose) => {
                     let taken = match purpose {
-                        Purpose::Controller => self.switch.connected_to(id, None, &mut self.fx),
+                        Purpose::Controller => {
+                            self.core.switch.connected_to(id, None, &mut self.core.fx)
+                        }
                         Purpose::Auxiliary(main, number) => {
                             let auxiliary = Some((main, number));
-                            self.switch.connected_to(id, auxiliary, &mut self.fx)
+                            self.core.switch.connected_to(id, auxiliary, &mut self.core.fx)
                         }
-                        Purpose::Service => self.switch.serve(id, &mut self.fx),
+                        Purpose::Service => self.core.switch.serve(id, &mut self.core.fx),
                     };
                     if taken.is_err() {
                         let why = "there is no room for it";
@@ -441,8 +415,8 @@ impl DataPath<'_> {
                 Some(Ok(state)) => {
                     let (number, is_up) = (port.number, state == LinkState::Up);
                     let interface = port.interface.clone();
-                    if self.switch.is_link_up(number) != Some(is_up) {
-                        self.switch.set_link(number, is_up, &mut self.fx);
+                    if self.core.switch.is_link_up(number) != Some(is_up) {
+                        self.core.switch.set_link(number, is_up, &mut self.core.fx);
                         (self.news)(SwitchNews::Link { interface, is_up });
                     }
                 }
@@ -458,7 +432,7 @@ impl DataPath<'_> {
         }
         port.lose(&mut self.poll);
         let (number, interface) = (port.number, port.interface.clone());
-        self.switch.set_link(number, false, &mut self.fx);
+        self.core.switch.set_link(number, false, &mut self.core.fx);
         (self.news)(SwitchNews::PortLost { interface, why });
     }
 
@@ -483,6 +457,7 @@ impl DataPath<'_> {
             }
         }
         let ports = self
+            .core
             .switch
             .ports()
             .map(|(_, counters, egress)| (counters.received, egress.stats().frames));
@@ -497,8 +472,8 @@ impl DataPath<'_> {
             sent: sent - refused.min(sent),
             dropped: self.summary.dropped + refused,
             not_stored: self.summary.not_stored,
-            packet_ins_limited: self.switch.packet_ins_limited(),
-            packet_ins_unheard: self.switch.packet_ins_unheard(),
+            packet_ins_limited: self.core.switch.packet_ins_limited(),
+            packet_ins_unheard: self.core.switch.packet_ins_unheard(),
             unread: self.control.unread(),
         }
     }

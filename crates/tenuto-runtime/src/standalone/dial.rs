@@ -53,7 +53,7 @@ impl Dial {
         let (tell, told) = mpsc::channel();
         let wanted = Arc::new(AtomicBool::new(true));
         let still = Arc::clone(&wanted);
-        super::beside::spawn("connect", move || {
+        crate::beside::spawn("connect", move || {
             keep_trying(&way, failures, &tell, waker, &still);
         })?;
         let key = poll.add(wake.as_raw_fd(), Interest::Read);

@@ -4,9 +4,9 @@
 //! of the data path, so that what a barrier has confirmed is in effect for whatever is received
 //! afterwards, and for what still waits in a lane.
 
-use super::beside;
 use super::news::SwitchNews;
 use super::settings::IoThreads;
+use crate::beside;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;

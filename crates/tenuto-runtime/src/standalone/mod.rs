@@ -5,7 +5,6 @@
 //! beside it: connecting, TLS, writing captures. Receiving and sending may be done by threads of
 //! their own, which decide nothing.
 
-mod beside;
 mod channel;
 mod client;
 mod control;

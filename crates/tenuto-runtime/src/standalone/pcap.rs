@@ -51,7 +51,7 @@ impl Tap {
         })?;
         let (frames, waiting) = mpsc::sync_channel(WAITING_MAX);
         let (tell, ended) = mpsc::sync_channel(1);
-        let writer = super::beside::spawn("pcap", move || {
+        let writer = crate::beside::spawn("pcap", move || {
             if let Err(why) = writer.write_all(&waiting) {
                 let _ = tell.try_send(why);
             }

@@ -4,10 +4,11 @@ use super::io_threads::IoGroups;
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
 use super::settings::PortSettings;
+use crate::forwarding::ForwardingPort;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use tenuto_dataplane::{Frames, Transmit};
+use tenuto_dataplane::Transmit;
 use tenuto_io::{
     BURST_FRAMES, Interest, Lent, LinkState, Look, MemoryPort, Pending, PollKey, PollSet, Port,
     PortKind, PortOpener, PortSettings as OpenSettings,
@@ -104,42 +105,6 @@ impl SwitchPort {
         self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
     }
 
-    /// Lends the frames of one burst.
-    ///
-    /// # Errors
-    /// When the interface is gone.
-    pub(super) fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
-        let Self { port, tap, .. } = self;
-        let Some(tap) = tap else { return port.lend(BURST_FRAMES, take) };
-        port.lend(BURST_FRAMES, &mut |lent| {
-            for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
-                tap.note(Direction::Received, arrival, frame);
-            }
-            take(lent);
-        })
-    }
-
-    /// Sends frames at once.
-    fn transmit(&mut self, sent: &[Transmit], frames: &impl Frames) -> io::Result<()> {
-        for sent in sent.chunks(BURST_FRAMES) {
-            let mut bytes: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
-            for (target, sent) in bytes.iter_mut().zip(sent) {
-                *target = frames.bytes(sent.frame);
-            }
-            let bytes = &bytes[..sent.len()];
-            if let Some(tap) = &mut self.tap {
-                for (sent, frame) in sent.iter().zip(bytes) {
-                    tap.note(Direction::Sent, sent.departure, frame);
-                }
-            }
-            self.refused += self.port.transmit(bytes)?.refused as u64;
-        }
-        if let Some(far) = &mut self.far {
-            reflect(far)?;
-        }
-        Ok(())
-    }
-
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
         self.key.map(|_| self.port.link())
@@ -166,63 +131,37 @@ impl SwitchPort {
     }
 }
 
-/// The ports by which frames can leave: all but one that lends frames meanwhile, if any does.
-pub(super) struct Exits<'a> {
-    before: &'a mut [SwitchPort],
-    after: &'a mut [SwitchPort],
-    lending: Option<u32>,
-}
-
-impl<'a> Exits<'a> {
-    /// All of them.
-    pub(super) fn all(ports: &'a mut [SwitchPort]) -> Self {
-        Self { before: ports, after: &mut [], lending: None }
+impl ForwardingPort for SwitchPort {
+    fn number(&self) -> u32 {
+        self.number
     }
 
-    /// The port at `place`, and the others.
-    pub(super) fn but(ports: &'a mut [SwitchPort], place: usize) -> (&'a mut SwitchPort, Self) {
-        let (before, rest) = ports.split_at_mut(place);
-        let (port, after) = rest.split_first_mut().expect("a place of a port");
-        let lending = Some(port.number);
-        (port, Self { before, after, lending })
+    fn is_open(&self) -> bool {
+        self.key.is_some()
     }
 
-    fn find(&mut self, number: u32) -> Option<(usize, &mut SwitchPort)> {
-        let behind = self.before.len() + 1;
-        let before = self.before.iter_mut().enumerate();
-        let after = self.after.iter_mut().enumerate().map(|(place, port)| (place + behind, port));
-        before.chain(after).find(|(_, port)| port.number == number)
-    }
-
-    /// Hands frames over to their ports and gives them back to the store; adds the ports that are
-    /// lost. Those for the port that lends stay.
-    pub(super) fn transmit(
-        &mut self,
-        transmits: &mut Vec<Transmit>,
-        frames: &mut impl Frames,
-        lost: &mut Vec<(usize, String)>,
-    ) {
-        let (mut next, mut kept) = (0, 0);
-        while let Some(first) = transmits.get(next) {
-            // The core hands over port by port.
-            let number = first.port;
-            let same = transmits[next..].iter().take_while(|sent| sent.port == number).count();
-            let run = next..next + same;
-            next = run.end;
-            if self.lending == Some(number) {
-                transmits.copy_within(run, kept);
-                kept += same;
-                continue;
+    fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+        let Self { port, tap, .. } = self;
+        let Some(tap) = tap else { return port.lend(BURST_FRAMES, take) };
+        port.lend(BURST_FRAMES, &mut |lent| {
+            for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
+                tap.note(Direction::Received, arrival, frame);
             }
-            let run = &transmits[run];
-            if let Some((place, port)) = self.find(number).filter(|(_, port)| port.key.is_some())
-                && let Err(error) = port.transmit(run, frames)
-            {
-                lost.push((place, error.to_string()));
+            take(lent);
+        })
+    }
+
+    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+        if let Some(tap) = &mut self.tap {
+            for (sent, frame) in sent.iter().zip(bytes) {
+                tap.note(Direction::Sent, sent.departure, frame);
             }
-            run.iter().for_each(|sent| frames.release(sent.frame));
         }
-        transmits.truncate(kept);
+        self.refused += self.port.transmit(bytes)?.refused as u64;
+        if let Some(far) = &mut self.far {
+            reflect(far)?;
+        }
+        Ok(())
     }
 }
 

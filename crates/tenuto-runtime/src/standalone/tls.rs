@@ -72,7 +72,7 @@ impl Tls {
         let mut connection = Connection::from(client.map_err(io::Error::other)?);
         shake(&mut connection, &socket)?;
         let (here, there) = plain_pair()?;
-        super::beside::spawn("tls", move || carry(connection, &socket, &there))?;
+        crate::beside::spawn("tls", move || carry(connection, &socket, &there))?;
         Ok(Stream::Local(here))
     }
 
@@ -87,7 +87,7 @@ impl Tls {
             return Err(io::Error::other("too many handshakes at once"));
         }
         let (server, shaking) = (Arc::clone(&self.server), Arc::clone(&self.shaking));
-        let spawned = super::beside::spawn("tls", move || {
+        let spawned = crate::beside::spawn("tls", move || {
             let shaken = rustls::ServerConnection::new(server).map_err(io::Error::other).and_then(
                 |connection| {
                     let mut connection = Connection::from(connection);

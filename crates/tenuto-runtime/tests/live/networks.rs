@@ -6,7 +6,9 @@ use tenuto_model::{
     Plan, Profile, Size, Switch, Target, Tolerates,
 };
 use tenuto_planner::{Options, plan};
-use tenuto_runtime::{Allowances, HostService, Ui, UpError, UpOptions, allowances};
+use tenuto_runtime::{
+    Allowances, HostService, SwitchProcesses, Ui, UpError, UpOptions, allowances,
+};
 use tenuto_units::Span;
 use tenuto_world::ProgressRow;
 
@@ -65,6 +67,7 @@ pub(crate) fn options(plan: &Plan, name: &str) -> UpOptions {
         run_dir: run_dir(name),
         allowances: allowances_of(plan),
         seed: None,
+        switches: SwitchProcesses::Apart,
     }
 }
 

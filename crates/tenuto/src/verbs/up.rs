@@ -103,6 +103,7 @@ fn lab(
         run_dir: folder.to_owned(),
         allowances: allowances(plan, service),
         seed: args.run.seed,
+        switches: args.switches,
     };
     let mut view = LiveView::new(&plan.network.name, scenario.duration_ns, args.alarm_margin);
     tenuto_runtime::up(plan, scenario, &options, &mut view).map_err(|error| {

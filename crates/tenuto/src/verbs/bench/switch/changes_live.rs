@@ -15,7 +15,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tenuto_model::{Plan, Scenario, Verdict};
 use tenuto_runtime::{
-    ControlledRun, LabPorts, Silent, UpError, UpOptions, measure_allowance, up_by_controller,
+    ControlledRun, LabPorts, Silent, SwitchProcesses, UpError, UpOptions, measure_allowance,
+    up_by_controller,
 };
 use tenuto_units::Span;
 use tenuto_world::RunDocument;
@@ -63,6 +64,7 @@ struct Bench<'a> {
 /// The table, and how it went: `Bad` if a raise was above its bound and what the machine adds.
 pub(super) fn sheet(
     raises: u32,
+    switches: SwitchProcesses,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Sheet, Outcome), Failure> {
     let mut sheet = Sheet::new(
@@ -92,7 +94,7 @@ pub(super) fn sheet(
     let mut outcome = Outcome::Good;
     for it in &laboratories() {
         let folder = Folder::new()?;
-        let (seen, bounds) = match one(it, raises, &folder.0, progress)? {
+        let (seen, bounds) = match one(it, (raises, switches), &folder.0, progress)? {
             Ran::Seen(seen, bounds) => (seen, bounds),
             Ran::NotHere(why) => {
                 sheet.note(format!("SKIPPED: {why}"));
@@ -110,7 +112,7 @@ pub(super) fn sheet(
             break;
         }
     }
-    notes(&mut sheet, &ratios, unfinished);
+    notes(&mut sheet, &ratios, unfinished, switches);
     if !broken.is_empty() {
         outcome = Outcome::Bad;
         sheet.note(format!("BROKEN: {} runs kept no promise", broken.len()));
@@ -129,7 +131,7 @@ fn laboratories() -> Vec<Laboratory> {
 /// Runs one network both ways.
 fn one(
     it: &Laboratory,
-    raises: u32,
+    (raises, switches): (u32, SwitchProcesses),
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Ran, Failure> {
@@ -148,6 +150,7 @@ fn one(
         run_dir: folder.to_owned(),
         allowances: up::allowances(plan, &service),
         seed: None,
+        switches,
     };
     let bounds = (bound_ps.div_ceil(1_000), options.allowances.change_ns);
     let each = raises.div_ceil(TURNS);
@@ -256,7 +259,12 @@ fn row(it: &Laboratory, seen: &Seen, (bound_ns, allowance_ns): (u64, u64)) -> (V
     (row, ratio)
 }
 
-fn notes(sheet: &mut Sheet, ratios: &[f64], (ours, theirs): (usize, usize)) {
+fn notes(
+    sheet: &mut Sheet,
+    ratios: &[f64],
+    (ours, theirs): (usize, usize),
+    switches: SwitchProcesses,
+) {
     sheet.note(
         "from the arrival of the frame in excess at the first switch to the swap of the last, or \
          until the last has carried out the controller's barrier (in effect), the controller knows \
@@ -269,9 +277,15 @@ fn notes(sheet: &mut Sheet, ratios: &[f64], (ours, theirs): (usize, usize)) {
     );
     sheet.note("100+: packets wait for a line of 100 Mbit/s; a change takes them back");
     sheet.note(format!(
-        "every node is a process; the controller speaks over TCP and, but for the channel, costs \
-         what our own costs; {ours} raises of the switches and {theirs} of the controller never \
-         came, or to no end"
+        "{}; the controller is a process too, speaks over TCP and, but for the channel, costs what \
+         our own costs; {ours} raises of the switches and {theirs} of the controller never came, \
+         or to no end",
+        match switches {
+            SwitchProcesses::Apart => "every switch and host is a process",
+            SwitchProcesses::Together =>
+                "every host is a process, all switches are one, whoever changes the mode: its \
+                 thread never sleeps and has a processor for itself where there are two",
+        }
     ));
     let short = ratios.iter().filter(|ratio| **ratio < TARGET_RATIO).count();
     if short > 0 {

@@ -10,10 +10,12 @@ mod networks;
 mod pipeline;
 
 use super::sheet::{Form, show};
+use crate::args::switch_processes;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
+use tenuto_runtime::SwitchProcesses;
 
 #[derive(Debug, Args)]
 pub(crate) struct Switch {
@@ -29,6 +31,9 @@ pub(crate) struct Switch {
     /// Live mode changes of each network by its switches, and as many by a controller
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1_000))]
     live_changes: u32,
+    /// In live mode changes: a process for each switch, or one whose thread never sleeps
+    #[arg(long, value_name = "HOW", value_parser = switch_processes, default_value = "together")]
+    live_switches: SwitchProcesses,
     /// Length of a window of live forwarding, ms
     #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(20..=500))]
     window: u64,
@@ -82,7 +87,8 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         outcome = if kept { outcome } else { Outcome::Bad };
     }
     if has(Part::ChangesLive) {
-        let (sheet, ended) = changes_live::sheet(args.live_changes, &mut progress)?;
+        let (sheet, ended) =
+            changes_live::sheet(args.live_changes, args.live_switches, &mut progress)?;
         sheets.push(sheet);
         outcome = if outcome == Outcome::Good { ended } else { outcome };
     }

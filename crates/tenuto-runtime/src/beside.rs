@@ -9,12 +9,12 @@ use tenuto_io::realtime;
 static PROCESSORS: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// Notes where threads may run; to be called before the data path is pinned.
-pub(super) fn remember_processors() {
+pub(crate) fn remember_processors() {
     PROCESSORS.get_or_init(|| realtime::allowed_processors().unwrap_or_default());
 }
 
 /// Starts a thread.
-pub(super) fn spawn<T: Send + 'static>(
+pub(crate) fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {

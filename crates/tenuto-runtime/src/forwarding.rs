@@ -1,0 +1,221 @@
+//! Frames through a switch, burst by burst: what every live switch has in common, alone or in a lab.
+
+use std::io;
+use tenuto_dataplane::switch::{Burst, Switch, SwitchEvent};
+use tenuto_dataplane::{Effects, FramePool, Frames, Transmit};
+use tenuto_io::{BURST_FRAMES, Lent, MonotonicClock};
+use tenuto_units::Instant;
+use tenuto_wire::EtherType;
+
+/// A port as forwarding sees it.
+pub(crate) trait ForwardingPort {
+    /// Its number in OpenFlow.
+    fn number(&self) -> u32;
+
+    /// Whether its interface is there.
+    fn is_open(&self) -> bool;
+
+    /// Lends the frames of one burst.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize>;
+
+    /// Sends at most [`BURST_FRAMES`] at once, each with its departure.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()>;
+}
+
+/// Who looks on while frames pass.
+pub(crate) trait Witness {
+    /// A received frame found the store full, or is too long for it.
+    fn not_stored(&mut self, port: u32, bytes: usize);
+
+    /// The core has handled a frame of a burst that was taken at `began`.
+    fn handled(&mut self, _began: Instant, _fx: &mut Effects<SwitchEvent>) {}
+
+    /// A burst was handled, and sent as far as it goes on at once; `first` is the earliest of its
+    /// arrivals.
+    fn burst_ended(&mut self, _first: Instant, _fx: &Effects<SwitchEvent>) {}
+
+    /// These are sent next.
+    fn leaving(&mut self, _transmits: &[Transmit]) {}
+}
+
+/// The core, with the store of its frames.
+pub(crate) struct Forwarding {
+    pub(crate) switch: Switch,
+    pub(crate) pool: FramePool,
+    pub(crate) fx: Effects<SwitchEvent>,
+    /// Ports that were found lost, by their place, each with the reason.
+    pub(crate) lost: Vec<(usize, String)>,
+    burst: Burst,
+}
+
+impl Forwarding {
+    /// A switch with a store of so many frames.
+    pub(crate) fn new(switch: Switch, frames: usize) -> Self {
+        Self {
+            switch,
+            pool: FramePool::new(frames),
+            fx: Effects::new(),
+            lost: Vec::new(),
+            burst: Burst::new(),
+        }
+    }
+
+    /// Takes a burst from one port, and sends what leaves at once from where it lies; what is still
+    /// held then, because it waits or leaves by the same port, goes into the store. Gives how many
+    /// frames came.
+    ///
+    /// The clock is read once for it: a frame that has come since is handled at its arrival.
+    pub(crate) fn receive<P: ForwardingPort>(
+        &mut self,
+        ports: &mut [P],
+        place: usize,
+        witness: &mut impl Witness,
+    ) -> usize {
+        let Self { switch, pool, fx, lost, burst } = self;
+        let (port, mut exits) = Exits::but(ports, place);
+        let number = port.number();
+        let taken = port.lend(&mut |lent: Lent<'_>| {
+            let began = MonotonicClock::now();
+            let mut frames = pool.lend(lent.frames);
+            for (nth, &arrival) in lent.arrivals.iter().enumerate() {
+                match frames.hold(nth) {
+                    Some(id) => burst.push(number, arrival, id),
+                    None => witness.not_stored(number, lent.frames[nth].len()),
+                }
+            }
+            let mut has_swapped = false;
+            while let Some(arrival) = burst.next_arrival() {
+                let now = began.max(arrival);
+                switch.receive_next(now, burst, &mut frames, fx);
+                has_swapped |= fx.events.iter().any(is_swap);
+                witness.handled(now, fx);
+            }
+            switch.fire_due(MonotonicClock::now(), &mut frames, fx);
+            let which = if has_swapped { Which::SignalsFirst } else { Which::All };
+            exits.transmit(which, &mut fx.transmits, &mut frames, lost, witness);
+            witness.burst_ended(lent.arrivals[0], fx);
+        });
+        taken.unwrap_or_else(|error| {
+            lost.push((place, error.to_string()));
+            0
+        })
+    }
+
+    /// Fires what is due.
+    pub(crate) fn fire(&mut self) {
+        self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
+    }
+
+    /// Sends whatever the core has handed over.
+    pub(crate) fn transmit<P: ForwardingPort>(
+        &mut self,
+        ports: &mut [P],
+        witness: &mut impl Witness,
+    ) {
+        if !self.fx.transmits.is_empty() {
+            let Self { pool, fx, lost, .. } = self;
+            Exits::all(ports).transmit(Which::All, &mut fx.transmits, pool, lost, witness);
+        }
+    }
+}
+
+/// What leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    All,
+    /// The mode has changed: neighbours hear of it before anything is sent by a port without a
+    /// signal. The rest stays for the next call.
+    SignalsFirst,
+}
+
+const fn is_swap(event: &SwitchEvent) -> bool {
+    matches!(event, SwitchEvent::Swapped { .. })
+}
+
+/// Whether a frame has the form of a mode signal.
+pub(crate) fn is_signal(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&EtherType::MODE_SIGNAL.0.to_be_bytes()[..])
+}
+
+/// The ports by which frames can leave: all but one that lends frames meanwhile, if any does.
+struct Exits<'a, P> {
+    before: &'a mut [P],
+    after: &'a mut [P],
+    lending: Option<u32>,
+}
+
+impl<'a, P: ForwardingPort> Exits<'a, P> {
+    /// All of them.
+    fn all(ports: &'a mut [P]) -> Self {
+        Self { before: ports, after: &mut [], lending: None }
+    }
+
+    /// The port at `place`, and the others.
+    fn but(ports: &'a mut [P], place: usize) -> (&'a mut P, Self) {
+        let (before, rest) = ports.split_at_mut(place);
+        let (port, after) = rest.split_first_mut().expect("a place of a port");
+        let lending = Some(port.number());
+        (port, Self { before, after, lending })
+    }
+
+    fn find(&mut self, number: u32) -> Option<(usize, &mut P)> {
+        let behind = self.before.len() + 1;
+        let before = self.before.iter_mut().enumerate();
+        let after = self.after.iter_mut().enumerate().map(|(place, port)| (place + behind, port));
+        before.chain(after).find(|(_, port)| port.number() == number)
+    }
+
+    /// Hands frames over to their ports and gives them back to the store; adds the ports that are
+    /// lost. Those for the port that lends stay.
+    fn transmit(
+        &mut self,
+        which: Which,
+        transmits: &mut Vec<Transmit>,
+        frames: &mut impl Frames,
+        lost: &mut Vec<(usize, String)>,
+        witness: &mut impl Witness,
+    ) {
+        let (mut next, mut kept) = (0, 0);
+        while let Some(first) = transmits.get(next) {
+            // The core hands over port by port.
+            let number = first.port;
+            let same = transmits[next..].iter().take_while(|sent| sent.port == number).count();
+            let run = next..next + same;
+            next = run.end;
+            let is_later = which == Which::SignalsFirst
+                && !transmits[run.clone()].iter().any(|sent| is_signal(frames.bytes(sent.frame)));
+            if is_later || self.lending == Some(number) {
+                transmits.copy_within(run, kept);
+                kept += same;
+                continue;
+            }
+            let run = &transmits[run];
+            witness.leaving(run);
+            if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open())
+                && let Err(error) = send(port, run, frames)
+            {
+                lost.push((place, error.to_string()));
+            }
+            run.iter().for_each(|sent| frames.release(sent.frame));
+        }
+        transmits.truncate(kept);
+    }
+}
+
+/// Sends frames at once.
+fn send(port: &mut impl ForwardingPort, sent: &[Transmit], frames: &impl Frames) -> io::Result<()> {
+    for sent in sent.chunks(BURST_FRAMES) {
+        let mut bytes: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+        for (target, sent) in bytes.iter_mut().zip(sent) {
+            *target = frames.bytes(sent.frame);
+        }
+        port.send(sent, &bytes[..sent.len()])?;
+    }
+    Ok(())
+}
