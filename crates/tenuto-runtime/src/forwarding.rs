@@ -97,7 +97,7 @@ impl Forwarding {
                 witness.handled(now, fx);
             }
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
-            let which = if has_swapped { Which::SignalsFirst } else { Which::All };
+            let which = if has_swapped { Which::Signals } else { Which::All };
             exits.transmit(which, &mut fx.transmits, &mut frames, lost, witness);
             witness.burst_ended(lent.arrivals[0], fx);
         });
@@ -112,16 +112,24 @@ impl Forwarding {
         self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
     }
 
-    /// Sends whatever the core has handed over.
+    /// Sends whatever the core has handed over. If the mode has changed, as the caller knows, and a
+    /// signal is among it, no more than what leaves by the ports of signals.
     pub(crate) fn transmit<P: ForwardingPort>(
         &mut self,
         ports: &mut [P],
+        has_swapped: bool,
         witness: &mut impl Witness,
     ) {
-        if !self.fx.transmits.is_empty() {
-            let Self { pool, fx, lost, .. } = self;
-            Exits::all(ports).transmit(Which::All, &mut fx.transmits, pool, lost, witness);
+        let Self { pool, fx, lost, .. } = self;
+        if fx.transmits.is_empty() {
+            return;
         }
+        let is_it = |sent: &Transmit| is_signal(pool.bytes(sent.frame));
+        let which = match has_swapped && fx.transmits.iter().any(is_it) {
+            true => Which::Signals,
+            false => Which::All,
+        };
+        Exits::all(ports).transmit(which, &mut fx.transmits, pool, lost, witness);
     }
 }
 
@@ -131,7 +139,7 @@ enum Which {
     All,
     /// The mode has changed: neighbours hear of it before anything is sent by a port without a
     /// signal. The rest stays for the next call.
-    SignalsFirst,
+    Signals,
 }
 
 const fn is_swap(event: &SwitchEvent) -> bool {
@@ -188,7 +196,7 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
             let same = transmits[next..].iter().take_while(|sent| sent.port == number).count();
             let run = next..next + same;
             next = run.end;
-            let is_later = which == Which::SignalsFirst
+            let is_later = which == Which::Signals
                 && !transmits[run.clone()].iter().any(|sent| is_signal(frames.bytes(sent.frame)));
             if is_later || self.lending == Some(number) {
                 transmits.copy_within(run, kept);
@@ -218,4 +226,94 @@ fn send(port: &mut impl ForwardingPort, sent: &[Transmit], frames: &impl Frames)
         port.send(sent, &bytes[..sent.len()])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenuto_dataplane::FrameId;
+
+    /// A port that keeps what it is given.
+    struct Kept {
+        number: u32,
+        sent: Vec<u8>,
+    }
+
+    impl ForwardingPort for Kept {
+        fn number(&self) -> u32 {
+            self.number
+        }
+        fn is_open(&self) -> bool {
+            true
+        }
+        fn lend(&mut self, _: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+            Ok(0)
+        }
+        fn send(&mut self, _: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+            self.sent.extend(bytes.iter().map(|frame| frame[0]));
+            Ok(())
+        }
+    }
+
+    struct Nobody;
+
+    impl Witness for Nobody {
+        fn not_stored(&mut self, _: u32, _: usize) {}
+    }
+
+    fn frame(pool: &mut FramePool, mark: u8, is_signal: bool) -> FrameId {
+        let mut bytes = [mark; 64];
+        if is_signal {
+            bytes[12..14].copy_from_slice(&EtherType::MODE_SIGNAL.0.to_be_bytes());
+        }
+        pool.insert(&bytes).expect("room")
+    }
+
+    fn ports() -> Vec<Kept> {
+        (1..=4).map(|number| Kept { number, sent: Vec::new() }).collect()
+    }
+
+    /// Ports with a signal are served first, whole and in order; nothing else is lost or reordered.
+    #[test]
+    fn signals_leave_before_whatever_leaves_by_other_ports() {
+        let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
+        let leaving =
+            [(1, 10, false), (1, 11, false), (2, 20, true), (2, 21, false), (3, 30, false)];
+        let mut transmits: Vec<Transmit> = leaving
+            .into_iter()
+            .map(|(port, mark, is_signal)| Transmit {
+                port,
+                frame: frame(&mut pool, mark, is_signal),
+                departure: Instant::ZERO,
+            })
+            .collect();
+        let mut exits = Exits::all(&mut ports);
+        exits.transmit(Which::Signals, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        let sent = |ports: &[Kept]| ports.iter().map(|it| it.sent.clone()).collect::<Vec<_>>();
+        assert_eq!(sent(&ports), [vec![], vec![20, 21], vec![], vec![]]);
+        assert_eq!((transmits.len(), pool.in_use()), (3, 3));
+        let mut exits = Exits::all(&mut ports);
+        exits.transmit(Which::All, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        assert_eq!(sent(&ports), [vec![10, 11], vec![20, 21], vec![30], vec![]]);
+        assert_eq!((transmits.len(), pool.in_use(), lost.len()), (0, 0, 0));
+    }
+
+    /// What leaves by the port that lends stays, also where it stands between others.
+    #[test]
+    fn frames_for_the_lending_port_stay() {
+        let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
+        let mut transmits: Vec<Transmit> = [(1, 10), (2, 20), (3, 30), (4, 40)]
+            .map(|(port, mark)| Transmit {
+                port,
+                frame: frame(&mut pool, mark, false),
+                departure: Instant::ZERO,
+            })
+            .to_vec();
+        let (lending, mut exits) = Exits::but(&mut ports, 1);
+        assert_eq!(lending.number, 2);
+        exits.transmit(Which::All, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        assert_eq!(transmits.iter().map(|it| it.port).collect::<Vec<_>>(), [2]);
+        assert_eq!(ports.iter().map(|it| it.sent.len()).collect::<Vec<_>>(), [1, 0, 1, 1]);
+        assert_eq!(pool.in_use(), 1);
+    }
 }

@@ -231,11 +231,12 @@ impl SwitchNode {
         if due.is_none() && self.core.fx.transmits.is_empty() {
             return Ok(false);
         }
+        let has_swapped = self.has_swapped();
         let Self { reporter, core, ports, seen, .. } = self;
         let (drops, was_drained, flooded_until) = (0, true, Instant::ZERO);
         let mut witness =
             Watch { reporter, seen, earliest: None, drops, was_drained, flooded_until };
-        core.transmit(ports, &mut witness);
+        core.transmit(ports, has_swapped, &mut witness);
         witness.sent();
         self.after_sending()?;
         Ok(true)

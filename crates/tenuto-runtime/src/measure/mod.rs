@@ -7,6 +7,7 @@ mod live;
 mod long_work;
 mod look_ups;
 mod meters;
+mod paired;
 mod pipeline;
 mod planned;
 mod queues;
@@ -15,12 +16,14 @@ mod updates;
 
 pub use live::{
     BABBLE_FRAME_BYTES, BabblePoint, FlowCurve, FlowPoint, LINE_BPS, LiveFigures, LiveOrder,
-    LiveReport, LiveSubject, LiveTask, METER_KBIT, VICTIM_FRAME_BYTES, VICTIM_PPS, measure_live,
+    LiveQuantity, LiveRatio, LiveReport, LiveSubject, LiveTask, METER_KBIT, VICTIM_FRAME_BYTES,
+    VICTIM_PPS, measure_live,
 };
 pub(crate) use live::{ROLE as LIVE_ROLE, main as live_main};
 pub use long_work::{LongWorkCost, long_work_costs};
 pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
+pub use paired::Paired;
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};
 pub use planned::PlannedSwitch;
 pub use queues::{QueueCost, queue_costs};

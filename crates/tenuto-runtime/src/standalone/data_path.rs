@@ -286,7 +286,7 @@ impl DataPath<'_> {
     /// Carries out what the core wants.
     fn carry_out(&mut self) -> io::Result<()> {
         let mut witness = Counted(&mut self.summary);
-        self.core.transmit(&mut self.ports, &mut witness);
+        self.core.transmit(&mut self.ports, false, &mut witness);
         self.summary.dropped += self.core.fx.drops.len() as u64;
         self.core.fx.drops.clear();
         self.core.fx.events.clear();

@@ -23,6 +23,12 @@ const TESTS: &[Test] = &[
         "modes::a_controller_raises_the_mode_and_takes_it_back",
         modes::a_controller_raises_the_mode_and_takes_it_back,
     ),
+    ("modes::switches_of_one_process_do_the_same", modes::switches_of_one_process_do_the_same),
+    ("modes::switches_of_one_process_end_together", modes::switches_of_one_process_end_together),
+    (
+        "modes::a_controller_changes_switches_of_one_process",
+        modes::a_controller_changes_switches_of_one_process,
+    ),
     ("kill::a_killed_switch_does_not_end_the_run", kill::a_killed_switch_does_not_end_the_run),
     ("kill::a_switch_comes_back", kill::a_switch_comes_back),
     ("kill::a_cut_link_heals", kill::a_cut_link_heals),

@@ -12,6 +12,7 @@ mod inside;
 mod open_vswitch;
 mod ours;
 mod rates;
+mod ratios;
 mod reactive;
 
 pub use babbling::{
@@ -19,6 +20,7 @@ pub use babbling::{
 };
 pub use flows::{FlowCurve, FlowPoint};
 pub use rates::{LiveFigures, LiveSubject};
+pub use ratios::{LiveQuantity, LiveRatio};
 
 use super::Spread;
 use serde::{Deserialize, Serialize};
@@ -61,6 +63,8 @@ pub struct LiveOrder {
 pub struct LiveReport {
     /// Rates and delays, by subject and size of frames.
     pub rates: Vec<LiveFigures>,
+    /// The same of one subject by those of another, window by window.
+    pub ratios: Vec<LiveRatio>,
     /// Delays, by curve and number of flows.
     pub flows: Vec<FlowPoint>,
     /// Delays of a victim, by what another one sends.

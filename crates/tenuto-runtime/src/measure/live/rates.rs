@@ -2,7 +2,7 @@
 
 use super::open_vswitch::{OpenVswitch, OvsPorts};
 use super::ours::OurSwitch;
-use super::{LiveOrder, LiveReport, Processors, Spread, entries, say, spread_us};
+use super::{LiveOrder, LiveReport, Processors, Spread, entries, ratios, say, spread_us};
 use entries::Treatment;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -13,7 +13,7 @@ use tenuto_io::{PortKind, PortSettings, WaitPolicy};
 use tenuto_units::Span;
 
 /// Frames with FCS.
-const FRAME_BYTES: [usize; 2] = [64, 1_500];
+pub(super) const FRAME_BYTES: [usize; 2] = [64, 1_500];
 /// At which delays are measured: far below what any subject forwards.
 const PACED_PPS: u64 = 20_000;
 /// Where the first of our switches listens, in a network of its own.
@@ -78,6 +78,11 @@ impl LiveSubject {
         }
     }
 
+    /// Whether its ports are on AF_XDP; subjects of one kind have their turns next to each other.
+    const fn is_xdp(self) -> bool {
+        matches!(self, Self::BareXdp | Self::SwitchXdp | Self::OvsXdp)
+    }
+
     /// Open vSwitch on ports of the same kind.
     pub const fn rival(self) -> Option<Self> {
         match self {
@@ -108,12 +113,13 @@ pub struct LiveFigures {
 }
 
 /// A subject between two interfaces.
-struct Bench {
-    subject: LiveSubject,
+pub(super) struct Bench {
+    pub(super) subject: LiveSubject,
     wiring: Wiring,
     runner: Runner,
-    rates: [Vec<Window>; 2],
-    delays: [Vec<Window>; 2],
+    /// By size of frames; the n-th of all subjects are of the same turn.
+    pub(super) rates: [Vec<Window>; 2],
+    pub(super) delays: [Vec<Window>; 2],
 }
 
 enum Runner {
@@ -221,6 +227,40 @@ pub(super) struct Timing {
     pub(super) generator: usize,
 }
 
+/// In which order subjects have their turns: those of one kind of ports next to each other, so that
+/// what is compared is close in time, and otherwise drawn anew for each turn, so that nobody is
+/// always behind the same neighbour.
+struct Turns {
+    kinds: [Vec<usize>; 2],
+    drawn: u64,
+}
+
+impl Turns {
+    fn new(benches: &[Bench]) -> Self {
+        let of = |is_xdp| {
+            let places = 0..benches.len();
+            places.filter(|&place| benches[place].subject.is_xdp() == is_xdp).collect()
+        };
+        Self { kinds: [of(false), of(true)], drawn: 1 }
+    }
+
+    /// The places of all, in the order of the next turn.
+    fn shuffled(&mut self) -> Vec<usize> {
+        let Self { kinds, drawn } = self;
+        let mut draw = |below: usize| {
+            *drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from((*drawn >> 33) % below as u64).expect("less than a place")
+        };
+        for kind in kinds.iter_mut() {
+            for last in (1..kind.len()).rev() {
+                kind.swap(last, draw(last + 1));
+            }
+        }
+        let first = draw(2);
+        [first, 1 - first].into_iter().flat_map(|kind| kinds[kind].clone()).collect()
+    }
+}
+
 /// Measures all that can be.
 pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<LiveReport> {
     let mut report = LiveReport::default();
@@ -234,10 +274,12 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     }
     let generator = processors.generator;
     let how = Timing { window: Span::from_ms(order.window_ms), generator };
+    let mut turns = Turns::new(&benches);
     for repetition in 1..=order.repetitions {
         for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
             for rate_pps in [None, Some(PACED_PPS)] {
-                for bench in &mut benches {
+                for place in turns.shuffled() {
+                    let bench = &mut benches[place];
                     let what = if rate_pps.is_some() { "delay" } else { "rate" };
                     say(format!(
                         "live: repetition {repetition} of {}, {what} at {bytes} B, {}",
@@ -251,6 +293,7 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     }
     for size in 0..FRAME_BYTES.len() {
         report.rates.extend(benches.iter().map(|bench| bench.figures(size)));
+        report.ratios.extend(ratios::of(&benches, size));
     }
     let real_time = benches.iter().flat_map(|it| it.rates.iter().flatten());
     if real_time.clone().any(|window| !window.is_real_time) {
@@ -264,4 +307,25 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
             .into(),
     });
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_has_one_turn_and_kinds_stay_together() {
+        let mut turns = Turns { kinds: [vec![0, 1, 2, 3], vec![4, 5, 6]], drawn: 1 };
+        let mut firsts = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let order = turns.shuffled();
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..7).collect::<Vec<_>>());
+            let changes = order.windows(2).filter(|pair| (pair[0] < 4) != (pair[1] < 4)).count();
+            assert_eq!(changes, 1, "{order:?}");
+            firsts.insert(order[0]);
+        }
+        assert_eq!(firsts.len(), 7, "whoever is first is drawn");
+    }
 }
