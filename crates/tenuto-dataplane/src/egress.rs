@@ -283,6 +283,12 @@ impl Egress {
         self.backlog_bits[owner] + wire_bits <= self.buffer_bits[owner]
     }
 
+    /// Whether a mode signal waits, or is committed and not handed over.
+    pub fn holds_signals(&self) -> bool {
+        let is_signal = |it: Committed| it.queue == SIGNAL_QUEUE;
+        !self.signals.is_empty() || self.committed.is_some_and(is_signal)
+    }
+
     /// When the committed frame is to be handed over.
     pub fn deadline(&self) -> Option<Instant> {
         self.committed.map(|c| c.departure)
@@ -502,9 +508,15 @@ mod tests {
         port.enqueue(2, frame(0, 0)).expect("there is room");
         port.enqueue(1, frame(1, 1)).expect("there is room");
         port.enqueue(0, frame(2, 1)).expect("there is room");
+        assert!(!port.holds_signals());
         port.enqueue(SIGNAL_QUEUE, frame(3, 2)).expect("there is room");
+        assert!(port.holds_signals(), "one that waits");
+        let end = port.deadline().expect("a committed frame");
+        assert_eq!(port.hand_over(1, end).map(|sent| sent.frame.0), Some(0));
+        assert!(port.holds_signals(), "one that is committed");
         let order: Vec<u32> = drain(&mut port).into_iter().map(|(id, _)| id).collect();
-        assert_eq!(order, [0, 3, 2, 1]);
+        assert_eq!(order, [3, 2, 1]);
+        assert!(!port.holds_signals());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The lab: a planned network on one Linux machine, with real frames and real sessions.
 //!
-//! [`up`] runs a plan: one process per node, each in a network namespace of its own, wired by veth
-//! pairs; switches speak OpenFlow over TCP to a controller that installs the plan, confirms it and
-//! reads it back. Every process is this program again, started as a role ([`hidden_main`]):
+//! [`up`] runs a plan: one process per node, or one for all switches ([`SwitchProcesses`]), each node
+//! in a network namespace of its own, wired by veth pairs; switches speak OpenFlow over TCP to a
+//! controller that installs the plan, confirms it and reads it back. Every process is this program
+//! again, started as a role ([`hidden_main`]):
 //!
 //! ```text
 //! tenuto up ── guardian ═╪═ supervisor ─┬─ namespace keepers, one per node

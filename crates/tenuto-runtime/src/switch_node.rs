@@ -113,7 +113,7 @@ impl SwitchProcess<'_> {
             switch.take_control(poll)?;
         }
         for switch in &mut self.switches {
-            switch.settle()?;
+            switch.settle(MonotonicClock::now())?;
             switch.answer(poll)?;
             switch.tell();
         }
@@ -129,15 +129,15 @@ impl SwitchProcess<'_> {
         let poll = &mut self.desk.poll;
         let until = MonotonicClock::now() + FRAMES_TIME;
         loop {
-            let mut has_worked = false;
+            let (mut has_worked, now) = (false, MonotonicClock::now());
             for switch in &mut self.switches {
-                has_worked |= switch.forward(poll)?;
+                has_worked |= switch.forward(now, poll)?;
                 // What the mode's own signals do not wait for need not wait for other switches.
                 if !switch.has_swapped() {
                     switch.answer(poll)?;
                 }
             }
-            if !has_worked || MonotonicClock::now() >= until {
+            if !has_worked || now >= until {
                 return Ok(());
             }
         }
@@ -190,19 +190,35 @@ impl SwitchNode {
         self.seen.iter().any(|(event, _)| matches!(event, SwitchEvent::Swapped { .. }))
     }
 
-    /// Does what is due, and takes a burst from each port with frames; whether there is, or soon will
-    /// be, more to do.
-    fn forward(&mut self, poll: &PollSet) -> io::Result<bool> {
-        let mut has_worked = self.settle()?;
+    /// Does what is due by `now`, and takes a burst from each port with frames; whether there is, or
+    /// soon will be, more to do.
+    fn forward(&mut self, now: Instant, poll: &PollSet) -> io::Result<bool> {
+        let mut has_worked = self.settle(now)?;
         for turn in 0..self.ports.len() {
             let place = (self.first + turn) % self.ports.len();
             if self.ports[place].is_ready(poll) {
                 has_worked |= self.receive(place)? > 0;
+                if self.has_swapped() {
+                    self.flood()?;
+                }
             }
         }
         self.first = (self.first + 1) % self.ports.len().max(1);
-        let soon = MonotonicClock::now() + SOON;
-        Ok(has_worked || self.core.switch.next_deadline().is_some_and(|(_, at)| at <= soon))
+        Ok(has_worked || self.core.switch.next_deadline().is_some_and(|(_, at)| at <= now + SOON))
+    }
+
+    /// The mode has changed: the slots of signals are waited for, if they end soon, so that
+    /// neighbours hear of it before anything else is done here or at another switch.
+    fn flood(&mut self) -> io::Result<()> {
+        while self.core.switch.ports().any(|(.., egress)| egress.holds_signals()) {
+            let now = MonotonicClock::now();
+            let is_soon = |(_, at)| at <= now + SOON;
+            if !self.core.switch.next_deadline().is_some_and(is_soon) {
+                break;
+            }
+            self.settle(now)?;
+        }
+        Ok(())
     }
 
     /// Takes a burst from one port; how many frames came.
@@ -219,9 +235,8 @@ impl SwitchNode {
         Ok(count)
     }
 
-    /// Fires what is due, and sends what the core has handed over; whether there was any of it.
-    fn settle(&mut self) -> io::Result<bool> {
-        let now = MonotonicClock::now();
+    /// Fires what is due by `now`, and sends what the core has handed over; whether there was any.
+    fn settle(&mut self, now: Instant) -> io::Result<bool> {
         let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
         if let Some(due) = due {
             self.reporter.lateness(due, now);
