@@ -54,7 +54,7 @@ enum Part {
     Meters,
     /// Changes of mode on MC-SDN's topologies in virtual time, beside a controller's
     Changes,
-    /// The same with real frames and a controller over TCP, about 4 minutes; needs namespaces
+    /// The same with real frames and a controller over TCP, about 5 minutes; needs namespaces
     ChangesLive,
     /// What an end system that sends too much does to another, in virtual time
     Babbling,
