@@ -114,7 +114,7 @@ fn frames_on_a_long_cable_are_waited_for_before_anything_is_lowered() {
         draws: Draws(1),
     };
     let steady = attack.add(flow(1, (4, 7), 50_000_000, 1, 300_000));
-    let meeting = attack.add(flow(2, (6, 7), 1_000_000, 20, 300_000));
+    let meeting = attack.add(flow(2, (6, 7), 1_000_000, 36, 300_000));
     let urgent = attack.add(flow(3, (3, 5), 1_000_000, 30, 4_500));
     let first_queue = attack.world.lives[urgent].visits[1];
     assert_eq!((attack.world.lives[steady].visits[1].queue, first_queue.queue), (1, 0));
