@@ -164,7 +164,7 @@ fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
             flows.add(*bucket, false);
             frame = frame.max(*largest);
         }
-        curves.line = from.map(|from| Bucket::line(frame, network.emitted_bps(from)));
+        curves.line = from.map(|from| line(network, from, frame));
         curves
     };
     port.sums
@@ -172,6 +172,16 @@ fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
         .map(group)
         .filter(|g| g.class != Flows::default() || g.higher != Flows::default())
         .collect()
+}
+
+/// What comes over a line whose largest frame is this, 10⁻⁶ bit: frames that end between two ticks are
+/// handed over at the later one, so those of a window have ended within that and a tick.
+fn line(network: &Network, from: PortId, frame_ubit: i128) -> Bucket {
+    Bucket::line(frame_ubit, network.emitted_bps(from)).grown(tick(network, from))
+}
+
+fn tick(network: &Network, port: PortId) -> Picos {
+    Picos(i128::from(network.tick_ns(port)) * PS_PER_NS)
 }
 
 fn server(network: &Network, port: PortId) -> Server {
@@ -182,7 +192,11 @@ fn server(network: &Network, port: PortId) -> Server {
 fn delay_ps(network: &Network, (port, queue): Queue, curves: &Port) -> Option<i128> {
     match frames::most(network, port, curves) {
         Some((delay, _)) => Some(delay),
-        None => delay(server(network, port), &groups(network, queue, curves)).map(|it| it.0),
+        None => {
+            let waiting = delay(server(network, port), &groups(network, queue, curves))?;
+            let is_measured = network.is_processor(port);
+            Some(waiting.0 + if is_measured { 0 } else { tick(network, port).0 })
+        }
     }
 }
 
@@ -261,14 +275,15 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
             .iter()
             .filter_map(|(from, sums)| {
                 let (bucket, frame) = sums.get(&queue)?;
-                let line = from.map(|from| Bucket::line(*frame, network.emitted_bps(from)));
+                let line = from.map(|from| self::line(network, from, *frame));
                 Some(least_at(*bucket, line, t))
             })
             .sum()
     };
     let left = |t: i128| -> i128 {
         let all = seen.iter().map(|g| least_at(g.class.all().plus(g.higher.all()), g.line, t));
-        let served = server.capacity_ubps * t / 1_000_000_000_000;
+        let handed_over = (t - tick(network, port).0).max(0);
+        let served = server.capacity_ubps * handed_over / 1_000_000_000_000;
         all.sum::<i128>() + server.blocking_ubit + own_frame - served
     };
     // `came` only rises, `left` is concave: the least of both peaks at the peak of `left` or where

@@ -422,9 +422,10 @@ pub(crate) fn is_behind(hops: &[Hop], later: usize, place: u16) -> bool {
 
 fn empty_curves(network: &Network, id: PortId) -> Curves {
     let port = network.port(id);
-    let line = |from: &PortId| Group {
-        line_bps: Some(signed(network.emitted_bps(*from))),
-        ..Group::default()
+    let line = |from: &PortId| {
+        let line_bps = signed(network.emitted_bps(*from));
+        let early_nbit = times(line_bps, signed(network.tick_ns(*from)));
+        Group { line_bps: Some(line_bps), early_nbit, ..Group::default() }
     };
     let groups = match network.is_source(id) {
         true => vec![Group::default()],
@@ -434,6 +435,8 @@ fn empty_curves(network: &Network, id: PortId) -> Curves {
         rate_bps: signed(port.rate_bps),
         blocking_bits: i64::from(port.blocking_bytes) * 8,
         counts_whole_frames: network.is_processor(id),
+        // What a processor takes is measured, its ticks included.
+        tick_ns: if network.is_processor(id) { 0 } else { signed(network.tick_ns(id)) },
         groups,
     }
 }

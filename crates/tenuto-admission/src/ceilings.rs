@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 const TRIED_PERCENT: [u64; 2] = [0, 85];
 /// A change that holds no more than one flow in so many lists is chance.
 const CHANCE_LISTS: usize = 32;
+/// A trial is dropped when it is behind after one part in so many of the lists.
+const BEHIND_PARTS: usize = 8;
 
 /// The delay that a queue is not raised beyond, ns; those not named have no ceiling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,38 +58,66 @@ impl Kept {
 
     /// Flows held of some lists, each decided in order from an empty network.
     pub fn holds(&self, network: &Network, lists: &[Vec<Request>]) -> usize {
+        self.counts(network, lists).sum()
+    }
+
+    /// The same list by list.
+    fn counts(&self, network: &Network, lists: &[Vec<Request>]) -> impl Iterator<Item = usize> {
         let empty = self.engine(network.clone());
-        let count = |list: &Vec<Request>| {
+        lists.iter().map(move |list| {
             let mut engine = empty.clone();
             let is_held = |one: &&Request| matches!(engine.decide(one), Decision::Accepted(_));
             list.iter().filter(is_held).count()
-        };
-        lists.iter().map(count).sum()
+        })
+    }
+
+    /// Flows held of each list if that is more, by more than chance, than `known` of them; as soon as it is
+    /// behind by as much on the lists so far, no more are decided.
+    fn holds_more(
+        &self,
+        network: &Network,
+        lists: &[Vec<Request>],
+        known: &[usize],
+        chance: usize,
+    ) -> Option<Vec<usize>> {
+        let mut held = Vec::with_capacity(lists.len());
+        let (mut sum, mut sum_known) = (0, 0);
+        for (count, known) in self.counts(network, lists).zip(known) {
+            held.push(count);
+            (sum, sum_known) = (sum + count, sum_known + known);
+            if held.len() * BEHIND_PARTS >= lists.len() && sum + chance < sum_known {
+                return None;
+            }
+        }
+        (sum > sum_known + chance).then_some(held)
     }
 }
 
 /// Of some candidates, the simplest first, the one that holds most flows of the expected lists; a
-/// later one has to hold more than chance gives it. `None` without candidates.
+/// later one has to hold more than chance gives it. `None` without candidates. `told` hears how many are done.
 ///
 /// As sound as any other for whoever comes: a bad forecast costs acceptance only.
 pub fn best_for<'a>(
     network: &Network,
     candidates: &'a [Kept],
     expected: &[Vec<Request>],
+    told: &mut dyn FnMut(usize),
 ) -> Option<&'a Kept> {
     let chance = expected.len() / CHANCE_LISTS;
-    let mut best: Option<(&Kept, usize)> = None;
-    for kept in candidates {
-        let held = kept.holds(network, expected);
-        if best.is_none_or(|(_, most)| held > most + chance) {
-            best = Some((kept, held));
+    let (mut best, others) = candidates.split_first()?;
+    let mut known: Vec<usize> = best.counts(network, expected).collect();
+    for (done, kept) in (1..).zip(others) {
+        told(done);
+        if let Some(held) = kept.holds_more(network, expected, &known, chance) {
+            (best, known) = (kept, held);
         }
     }
-    best.map(|(kept, _)| kept)
+    Some(best)
 }
 
 /// The same with lower ceilings at some of `servers`, one after the other, where that holds more of
-/// the expected lists; `most_ns` stands for a ceiling where there is none.
+/// the expected lists; `most_ns` stands for a ceiling where there is none. `told` hears how many
+/// of the servers are done.
 #[must_use]
 pub fn narrowed(
     network: &Network,
@@ -95,17 +125,18 @@ pub fn narrowed(
     servers: &[PortId],
     most_ns: u64,
     expected: &[Vec<Request>],
+    told: &mut dyn FnMut(usize),
 ) -> Kept {
     let chance = expected.len() / CHANCE_LISTS;
-    let mut most = best.holds(network, expected);
-    for server in servers {
+    let mut known: Vec<usize> = best.counts(network, expected).collect();
+    for (done, server) in servers.iter().enumerate() {
+        told(done);
         for percent in TRIED_PERCENT {
             let known_ns = best.ceilings.get(*server, 0).map_or(most_ns, |ns| ns.min(most_ns));
             let mut tried = best.clone();
             tried.ceilings.set(*server, 0, known_ns.saturating_mul(percent) / 100);
-            let held = tried.holds(network, expected);
-            if held > most + chance {
-                (best, most) = (tried, held);
+            if let Some(held) = tried.holds_more(network, expected, &known, chance) {
+                (best, known) = (tried, held);
             }
         }
     }

@@ -28,6 +28,9 @@ pub(crate) struct Sum {
 pub(crate) struct Group {
     /// Rate of the line, bit/s; `None` for the flows that start here, which nothing shapes.
     pub(crate) line_bps: Option<i64>,
+    /// C·tick: frames are handed over at whole nanoseconds, so those of a window may have ended within
+    /// so much more than it, 10⁻⁹ bit.
+    pub(crate) early_nbit: i128,
     /// Per queue.
     pub(crate) sums: [Sum; QUEUES_MAX],
 }
@@ -44,6 +47,13 @@ struct Shape {
     /// How fast each part rises with the delay.
     bucket_by_delay: i64,
     line_by_delay: i64,
+}
+
+impl Group {
+    /// What a line may bring at once if the largest frame is so long, 10⁻⁹ bit; all if nothing shapes it.
+    fn frame_nbit(&self, frame_bits: i64) -> i128 {
+        self.line_bps.map_or(i128::MAX, |_| i128::from(frame_bits) * NBIT + self.early_nbit)
+    }
 }
 
 impl Shape {
@@ -63,7 +73,7 @@ impl Shape {
         let (line_nbit, line_bps, line_by_delay) = match group.line_bps {
             None => (i128::MAX, i64::MAX, 0),
             Some(line_bps) => {
-                let frame = i128::from(frame_bits) * NBIT;
+                let frame = group.frame_nbit(frame_bits);
                 let (buckets, line) = (higher_nbit, times(line_bps, delay_ns));
                 if buckets <= line {
                     (frame + buckets, line_bps, higher_bps)
@@ -88,7 +98,7 @@ impl Shape {
         (own.rate_bps > 0).then(|| Self {
             bucket_nbit: own.burst_nbit,
             bucket_bps: own.rate_bps,
-            line_nbit: group.line_bps.map_or(i128::MAX, |_| i128::from(own.frame_bits) * NBIT),
+            line_nbit: group.frame_nbit(own.frame_bits),
             line_bps: group.line_bps.unwrap_or(i64::MAX),
             bucket_by_delay: 0,
             line_by_delay: 0,
@@ -103,7 +113,7 @@ impl Shape {
         (rate_bps > 0).then(|| Self {
             bucket_nbit: sums.iter().map(|sum| sum.burst_nbit).sum(),
             bucket_bps: rate_bps,
-            line_nbit: group.line_bps.map_or(i128::MAX, |_| i128::from(frame_bits) * NBIT),
+            line_nbit: group.frame_nbit(frame_bits),
             line_bps: group.line_bps.unwrap_or(i64::MAX),
             bucket_by_delay: 0,
             line_by_delay: 0,
@@ -141,6 +151,8 @@ pub(crate) struct Curves {
     /// Whether that is the latency of a service curve which counts whole frames (\[Loko\] section 4
     /// adds l/R for it): the frame that is being served is then part of it.
     pub(crate) counts_whole_frames: bool,
+    /// A frame is handed over by so much after its end at most, ns.
+    pub(crate) tick_ns: i64,
     /// One per line that leads here.
     pub(crate) groups: Vec<Group>,
 }
@@ -161,7 +173,8 @@ impl Curves {
 
     /// Whether no frame of `queue` waits longer than `delay_ns`.
     pub(crate) fn holds(&self, queue: usize, delay_ns: i64) -> bool {
-        self.rate_up_to(queue) < self.rate_bps && self.peak(queue, delay_ns).excess_nbit <= 0
+        self.rate_up_to(queue) < self.rate_bps
+            && self.peak(queue, delay_ns - self.tick_ns).excess_nbit <= 0
     }
 
     /// The least delay of `queue` up to a rounding of a few nanoseconds upwards, searched from
@@ -173,7 +186,7 @@ impl Curves {
         if self.rate_up_to(queue) >= self.rate_bps {
             return None;
         }
-        let mut known = guess_ns.max(0);
+        let mut known = (guess_ns - self.tick_ns).max(0);
         let mut is_held = false;
         for _ in 0..STEPS_MAX {
             let peak = self.peak(queue, known);
@@ -196,14 +209,15 @@ impl Curves {
                 (known - to_ns(-peak.excess_nbit / fall)).max(0)
             };
             if is_held && known - next < STEP_NS_MIN {
-                return Some(known);
+                return Some(known + self.tick_ns);
             }
             if next >= DELAY_NS_MAX {
                 return None;
             }
             known = next;
         }
-        (is_held || self.holds(queue, known)).then_some(known)
+        let found = known + self.tick_ns;
+        (is_held || self.holds(queue, found)).then_some(found)
     }
 
     /// The delay that holds without any line: (S + ΣK + ΣH) / (C − rates above).
@@ -224,7 +238,8 @@ impl Curves {
         }
         let bursts: i128 = self.groups.iter().flat_map(|g| &g.sums).map(|sum| sum.burst_nbit).sum();
         let queued = i128::from(self.blocking_bits) * NBIT + bursts;
-        i64::try_from(div_up(queued, i128::from(spare))).unwrap_or(i64::MAX)
+        let busy = i64::try_from(div_up(queued, i128::from(spare))).unwrap_or(i64::MAX);
+        busy.saturating_add(self.tick_ns)
     }
 
     /// The most that waits in `queue`, bits rounded up, if each of its frames leaves within
@@ -269,7 +284,7 @@ impl Curves {
         let frames = self.groups.iter().map(|group| group.sums[queue].frame_bits);
         let served = if self.counts_whole_frames { 0 } else { frames.max().unwrap_or(0) };
         let held = self.blocking_bits + served;
-        came + i128::from(held) * NBIT - times(self.rate_bps, (t_ns - 1).max(0))
+        came + i128::from(held) * NBIT - times(self.rate_bps, (t_ns - 1 - self.tick_ns).max(0))
     }
 
     /// max over t of S + Σ min{…}(t) − C·(t + d), rounded up by a few bits at most.

@@ -9,7 +9,7 @@ use crate::refusal::{Refusal, Resource, Scarce};
 use crate::rehearsal;
 use crate::request::{Request, Visit};
 use crate::reservation::{Place, Reservation};
-use crate::routes::{Routes, Step};
+use crate::routes::{Routes, Step, is_dear};
 use crate::search::Search;
 use crate::transition;
 use std::collections::{BTreeMap, BTreeSet};
@@ -347,6 +347,8 @@ impl Engine {
     /// Takes another reservation, if every flow held keeps its promise with it; else, and while a flow is
     /// leaving or another replan under way, nothing changes.
     ///
+    /// `exact` reserves nothing, and takes none.
+    ///
     /// Flows whose queues no longer suit are moved, all together: each is proved while its frames may
     /// be in both places, and afterwards. Unless the wait told here is none, the new reservation is in
     /// force once that has passed after [`Engine::confirm_replanned`]; until then every new request is refused.
@@ -383,7 +385,11 @@ impl Engine {
     /// A copy in which every flow held was placed under another reservation, in the order of their
     /// places in the books, and who is somewhere else now.
     pub(crate) fn placed_anew(&self, reservation: Reservation) -> Option<(Self, Vec<Move>)> {
-        if self.change.is_some() || self.flows.values().any(|(_, stage)| *stage != Stage::Held) {
+        let is_exact = self.method == Method::Exact;
+        if is_exact
+            || self.change.is_some()
+            || self.flows.values().any(|(_, stage)| *stage != Stage::Held)
+        {
             return None;
         }
         let mut copy = Self { books: self.books.emptied(), reservation, ..self.clone() };
@@ -535,7 +541,12 @@ impl Engine {
         request.check(&self.books.network).map_err(Refusal::OutOfRange)?;
         self.work.checks = 0;
         let mut last = Refusal::Unreachable;
-        for way in 0..self.routes.count(&self.books.network, request) {
+        let count = self.routes.count(&self.books.network, request);
+        let shortest = self.routes.way(request, 0).len();
+        for way in 0..count {
+            if is_dear(&self.books, self.routes.way(request, way), shortest) {
+                continue;
+            }
             match self.place_on(request, way) {
                 Ok(slot) => return Ok(slot),
                 Err(scarce) => last = Refusal::Scarce(scarce),

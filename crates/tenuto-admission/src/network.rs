@@ -3,6 +3,7 @@
 use crate::curves::QUEUES_MAX;
 use crate::reservation::Place;
 use std::collections::VecDeque;
+use tenuto_units::Rate;
 use thiserror::Error;
 
 /// Rates beyond this leave the range in which the engine's products are exact.
@@ -201,6 +202,14 @@ impl Network {
     /// processor, which may be faster than it promises.
     pub fn emitted_bps(&self, id: PortId) -> u64 {
         self.emitted_bps[id.index()]
+    }
+
+    /// How much closer together than on an exact line frames may be that leave a port, ns: they are handed
+    /// over at the first whole nanosecond from their end on, which matters where a bit takes no whole number of them.
+    pub fn tick_ns(&self, id: PortId) -> u64 {
+        let is_whole =
+            Rate::from_bps(self.emitted_bps(id)).is_some_and(Rate::has_whole_nanosecond_bits);
+        u64::from(!is_whole)
     }
 
     /// The size that every frame has, bits on the wire; `None` where any may be sent.

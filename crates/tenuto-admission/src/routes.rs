@@ -1,11 +1,17 @@
 //! Ways through the network: trees of ports from a source to its targets.
 
+use crate::books::Books;
+use crate::curves::QUEUES_MAX;
 use crate::network::{Network, NodeId, PortId};
 use crate::request::Request;
+use crate::reservation::Place;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ways tried per request at most.
 const WAYS_MAX: usize = 4;
+/// A detour is tried while none of its lines and processors is used by more than one part in so many
+/// of its rate: beyond that it costs those to come more than it gains (docs/design).
+const DETOUR_PARTS: i64 = 2;
 
 /// One port of a tree, and the place of the port before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +52,17 @@ impl Routes {
         let ways = targets.and_then(|targets| targets.get(request.targets.as_slice()));
         ways.and_then(|ways| ways.get(at)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether a way has more hops than the `shortest`, and crosses what those to come will want.
+pub(crate) fn is_dear(books: &Books, way: &[Step], shortest: usize) -> bool {
+    let is_wanted = |step: &Step| {
+        let curves = books.curves(step.port);
+        let is_shared =
+            matches!(Place::of(&books.network, step.port), Place::Trunk | Place::Processor);
+        is_shared && curves.rate_up_to(QUEUES_MAX - 1) * DETOUR_PARTS > curves.rate_bps
+    };
+    way.len() > shortest && way.iter().any(is_wanted)
 }
 
 fn find(network: &Network, source: NodeId, targets: &[NodeId]) -> Vec<Way> {

@@ -110,7 +110,8 @@ fn longest(curves: &Curves, arrivals_ns: &[i64], frame_nbit: i128) -> Stay {
             break;
         }
         let delay_ns = i64::try_from(served_ns(n)).unwrap_or(i64::MAX) - at_ns;
-        let served = (times(curves.rate_bps, *at_ns) - latency_nbit).max(0) / frame_nbit;
+        // β_{R,T} bounds whole frames from below: as soon as it says more than n, n + 1 have left.
+        let served = div_up((times(curves.rate_bps, *at_ns) - latency_nbit).max(0), frame_nbit);
         let waiting_bits = (n - served) * frame_nbit / NBIT;
         stay.delay_ns = stay.delay_ns.max(delay_ns);
         stay.backlog_bits = stay.backlog_bits.max(i64::try_from(waiting_bits).unwrap_or(i64::MAX));

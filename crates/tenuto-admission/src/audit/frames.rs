@@ -1,6 +1,6 @@
 //! What waits before a processor, in whole frames: counted at every instant at which one more may come.
 
-use super::Port;
+use super::{Port, tick};
 use crate::network::{Network, PortId};
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up, ubits};
 use tenuto_units::Picos;
@@ -31,7 +31,7 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
         let frames = own.map(|(_, bucket)| brought(bucket, t)).sum();
         from.map_or(frames, |from| {
             let line = i128::from(network.emitted_bps(from)) * UBIT_PER_BIT;
-            frames.min(1 + line * t / PS_PER_S / frame)
+            frames.min(1 + line * (t + tick(network, from).0) / PS_PER_S / frame)
         })
     };
     let mut instants = vec![0];
@@ -45,7 +45,8 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
     for line in lines.iter().flatten() {
         let bps = i128::from(network.emitted_bps(*line)) * UBIT_PER_BIT;
         let frames = over_line(Some(*line), end);
-        instants.extend((1..frames).map(|n| div_up(n * frame * PS_PER_S, bps)));
+        let early = tick(network, *line).0;
+        instants.extend((1..frames).map(|n| (div_up(n * frame * PS_PER_S, bps) - early).max(0)));
     }
     instants.sort_unstable();
     instants.dedup();
@@ -55,7 +56,8 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
         let served_at = div_up((latency + frames * frame) * PS_PER_S, rate);
         // The instant is rounded up by less than a picosecond.
         delay = delay.max(served_at - (t - 1).max(0));
-        let served = ((rate * t / PS_PER_S - latency).max(0)) / frame;
+        // Frames leave whole: what is served beyond n of them is the next one.
+        let served = div_up((rate * (t - 1).max(0) / PS_PER_S - latency).max(0), frame);
         waiting = waiting.max((frames - served) * frame / UBIT_PER_BIT);
     }
     Some((delay, waiting))

@@ -75,11 +75,15 @@ fn the_best_of_a_portfolio_holds_no_less_than_the_first() {
     let lists = vec![asked(&network); 2];
     let shut = Kept { ceilings: closed(&network, first_trunk(&network)), ..open(Method::Exact) };
     let candidates = [open(Method::Exact), shut.clone(), open(Method::Reserve)];
-    let best = best_for(&network, &candidates, &lists).expect("there are candidates");
+    let best = best_for(&network, &candidates, &lists, &mut |_| {}).expect("there are candidates");
     let held: Vec<usize> = candidates.iter().map(|kept| kept.holds(&network, &lists)).collect();
     assert_eq!(best.holds(&network, &lists), held.iter().copied().max().expect("three"));
     let servers = [first_trunk(&network)];
-    let fewer = narrowed(&network, best.clone(), &servers, 10_000_000, &lists);
+    let mut told = Vec::new();
+    let fewer = narrowed(&network, best.clone(), &servers, 10_000_000, &lists, &mut |done| {
+        told.push(done);
+    });
+    assert_eq!(told, [0], "one server, none done before it");
     assert!(fewer.holds(&network, &lists) >= best.holds(&network, &lists));
-    assert_eq!(best_for(&network, &[], &lists), None);
+    assert_eq!(best_for(&network, &[], &lists, &mut |_| {}), None);
 }

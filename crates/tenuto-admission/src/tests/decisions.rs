@@ -127,3 +127,19 @@ fn a_batch_is_held_whole_or_not_at_all() {
     assert_eq!(engine.add_all(&[good, also]).map(|grants| grants.len()), Ok(2));
     assert_eq!(engine.len(), 2);
 }
+
+#[test]
+fn a_line_that_hands_over_at_whole_nanoseconds_costs_a_tick_per_hop() {
+    // At 10 Gbit/s a bit takes 0.1 ns; at 1 Gbit/s just one.
+    for (rate_bps, tick_ns) in [(1_000_000_000, 0), (10_000_000_000, 1)] {
+        let network = chain(2, 1, false, rate_bps);
+        let mut engine = engine(&network, Method::Exact);
+        let first = request(1, host(&network, 0), host(&network, 1), 10);
+        assert!(matches!(engine.add(&first), Decision::Accepted(_)));
+        // Three ports with a frame in the way; the burst grows by a bit or two.
+        let hop_ns = ((1_530 + 306) * 8 * 1_000_000_000_u64).div_ceil(rate_bps) + tick_ns;
+        let least = 3 * (hop_ns + 100);
+        let bound = engine.bounds()[0].1;
+        assert!((least..=least + 10).contains(&bound), "{bound} against {least}");
+    }
+}

@@ -2,6 +2,8 @@
 //! what is reserved there when it leaves, none is late, none finds a queue full - at any instant,
 //! with frames of flows that have gone still on their way.
 
+mod lowering;
+
 use super::networks::{chain, host, request, star};
 use crate::audit::{Claim, audit};
 use crate::{Engine, Method, Network, PortId, QUEUES_MAX, Request, Reservation, Visit};
@@ -73,12 +75,22 @@ struct World {
     /// Messages that arrived, and the closest that a stay came to what was reserved, percent.
     seen: usize,
     closest: i64,
+    /// The longest stay so far, by port and queue.
+    longest_ns: BTreeMap<(PortId, u8), i64>,
 }
 
 impl World {
     fn new(network: Network) -> Self {
         let lines = network.ports().iter().map(|_| Line::default()).collect();
-        Self { network, lines, events: BinaryHeap::new(), lives: Vec::new(), seen: 0, closest: 0 }
+        Self {
+            network,
+            lines,
+            events: BinaryHeap::new(),
+            lives: Vec::new(),
+            seen: 0,
+            closest: 0,
+            longest_ns: BTreeMap::new(),
+        }
     }
 
     fn at(&mut self, ns: i64, draws: &mut Draws, event: Event) {
@@ -170,6 +182,8 @@ impl World {
         let stayed = now_ns - frame.queued_ns;
         let reserved = engine.reserved_ns(visit.port, visit.queue);
         let id = it.request.id;
+        let longest = self.longest_ns.entry((visit.port, visit.queue)).or_default();
+        *longest = (*longest).max(stayed);
         // While flows are moved, the proof is about both places together, and promises deadlines.
         if !engine.is_changing() {
             assert!(stayed <= reserved, "flow {id} stayed {stayed} of {reserved} ns in {visit:?}");

@@ -6,6 +6,7 @@
 use super::allocations::{Indexed, LISTS, published};
 use super::loko::{FRAME, RING, model};
 use super::sheet::{Sheet, rounded};
+use crate::progress::{Progress, bar};
 use serde_json::Value;
 use tenuto_admission::audit::{Claim, audit};
 use tenuto_admission::{
@@ -30,7 +31,24 @@ const LINE_BYTES: u32 = 65_536;
 const CEILINGS_PERCENT: [u64; 3] = [95, 100, 105];
 const NS_PER_S: u64 = 1_000_000_000;
 
+/// What is being counted, for whoever waits.
+struct Counting {
+    progress: Progress,
+    row: String,
+}
+
+impl Counting {
+    fn say(&mut self, what: &str, done: usize, of: usize) {
+        let row = &self.row;
+        self.progress.say(|| {
+            let bar = bar(done as u64, of as u64);
+            format!("{row}   {what}  {bar} {done}/{of}")
+        });
+    }
+}
+
 pub(super) fn sheets() -> Vec<Sheet> {
+    let mut counting = Counting { progress: Progress::new(), row: String::new() };
     let columns =
         ["asked", "full-rate", "half-rate", "chosen", "exact", "reserve", "more than best %"];
     let model = model(ENTRIES, FRAME);
@@ -41,7 +59,8 @@ pub(super) fn sheets() -> Vec<Sheet> {
     let ring_of = Switches::ring();
     for hops in HOPS {
         let list = |draws: &mut Draws| ring(RING, hops, 100, FRAME, draws);
-        rings.push(row(hops.into(), 100, &model, &ring_of, &list));
+        counting.row = format!("ring of {RING}, {hops} hops");
+        rings.push(row(hops.into(), 100, &model, &ring_of, &list, &mut counting));
     }
     let brim_ms = brim_ns(&model) as f64 / 1e6;
     rings.note(format!(
@@ -66,7 +85,8 @@ pub(super) fn sheets() -> Vec<Sheet> {
                 let list = |draws: &mut Draws| {
                     between_hosts(&it.links, it.switches, &it.hosts, asked, FRAME, draws)
                 };
-                wind.push(row("wind-oss".into(), asked, &model, &switches, &list));
+                counting.row = format!("wind-oss, {asked} asked");
+                wind.push(row("wind-oss".into(), asked, &model, &switches, &list, &mut counting));
             }
             wind.note("reserve: besides, single switches closed or given away less, where that holds more");
         }
@@ -81,7 +101,9 @@ fn row(
     model: &SwitchModel,
     switches: &Switches,
     list: &dyn Fn(&mut Draws) -> Vec<Demand>,
+    counting: &mut Counting,
 ) -> Vec<Value> {
+    counting.say("allocations", 0, 1);
     let lists = |seed: u64| -> Vec<Vec<Demand>> {
         let mut draws = Draws::new(seed);
         (0..LISTS).map(|_| list(&mut draws)).collect()
@@ -101,7 +123,7 @@ fn row(
         lists.iter().map(|list| switches.requests(list, brim_ns)).collect()
     };
     let (expected, judged) = (requests(&expected), requests(&judged));
-    let kept = switches.kept(&network, &chosen, brim_ns, &expected);
+    let kept = switches.kept(&network, &chosen, brim_ns, &expected, counting);
     let open = open(Method::Exact);
     let engines = [&open, &kept].map(|kept| mean(kept.holds(&network, &judged)));
     let is_kept = judged.iter().take(AUDITED).all(|list| {
@@ -234,6 +256,7 @@ impl Switches {
         chosen: &[Option<Allocation>],
         brim_ns: u64,
         expected: &[Vec<Request>],
+        counting: &mut Counting,
     ) -> Kept {
         let servers: Vec<PortId> = (0..self.count).map(|at| self.processor(network, at)).collect();
         let ceilings = |percent: u64| {
@@ -251,7 +274,9 @@ impl Switches {
             let limited = |percent| Kept { ceilings: ceilings(percent), ..open(method) };
             candidates.extend(CEILINGS_PERCENT.into_iter().map(limited));
         }
-        let best = best_for(network, &candidates, expected).expect("there are candidates").clone();
+        let mut told = |done| counting.say("candidates", done, candidates.len());
+        let best = best_for(network, &candidates, expected, &mut told);
+        let best = best.expect("there are candidates").clone();
         if self.is_ring {
             // All switches of the ring are alike to its demand.
             return best;
@@ -266,8 +291,13 @@ impl Switches {
         }
         let mut ends = vec![open(Method::Exact), best.clone()];
         let starts = [best, open(Method::Reserve), closed];
-        ends.extend(starts.map(|start| narrowed(network, start, &servers, brim_ns, few)));
-        best_for(network, &ends, others).expect("there are some").clone()
+        let of = starts.len() * servers.len();
+        for (nth, start) in starts.into_iter().enumerate() {
+            let mut told = |done| counting.say("servers", nth * servers.len() + done, of);
+            ends.push(narrowed(network, start, &servers, brim_ns, few, &mut told));
+        }
+        let mut told = |done| counting.say("ends of the search", done, ends.len());
+        best_for(network, &ends, others, &mut told).expect("there are some").clone()
     }
 }
 
