@@ -12,7 +12,7 @@ use crate::proof::Term;
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is to be bounded of one flow, that with this visit at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,8 +187,7 @@ impl Builder<'_> {
     }
 
     fn lines(&mut self, node: usize) -> Option<()> {
-        let grouping = self.grouping;
-        let groups = &grouping.nodes[node];
+        let groups = &self.grouping.nodes[node];
         let sources: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
         for from in sources {
             let Some(line) = self.known.line(from) else { continue };
@@ -201,19 +200,24 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Groups from one server, by the nodes that they pass: what has left there and what had come
-    /// here.
-    fn together(&self, node: usize, from: usize) -> BTreeMap<usize, Vec<(usize, usize)>> {
-        let mut by_last: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
-        for (index, group) in self.grouping.nodes[node].iter().enumerate() {
-            if group.from == Some(from) {
-                for (last, at) in self.way(node, index) {
-                    let amounts = (self.left[last][at], self.came[node][index]);
-                    by_last.entry(last).or_default().push(amounts);
-                }
-            }
-        }
-        by_last
+    /// What has left and what had come here of all groups from one server, by the node up to which it
+    /// counts; groups that end before count with what left the last of theirs.
+    fn together(&self, node: usize, from: usize) -> Vec<(usize, Vec<(usize, usize)>)> {
+        let groups = self.grouping.nodes[node].iter().enumerate();
+        let ways: Vec<(usize, Vec<(usize, usize)>)> = groups
+            .filter(|(_, group)| group.from == Some(from))
+            .map(|(index, _)| (self.came[node][index], self.way(node, index)))
+            .collect();
+        let longest = ways.iter().max_by_key(|(_, way)| way.len());
+        let nodes = longest.into_iter().flat_map(|(_, way)| way.iter().map(|(node, _)| *node));
+        let up_to = |(place, last): (usize, usize)| {
+            let amounts = ways.iter().filter_map(|(came, way)| {
+                let (end, at) = *way.get(place).or(way.last())?;
+                Some((self.left[end][at], *came))
+            });
+            (last, amounts.collect())
+        };
+        nodes.enumerate().map(up_to).collect()
     }
 
     fn service(&mut self, node: usize) -> Option<()> {

@@ -92,7 +92,8 @@ pub enum Term {
     /// the exit of the later node that the date is derived from.
     Through(usize, (usize, usize), usize, usize, usize, Natural),
     /// A line bounds what comes to a node from one server, so what of it has left a later node:
-    /// node, server that it comes from, date at the node, the later node, multiplier.
+    /// node, server that it comes from, date at the node, the later node, multiplier. Flows that end
+    /// before count with what has left the last of their nodes.
     Into(usize, usize, usize, usize, Natural),
     /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
     Entered(usize, Natural),

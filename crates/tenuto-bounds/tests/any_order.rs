@@ -94,6 +94,27 @@ fn two_flows_by_hand() {
     }
 }
 
+/// Two flows of 1 Mb come over a line of 10 Mb/s, one leaves at the next server, one goes on; of 20 Mb/s, 10
+/// are left for a third flow, however much the two have sent: 2·(20·1 ms)/10 + 1 kb/10 Mb/s. One line pays for both
+/// flows at both servers, though one of them ends before.
+#[test]
+fn a_line_bounds_flows_that_part_behind_it() {
+    let mut graph = any_order(interleaved(3, 30, false));
+    graph.servers[0].line = Some(Bucket { burst_ubit: 0, rate_ubps: 10_000_000_000_000 });
+    for server in &mut graph.servers[1..] {
+        server.service[0].rate_ubps = 20_000_000_000_000;
+    }
+    let large = Bucket { burst_ubit: 1_000_000_000_000, rate_ubps: 1_000_000_000_000 };
+    let small = Bucket { burst_ubit: 1_000_000_000, rate_ubps: 1_000_000_000_000 };
+    graph.flows = vec![
+        unicast("third".into(), small, &[1, 2]),
+        unicast("leaves".into(), large, &[0, 1]),
+        unicast("goes on".into(), large, &[0, 1, 2]),
+    ];
+    let bound = certified(&graph, &Options::default()).bounds[0].delay.expect("a bound").0;
+    assert!((4_100_000_000..4_100_001_000).contains(&bound), "{bound}");
+}
+
 /// Where one pass is the optimum, a solver finds no less: a second, slower piece of each service
 /// curve changes nothing but who is asked.
 #[test]

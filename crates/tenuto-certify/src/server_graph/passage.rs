@@ -8,12 +8,19 @@ use super::tree::{Flaw, Place};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
 
-/// Where a chain of dates ends: at the exit of a node.
+/// A chain of dates, from one at a node to one at the exit of a later node.
 struct Passage {
-    /// Which date at its exit.
-    exit: usize,
-    /// Where that date is.
+    /// Per node on the way: the date at its exit, each later than the one before.
+    exits: Vec<Place>,
+    /// Where the last of them is.
     late: Option<Place>,
+}
+
+impl Passage {
+    /// The date at the exit of the last node.
+    fn exit(&self) -> usize {
+        self.exits.last().map_or(0, |(_, exit)| *exit)
+    }
 }
 
 impl Sum<'_> {
@@ -92,7 +99,7 @@ impl Sum<'_> {
             let bucket = bucket.ok_or("no such bucket")?;
             sum.burst += bucket.burst;
             sum.rate += bucket.rate;
-            self.left_by(last, group, passage.exit, &weight)?;
+            self.left_by(last, group, passage.exit(), &weight)?;
             self.amount(node, group, date, &-&weight)?;
         }
         self.grown((node, date), &passage, &sum, &weight);
@@ -120,10 +127,12 @@ impl Sum<'_> {
         let line = net.line(from).ok_or("no such line")?;
         let weight = &self.of_data * &m.0;
         for group in groups {
-            if self.passes(node, group, last) {
-                self.left_by(last, group, passage.exit, &weight)?;
-                self.amount(node, group, date, &-&weight)?;
-            }
+            // What left an earlier node by its date has come by the last one.
+            let end = self.groups.all[group].way.last;
+            let ends = passage.exits.iter().find(|(node, _)| *node == end);
+            let (left, exit) = *ends.or(passage.exits.last()).ok_or("a way without nodes")?;
+            self.left_by(left, group, exit, &weight)?;
+            self.amount(node, group, date, &-&weight)?;
         }
         self.grown((node, date), &passage, &line, &weight);
         Ok(())
@@ -187,13 +196,16 @@ impl Sum<'_> {
     /// From a date at a node to the exit of another on the way to the root.
     fn passage(&self, node: usize, date: usize, last: usize) -> Result<Passage, Flaw> {
         let (mut node, mut date) = (node, date);
-        while node != last {
+        let mut exits = Vec::new();
+        loop {
             let Date(exit, _) = self.tree.date(node, date)?;
+            exits.push((node, exit));
+            if node == last {
+                return Ok(Passage { exits, late: self.tree.exit(node, date)? });
+            }
             let next = self.tree.nodes[node].next;
             (node, date) = (next.ok_or("that node is not on the way")?, exit);
         }
-        let Date(exit, _) = self.tree.date(node, date)?;
-        Ok(Passage { exit, late: self.tree.exit(node, date)? })
     }
 
     /// Whether a group goes on from a node to a later one, itself included.
