@@ -23,6 +23,8 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # the other.
 LOOSER = 1.0 + 1e-5
 LOOSER_PANCO = 1.0 + 5e-5
+# The least bound of all peers that bound the same.
+BEST = "best peer"
 FIFO_METHODS = ["TFA", "SFA", "LUDB"]
 ARBITRARY_METHODS = ["TFA", "SFA", "PMOO", "TMA"]
 
@@ -334,8 +336,8 @@ def read_facts(path, text):
 
 
 def judge(name, facts, ours, peers, reached):
-    """What is wrong, in words; the quotients of our bounds and each peer's; peers below what occurs."""
-    faults, quotients, unsound = [], {}, set()
+    """What is wrong, in words; the quotients of our bounds and each peer's, and the least of all; peers below what occurs."""
+    faults, quotients, unsound, least_of_all = [], {}, set(), {}
     for flow, bound in ours.items():
         if bound < reached.get(flow, 0.0):
             faults.append(f"{name}: {flow} has a bound of {bound:.9f} s and reaches {reached[flow]:.9f} s")
@@ -351,6 +353,8 @@ def judge(name, facts, ours, peers, reached):
         is_open = facts["is_overloaded"] and any(math.isinf(ours[flow]) for flow in shared)
         if method in unsound or is_open or not is_comparable(facts, method):
             continue
+        for flow in shared:
+            least_of_all[flow] = min(bounds[flow], least_of_all.get(flow, math.inf))
         looser = LOOSER_PANCO if method.lower().startswith("panco") else LOOSER
         worst = max(zip(quotients[method], shared))
         if worst[0] > looser:
@@ -358,6 +362,8 @@ def judge(name, facts, ours, peers, reached):
         least = min(zip(quotients[method], shared))
         if facts["is_exact"] and method.endswith("ELP") and least[0] < 1 / looser:
             faults.append(f"{name}: {least[1]} is below the worst case, {least[0]:.6f} of it")
+    if least_of_all:
+        quotients[BEST] = [ours[flow] / bound for flow, bound in least_of_all.items()]
     return faults, quotients, unsound
 
 
@@ -365,9 +371,9 @@ def report(name, ours, took, quotients, unsound, peers, failed, facts):
     finite = sum(math.isfinite(bound) for bound in ours.values())
     print(f"{name}: {finite} of {len(ours)} flows bounded, {took:.2f} s")
     for peer, values in sorted(quotients.items()):
-        seconds = peers[peer][1]
+        seconds = peers[peer][1] if peer in peers else 0.0
         mean = sum(values) / len(values)
-        note = "" if is_comparable(facts, peer) else "  (another model)"
+        note = "" if peer == BEST or is_comparable(facts, peer) else "  (another model)"
         note = "  (below what occurs)" if peer in unsound else note
         print(f"  {peer:14} {min(values):.4f} {mean:.4f} {max(values):.4f}  {seconds:.2f} s{note}")
     for text in failed:

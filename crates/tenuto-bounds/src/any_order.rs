@@ -190,22 +190,48 @@ impl Builder<'_> {
         let groups = &self.grouping.nodes[node];
         let sources: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
         for from in sources {
-            let Some(line) = self.known.line(from) else { continue };
-            let bucket = FineBucket::of(line)?;
-            for (last, amounts) in self.together(node, from) {
-                let row = self.bounded(node, last, &amounts, bucket);
-                self.push(Term::Into(node, from, 0, last, Natural::ZERO), row, bucket.burst);
-            }
+            let name = |last| Term::Into(node, from, 0, last, Natural::ZERO);
+            self.line(node, from, &|group| group.from == Some(from), &name)?;
+        }
+        // A line as fast as the service in front of it says no more of what is served.
+        let server = self.tree.nodes[node].server;
+        let rates = self.known.graph.servers[server].service.iter().map(|piece| piece.rate_ubps);
+        let fastest = rates.max()?;
+        if self.known.line(server).is_some_and(|line| line.rate_ubps < fastest) {
+            let name = |last| Term::Over(node, 0, last, Natural::ZERO);
+            self.line(node, server, &|group| group.onward.is_some(), &name)?;
         }
         Some(())
     }
 
-    /// What has left and what had come here of all groups from one server, by the node up to which it
-    /// counts; groups that end before count with what left the last of theirs.
-    fn together(&self, node: usize, from: usize) -> Vec<(usize, Vec<(usize, usize)>)> {
+    /// What the line of a server says of some groups at a node, up to the exit of each node that one
+    /// of them passes.
+    fn line(
+        &mut self,
+        node: usize,
+        from: usize,
+        is_behind: &dyn Fn(&Group) -> bool,
+        name: &dyn Fn(usize) -> Term,
+    ) -> Option<()> {
+        let Some(line) = self.known.line(from) else { return Some(()) };
+        let bucket = FineBucket::of(line)?;
+        for (last, amounts) in self.together(node, is_behind) {
+            let row = self.bounded(node, last, &amounts, bucket);
+            self.push(name(last), row, bucket.burst);
+        }
+        Some(())
+    }
+
+    /// What has left and what had come here of some groups, by the node up to which it counts; groups
+    /// that end before count with what left the last of theirs.
+    fn together(
+        &self,
+        node: usize,
+        is_behind: &dyn Fn(&Group) -> bool,
+    ) -> Vec<(usize, Vec<(usize, usize)>)> {
         let groups = self.grouping.nodes[node].iter().enumerate();
         let ways: Vec<(usize, Vec<(usize, usize)>)> = groups
-            .filter(|(_, group)| group.from == Some(from))
+            .filter(|(_, group)| is_behind(group))
             .map(|(index, _)| (self.came[node][index], self.way(node, index)))
             .collect();
         let longest = ways.iter().max_by_key(|(_, way)| way.len());

@@ -125,16 +125,46 @@ impl Sum<'_> {
             return Err("nothing comes from there".into());
         }
         let line = net.line(from).ok_or("no such line")?;
-        let weight = &self.of_data * &m.0;
+        self.by_line(groups, (node, date), &passage, &line, &(&self.of_data * &m.0))
+    }
+
+    /// The line behind a node bounds what has left it for the next one since a date at its entrance:
+    /// no more had left by then than had come.
+    pub(super) fn over(
+        &mut self,
+        node: usize,
+        (date, last): (usize, usize),
+        m: &Natural,
+    ) -> Result<(), Flaw> {
+        let passage = self.passage(node, date, last)?;
+        let goes_on = |group: &usize| self.groups.all[*group].way.last != node;
+        let groups: BTreeSet<usize> =
+            self.groups.at[node].iter().copied().filter(goes_on).collect();
+        if groups.is_empty() {
+            return Err("nothing goes on from there".into());
+        }
+        let line = self.tree.net.line(self.tree.nodes[node].server).ok_or("no such line")?;
+        self.by_line(groups, (node, date), &passage, &line, &(&self.of_data * &m.0))
+    }
+
+    /// Σ (what has left − what had come) ≤ burst + rate·time, each group as far as it goes: what left
+    /// an earlier node by its date has crossed the line by the last one.
+    fn by_line(
+        &mut self,
+        groups: BTreeSet<usize>,
+        early: Place,
+        passage: &Passage,
+        line: &Line,
+        weight: &BigInt,
+    ) -> Result<(), Flaw> {
         for group in groups {
-            // What left an earlier node by its date has come by the last one.
             let end = self.groups.all[group].way.last;
             let ends = passage.exits.iter().find(|(node, _)| *node == end);
-            let (left, exit) = *ends.or(passage.exits.last()).ok_or("a way without nodes")?;
-            self.left_by(left, group, exit, &weight)?;
-            self.amount(node, group, date, &-&weight)?;
+            let (node, exit) = *ends.or(passage.exits.last()).ok_or("a way without nodes")?;
+            self.left_by(node, group, exit, weight)?;
+            self.amount(early.0, group, early.1, &-weight)?;
         }
-        self.grown((node, date), &passage, &line, &weight);
+        self.grown(early, passage, line, weight);
         Ok(())
     }
 
