@@ -23,6 +23,8 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # the other.
 LOOSER = 1.0 + 1e-5
 LOOSER_PANCO = 1.0 + 5e-5
+# The least bound of all peers that bound the same.
+BEST = "best peer"
 FIFO_METHODS = ["TFA", "SFA", "LUDB"]
 ARBITRARY_METHODS = ["TFA", "SFA", "PMOO", "TMA"]
 
@@ -205,6 +207,45 @@ class Reached:
         return {flow: (row["reached_ps"] - row["packets_ps"]) * 1e-12 for flow, row in rows.items()}
 
 
+def greedy(path, text):
+    """Delays that surely occur, seconds per flow: all that enter at its first server send what they may from one
+    instant on, every server uses up its latency, and each flow's last bit of the worst instant goes on alone."""
+    graph = {} if path.endswith(".xml") else json.loads(text)
+    # Numbers in the units of random_networks.py only; bits that flow.
+    units = [graph.get("network", {}).get(name) for name in ("time_unit", "data_unit", "rate_unit", "packetizer")]
+    is_plain = not any(isinstance(v, str) for s in graph.get("servers", ()) for v in s["service_curve"]["rates"])
+    if units != ["us", "B", "Mbps", False] or not is_plain:
+        return {}
+    service = {server["name"]: server["service_curve"] for server in graph["servers"]}
+    reached = {}
+    for flow in graph["flows"]:
+        first, *others = flow["path"]
+        fresh = [other["arrival_curve"] for other in graph["flows"] if other["path"][0] == first]
+        worst = max(served_after(service[first], brought(fresh, when)) - when for when in bends(fresh))
+        # Less what peers round to six digits.
+        reached[flow["name"]] = (worst + sum(min(service[name]["latencies"]) for name in others)) * 1e-6 / LOOSER_PANCO
+    return reached
+
+
+def brought(curves, when):
+    """Bits of all curves together."""
+    return sum(min(b * 8 + r * when for b, r in zip(c["bursts"], c["rates"])) for c in curves)
+
+
+def bends(curves):
+    """Instants at which one bucket of a curve takes over from another."""
+    instants = {0.0}
+    for curve in curves:
+        lines = list(zip(curve["bursts"], curve["rates"]))
+        instants |= {(b - a) * 8 / (r - s) for a, r in lines for b, s in lines if r > s and b > a}
+    return instants
+
+
+def served_after(curve, bits):
+    """How long the least service takes for so much."""
+    return min(latency + bits / rate for latency, rate in zip(curve["latencies"], curve["rates"]))
+
+
 def is_comparable(facts, method):
     """Whether a peer's method bounds what ours does (see README.md)."""
     if facts["is_packetized"]:
@@ -228,6 +269,24 @@ def has_detours(paths):
     return False
 
 
+def ways(flow):
+    """All paths of a flow."""
+    return [flow["path"], *(branch["path"] for branch in flow.get("multicast", ()))]
+
+
+def is_overloaded(graph):
+    """Whether flows bring more to a server than it serves; a flow comes to it once, however many branches lead on."""
+    load = {server["name"]: 0.0 for server in graph["servers"]}
+    try:
+        for flow in graph["flows"]:
+            for server in {server for path in ways(flow) for server in path}:
+                load[server] += min(flow["arrival_curve"]["rates"])
+        served = {server["name"]: max(server["service_curve"]["rates"]) for server in graph["servers"]}
+        return any(load[name] > rate * (1 + 1e-9) for name, rate in served.items())
+    except TypeError:  # units in strings
+        return False
+
+
 def read_facts(path, text):
     """What decides which peers are asked, and which answers count."""
     if path.endswith(".xml"):
@@ -238,6 +297,7 @@ def read_facts(path, text):
             "has_branches": False,
             "has_shortcuts": True,
             "has_detours": True,
+            "is_overloaded": False,
             "is_tree": False,
             "servers": text.count("<switch"),
             "is_exact": False,
@@ -245,27 +305,30 @@ def read_facts(path, text):
     graph = json.loads(text)
     network, servers = graph["network"], graph["servers"]
     is_fifo = network["multiplexing"] == "FIFO"
+    paths = [path for flow in graph["flows"] for path in ways(flow)]
     nexts = {}
-    for flow in graph["flows"]:
-        for here, there in zip(flow["path"], flow["path"][1:]):
+    for path in paths:
+        for here, there in zip(path, path[1:]):
             nexts.setdefault(here, set()).add(there)
+    has_branches = any("multicast" in flow for flow in graph["flows"])
     splits = any(len(after) > 1 for after in nexts.values())
     # Two servers of a path with others between them, which another flow takes one behind the other.
     has_shortcuts = any(
         there in nexts.get(here, ())
-        for flow in graph["flows"]
-        for place, here in enumerate(flow["path"])
-        for there in flow["path"][place + 2 :]
+        for path in paths
+        for place, here in enumerate(path)
+        for there in path[place + 2 :]
     )
     has_lines = all("capacity" in server for server in servers)
     return {
         "order": network["multiplexing"],
         "has_lines": has_lines,
         "is_packetized": network["packetizer"],
-        "has_branches": any("multicast" in flow for flow in graph["flows"]),
+        "has_branches": has_branches,
         "has_shortcuts": has_shortcuts,
-        "has_detours": has_detours([flow["path"] for flow in graph["flows"]]),
-        "is_tree": not splits,
+        "has_detours": has_detours(paths),
+        "is_overloaded": is_overloaded(graph),
+        "is_tree": not splits and not has_branches,
         "servers": len(servers),
         # Trees of FIFO servers without lines: panco's ELP is the worst case itself.
         "is_exact": is_fifo and not has_lines and not splits and not network["packetizer"],
@@ -273,8 +336,8 @@ def read_facts(path, text):
 
 
 def judge(name, facts, ours, peers, reached):
-    """What is wrong, in words; the quotients of our bounds and each peer's; peers below what occurs."""
-    faults, quotients, unsound = [], {}, set()
+    """What is wrong, in words; the quotients of our bounds and each peer's, and the least of all; peers below what occurs."""
+    faults, quotients, unsound, least_of_all = [], {}, set(), {}
     for flow, bound in ours.items():
         if bound < reached.get(flow, 0.0):
             faults.append(f"{name}: {flow} has a bound of {bound:.9f} s and reaches {reached[flow]:.9f} s")
@@ -290,6 +353,8 @@ def judge(name, facts, ours, peers, reached):
         is_open = facts["is_overloaded"] and any(math.isinf(ours[flow]) for flow in shared)
         if method in unsound or is_open or not is_comparable(facts, method):
             continue
+        for flow in shared:
+            least_of_all[flow] = min(bounds[flow], least_of_all.get(flow, math.inf))
         looser = LOOSER_PANCO if method.lower().startswith("panco") else LOOSER
         worst = max(zip(quotients[method], shared))
         if worst[0] > looser:
@@ -297,6 +362,8 @@ def judge(name, facts, ours, peers, reached):
         least = min(zip(quotients[method], shared))
         if facts["is_exact"] and method.endswith("ELP") and least[0] < 1 / looser:
             faults.append(f"{name}: {least[1]} is below the worst case, {least[0]:.6f} of it")
+    if least_of_all:
+        quotients[BEST] = [ours[flow] / bound for flow, bound in least_of_all.items()]
     return faults, quotients, unsound
 
 
@@ -304,9 +371,9 @@ def report(name, ours, took, quotients, unsound, peers, failed, facts):
     finite = sum(math.isfinite(bound) for bound in ours.values())
     print(f"{name}: {finite} of {len(ours)} flows bounded, {took:.2f} s")
     for peer, values in sorted(quotients.items()):
-        seconds = peers[peer][1]
+        seconds = peers[peer][1] if peer in peers else 0.0
         mean = sum(values) / len(values)
-        note = "" if is_comparable(facts, peer) else "  (another model)"
+        note = "" if peer == BEST or is_comparable(facts, peer) else "  (another model)"
         note = "  (below what occurs)" if peer in unsound else note
         print(f"  {peer:14} {min(values):.4f} {mean:.4f} {max(values):.4f}  {seconds:.2f} s{note}")
     for text in failed:
@@ -321,6 +388,7 @@ def main():
     arguments.add_argument("--tenuto", default="tenuto", help="program to compare")
     arguments.add_argument("--methods", default="auto,best")
     arguments.add_argument("--kinds", default=",".join(KINDS))
+    arguments.add_argument("--files", nargs="*", default=[], help="networks in Saihu's formats, instead of random ones")
     arguments.add_argument("--networks", type=int, default=4, help="networks of each kind")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--seconds", type=int, default=30, help="limit for each peer")
@@ -334,16 +402,16 @@ def main():
     panco = options.panco and os.path.abspath(options.panco)
     ours, peers = Tenuto(binary), Peers(os.path.abspath(options.saihu), panco, options.seconds, options.servers_exact)
     reached = Reached(options.reached and os.path.abspath(options.reached), options.steps)
+    given = [(os.path.basename(path), read(path)) for path in options.files]
     folder = options.keep or tempfile.mkdtemp()
     os.makedirs(os.path.join(folder, "temp"), exist_ok=True)
     os.chdir(folder)
     faults, slow, count = [], [], 0
-    for seed in range(options.seed, options.seed + options.networks):
-        for kind in options.kinds.split(","):
-            count += 1
-            found, late = one(kind, seed, ours, peers, reached, options)
-            faults += found
-            slow += late
+    for name, text in given if options.files else drawn(options):
+        count += 1
+        found, late = one(name, text, ours, peers, reached, options)
+        faults += found
+        slow += late
     for text in slow:
         print(f"slow: {text}")
     for text in faults:
@@ -352,11 +420,22 @@ def main():
     sys.exit(1 if faults else 0)
 
 
-def one(kind, seed, tenuto, peers, reached, options):
-    path, text = random_network(seed, kind)
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def drawn(options):
+    """Names and texts of random networks, kind by kind for every seed."""
+    for seed in range(options.seed, options.seed + options.networks):
+        for kind in options.kinds.split(","):
+            yield random_network(seed, kind)
+
+
+def one(path, text, tenuto, peers, reached, options):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    facts = {**read_facts(path, text), "is_overloaded": "overloaded" in kind}
+    facts = read_facts(path, text)
     graph = tenuto.imported(path)
     found, failed = peers.bounds(path, facts)
     slowest = max((seconds for _, seconds in found.values()), default=0.0)
@@ -365,11 +444,13 @@ def one(kind, seed, tenuto, peers, reached, options):
         bounds, took, refused = tenuto.bounds(graph, method, True)
         if refused:
             faults.append(f"{path}: {refused}")
-        occurs = reached.delays(f"{graph}.{method}.json") if facts["order"] == "FIFO" else {}
+        occurs = greedy(path, text)
+        played = reached.delays(f"{graph}.{method}.json") if facts["order"] == "FIFO" else {}
+        occurs = {flow: max(occurs.get(flow, 0.0), played.get(flow, 0.0)) for flow in {*occurs, *played}}
         name = f"{path} {method}"
         wrong, quotients, unsound = judge(name, facts, bounds, found, occurs)
         faults += wrong
-        if "overloaded" in kind and bounds and all(map(math.isfinite, bounds.values())):
+        if facts["is_overloaded"] and bounds and all(map(math.isfinite, bounds.values())):
             faults.append(f"{name}: all flows have bounds though a server is overloaded")
         if took > options.slow or (found and took > max(slowest, 1.0)):
             slow.append(f"{name}: {took:.1f} s, slowest peer {slowest:.1f} s")

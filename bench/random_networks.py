@@ -7,7 +7,7 @@ import random
 PLAIN = {
     "order": "FIFO",
     "shape": "forward",
-    "capacity": 100.0,  # Mbit/s, "least" for the service rate itself, None for no line
+    "capacity": 100.0,  # Mbit/s, "least" for the service rate itself, "slower" for less, None for no line
     "load": (0.3, 0.85),
     "latency": (1.0, 50.0),  # µs
     "buckets": 1,
@@ -17,6 +17,9 @@ PLAIN = {
     "equal": False,
     "longest": 5,
     "style": "plain",
+    "bursts": (200.0, 4000.0),  # bytes
+    "spread": 1.0,  # rates of servers and of flows differ by up to this factor, and its square root, more
+    "copies": 1,  # flows of each path
 }
 KINDS = {
     "fifo": {},
@@ -54,6 +57,53 @@ KINDS = {
     "arbitrarytight": {"order": "ARBITRARY", "capacity": "least"},
     "arbitrarycyclic": {"order": "ARBITRARY", "shape": "cyclic", "capacity": "least", "load": (0.1, 0.5)},
     "arbitraryoverloaded": {"order": "ARBITRARY", "load": (1.05, 2.0)},
+    "sinktreetight": {"shape": "sinktree", "capacity": "least"},
+    "sinktreeheavy": {"shape": "sinktree", "load": (0.95, 0.999)},
+    "sourcetree": {"shape": "sourcetree"},
+    "sourcetreeopen": {"shape": "sourcetree", "capacity": None, "load": (0.8, 0.99)},
+    "twoservers": {"shape": "twoservers"},
+    "twoserverstight": {"shape": "twoservers", "capacity": "least", "load": (0.8, 0.99)},
+    "branches": {"shape": "branches", "style": "branches"},
+    "branchesopen": {"shape": "branches", "style": "branches", "capacity": None, "load": (0.7, 0.95)},
+    "cyclicbranches": {"shape": "cyclic", "style": "branches", "load": (0.2, 0.6)},
+    "hot": {"load": (0.95, 0.999)},
+    "hotopen": {"load": (0.95, 0.999), "capacity": None},
+    "atonce": {"latency": (0.0, 0.0), "capacity": None},
+    "bursty": {"bursts": (1e4, 1e6)},
+    "burstless": {"bursts": "some"},
+    "burstlesstight": {"bursts": "some", "capacity": "least", "shape": "interleaved"},
+    "fewring": {"shape": "fewring", "load": (0.5, 0.9)},
+    "fewringopen": {"shape": "fewring", "capacity": None, "load": (0.3, 0.7)},
+    "uneven": {"spread": 100.0},
+    "unevenopen": {"spread": 1000.0, "capacity": None, "shape": "interleaved"},
+    "slowline": {"capacity": "slower", "load": (0.2, 0.6)},
+    "twins": {"copies": 3, "equal": True, "longest": 4},
+    "manyflows": {"copies": 5, "capacity": "least"},
+    "longtandem": {"shape": "longtandem", "capacity": "least"},
+    "longtandemopen": {"shape": "longtandem", "capacity": None, "load": (0.6, 0.95)},
+    "shuffled": {"shape": "shuffled"},
+    "longpackets": {"packets": True, "style": "packets", "capacity": "least"},
+    "ringheavy": {"shape": "ring", "equal": True, "load": (0.85, 0.97)},
+    "ringsaturated": {"shape": "ring", "equal": True, "load": (1.0, 1.0)},
+    "justover": {"load": (1.000001, 1.0001), "capacity": None},
+    "overloadedonce": {"load": (1.2, 2.0), "shape": "branches"},
+    "anysinktree": {"order": "ARBITRARY", "shape": "sinktree", "capacity": "least"},
+    "anysinktreeopen": {"order": "ARBITRARY", "shape": "sinktree", "capacity": None, "load": (0.8, 0.99)},
+    "anysourcetree": {"order": "ARBITRARY", "shape": "sourcetree", "capacity": "least"},
+    "anytwoservers": {"order": "ARBITRARY", "shape": "twoservers", "load": (0.8, 0.99)},
+    "anybranches": {"order": "ARBITRARY", "shape": "branches", "style": "branches"},
+    "anyhot": {"order": "ARBITRARY", "load": (0.95, 0.999)},
+    "anysaturated": {"order": "ARBITRARY", "load": (1.0, 1.0), "capacity": None, "equal": True},
+    "anyatonce": {"order": "ARBITRARY", "latency": (0.0, 0.0), "capacity": "least"},
+    "anybuckets": {"order": "ARBITRARY", "buckets": 3, "capacity": "least"},
+    "anyslowline": {"order": "ARBITRARY", "capacity": "slower", "shape": "sinktree", "load": (0.2, 0.6)},
+    "anyslowforward": {"order": "ARBITRARY", "capacity": "slower", "load": (0.2, 0.6)},
+    "anymesh": {"order": "ARBITRARY", "shape": "mesh", "capacity": "least"},
+    "anyring": {"order": "ARBITRARY", "shape": "ring", "equal": True, "load": (0.1, 0.4)},
+    "anyfewring": {"order": "ARBITRARY", "shape": "fewring", "capacity": None, "load": (0.1, 0.4)},
+    "anyburstless": {"order": "ARBITRARY", "bursts": "some"},
+    "anytwins": {"order": "ARBITRARY", "copies": 3, "equal": True, "longest": 4},
+    "anyuneven": {"order": "ARBITRARY", "spread": 100.0},
     "xml": {"style": "xml", "capacity": "least"},
     "xmlcyclic": {"style": "xml", "shape": "cyclic", "load": (0.2, 0.6)},
 }
@@ -69,6 +119,10 @@ def random_network(seed, kind):
         return f"{kind}-{seed}.xml", as_xml(graph)
     if settings["style"] == "multicast":
         add_branches(rng, graph)
+    if settings["style"] == "branches":
+        add_long_branches(rng, graph)
+    if settings["style"] == "packets":
+        lengthen_packets(rng, graph)
     if settings["style"] == "units":
         spell_units(rng, graph)
     return f"{kind}-{seed}.json", json.dumps(graph, indent=1)
@@ -77,9 +131,12 @@ def random_network(seed, kind):
 def draw(rng, settings):
     """A network in Mbit/s, bytes and µs."""
     servers, paths = SHAPES[settings["shape"]](rng, settings)
-    rates = [1.0] * len(paths) if settings["equal"] else [rng.uniform(0.5, 1.0) for _ in paths]
+    paths = [path for path in paths for _ in range(settings["copies"])]
+    spread = settings["spread"]
+    apart = (lambda by: rng.uniform(1, by)) if spread > 1.0 else (lambda _: 1.0)
+    rates = [1.0] * len(paths) if settings["equal"] else [rng.uniform(0.5, 1.0) * apart(spread**0.5) for _ in paths]
     # A rate that whole numbers of equal flows share in whole bit/s.
-    services = [36.036 if settings["equal"] else rng.uniform(20, 40) for _ in range(servers)]
+    services = [36.036 if settings["equal"] else rng.uniform(20, 40) * apart(spread) for _ in range(servers)]
     demand = [sum(r for r, path in zip(rates, paths) if s in path) for s in range(servers)]
     share = max(demand[s] / services[s] for s in range(servers))
     load = rng.uniform(*settings["load"]) / share
@@ -105,12 +162,17 @@ def a_server(rng, index, rate, settings):
     capacity = settings["capacity"]
     if capacity is not None:
         fastest = max(rates)
-        server["capacity"] = fastest if capacity == "least" else capacity * settings["scale"]
+        lines = {"least": fastest, "slower": fastest * rng.uniform(0.7, 0.99)}
+        server["capacity"] = lines.get(capacity, max(fastest, 100.0 * settings["scale"]))
     return server
 
 
 def a_flow(rng, index, path, rate, settings):
-    burst = 1000.0 if settings["equal"] else rng.uniform(200, 4000)
+    bursts = settings["bursts"]
+    if bursts == "some":
+        burst = rng.choice([0.0, rng.uniform(200, 4000)])
+    else:
+        burst = 1000.0 if settings["equal"] else rng.uniform(*bursts)
     pieces = range(settings["buckets"])
     rate = round(rate, 9) if settings["equal"] else rate
     rate *= settings["scale"]
@@ -182,7 +244,67 @@ def sinktree(rng, _settings):
     return servers, paths
 
 
+def sourcetree(rng, _settings):
+    """Every flow from one first server towards another leaf: flows part on the way."""
+    servers = rng.randint(4, 9)
+    before = [None] + [rng.randint(max(0, s - 3), s - 1) for s in range(1, servers)]
+
+    def way(server):
+        return [] if server is None else way(before[server]) + [server]
+
+    paths = [way(rng.randrange(1, servers)) for _ in range(rng.randint(4, 12))]
+    # Some join late.
+    return servers, [path[rng.choice([0, 0, 0, len(path) // 2]) :] for path in paths]
+
+
+def twoservers(rng, _settings):
+    """Many flows across each of two servers, and some over both."""
+    return 2, [rng.choice([[0], [1], [0, 1]]) for _ in range(rng.randint(8, 24))] + [[0, 1]]
+
+
+def branches(rng, _settings):
+    """Servers in a tree of their own, for flows with long branches, and a way past it."""
+    servers = rng.randint(7, 11)
+    paths = []
+    for _ in range(rng.randint(4, 9)):
+        path = [rng.randrange(3)]
+        while path[-1] + 1 < servers and (len(path) < 2 or rng.random() < 0.7):
+            path.append(rng.randint(path[-1] + 1, min(path[-1] + 3, servers - 1)))
+        paths.append(path)
+    return servers, paths
+
+
+def fewring(rng, _settings):
+    """Two to four flows, each nearly all the way round."""
+    servers = rng.randint(3, 9)
+    turns = [(rng.randrange(servers), rng.randint(servers - 1, servers)) for _ in range(rng.randint(2, 4))]
+    return servers, [[(first + i) % servers for i in range(length)] for first, length in turns]
+
+
+def longtandem(rng, _settings):
+    """Many servers in a row; flows over a few each, and one over all."""
+    servers = rng.randint(10, 16)
+    paths = [list(range(servers))]
+    for _ in range(rng.randint(8, 16)):
+        first = rng.randrange(servers - 1)
+        paths.append(list(range(first, min(servers, first + rng.randint(1, 5)))))
+    return servers, paths
+
+
+def shuffled(rng, settings):
+    """As forward, with servers in no order of their names."""
+    servers, paths = forward(rng, settings)
+    names = rng.sample(range(servers), servers)
+    return servers, [[names[s] for s in path] for path in paths]
+
+
 SHAPES = {
+    "sourcetree": sourcetree,
+    "twoservers": twoservers,
+    "branches": branches,
+    "fewring": fewring,
+    "longtandem": longtandem,
+    "shuffled": shuffled,
     "forward": forward,
     "cyclic": cyclic,
     "ring": ring,
@@ -206,6 +328,32 @@ def add_branches(rng, graph):
         if onward:
             extra = sorted(rng.sample(onward, rng.randint(1, min(2, len(onward)))), key=lambda s: int(s[1:]))
             flow["multicast"] = [{"name": "p1", "path": kept + extra}]
+
+
+def add_long_branches(rng, graph):
+    """Up to three more paths of a flow, which leave it anywhere and go on along servers that others take in turn."""
+    nexts = {}
+    for flow in graph["flows"]:
+        for here, there in zip(flow["path"], flow["path"][1:]):
+            nexts.setdefault(here, set()).add(there)
+    for flow in graph["flows"]:
+        # A server is reached one way only: paths of a flow make a tree.
+        taken = {flow["path"][0]: []}
+        for here, there in zip(flow["path"], flow["path"][1:]):
+            taken[there] = taken[here] + [here]
+        for branch in range(rng.randint(0, 3)):
+            path = taken[start := rng.choice(sorted(taken))] + [start]
+            while (onward := sorted(nexts.get(path[-1], set()) - set(taken))) and rng.random() < 0.85:
+                taken[onward[0]] = list(path)
+                path.append(onward[0])
+            if path[-1] != start:
+                flow.setdefault("multicast", []).append({"name": f"p{branch + 1}", "path": path})
+
+
+def lengthen_packets(rng, graph):
+    """Packets of many lengths, no longer than a burst."""
+    for flow in graph["flows"]:
+        flow["max_packet_length"] = min(rng.uniform(64, 1500), flow["arrival_curve"]["bursts"][-1])
 
 
 def spell_units(rng, graph):

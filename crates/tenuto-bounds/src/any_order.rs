@@ -12,7 +12,7 @@ use crate::proof::Term;
 use crate::surroundings::{FineBucket, Known, held_back, most};
 use crate::topology::Stop;
 use crate::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is to be bounded of one flow, that with this visit at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,33 +187,63 @@ impl Builder<'_> {
     }
 
     fn lines(&mut self, node: usize) -> Option<()> {
-        let grouping = self.grouping;
-        let groups = &grouping.nodes[node];
+        let groups = &self.grouping.nodes[node];
         let sources: BTreeSet<usize> = groups.iter().filter_map(|group| group.from).collect();
         for from in sources {
-            let Some(line) = self.known.line(from) else { continue };
-            let bucket = FineBucket::of(line)?;
-            for (last, amounts) in self.together(node, from) {
-                let row = self.bounded(node, last, &amounts, bucket);
-                self.push(Term::Into(node, from, 0, last, Natural::ZERO), row, bucket.burst);
-            }
+            let name = |last| Term::Into(node, from, 0, last, Natural::ZERO);
+            self.line(node, from, &|group| group.from == Some(from), &name)?;
+        }
+        // A line as fast as the service in front of it says no more of what is served.
+        let server = self.tree.nodes[node].server;
+        let rates = self.known.graph.servers[server].service.iter().map(|piece| piece.rate_ubps);
+        let fastest = rates.max()?;
+        if self.known.line(server).is_some_and(|line| line.rate_ubps < fastest) {
+            let name = |last| Term::Over(node, 0, last, Natural::ZERO);
+            self.line(node, server, &|group| group.onward.is_some(), &name)?;
         }
         Some(())
     }
 
-    /// Groups from one server, by the nodes that they pass: what has left there and what had come
-    /// here.
-    fn together(&self, node: usize, from: usize) -> BTreeMap<usize, Vec<(usize, usize)>> {
-        let mut by_last: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
-        for (index, group) in self.grouping.nodes[node].iter().enumerate() {
-            if group.from == Some(from) {
-                for (last, at) in self.way(node, index) {
-                    let amounts = (self.left[last][at], self.came[node][index]);
-                    by_last.entry(last).or_default().push(amounts);
-                }
-            }
+    /// What the line of a server says of some groups at a node, up to the exit of each node that one
+    /// of them passes.
+    fn line(
+        &mut self,
+        node: usize,
+        from: usize,
+        is_behind: &dyn Fn(&Group) -> bool,
+        name: &dyn Fn(usize) -> Term,
+    ) -> Option<()> {
+        let Some(line) = self.known.line(from) else { return Some(()) };
+        let bucket = FineBucket::of(line)?;
+        for (last, amounts) in self.together(node, is_behind) {
+            let row = self.bounded(node, last, &amounts, bucket);
+            self.push(name(last), row, bucket.burst);
         }
-        by_last
+        Some(())
+    }
+
+    /// What has left and what had come here of some groups, by the node up to which it counts; groups
+    /// that end before count with what left the last of theirs.
+    fn together(
+        &self,
+        node: usize,
+        is_behind: &dyn Fn(&Group) -> bool,
+    ) -> Vec<(usize, Vec<(usize, usize)>)> {
+        let groups = self.grouping.nodes[node].iter().enumerate();
+        let ways: Vec<(usize, Vec<(usize, usize)>)> = groups
+            .filter(|(_, group)| is_behind(group))
+            .map(|(index, _)| (self.came[node][index], self.way(node, index)))
+            .collect();
+        let longest = ways.iter().max_by_key(|(_, way)| way.len());
+        let nodes = longest.into_iter().flat_map(|(_, way)| way.iter().map(|(node, _)| *node));
+        let up_to = |(place, last): (usize, usize)| {
+            let amounts = ways.iter().filter_map(|(came, way)| {
+                let (end, at) = *way.get(place).or(way.last())?;
+                Some((self.left[end][at], *came))
+            });
+            (last, amounts.collect())
+        };
+        nodes.enumerate().map(up_to).collect()
     }
 
     fn service(&mut self, node: usize) -> Option<()> {

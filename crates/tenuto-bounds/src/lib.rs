@@ -41,3 +41,4 @@ pub use executor::{Executor, InTurn};
 pub use natural::Natural;
 pub use outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 pub use proof::{BurstClaim, Date, DateKind, LinearProof, Node, Proofs, Term};
+pub use topology::line_loads_ubps;

@@ -92,8 +92,13 @@ pub enum Term {
     /// the exit of the later node that the date is derived from.
     Through(usize, (usize, usize), usize, usize, usize, Natural),
     /// A line bounds what comes to a node from one server, so what of it has left a later node:
-    /// node, server that it comes from, date at the node, the later node, multiplier.
+    /// node, server that it comes from, date at the node, the later node, multiplier. Flows that end
+    /// before count with what has left the last of their nodes.
     Into(usize, usize, usize, usize, Natural),
+    /// The line behind a node bounds what leaves it for the next one from a date on, so what of it has
+    /// left a later node: node, date there, the later node (or the same), multiplier. Flows that end
+    /// before count as in [`Term::Into`].
+    Over(usize, usize, usize, Natural),
     /// The entry of the data whose delay is bounded: which bucket of its flow, multiplier.
     Entered(usize, Natural),
     /// That entry is not before the service date where the flow enters: multiplier.
@@ -187,6 +192,7 @@ impl Term {
             | Self::Left(.., m)
             | Self::Through(.., m)
             | Self::Into(.., m)
+            | Self::Over(.., m)
             | Self::Entered(.., m)
             | Self::Since(m) => m,
         }

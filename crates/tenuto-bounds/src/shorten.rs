@@ -78,6 +78,7 @@ fn mark(nodes: &[Node], term: &Term, kept: &mut [Vec<bool>]) {
         | Term::Left(..)
         | Term::Through(..)
         | Term::Into(..)
+        | Term::Over(..)
         | Term::Entered(..)
         | Term::Since(..) => kept.iter_mut().for_each(|kept| kept.fill(true)),
     }
@@ -115,6 +116,7 @@ fn renumber(term: &mut Term, numbers: &[Vec<usize>]) {
         | Term::Left(..)
         | Term::Through(..)
         | Term::Into(..)
+        | Term::Over(..)
         | Term::Entered(..)
         | Term::Since(..) => {}
     }

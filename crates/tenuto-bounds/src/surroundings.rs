@@ -138,8 +138,11 @@ pub(crate) fn survey(known: &Known<'_>, tree: &mut Tree) -> Option<()> {
     Some(())
 }
 
-/// Whether flows bring more to a server than it serves in the long term.
+/// Whether flows bring more to a server than it serves in the long term, or than its lines carry.
 fn is_overloaded(known: &Known<'_>, server: usize) -> bool {
+    if known.line_shaping && known.topology.is_choked[server] {
+        return true;
+    }
     let rate = |stop: &Stop| {
         let buckets = known.graph.flows[stop.flow].arrival.iter();
         buckets.map(|bucket| bucket.rate_ubps).min().unwrap_or(0)

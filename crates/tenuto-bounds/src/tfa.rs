@@ -33,6 +33,7 @@ pub(crate) struct Tfa<'a, N> {
     service: Vec<Option<Convex<N>>>,
     /// Per server, where lines count.
     lines: Vec<Option<Line<N>>>,
+    line_shaping: bool,
     /// Per flow: arrivals at the source.
     sources: Vec<Vec<Line<N>>>,
 }
@@ -45,6 +46,7 @@ impl<'a, N: Number> Tfa<'a, N> {
             topology,
             service: graph.servers.iter().map(|s| Convex::max_of(&s.service)).collect(),
             lines: graph.servers.iter().map(line).collect(),
+            line_shaping,
             sources: graph
                 .flows
                 .iter()
@@ -80,6 +82,9 @@ impl<'a, N: Number> Tfa<'a, N> {
     }
 
     fn delay(&self, server: usize, before: &dyn Fn(Stop) -> Option<N>) -> Option<N> {
+        if self.line_shaping && self.topology.is_choked[server] {
+            return None;
+        }
         let arrival = self.arrivals(server, before)?;
         let service = self.service[server].as_ref()?;
         match self.graph.servers[server].multiplexing {

@@ -1,6 +1,6 @@
 //! Who meets whom: visits per server, and an order of servers along the flow of data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tenuto_calculus::ServerGraph;
 
 /// One visit of one flow.
@@ -23,6 +23,8 @@ pub(crate) struct Topology {
     pub(crate) order: Vec<usize>,
     /// Whether no flow of data returns to where it was.
     pub(crate) is_acyclic: bool,
+    /// Per server: whether more is to cross its line to some server than the line carries.
+    pub(crate) is_choked: Vec<bool>,
 }
 
 impl Topology {
@@ -43,8 +45,30 @@ impl Topology {
             onward.push(behind);
         }
         let (order, is_acyclic) = sorted(&upstream);
-        Self { stops, onward, upstream, order, is_acyclic }
+        let mut is_choked = vec![false; servers];
+        for ((from, _), load) in line_loads_ubps(graph) {
+            is_choked[from] |= graph.servers[from].line.is_some_and(|line| load > line.rate_ubps);
+        }
+        Self { stops, onward, upstream, order, is_acyclic, is_choked }
     }
+}
+
+/// What flows send in the long term from one server to the next, 10⁻⁶ bit/s, by these two. Lines
+/// have to carry it: else data waits without end, whatever the service.
+#[must_use]
+pub fn line_loads_ubps(graph: &ServerGraph) -> BTreeMap<(usize, usize), i128> {
+    let mut loads: BTreeMap<(usize, usize), i128> = BTreeMap::new();
+    for flow in &graph.flows {
+        let rate = flow.arrival.iter().map(|bucket| bucket.rate_ubps).min().unwrap_or(0);
+        let hop = |visit: &tenuto_calculus::GraphVisit| {
+            Some((flow.visits.get(visit.parent?)?.server, visit.server))
+        };
+        for hop in flow.visits.iter().filter_map(hop) {
+            let load = loads.entry(hop).or_default();
+            *load = load.saturating_add(rate);
+        }
+    }
+    loads
 }
 
 /// Upstream first; where only cycles are left, the lowest index goes next.

@@ -94,6 +94,53 @@ fn two_flows_by_hand() {
     }
 }
 
+/// Two flows of 1 Mb come over a line of 10 Mb/s, one leaves at the next server, one goes on; of 20 Mb/s, 10
+/// are left for a third flow, however much the two have sent: 2·(20·1 ms)/10 + 1 kb/10 Mb/s. One line pays for both
+/// flows at both servers, though one of them ends before.
+#[test]
+fn a_line_bounds_flows_that_part_behind_it() {
+    let mut graph = any_order(interleaved(3, 30, false));
+    graph.servers[0].line = Some(Bucket { burst_ubit: 0, rate_ubps: 10_000_000_000_000 });
+    for server in &mut graph.servers[1..] {
+        server.service[0].rate_ubps = 20_000_000_000_000;
+    }
+    let large = Bucket { burst_ubit: 1_000_000_000_000, rate_ubps: 1_000_000_000_000 };
+    let small = Bucket { burst_ubit: 1_000_000_000, rate_ubps: 1_000_000_000_000 };
+    graph.flows = vec![
+        unicast("third".into(), small, &[1, 2]),
+        unicast("leaves".into(), large, &[0, 1]),
+        unicast("goes on".into(), large, &[0, 1, 2]),
+    ];
+    let bound = certified(&graph, &Options::default()).bounds[0].delay.expect("a bound").0;
+    assert!((4_100_000_000..4_100_001_000).contains(&bound), "{bound}");
+}
+
+/// A server of 10 Mb/s in front of a line of 8 is busy for at most 5 ms where all that it serves goes over that line:
+/// 10·(t - 1 ms) ≤ 8·t. Two flows of 1 Mb that come to it from one instant on; at 20 Mb/s and 1 ms behind it they do not
+/// wait for more than the 8 Mb/s of the line.
+#[test]
+fn a_line_slower_than_its_server_ends_busy_periods() {
+    let mut graph = any_order(interleaved(2, 30, false));
+    graph.servers[0].line = Some(Bucket { burst_ubit: 0, rate_ubps: 8_000_000_000_000 });
+    graph.servers[1].service[0].rate_ubps = 20_000_000_000_000;
+    let large = Bucket { burst_ubit: 1_000_000_000_000, rate_ubps: 1_000_000_000_000 };
+    let small = Bucket { burst_ubit: 1_000_000, rate_ubps: 1_000_000_000_000 };
+    graph.flows = vec![
+        unicast("small".into(), small, &[0, 1]),
+        unicast("large".into(), large, &[0, 1]),
+        unicast("too".into(), large, &[0, 1]),
+    ];
+    let bound = |graph: &ServerGraph| {
+        certified(graph, &Options::default()).bounds[0].delay.expect("a bound").0
+    };
+    // 1 ms behind it at the most, by 20·(t - 1 ms) ≤ 8·t.
+    let slower = bound(&graph);
+    assert!(slower <= 5_000_000_000 + 1_700_000_000, "{slower}");
+    graph.servers[0].line = Some(Bucket { burst_ubit: 0, rate_ubps: 10_000_000_000_000 });
+    let as_fast = bound(&graph);
+    assert!(as_fast > 200_000_000_000, "{as_fast}");
+}
+
 /// Where one pass is the optimum, a solver finds no less: a second, slower piece of each service
 /// curve changes nothing but who is asked.
 #[test]
@@ -262,9 +309,14 @@ fn documents() -> Vec<Value> {
         server.packet_ubit = PACKET_UBIT;
         server.line = Some(Bucket { burst_ubit: PACKET_UBIT, ..server.line.expect("shaped") });
     }
+    let mut slower = any_order(interleaved(4, 30, true));
+    for server in &mut slower.servers {
+        server.line = Some(Bucket { burst_ubit: 0, rate_ubps: 6_000_000_000_000 });
+    }
     let options = Options::default();
     vec![
         document(&shaped, &options),
+        document(&slower, &options),
         document(&any_order(interleaved(5, 80, false)), &options),
         document(&any_order(interleaved(5, 80, false)), &cut()),
         document(&any_order(ring(3, 30, false)), &options),
@@ -306,7 +358,7 @@ fn every_term_of_a_proof_counts() {
             }
         }
     }
-    for kind in ["left", "through", "entered", "service", "last", "into"] {
+    for kind in ["left", "through", "entered", "service", "last", "into", "over"] {
         assert!(kinds.contains(kind), "no {kind} term was tried: {kinds:?}");
     }
 }

@@ -5,7 +5,9 @@ mod networks;
 use networks::{RATE_UBPS, interleaved, mesh, ring, server, unicast, worst_ms};
 use tenuto_bounds::{
     Analysis, Bucket, Effort, Multiplexing, Options, RateLatency, ServerGraph, analyse,
+    line_loads_ubps,
 };
+use tenuto_certify::certify_bounds;
 use tenuto_units::Picos;
 
 fn tfa(graph: &ServerGraph) -> Analysis {
@@ -146,4 +148,31 @@ fn what_is_no_graph_is_refused_in_words() {
     let analysis = tfa(&graph);
     assert_eq!(analysis.faults.len(), 2, "{:?}", analysis.faults);
     assert!(analysis.bounds.iter().all(|b| b.delay.is_none()));
+}
+
+/// Two flows of a quarter of a server's rate each go on over a line of less than half of it: whatever the server
+/// serves, they wait without end, and so does what shares a server with them from there on.
+#[test]
+fn a_line_that_carries_less_than_what_comes_has_no_bound() {
+    for order in [Multiplexing::Fifo, Multiplexing::Arbitrary] {
+        let mut graph = interleaved(4, 75, true);
+        graph.servers.iter_mut().for_each(|server| server.multiplexing = order);
+        let full = graph.servers[1].service[0].rate_ubps;
+        let load = 2 * graph.flows[0].arrival[0].rate_ubps;
+        assert_eq!(line_loads_ubps(&graph)[&(1, 2)], load);
+        for (line, line_shaping, is_bounded) in
+            [(load - 1, true, false), (load, true, true), (full, true, true), (1, false, true)]
+        {
+            graph.servers[1].line = Some(Bucket { burst_ubit: 0, rate_ubps: line });
+            for effort in [Effort::Tfa, Effort::Blind, Effort::Tight] {
+                let options = Options { effort, line_shaping, ..Options::default() };
+                let analysis = analyse(&graph, &options, &mut |_| ());
+                let text = serde_json::to_string(&analysis.document(&graph)).expect("serialisable");
+                certify_bounds(&text).expect("certified");
+                let bounded: Vec<bool> =
+                    analysis.bounds.iter().map(|b| b.delay.is_some()).collect();
+                assert_eq!(bounded, [is_bounded; 4], "{line} {order:?} {effort:?}");
+            }
+        }
+    }
 }

@@ -165,6 +165,7 @@ impl Sum<'_> {
                 self.through(node, stop, which, (date, last), m)?;
             }
             Term::Into(node, from, date, last, ref m) => self.into(node, from, (date, last), m)?,
+            Term::Over(node, date, last, ref m) => self.over(node, (date, last), m)?,
             Term::Entered(which, ref m) => self.entered(objective, which, m)?,
             Term::Since(ref m) => self.since(objective, m)?,
         }

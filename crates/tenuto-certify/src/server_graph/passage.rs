@@ -8,12 +8,19 @@ use super::tree::{Flaw, Place};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
 
-/// Where a chain of dates ends: at the exit of a node.
+/// A chain of dates, from one at a node to one at the exit of a later node.
 struct Passage {
-    /// Which date at its exit.
-    exit: usize,
-    /// Where that date is.
+    /// Per node on the way: the date at its exit, each later than the one before.
+    exits: Vec<Place>,
+    /// Where the last of them is.
     late: Option<Place>,
+}
+
+impl Passage {
+    /// The date at the exit of the last node.
+    fn exit(&self) -> usize {
+        self.exits.last().map_or(0, |(_, exit)| *exit)
+    }
 }
 
 impl Sum<'_> {
@@ -92,7 +99,7 @@ impl Sum<'_> {
             let bucket = bucket.ok_or("no such bucket")?;
             sum.burst += bucket.burst;
             sum.rate += bucket.rate;
-            self.left_by(last, group, passage.exit, &weight)?;
+            self.left_by(last, group, passage.exit(), &weight)?;
             self.amount(node, group, date, &-&weight)?;
         }
         self.grown((node, date), &passage, &sum, &weight);
@@ -118,14 +125,46 @@ impl Sum<'_> {
             return Err("nothing comes from there".into());
         }
         let line = net.line(from).ok_or("no such line")?;
-        let weight = &self.of_data * &m.0;
-        for group in groups {
-            if self.passes(node, group, last) {
-                self.left_by(last, group, passage.exit, &weight)?;
-                self.amount(node, group, date, &-&weight)?;
-            }
+        self.by_line(groups, (node, date), &passage, &line, &(&self.of_data * &m.0))
+    }
+
+    /// The line behind a node bounds what has left it for the next one since a date at its entrance:
+    /// no more had left by then than had come.
+    pub(super) fn over(
+        &mut self,
+        node: usize,
+        (date, last): (usize, usize),
+        m: &Natural,
+    ) -> Result<(), Flaw> {
+        let passage = self.passage(node, date, last)?;
+        let goes_on = |group: &usize| self.groups.all[*group].way.last != node;
+        let groups: BTreeSet<usize> =
+            self.groups.at[node].iter().copied().filter(goes_on).collect();
+        if groups.is_empty() {
+            return Err("nothing goes on from there".into());
         }
-        self.grown((node, date), &passage, &line, &weight);
+        let line = self.tree.net.line(self.tree.nodes[node].server).ok_or("no such line")?;
+        self.by_line(groups, (node, date), &passage, &line, &(&self.of_data * &m.0))
+    }
+
+    /// Σ (what has left − what had come) ≤ burst + rate·time, each group as far as it goes: what left
+    /// an earlier node by its date has crossed the line by the last one.
+    fn by_line(
+        &mut self,
+        groups: BTreeSet<usize>,
+        early: Place,
+        passage: &Passage,
+        line: &Line,
+        weight: &BigInt,
+    ) -> Result<(), Flaw> {
+        for group in groups {
+            let end = self.groups.all[group].way.last;
+            let ends = passage.exits.iter().find(|(node, _)| *node == end);
+            let (node, exit) = *ends.or(passage.exits.last()).ok_or("a way without nodes")?;
+            self.left_by(node, group, exit, weight)?;
+            self.amount(early.0, group, early.1, &-weight)?;
+        }
+        self.grown(early, passage, line, weight);
         Ok(())
     }
 
@@ -187,13 +226,16 @@ impl Sum<'_> {
     /// From a date at a node to the exit of another on the way to the root.
     fn passage(&self, node: usize, date: usize, last: usize) -> Result<Passage, Flaw> {
         let (mut node, mut date) = (node, date);
-        while node != last {
+        let mut exits = Vec::new();
+        loop {
             let Date(exit, _) = self.tree.date(node, date)?;
+            exits.push((node, exit));
+            if node == last {
+                return Ok(Passage { exits, late: self.tree.exit(node, date)? });
+            }
             let next = self.tree.nodes[node].next;
             (node, date) = (next.ok_or("that node is not on the way")?, exit);
         }
-        let Date(exit, _) = self.tree.date(node, date)?;
-        Ok(Passage { exit, late: self.tree.exit(node, date)? })
     }
 
     /// Whether a group goes on from a node to a later one, itself included.

@@ -150,6 +150,7 @@ pub(crate) enum Term {
     Left(usize, Stop, usize, Natural),
     Through(usize, Stop, usize, usize, usize, Natural),
     Into(usize, usize, usize, usize, Natural),
+    Over(usize, usize, usize, Natural),
     Entered(usize, Natural),
     Since(Natural),
 }

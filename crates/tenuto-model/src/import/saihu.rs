@@ -311,6 +311,14 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.reader.error(&field, "the capacity is zero", "leave it out if it is not known");
             return None;
         }
+        let fastest = service.iter().map(|piece| piece.rate_ubps).max().unwrap_or(0);
+        if i128::from(rate) < fastest {
+            self.it.warn(
+                field.node.place,
+                "the capacity is below the service rate: what is served cannot all leave",
+                "service is believed as it stands; write the smaller rate there if it is less",
+            );
+        }
         self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
         Some(Bucket { burst_ubit: packet_ubit, rate_ubps: i128::from(rate) })
     }

@@ -4,7 +4,7 @@ use super::{Bounded, loads_ubps, rate_ubps, service_ubps};
 use crate::format::counted;
 use serde::Serialize;
 use std::fmt::Write;
-use tenuto_bounds::TargetBound;
+use tenuto_bounds::{GraphFlow, GraphVisit, TargetBound, line_loads_ubps};
 use tenuto_model::quantity::{format_rate_ubps, format_time_ps};
 
 /// Flows that are named as the reason of a refusal.
@@ -27,7 +27,7 @@ pub(crate) struct Refusal {
     harmed: usize,
 }
 
-/// Every scarce place: overloaded servers, else targets without a bound, and late targets.
+/// Every scarce place: overloaded servers and lines, else targets without a bound, and late targets.
 pub(crate) fn refusals(bounded: &Bounded) -> Vec<Refusal> {
     let mut found = overloads(bounded);
     if found.is_empty() {
@@ -47,38 +47,59 @@ fn overloads(bounded: &Bounded) -> Vec<Refusal> {
     let over = |(index, load): (usize, i128)| {
         let server = &graph.servers[index];
         let service = service_ubps(server);
-        if load <= service {
-            return None;
-        }
-        let passes = |flow: &&tenuto_bounds::GraphFlow| {
-            flow.visits.iter().any(|visit| visit.server == index)
-        };
-        let mut flows: Vec<_> = graph.flows.iter().filter(passes).collect();
-        flows.sort_by_key(|flow| std::cmp::Reverse(rate_ubps(flow)));
-        let named = flows
-            .iter()
-            .take(NAMED_MAX)
-            .map(|flow| format!("{} {}", flow.name, rate_text(rate_ubps(flow))));
-        let mut because = named.collect::<Vec<_>>().join(", ");
-        if flows.len() > NAMED_MAX {
-            let _ = write!(because, ", and {} more", counted(flows.len() - NAMED_MAX, "flow"));
-        }
-        let on_way =
-            |bound: &&TargetBound| bounded.way(bound).iter().any(|(it, _)| it.name == server.name);
-        Some(Refusal {
-            place: server.name.clone(),
-            resource: "rate",
-            mode: None,
-            needed: plain(load),
-            available: plain(service),
-            unit: "ubit/s",
-            flows: flows.iter().map(|flow| flow.name.clone()).collect(),
-            because,
-            would_fit: Vec::new(),
-            harmed: bounded.bounds.iter().filter(on_way).count(),
-        })
+        let is_there = |_: &GraphFlow, visit: GraphVisit| visit.server == index;
+        (load > service).then(|| overload(bounded, server.name.clone(), (load, service), &is_there))
     };
-    loads_ubps(graph).into_iter().enumerate().filter_map(over).collect()
+    let choked = |((from, to), load): ((usize, usize), i128)| {
+        let line = graph.servers[from].line.filter(|_| bounded.document.line_shaping)?.rate_ubps;
+        let is_behind = |flow: &GraphFlow, visit: GraphVisit| {
+            let before = visit.parent.map(|parent| flow.visits[parent].server);
+            (before, visit.server) == (Some(from), to)
+        };
+        let place = format!("line from {} to {}", graph.servers[from].name, graph.servers[to].name);
+        (load > line).then(|| overload(bounded, place, (load, line), &is_behind))
+    };
+    let servers = loads_ubps(graph).into_iter().enumerate().filter_map(over);
+    servers.chain(line_loads_ubps(graph).into_iter().filter_map(choked)).collect()
+}
+
+/// A place that flows bring more to than it takes.
+fn overload(
+    bounded: &Bounded,
+    place: String,
+    (load, rate): (i128, i128),
+    is_there: &dyn Fn(&GraphFlow, GraphVisit) -> bool,
+) -> Refusal {
+    let graph = &bounded.graph;
+    let passes = |flow: &&GraphFlow| flow.visits.iter().any(|visit| is_there(flow, *visit));
+    let mut flows: Vec<_> = graph.flows.iter().filter(passes).collect();
+    flows.sort_by_key(|flow| std::cmp::Reverse(rate_ubps(flow)));
+    let named = flows
+        .iter()
+        .take(NAMED_MAX)
+        .map(|flow| format!("{} {}", flow.name, rate_text(rate_ubps(flow))));
+    let mut because = named.collect::<Vec<_>>().join(", ");
+    if flows.len() > NAMED_MAX {
+        let _ = write!(because, ", and {} more", counted(flows.len() - NAMED_MAX, "flow"));
+    }
+    let on_way = |bound: &&TargetBound| {
+        let flow = &graph.flows[bound.flow];
+        let last = Some(flow.targets[bound.target].visit);
+        let mut way = std::iter::successors(last, |visit| flow.visits[*visit].parent);
+        way.any(|visit| is_there(flow, flow.visits[visit]))
+    };
+    Refusal {
+        place,
+        resource: "rate",
+        mode: None,
+        needed: plain(load),
+        available: plain(rate),
+        unit: "ubit/s",
+        flows: flows.iter().map(|flow| flow.name.clone()).collect(),
+        because,
+        would_fit: Vec::new(),
+        harmed: bounded.bounds.iter().filter(on_way).count(),
+    }
 }
 
 /// Targets that no method bounds, though no server is overloaded: cyclic dependencies.
