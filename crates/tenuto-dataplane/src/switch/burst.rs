@@ -1,7 +1,7 @@
 //! Frames that came together: the memory is waited for once for many of them, not once for each.
 //!
 //! Before the first frames of a burst are handled, all of them are looked up in the first table, and the
-//! track, meter and monitor of each are touched: a processor has many reads under way at a time if
+//! track of each is touched, with what its meter and monitor have lent it: a processor has many reads under way at a time if
 //! nothing has to wait for what they give.
 //!
 //! Only the slot of the entry is kept, and it counts as long as no entry has come or gone. All else
@@ -100,9 +100,7 @@ impl Switch {
                 (waiting.it, waiting.is_looked_up) = (it, true);
             }
         }
-        // One kind after the other: what the second needs of the first is near by then.
-        let tracks = window.iter().fold(0, |all, waiting| all ^ self.touch_track(waiting.it));
-        let touched = window.iter().fold(tracks, |all, waiting| all ^ self.touch(waiting.it));
+        let touched = window.iter().fold(0, |all, waiting| all ^ self.touch(waiting.it));
         std::hint::black_box(touched);
     }
 }

@@ -8,10 +8,10 @@
 use super::attendre::Attendre;
 use super::ethernet_key::EthernetKey;
 use super::key::PacketKey;
-use super::meter::MeterState;
-use super::monitor::MonitorState;
+use super::monitor::Observation;
 use super::pipeline::{ActionSet, LookUp, Passage, bits_metered, message_of};
-use super::track::Surroundings;
+use super::track::{Record, Surroundings};
+use super::tracks::Current;
 use super::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
 use tenuto_openflow::constants::config_flag;
@@ -107,19 +107,13 @@ impl Switch {
         Some(self.tables.first().filter(|_| is_for_tables)?.look_up(&key))
     }
 
-    /// Reads something of the track of a frame, so that it is near when it is needed.
-    #[inline(always)]
-    pub(super) fn touch_track(&self, it: Entered) -> u64 {
-        self.tables.track_near(it.slot).map_or(0, |track| track.cookie)
-    }
-
-    /// Reads something of what a frame is about to meet on its track.
+    /// Reads something of what a frame is about to meet on its track, so that it is near when it is
+    /// needed.
     #[inline(always)]
     pub(super) fn touch(&self, it: Entered) -> u64 {
-        let Some(track) = self.tables.track_near(it.slot) else { return 0 };
-        let meter = self.meters.get(track.meter as usize).and_then(Option::as_ref);
-        let monitor = self.monitors.get(track.monitor as usize).and_then(Option::as_ref);
-        meter.map_or(0, MeterState::touch) ^ monitor.map_or(0, MonitorState::touch)
+        let Some(Record { track, monitor }) = self.tables.record_near(it.slot) else { return 0 };
+        let watched = if track.has_monitor() { monitor.touch() } else { 0 };
+        track.cookie ^ watched
     }
 
     /// Handles a frame that is looked up.
@@ -146,9 +140,10 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
-        let Self { tables, monitors, meters, ports, config, .. } = self;
+        let Self { tables, ports, config, .. } = self;
         let Entered { arrival, frame, frame_bytes, probes, .. } = it;
-        let Some((track, forms)) = tables.current_track(it.slot, (self.level, self.admitted))
+        let current = tables.current_track(it.slot, (self.level, self.admitted));
+        let Some(Current { record: Record { track, monitor }, forms, guards, ways }) = current
         else {
             return self.lay_and_follow(now, it, frames, fx);
         };
@@ -156,22 +151,23 @@ impl Switch {
         if !track.is_fixed() || u32::from(track.place) == it.place {
             return self.walk_entered(now, it, frames, fx);
         }
-        if let Some(Some(monitor)) = monitors.get_mut(track.monitor as usize) {
-            let wanted = monitor.see(arrival, frames.bytes(frame), frame_bytes);
-            if wanted > 0 {
-                return self.ask_and_follow(now, it, wanted, frames, fx);
+        if track.is_apart() {
+            return self.follow_apart(now, it, frames, fx);
+        }
+        if track.has_monitor() {
+            let seen = monitor.see(arrival, frames.bytes(frame), frame_bytes);
+            if seen.begins
+                && let Some(more) = monitor.begin()
+            {
+                guards.add_messages(ways[it.slot].monitor, more);
+            }
+            if seen.wanted > 0 {
+                return self.note_and_follow(now, it, seen, frames, fx);
             }
         }
-        // A meter that is not there passes nothing, on the walk neither.
-        match meters.get_mut(track.meter as usize) {
-            Some(Some(meter)) => {
-                let bits = bits_metered(config, frame_bytes);
-                if meter.judge(arrival, bits, frame_bytes).is_some() {
-                    return self.police(now, it, frames, fx);
-                }
-            }
-            _ if track.meter().is_some() => return self.police(now, it, frames, fx),
-            _ => {}
+        if track.has_meter() && !track.bucket.conforms(arrival, bits_metered(config, frame_bytes)) {
+            self.tables.count_refused(it.slot, frame_bytes);
+            return self.police(now, it, frames, fx);
         }
         let work = track.work(probes, frame_bytes);
         let counts_all = track.pass(forms, now, frame_bytes);
@@ -209,10 +205,6 @@ impl Switch {
         let surroundings = Surroundings {
             mode: (self.level, self.admitted),
             place: |number: u32| index.get(&number).copied(),
-            is_plain: |id: u32| {
-                let meter = self.meters.get(id as usize).and_then(Option::as_ref);
-                meter.is_some_and(MeterState::drops_only)
-            },
         };
         self.tables.lay_track(it.slot, &surroundings);
         self.follow(now, it, frames, fx)
@@ -236,6 +228,44 @@ impl Switch {
         passage.work
     }
 
+    /// The same where meter and monitor are not lent to the track.
+    #[inline(never)]
+    fn follow_apart(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (track, way) = self.tables.laid(it.slot);
+        if track.has_monitor()
+            && let Some(monitor) = self.tables.monitor_mut(way.monitor)
+        {
+            let wanted = monitor.see(it.arrival, frames.bytes(it.frame), it.frame_bytes);
+            if wanted > 0 {
+                return self.ask_and_follow(now, it, wanted, frames, fx);
+            }
+        }
+        self.follow_behind_monitor(now, it, frames, fx)
+    }
+
+    /// A monitor that is lent to a track has seen a frame that asks for more than the start level.
+    #[cold]
+    #[inline(never)]
+    fn note_and_follow(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        seen: Observation,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        if seen.violates {
+            self.tables.count_violation(it.slot);
+        }
+        self.ask_and_follow(now, it, seen.wanted, frames, fx)
+    }
+
     /// The monitor of a track has seen a frame that asks for more than the start level: for another
     /// mode, perhaps, in which the frame goes on.
     #[cold]
@@ -249,22 +279,28 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
         let (track, way) = self.tables.laid(it.slot);
-        self.ask_for(wanted, track.monitor, (now, it.arrival), frames, fx);
+        self.ask_for(wanted, way.monitor, (now, it.arrival), frames, fx);
         let is_in_mode = track.is_in((self.level, self.admitted));
         if !is_in_mode && way.monitor_stage + 1 < track.stages {
             return self.leave(now, it, frames, fx);
         }
-        if let Some(id) = track.meter() {
-            let bits = bits_metered(&self.config, it.frame_bytes);
-            let meter = self.meters.get_mut(id as usize).and_then(Option::as_mut);
-            let judged = meter.map(|meter| meter.judge(it.arrival, bits, it.frame_bytes));
-            if judged != Some(None) {
-                return self.police(now, it, frames, fx);
-            }
+        self.follow_behind_monitor(now, it, frames, fx)
+    }
+
+    /// The rest of a track, from its meter on.
+    fn follow_behind_monitor(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Work {
+        let (track, _) = self.tables.laid(it.slot);
+        let bits = bits_metered(&self.config, it.frame_bytes);
+        if track.has_meter() && !self.tables.passes(it.slot, it.arrival, bits, it.frame_bytes) {
+            return self.police(now, it, frames, fx);
         }
-        if !self.tables.pass(it.slot, now, it.frame_bytes) {
-            self.tables.count_beside(it.slot, now, it.frame_bytes);
-        }
+        let counts_all = self.tables.pass(it.slot, now, it.frame_bytes);
         let port = &mut self.ports[usize::from(track.place)];
         let Entered { frame, frame_bytes, .. } = it;
         let queued =
@@ -273,6 +309,9 @@ impl Switch {
             self.end_at_closed(now, it, frames, fx);
         } else if port.egress.enqueue(track.queue, queued).is_err() {
             self.refuse(now, it, frames, fx);
+        }
+        if !counts_all {
+            self.tables.count_beside(it.slot, now, frame_bytes);
         }
         track.work(it.probes, frame_bytes)
     }

@@ -2,7 +2,9 @@
 //!
 //! A band applies to what its bucket does not hold; of several, the one with the highest rate.
 
+use super::guards::NOT_LENT;
 use super::tables::EntryCounter;
+use super::track::Record;
 use std::ops::{Deref, DerefMut};
 use tenuto_openflow::MeterBand;
 use tenuto_openflow::constants::meter_flag;
@@ -74,15 +76,8 @@ impl Meter {
 
     #[inline]
     fn takes(&mut self, arrival: Instant, cost: u64) -> bool {
-        let since = arrival.since(self.refilled).as_ns();
-        let earned = since.saturating_mul(u64::from(self.config.rate_kbps));
-        self.tokens = self.tokens.saturating_add(earned).min(self.depth);
-        self.refilled = self.refilled.max(arrival);
-        let conforms = cost <= self.tokens;
-        if conforms {
-            self.tokens -= cost;
-        }
-        conforms
+        let (rate, depth) = (self.config.rate_kbps, self.depth);
+        take((&mut self.tokens, &mut self.refilled), (rate, depth), arrival, cost)
     }
 
     /// The earliest instant from `now` on at which a cost conforms; `now` if it never will, as its
@@ -119,6 +114,49 @@ impl Meter {
         let earned =
             now.since(self.refilled).as_ns().saturating_mul(u64::from(self.config.rate_kbps));
         self.depth.saturating_sub(self.tokens.saturating_add(earned))
+    }
+}
+
+/// Fills a bucket, and takes a cost out of it if it holds that.
+#[inline(always)]
+fn take(
+    (tokens, refilled): (&mut u64, &mut Instant),
+    (rate, depth): (u32, u64),
+    arrival: Instant,
+    cost: u64,
+) -> bool {
+    let earned = arrival.since(*refilled).as_ns().saturating_mul(u64::from(rate));
+    *tokens = tokens.saturating_add(earned).min(depth);
+    *refilled = (*refilled).max(arrival);
+    let conforms = cost <= *tokens;
+    if conforms {
+        *tokens -= cost;
+    }
+    conforms
+}
+
+/// A [`Meter`] that counts bits and states its burst, without what follows from that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bucket {
+    tokens: u64,
+    refilled: Instant,
+    config: MeterConfig,
+}
+
+impl Bucket {
+    /// One that holds nothing.
+    pub(super) const NONE: Self = Self {
+        tokens: 0,
+        refilled: Instant::ZERO,
+        config: MeterConfig { rate_kbps: 0, burst_kbit: 0 },
+    };
+
+    /// As [`Meter::conforms`].
+    #[inline(always)]
+    pub(super) fn conforms(&mut self, arrival: Instant, bits: u64) -> bool {
+        let of = (self.config.rate_kbps, Meter::depth(self.config));
+        let cost = bits.saturating_mul(UNITS_PER_BIT);
+        take((&mut self.tokens, &mut self.refilled), of, arrival, cost)
     }
 }
 
@@ -189,6 +227,8 @@ impl FromIterator<BandState> for Bands {
 pub struct MeterState {
     /// `OFPMF_*`, as they were sent.
     pub flags: u16,
+    /// The track that its bucket is lent to; what passes there is not in `seen`.
+    pub(super) lent: u32,
     /// Frames and bytes shown to it.
     pub seen: EntryCounter,
     /// The bands.
@@ -226,7 +266,7 @@ impl MeterState {
         };
         let bands = sent.iter().filter_map(band).collect();
         let (seen, dropped) = (EntryCounter::default(), EntryCounter::default());
-        Self { flags, sent: sent.into(), bands, seen, dropped, since: now }
+        Self { flags, lent: NOT_LENT, sent: sent.into(), bands, seen, dropped, since: now }
     }
 
     /// Takes over the bands of another; those that were there keep their tokens.
@@ -259,10 +299,30 @@ impl MeterState {
         self.bands.iter().all(|band| band.effect == BandEffect::Drop)
     }
 
-    /// Reads something of what [`Self::judge`] reads.
-    #[inline]
-    pub(super) const fn touch(&self) -> u64 {
-        self.seen.frames
+    /// Its bucket, if that is all there is to it: one band that drops bits beyond a stated burst.
+    pub(super) fn bucket(&self) -> Option<Bucket> {
+        let Bands::One(BandState { meter, effect: BandEffect::Drop, .. }) = self.bands else {
+            return None;
+        };
+        let Meter { config, depth, tokens, refilled } = meter;
+        let is_plain = self.flags & meter_flag::PKTPS == 0 && depth == Meter::depth(config);
+        is_plain.then_some(Bucket { tokens, refilled, config })
+    }
+
+    /// Takes over what the track has that its bucket is lent to.
+    pub(super) fn take_in(&mut self, record: &Record) {
+        if let Bands::One(band) = &mut self.bands {
+            let Bucket { tokens, refilled, .. } = record.track.bucket;
+            (band.meter.tokens, band.meter.refilled) = (tokens, refilled);
+        }
+        self.seen.add_all(record.track.passed());
+    }
+
+    /// The same meter as if nothing was lent.
+    pub(super) fn with(&self, record: &Record) -> Self {
+        let mut whole = Self { lent: NOT_LENT, ..self.clone() };
+        whole.take_in(record);
+        whole
     }
 
     /// Judges a frame: what is to be done with it, if anything.
@@ -294,7 +354,7 @@ impl MeterState {
 
     /// Applies a band to a frame that it does not hold.
     #[cold]
-    fn apply(&mut self, place: usize, frame_bytes: u32) -> BandEffect {
+    pub(super) fn apply(&mut self, place: usize, frame_bytes: u32) -> BandEffect {
         let band = &mut self.bands[place];
         band.applied.add(frame_bytes);
         let effect = band.effect;

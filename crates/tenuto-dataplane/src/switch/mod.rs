@@ -21,6 +21,7 @@ mod expiry;
 mod follow;
 mod general;
 mod group;
+mod guards;
 mod identity;
 mod key;
 mod mask_index;
@@ -58,6 +59,7 @@ pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, Tab
 pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tenuto_openflow::constants::port_config;
 use tenuto_units::Instant;
@@ -126,8 +128,6 @@ pub struct Switch {
     config: Arc<SwitchConfig>,
     tables: Tables,
     groups: Arc<group::Groups>,
-    meters: Vec<Option<MeterState>>,
-    monitors: Vec<Option<MonitorState>>,
     ports: Vec<PortState>,
     port_index: Arc<port_index::PortIndex>,
     agent: Option<ModeAgent>,
@@ -168,8 +168,6 @@ impl Switch {
         Self {
             tables: Tables::new(config.clone()),
             groups: Arc::default(),
-            meters: Vec::new(),
-            monitors: Vec::new(),
             port_index: Arc::new(index),
             ports,
             agent: None,
@@ -333,14 +331,14 @@ impl Switch {
         &self.tables
     }
 
-    /// Meters by id.
-    pub fn meters(&self) -> impl Iterator<Item = (u32, &MeterState)> {
-        (0u32..).zip(&self.meters).filter_map(|(id, m)| m.as_ref().map(|m| (id, m)))
+    /// Meters by id, as they are now.
+    pub fn meters(&self) -> impl Iterator<Item = (u32, Cow<'_, MeterState>)> {
+        self.tables.meters()
     }
 
-    /// Monitors by id.
-    pub fn monitors(&self) -> impl Iterator<Item = (u32, &MonitorState)> {
-        (0u32..).zip(&self.monitors).filter_map(|(id, m)| m.as_ref().map(|m| (id, m)))
+    /// Monitors by id, as they are now.
+    pub fn monitors(&self) -> impl Iterator<Item = (u32, Cow<'_, MonitorState>)> {
+        self.tables.monitors()
     }
 
     /// Ports with their counters and egress.

@@ -510,8 +510,8 @@ impl Switch {
     ) -> bool {
         // An entry with an unknown meter is refused when it is added; deleting a meter deletes
         // its entries. So this is a defence: an unknown meter passes nothing.
-        let Some(Some(state)) = self.meters.get_mut(id as usize) else { return false };
         let bits = bits_metered(&self.config, passage.frame_bytes);
+        let Some(state) = self.tables.meter_mut(id) else { return false };
         let judged = state.judge(passage.arrival, bits, passage.frame_bytes);
         self.note(|_| TraceStep::Meter { id, passes: judged != Some(BandEffect::Drop) });
         match judged {
@@ -588,7 +588,7 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         passage.work.monitors += 1;
-        let Some(Some(state)) = self.monitors.get_mut(id as usize) else { return };
+        let Some(state) = self.tables.monitor_mut(id) else { return };
         let Passage { now, arrival, frame_bytes, .. } = *passage;
         let wanted = state.see(arrival, frames.bytes(passage.frame), frame_bytes);
         if wanted > 0 {
@@ -606,7 +606,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let Some(Some(state)) = self.monitors.get_mut(id as usize) else { return };
+        let Some(state) = self.tables.monitor_beside(id) else { return };
         let tells = wanted > self.level || arrival >= state.told + TELL_AGAIN;
         if tells {
             state.told = arrival;

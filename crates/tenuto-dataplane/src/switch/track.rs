@@ -4,8 +4,9 @@
 //! frames that match it take the same way: so virtual links do, which are told apart by the same
 //! fields in every table. The way is laid down at the first such frame, and the others follow it: one
 //! look-up in place of three. What it comes to is in one line of cache, the [`Track`], where the frames
-//! that follow it to its end are counted too ([`Tracks`](super::tracks::Tracks)); the entries that it
-//! leads through are beside it, in its [`Way`]. Everything that is counted, watched and metered on the
+//! that follow it to its end are counted too ([`Tracks`](super::tracks::Tracks)), with the bucket of its
+//! meter; its monitor is in the line behind ([`Guards`](super::guards::Guards)). The entries that it leads
+//! through are elsewhere, in its [`Way`]. Everything that is counted, watched and metered on the
 //! walk is counted, watched and metered on the track, in the same order.
 //!
 //! A track is void as soon as an entry on it, or one that could be on it, comes, goes or changes
@@ -14,16 +15,60 @@
 
 use super::counted_table::EntryCounter;
 use super::entry::ActionStep;
+use super::meter::Bucket;
+use super::monitor::LineMonitor;
 use super::tables::{TABLE_WATCH, Tables};
 use super::tracks::Form;
-use crate::Work;
+use crate::{FRAME_CAPACITY, Work};
 use tenuto_openflow::constants::port;
 use tenuto_units::Instant;
 
 /// Tables of a track: watch, police, forward.
 pub(super) const STAGES: usize = 4;
 /// No meter: `OFPM_ALL`, which names none. No monitor either.
-const NO_ID: u32 = u32::MAX;
+pub(super) const NO_ID: u32 = u32::MAX;
+
+/// All that a frame on a track touches, side by side.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+pub(super) struct Record {
+    pub(super) track: Track,
+    /// What its monitor has lent it.
+    pub(super) monitor: LineMonitor,
+}
+
+impl Record {
+    /// No track yet.
+    pub(super) const NONE: Self = Self { track: Track::NONE, monitor: LineMonitor::NONE };
+}
+
+/// Frames and bytes in one word, which frames of a while fit into: bytes are the lower part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passed(u64);
+
+/// Bits of the bytes: more than as many of the largest frames have as can be counted.
+const PASSED_BYTES_BITS: u32 = 37;
+const _: () = assert!(
+    (FRAME_CAPACITY as u64 + 4) << (u64::BITS - 1 - PASSED_BYTES_BITS) < 1 << PASSED_BYTES_BITS
+);
+
+impl Passed {
+    #[inline]
+    fn add(&mut self, frame_bytes: u32) {
+        self.0 += 1 << PASSED_BYTES_BITS | u64::from(frame_bytes);
+    }
+
+    /// Whether the next frame may not fit any more.
+    #[inline]
+    const fn is_full(self) -> bool {
+        self.0 >> (u64::BITS - 1) != 0
+    }
+
+    const fn counter(self) -> EntryCounter {
+        let bytes = self.0 & ((1 << PASSED_BYTES_BITS) - 1);
+        EntryCounter { frames: self.0 >> PASSED_BYTES_BITS, bytes }
+    }
+}
 
 /// What the frames that match an entry of the first table go through, and how many went.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +76,12 @@ const NO_ID: u32 = u32::MAX;
 pub(super) struct Track {
     pub(super) cookie: u64,
     /// Those that went to its end.
-    passed: EntryCounter,
+    passed: Passed,
     /// When the last of them did.
     used: Instant,
+    /// What its meter has lent it.
+    pub(super) bucket: Bucket,
     generation: u32,
-    pub(super) meter: u32,
-    pub(super) monitor: u32,
     /// Where it ends.
     pub(super) place: u16,
     /// Probes of its look-ups, but for the first, which is made.
@@ -51,17 +96,22 @@ pub(super) struct Track {
     pub(super) queue: u8,
     /// That of the tables that it leads through.
     pub(super) form: u8,
+    /// What it leads past, and where that is: [`HAS_METER`] and so on.
+    guards: u8,
 }
+
+const HAS_METER: u8 = 1;
+const HAS_MONITOR: u8 = 2;
+/// Frames ask for meter and monitor by number.
+const IS_APART: u8 = 4;
 
 /// What decides about a track beside the tables.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings<P, M> {
+pub(super) struct Surroundings<P> {
     /// Level and admitted level.
     pub(super) mode: (u8, u8),
     /// The place of a port.
     pub(super) place: P,
-    /// Whether a meter does nothing to a frame but let it pass or not.
-    pub(super) is_plain: M,
 }
 
 /// The entries that a track leads through.
@@ -76,7 +126,9 @@ pub(super) struct Way {
     /// Probes of each look-up, but for the first.
     pub(super) probes: [u8; STAGES],
     pub(super) actions: [u8; STAGES],
-    /// The stages of meter and monitor, if they are on it.
+    /// Meter and monitor that it leads past, if it does, and their stages.
+    pub(super) meter: u32,
+    pub(super) monitor: u32,
     pub(super) meter_stage: u8,
     pub(super) monitor_stage: u8,
 }
@@ -90,6 +142,8 @@ impl Way {
         tables: [TABLE_WATCH; STAGES],
         probes: [0; STAGES],
         actions: [0; STAGES],
+        meter: NO_ID,
+        monitor: NO_ID,
         meter_stage: 0,
         monitor_stage: 0,
     };
@@ -99,11 +153,10 @@ impl Track {
     /// Not laid yet: no generation has this number.
     pub(super) const NONE: Self = Self {
         cookie: 0,
-        passed: EntryCounter { frames: 0, bytes: 0 },
+        passed: Passed(0),
         used: Instant::ZERO,
+        bucket: Bucket::NONE,
         generation: 0,
-        meter: NO_ID,
-        monitor: NO_ID,
         place: 0,
         probes: 0,
         level: 0,
@@ -113,7 +166,13 @@ impl Track {
         actions: 0,
         queue: 0,
         form: 0,
+        guards: 0,
     };
+
+    /// Whether it was laid for this generation of the tables.
+    pub(super) const fn is_laid_in(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
 
     /// Whether it was laid for this generation of the tables, and this mode.
     #[inline]
@@ -143,16 +202,27 @@ impl Track {
         self.stages > 0
     }
 
-    /// The meter on it.
+    /// Whether a meter is on it.
     #[inline]
-    pub(super) fn meter(&self) -> Option<u32> {
-        Some(self.meter).filter(|&id| id != NO_ID)
+    pub(super) const fn has_meter(&self) -> bool {
+        self.guards & HAS_METER != 0
     }
 
     /// Whether a monitor is on it.
     #[inline]
     pub(super) const fn has_monitor(&self) -> bool {
-        self.monitor != NO_ID
+        self.guards & HAS_MONITOR != 0
+    }
+
+    /// Whether frames on it ask for meter and monitor by number, as these are not lent to it.
+    #[inline]
+    pub(super) const fn is_apart(&self) -> bool {
+        self.guards & IS_APART != 0
+    }
+
+    /// From now on they do.
+    pub(super) const fn part(&mut self) {
+        self.guards |= IS_APART;
     }
 
     /// What a frame costs that goes it to its end, after a look-up of so many probes.
@@ -168,7 +238,7 @@ impl Track {
         }
     }
 
-    /// A frame has gone to its end; whether it counts that for all of its entries.
+    /// A frame has gone to its end; whether that is all there is to count.
     #[inline]
     pub(super) fn pass(&mut self, forms: &mut [Form], now: Instant, frame_bytes: u32) -> bool {
         if let Some(form) = forms.get_mut(usize::from(self.form)) {
@@ -176,12 +246,17 @@ impl Track {
         }
         self.passed.add(frame_bytes);
         self.used = now;
-        self.counts.count_ones() == u32::from(self.stages)
+        self.counts.count_ones() == u32::from(self.stages) && !self.passed.is_full()
+    }
+
+    /// Whether it has no room for what it counts.
+    pub(super) const fn is_full(&self) -> bool {
+        self.passed.is_full()
     }
 
     /// What has gone to its end.
     pub(super) const fn passed(&self) -> EntryCounter {
-        self.passed
+        self.passed.counter()
     }
 
     /// When something last did.
@@ -210,7 +285,7 @@ impl Track {
         tables: &Tables,
         slot: u32,
         generation: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
     ) -> (Self, Way) {
         let (level, admitted) = around.mode;
         let none = Self { generation, level, admitted, ..Self::NONE };
@@ -228,7 +303,7 @@ impl Track {
         way: &mut Way,
         tables: &Tables,
         first: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
     ) -> Option<()> {
         let table = tables.get(0, TABLE_WATCH)?.table();
         // The linear twin compares entry after entry, for every frame.
@@ -250,7 +325,8 @@ impl Track {
             self.probes += u16::from(probes);
             self.stages = u8::try_from(stage + 1).ok()?;
             if let Some(meter) = course.meter() {
-                (around.is_plain)(meter).then_some(())?;
+                // One that does nothing to a frame but let it pass or not.
+                tables.tracks.meter(meter).filter(|meter| meter.drops_only())?;
                 self.set_meter(meter, way)?;
             }
             let mut end = None;
@@ -295,16 +371,18 @@ impl Track {
 
     /// There is room for one.
     fn set_meter(&mut self, meter: u32, way: &mut Way) -> Option<()> {
-        let is_first = self.meter == NO_ID;
-        (self.meter, way.meter_stage) = (meter, self.stages - 1);
+        let is_first = !self.has_meter();
+        self.guards |= HAS_METER;
+        (way.meter, way.meter_stage) = (meter, self.stages - 1);
         is_first.then_some(())
     }
 
     /// There is room for one, which stands in front of the meter and of all queues: what it sees may
     /// change the mode, and the frame then leaves the track with nothing but what it came with.
     fn set_monitor(&mut self, monitor: u32, way: &mut Way) -> Option<()> {
-        let is_first = self.monitor == NO_ID && self.meter == NO_ID && self.queue == 0;
-        (self.monitor, way.monitor_stage) = (monitor, self.stages - 1);
+        let is_first = self.guards == 0 && self.queue == 0;
+        self.guards |= HAS_MONITOR;
+        (way.monitor, way.monitor_stage) = (monitor, self.stages - 1);
         is_first.then_some(())
     }
 }
@@ -314,7 +392,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_track_is_one_line_of_cache() {
-        assert_eq!(size_of::<Track>(), 64);
+    fn a_track_is_one_line_of_cache_and_its_monitor_the_next() {
+        assert_eq!((size_of::<Track>(), size_of::<Record>()), (64, 128));
+    }
+
+    #[test]
+    fn what_passed_is_full_before_it_spills() {
+        let mut passed = Passed(0);
+        let largest = u32::try_from(FRAME_CAPACITY).expect("small") + 4;
+        let mut naive = EntryCounter::default();
+        for n in 0..1 << (u64::BITS - 1 - PASSED_BYTES_BITS) {
+            assert!(!passed.is_full(), "{n}");
+            passed.add(largest);
+            naive.add(largest);
+        }
+        assert!(passed.is_full());
+        assert_eq!(passed.counter(), naive);
     }
 }

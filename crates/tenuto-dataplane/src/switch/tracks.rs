@@ -8,8 +8,12 @@
 
 use super::chunks::Chunks;
 use super::counted_table::{CountedTable, EntryCounter};
+use super::guards::{Guards, Records};
+use super::meter::MeterState;
+use super::monitor::MonitorState;
 use super::tables::Tables;
-use super::track::{STAGES, Surroundings, Track, Way};
+use super::track::{Record, STAGES, Surroundings, Track, Way};
+use std::borrow::Cow;
 use tenuto_units::Instant;
 
 /// No track counts for an entry.
@@ -53,8 +57,9 @@ impl Form {
 /// Tracks by slot of the first table.
 #[derive(Clone, Debug)]
 pub(super) struct Tracks {
-    tracks: Chunks<Track>,
+    records: Records,
     ways: Chunks<Way>,
+    guards: Guards,
     /// As many as a track can name; frames of further ones walk.
     forms: Vec<Form>,
     /// Tracks of another generation are void.
@@ -62,14 +67,25 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
-    pub(super) const fn new() -> Self {
-        Self { tracks: Chunks::new(), ways: Chunks::new(), forms: Vec::new(), generation: 1 }
+    pub(super) fn new() -> Self {
+        Self {
+            records: Chunks::new(),
+            ways: Chunks::new(),
+            guards: Guards::default(),
+            forms: Vec::new(),
+            generation: 1,
+        }
+    }
+
+    /// A meter by number, but for what is lent of it.
+    pub(super) fn meter(&self, id: u32) -> Option<&MeterState> {
+        self.guards.meter(id)
     }
 
     /// Makes room for the track of a slot.
     pub(super) fn reach(&mut self, slot: u32) {
-        while self.tracks.len() <= slot as usize {
-            self.tracks.push(Track::NONE);
+        while self.records.len() <= slot as usize {
+            self.records.push(Record::NONE);
             self.ways.push(Way::NONE);
         }
     }
@@ -78,21 +94,21 @@ impl Tracks {
     pub(super) fn forget(&mut self) {
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             // After hours of changes: no track of an old generation may come back.
-            self.tracks.iter_mut().for_each(Track::make_void);
+            self.records.iter_mut().for_each(|record| record.track.make_void());
             1
         });
     }
 
     /// Makes the track of a slot void.
     pub(super) fn make_void(&mut self, slot: u32) {
-        if let Some(track) = self.tracks.get_mut(slot) {
-            track.make_void();
+        if let Some(record) = self.records.get_mut(slot) {
+            record.track.make_void();
         }
     }
 
     /// What the track that counts for an entry adds to it, and when it was last used on it.
     pub(super) fn counted_for(&self, entry: &Use) -> (EntryCounter, Instant) {
-        let Some(track) = self.tracks.get(entry.track) else {
+        let Some(Record { track, .. }) = self.records.get(entry.track) else {
             return (entry.counter, entry.used);
         };
         let mut counter = entry.counter;
@@ -111,8 +127,9 @@ impl Tracks {
 
     /// Puts what a track has counted into its entries, and takes it up.
     pub(super) fn settle(&mut self, slot: u32, states: &mut [CountedTable]) {
-        let Some(track) = self.tracks.get_mut(slot) else { return };
-        let way = self.ways[slot];
+        let Some(&way) = self.ways.get(slot) else { return };
+        self.guards.take_back(slot, &way, &mut self.records);
+        let track = &mut self.records[slot].track;
         for stage in 0..track.stages.into() {
             if track.counts_at(stage) {
                 let state = &mut states[usize::from(way.states[stage])];
@@ -124,7 +141,7 @@ impl Tracks {
 
     /// Puts what all tracks have counted into their entries and tables, and takes them up.
     pub(super) fn settle_all(&mut self, states: &mut [CountedTable]) {
-        let slots = u32::try_from(self.tracks.len()).unwrap_or(u32::MAX);
+        let slots = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
         (0..slots).for_each(|slot| self.settle(slot, states));
         for form in self.forms.drain(..) {
             form.counted().for_each(|state| states[state].add_look_ups(form.passed));
@@ -146,12 +163,15 @@ impl Tracks {
             }
         }
         let form = self.form(&track, &way);
-        (self.tracks[slot], self.ways[slot]) = (track, way);
+        (self.records[slot].track, self.ways[slot]) = (track, way);
         match form {
-            Some(form) => self.tracks[slot].form = form,
+            Some(form) => {
+                self.records[slot].track.form = form;
+                self.guards.lend(slot, &way, self.generation, &mut self.records);
+            }
             None => {
                 self.settle(slot, states);
-                self.tracks[slot] = none;
+                self.records[slot].track = none;
             }
         }
     }
@@ -169,45 +189,138 @@ impl Tracks {
     }
 }
 
+/// A track, and what a frame on it writes.
+pub(super) struct Current<'a> {
+    pub(super) record: &'a mut Record,
+    pub(super) forms: &'a mut [Form],
+    pub(super) guards: &'a mut Guards,
+    pub(super) ways: &'a Chunks<Way>,
+}
+
 impl Tables {
     /// The track of all frames that match the entry in a slot of the first table, if it is laid for a
     /// mode of `level` and `admitted`.
     #[inline]
-    pub(super) fn current_track(
-        &mut self,
-        slot: u32,
-        mode: (u8, u8),
-    ) -> Option<(&mut Track, &mut [Form])> {
-        let Tracks { tracks, generation, forms, .. } = &mut self.tracks;
-        let track = tracks.get_mut(slot).filter(|track| track.is_of(*generation, mode))?;
-        Some((track, forms))
+    pub(super) fn current_track(&mut self, slot: u32, mode: (u8, u8)) -> Option<Current<'_>> {
+        let Tracks { records, ways, guards, generation, forms } = &mut self.tracks;
+        let record = records.get_mut(slot).filter(|it| it.track.is_of(*generation, mode))?;
+        Some(Current { record, forms, guards, ways })
     }
 
     /// The track of a slot, void or not.
     #[inline]
-    pub(super) fn track_near(&self, slot: u32) -> Option<&Track> {
-        self.tracks.tracks.get(slot)
+    pub(super) fn record_near(&self, slot: u32) -> Option<&Record> {
+        self.tracks.records.get(slot)
     }
 
     /// A track as it lies, and where it leads.
     pub(super) fn laid(&self, slot: u32) -> (Track, Way) {
-        (self.tracks.tracks[slot], self.tracks.ways[slot])
+        (self.tracks.records[slot].track, self.tracks.ways[slot])
     }
 
-    /// A frame has gone a track to its end; whether the track counts that for all of its entries.
+    /// Meters by number.
+    pub(super) fn meters(&self) -> impl Iterator<Item = (u32, Cow<'_, MeterState>)> {
+        self.tracks.guards.meters(&self.tracks.records)
+    }
+
+    /// Monitors by number.
+    pub(super) fn monitors(&self) -> impl Iterator<Item = (u32, Cow<'_, MonitorState>)> {
+        self.tracks.guards.monitors(&self.tracks.records)
+    }
+
+    /// Whether there is a monitor of a number.
+    pub(super) fn has_monitor(&self, id: u32) -> bool {
+        self.tracks.guards.monitor(id).is_some()
+    }
+
+    /// Whether there is a meter of a number.
+    pub(super) fn has_meter(&self, id: u32) -> bool {
+        self.tracks.guards.meter(id).is_some()
+    }
+
+    /// A meter, to be judged by.
+    #[inline]
+    pub(super) fn meter_mut(&mut self, id: u32) -> Option<&mut MeterState> {
+        self.tracks.guards.meter_mut(id, &mut self.tracks.records)
+    }
+
+    /// A monitor, to be judged by.
+    #[inline]
+    pub(super) fn monitor_mut(&mut self, id: u32) -> Option<&mut MonitorState> {
+        self.tracks.guards.monitor_mut(id, &mut self.tracks.records)
+    }
+
+    /// What frames do not write of a monitor.
+    pub(super) fn monitor_beside(&mut self, id: u32) -> Option<&mut MonitorState> {
+        self.tracks.guards.monitor_beside(id)
+    }
+
+    /// The place of a meter that is to come, change or go.
+    pub(super) fn meter_place(&mut self, id: u32) -> &mut Option<MeterState> {
+        self.tracks.guards.meter_place(id, &mut self.tracks.records)
+    }
+
+    /// The place of a monitor that is to come or go.
+    pub(super) fn monitor_place(&mut self, id: u32) -> &mut Option<MonitorState> {
+        self.tracks.guards.monitor_place(id, &mut self.tracks.records)
+    }
+
+    /// The numbers of all places of meters.
+    pub(super) fn meter_ids(&self) -> std::ops::Range<u32> {
+        self.tracks.guards.meter_ids()
+    }
+
+    /// A message on a track has violated what its monitor watches over.
+    pub(super) fn count_violation(&mut self, slot: u32) {
+        let way = &self.tracks.ways[slot];
+        self.tracks.guards.count_violation(way.monitor);
+    }
+
+    /// The bucket of a track has not held a frame.
+    pub(super) fn count_refused(&mut self, slot: u32, frame_bytes: u32) {
+        let way = &self.tracks.ways[slot];
+        self.tracks.guards.count_refused(way.meter, frame_bytes);
+    }
+
+    /// Whether the meter on a track lets a frame pass.
+    pub(super) fn passes(
+        &mut self,
+        slot: u32,
+        arrival: Instant,
+        bits: u64,
+        frame_bytes: u32,
+    ) -> bool {
+        let Tracks { records, ways, guards, .. } = &mut self.tracks;
+        let (track, id) = (&mut records[slot].track, ways[slot].meter);
+        if track.is_apart() {
+            // One that is not there passes nothing, on the walk neither.
+            let meter = guards.meter_mut(id, records);
+            return meter.is_some_and(|it| it.judge(arrival, bits, frame_bytes).is_none());
+        }
+        let conforms = track.bucket.conforms(arrival, bits);
+        if !conforms {
+            guards.count_refused(id, frame_bytes);
+        }
+        conforms
+    }
+
+    /// A frame has gone a track to its end; whether that is all there is to count.
     #[inline]
     pub(super) fn pass(&mut self, slot: u32, now: Instant, frame_bytes: u32) -> bool {
-        let Tracks { tracks, forms, .. } = &mut self.tracks;
-        tracks[slot].pass(forms, now, frame_bytes)
+        let Tracks { records, forms, .. } = &mut self.tracks;
+        records[slot].track.pass(forms, now, frame_bytes)
     }
 
     /// Counts a frame that has gone a track to its end for the entries that the track does not count
-    /// for.
+    /// for. A track that is full is taken up.
     #[cold]
     pub(super) fn count_beside(&mut self, slot: u32, now: Instant, frame_bytes: u32) {
         let (track, way) = self.laid(slot);
         for stage in (0..track.stages.into()).filter(|&stage| !track.counts_at(stage)) {
             self.count_stage(way, stage, now, frame_bytes);
+        }
+        if track.is_full() {
+            self.tracks.settle(slot, &mut self.states);
         }
     }
 
@@ -221,7 +334,7 @@ impl Tables {
     pub(super) fn lay_track(
         &mut self,
         slot: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>, impl Fn(u32) -> bool>,
+        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
     ) {
         self.tracks.settle(slot, &mut self.states);
         let laid = Track::lay(self, slot, self.tracks.generation, around);

@@ -132,7 +132,7 @@ impl Switch {
     /// otherwise.
     fn not_before(&mut self, id: u32, now: Instant, frame_bytes: u32) -> Option<Instant> {
         let bits = self.metered_bits(frame_bytes);
-        let meter = self.meters.get_mut(id as usize)?.as_mut()?;
+        let meter = self.tables.meter_mut(id)?;
         let at = meter.ready_at(now, bits);
         if at > now {
             return Some(at);

@@ -62,9 +62,7 @@ impl Switch {
             Action::SetQueue(_) => Err(BadAction::BadQueue.into()),
             Action::Group(id) if self.groups.contains_key(id) => Ok(ActionStep::Group(*id)),
             Action::Group(_) => Err(BadAction::BadOutGroup.into()),
-            Action::Monitor(id) if matches!(self.monitors.get(*id as usize), Some(Some(_))) => {
-                Ok(ActionStep::Monitor(*id))
-            }
+            Action::Monitor(id) if self.tables.has_monitor(*id) => Ok(ActionStep::Monitor(*id)),
             Action::Monitor(_) => Err(BadAction::BadArgument.into()),
             // Buffers stand over tables: only a flow-mod can say over which.
             Action::Buffer { .. } if self.attendre().is_some() => {

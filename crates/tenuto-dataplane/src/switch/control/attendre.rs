@@ -76,7 +76,7 @@ impl Switch {
 
     fn attendre_config(&mut self, request: Request, config: AttendreConfig) -> Done {
         let meter = (config.meter_id != 0).then_some(config.meter_id);
-        let is_known = |id: u32| matches!(self.meters.get(id as usize), Some(Some(_)));
+        let is_known = |id: u32| self.tables.has_meter(id);
         if !meter.is_none_or(is_known) {
             return Err(MeterModFailed::UnknownMeter.into());
         }

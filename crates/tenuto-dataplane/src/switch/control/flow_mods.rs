@@ -163,7 +163,7 @@ impl Switch {
             }
             match instruction {
                 Instruction::Meter(id) => {
-                    let known = matches!(self.meters.get(*id as usize), Some(Some(_)));
+                    let known = self.tables.has_meter(*id);
                     if !known {
                         return Err(MeterModFailed::UnknownMeter.into());
                     }

@@ -202,12 +202,7 @@ impl Switch {
         let new = MeterState::new(meter_mod.flags, &meter_mod.bands, now);
         let place = match &mut self.general {
             Some(general) if is_virtual => &mut general.controller_meter,
-            _ => {
-                if self.meters.len() <= id {
-                    self.meters.resize(id + 1, None);
-                }
-                &mut self.meters[id]
-            }
+            _ => self.tables.meter_place(meter_mod.meter_id),
         };
         match (place, meter_mod.command) {
             (Some(_), MeterModCommand::Add) => Err(MeterModFailed::MeterExists.into()),
@@ -225,10 +220,8 @@ impl Switch {
 
     fn delete_meters(&mut self, now: Instant, meter_id: u32, fx: &mut Effects<SwitchEvent>) {
         let all = meter_id == meter::ALL;
-        for (place, state) in self.meters.iter_mut().enumerate() {
-            if all || place == meter_id as usize {
-                *state = None;
-            }
+        for id in self.tables.meter_ids().filter(|id| all || *id == meter_id) {
+            *self.tables.meter_place(id) = None;
         }
         if let Some(general) = &mut self.general
             && (all || meter_id == meter::CONTROLLER)
@@ -273,8 +266,8 @@ impl Switch {
             return Err(BadRequest::BadLen.into());
         }
         if monitor_mod.command == MonitorCommand::Delete {
-            if let Some(state) = self.monitors.get_mut(id) {
-                *state = None;
+            if self.tables.has_monitor(monitor_mod.monitor_id) {
+                *self.tables.monitor_place(monitor_mod.monitor_id) = None;
             }
             let gone = ActionStep::Monitor(monitor_mod.monitor_id);
             let uses = |e: &Entry| e.has_step(|step| *step == gone);
@@ -296,10 +289,8 @@ impl Switch {
         };
         let mut contracts: Vec<_> = monitor_mod.contracts.iter().map(contract).collect();
         contracts.sort_by_key(|contract| contract.level);
-        if self.monitors.len() <= id {
-            self.monitors.resize(id + 1, None);
-        }
-        self.monitors[id] = Some(MonitorState::new(kind, &contracts));
+        let place = self.tables.monitor_place(monitor_mod.monitor_id);
+        *place = Some(MonitorState::new(kind, &contracts));
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::switch::key::{PacketKey, Pattern};
 use crate::switch::tables::TableState;
 use crate::switch::users::User;
 use crate::switch::{EntryCounter, MeterState, PortState, Switch, SwitchEvent};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::constants::{group, meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
@@ -112,11 +113,11 @@ impl Switch {
                 ReplyBody::GroupDesc(described.collect())
             }
             RequestBody::MeterConfig { meter_id } => {
-                let described = self.all_meters(*meter_id).map(|(id, m)| self.described(id, m));
+                let described = self.all_meters(*meter_id).map(|(id, m)| self.described(id, &m));
                 ReplyBody::MeterConfig(described.collect())
             }
             RequestBody::Meter { meter_id } => {
-                let stats = self.all_meters(*meter_id).map(|(id, m)| self.meter_stats(now, id, m));
+                let stats = self.all_meters(*meter_id).map(|(id, m)| self.meter_stats(now, id, &m));
                 ReplyBody::Meter(stats.collect())
             }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
@@ -167,9 +168,9 @@ impl Switch {
     }
 
     /// Meters by id, the virtual one of the controllers last.
-    fn all_meters(&self, wanted: u32) -> impl Iterator<Item = (u32, &MeterState)> {
+    fn all_meters(&self, wanted: u32) -> impl Iterator<Item = (u32, Cow<'_, MeterState>)> {
         let of_controllers = self.general.as_ref().and_then(|g| g.controller_meter.as_ref());
-        let last = of_controllers.map(|meter| (meter::CONTROLLER, meter));
+        let last = of_controllers.map(|meter| (meter::CONTROLLER, Cow::Borrowed(meter)));
         self.meters().chain(last).filter(move |(id, _)| wanted == meter::ALL || *id == wanted)
     }
 

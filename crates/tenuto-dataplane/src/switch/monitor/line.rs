@@ -4,7 +4,8 @@
 
 use super::wide::{Guide, WideMonitor};
 use super::{LevelContract, MonitorKind, Observation};
-use tenuto_units::{Instant, Span};
+use tenuto_units::{Instant, Span, WIRE_OVERHEAD_BYTES, frame_bytes_padded};
+use tenuto_wire::shim::message_id;
 
 /// Contracts that there is room for.
 const CONTRACTS: usize = 2;
@@ -12,7 +13,7 @@ const CONTRACTS: usize = 2;
 /// What [`WideMonitor`] keeps, packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C, align(64))]
-pub(super) struct LineMonitor {
+pub(in crate::switch) struct LineMonitor {
     not_before: [Instant; CONTRACTS],
     message_until: Instant,
     message: u32,
@@ -33,6 +34,9 @@ pub(super) struct LineMonitor {
 }
 
 impl LineMonitor {
+    /// In the place of none.
+    pub(in crate::switch) const NONE: Self = Self::wide(MonitorKind::Frame);
+
     /// In the place of a wide one.
     pub(super) const fn wide(kind: MonitorKind) -> Self {
         Self {
@@ -62,6 +66,28 @@ impl LineMonitor {
             it.level[place] = contract.level;
         }
         Some(it)
+    }
+
+    /// What it judges of a frame of so many bytes with FCS: the message, and bytes on the wire.
+    #[inline(always)]
+    pub(super) fn read(&self, bytes: &[u8], frame_bytes: u32) -> (Option<u32>, u32) {
+        let message = match self.kind {
+            MonitorKind::Message => message_id(bytes),
+            MonitorKind::Frame => None,
+        };
+        (message, frame_bytes_padded(frame_bytes) + WIRE_OVERHEAD_BYTES)
+    }
+
+    /// Takes in a frame where there is no wide one.
+    #[inline(always)]
+    pub(in crate::switch) fn see(
+        &mut self,
+        arrival: Instant,
+        bytes: &[u8],
+        frame_bytes: u32,
+    ) -> Observation {
+        let (message, wire_bytes) = self.read(bytes, frame_bytes);
+        self.observe(arrival, message, wire_bytes)
     }
 
     /// Takes in a frame, as [`WideMonitor::observe`] does.
@@ -107,7 +133,7 @@ impl LineMonitor {
 
     /// Counts a message; how many there are to be added up, once in a long while.
     #[inline]
-    pub(super) fn begin(&mut self) -> Option<u64> {
+    pub(in crate::switch) fn begin(&mut self) -> Option<u64> {
         self.begun = self.begun.wrapping_add(1);
         (self.begun == 0).then_some(1 << u16::BITS)
     }
@@ -119,7 +145,7 @@ impl LineMonitor {
 
     /// Reads something of it.
     #[inline]
-    pub(super) const fn touch(&self) -> u64 {
+    pub(in crate::switch) const fn touch(&self) -> u64 {
         self.message_until.as_ns()
     }
 

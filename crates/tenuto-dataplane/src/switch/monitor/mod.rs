@@ -15,10 +15,11 @@
 mod line;
 mod wide;
 
-use line::LineMonitor;
+use super::guards::NOT_LENT;
+use super::track::Record;
+pub(in crate::switch) use line::LineMonitor;
 use std::hash::Hasher;
-use tenuto_units::{Instant, Span, WIRE_OVERHEAD_BYTES, frame_bytes_padded};
-use tenuto_wire::shim::message_id;
+use tenuto_units::{Instant, Span};
 use wide::WideMonitor;
 
 /// What a level allows of one message.
@@ -46,6 +47,8 @@ pub struct MonitorState {
     /// Messages that asked for more than level 0.
     pub violations: u64,
     wide: Option<Box<WideMonitor>>,
+    /// The track that its line is lent to.
+    pub(super) lent: u32,
     line: LineMonitor,
 }
 
@@ -59,7 +62,7 @@ impl MonitorState {
                 (LineMonitor::wide(kind), Some(Box::new(wide)))
             }
         };
-        Self { told: Instant::ZERO, messages: 0, violations: 0, wide, line }
+        Self { told: Instant::ZERO, messages: 0, violations: 0, wide, lent: NOT_LENT, line }
     }
 
     /// Messages (or frames) judged.
@@ -67,20 +70,35 @@ impl MonitorState {
         self.messages + u64::from(self.line.begun())
     }
 
-    /// Reads something of what [`Self::see`] reads.
-    #[inline]
-    pub(super) const fn touch(&self) -> u64 {
-        self.line.touch()
+    /// Whether all that frames change of it is its line.
+    pub(super) const fn is_narrow(&self) -> bool {
+        !self.line.is_wide
+    }
+
+    /// That line.
+    pub(super) const fn line(&self) -> &LineMonitor {
+        &self.line
+    }
+
+    /// Takes over what the track has that its line is lent to.
+    pub(super) const fn take_in(&mut self, record: &Record) {
+        self.line = record.monitor;
+    }
+
+    /// The same monitor as if nothing was lent.
+    pub(super) fn with(&self, record: &Record) -> Self {
+        Self { lent: NOT_LENT, line: record.monitor, ..self.clone() }
+    }
+
+    /// Messages that its line has not room for.
+    pub(super) const fn add_messages(&mut self, more: u64) {
+        self.messages += more;
     }
 
     /// Takes in a frame of so many bytes with FCS, and counts; gives the level that its message asks for.
     #[inline(always)]
     pub(super) fn see(&mut self, arrival: Instant, bytes: &[u8], frame_bytes: u32) -> u8 {
-        let message = match self.line.kind {
-            MonitorKind::Message => message_id(bytes),
-            MonitorKind::Frame => None,
-        };
-        let wire_bytes = frame_bytes_padded(frame_bytes) + WIRE_OVERHEAD_BYTES;
+        let (message, wire_bytes) = self.line.read(bytes, frame_bytes);
         let seen = self.observe(arrival, message, wire_bytes);
         if seen.begins
             && let Some(more) = self.line.begin()
