@@ -10,11 +10,14 @@ use num_bigint::BigInt;
 /// A token bucket: 10⁻⁶ bit and 10⁻⁶ bit/s.
 pub(crate) type Plain = read::Bucket;
 
+/// A part of a service curve.
+pub(crate) type Latency = read::RateLatency;
+
 /// A server that serves one class first in, first out.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphServer {
-    pub(crate) rate_ubps: i128,
-    pub(crate) latency_ps: i128,
+    /// The most of these; at least one.
+    pub(crate) service: Vec<Latency>,
     pub(crate) line: Option<Plain>,
     pub(crate) packet_ubit: i128,
 }
@@ -22,7 +25,8 @@ pub(crate) struct GraphServer {
 /// A flow: what it brings, and its visits (server, visit before), parents first.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphFlow {
-    pub(crate) arrival: Plain,
+    /// The least of these; at least one.
+    pub(crate) arrival: Vec<Plain>,
     pub(crate) visits: Vec<(usize, Option<usize>)>,
 }
 
@@ -38,14 +42,14 @@ impl Document {
     pub(crate) fn of(graph: &Graph, delays: &[Option<i128>], line_shaping: bool) -> Self {
         let server = |s: &GraphServer| read::Server {
             name: String::new(),
-            service: vec![read::RateLatency { rate_ubps: s.rate_ubps, latency_ps: s.latency_ps }],
+            service: s.service.clone(),
             line: s.line,
             multiplexing: Multiplexing::Fifo,
             packet_ubit: s.packet_ubit,
         };
         let flow = |f: &GraphFlow| read::Flow {
             name: String::new(),
-            arrival: vec![f.arrival],
+            arrival: f.arrival.clone(),
             visits: f
                 .visits
                 .iter()

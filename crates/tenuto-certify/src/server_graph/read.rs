@@ -51,8 +51,8 @@ pub(crate) struct Bucket {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLatency {
-    pub(super) rate_ubps: i128,
-    pub(super) latency_ps: i128,
+    pub(crate) rate_ubps: i128,
+    pub(crate) latency_ps: i128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
