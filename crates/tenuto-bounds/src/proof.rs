@@ -81,6 +81,9 @@ pub enum Term {
     /// The delay of the node, between a FIFO date and the date it is derived from:
     /// node, date, multiplier.
     Delay(usize, usize, Natural),
+    /// What comes to a node of flows that may be dropped is no more than what has left the node
+    /// before: node, (flow, visit), early, late, multiplier. Of all flows that go the same way.
+    Passed(usize, (usize, usize), usize, usize, Natural),
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
     /// the flow enters the tree, multiplier. Only in proofs of bursts.
     Last(usize, usize, Natural),
@@ -165,6 +168,7 @@ impl Term {
             | Self::Arrival(_, stop, ..)
             | Self::AllMonotone(_, stop, ..)
             | Self::AllArrival(_, stop, ..)
+            | Self::Passed(_, stop, ..)
             | Self::Left(_, stop, ..)
             | Self::Through(_, stop, ..) => Some(stop),
             _ => None,
@@ -183,6 +187,7 @@ impl Term {
             | Self::Line(.., m)
             | Self::Service(.., m)
             | Self::Delay(.., m)
+            | Self::Passed(.., m)
             | Self::Last(.., m)
             | Self::Left(.., m)
             | Self::Through(.., m)

@@ -28,6 +28,8 @@ pub(crate) struct GraphFlow {
     /// The least of these; at least one.
     pub(crate) arrival: Vec<Plain>,
     pub(crate) visits: Vec<(usize, Option<usize>)>,
+    /// Whether switches on its way may drop of it.
+    pub(crate) is_lossy: bool,
 }
 
 /// Servers and flows.
@@ -56,6 +58,7 @@ impl Document {
                 .map(|&(server, parent)| read::Visit { server, parent })
                 .collect(),
             targets: Vec::new(),
+            is_lossy: f.is_lossy,
         };
         Self {
             schema: String::new(),
@@ -112,6 +115,7 @@ impl Proof {
             match term {
                 Term::Monotone(_, stop, ..)
                 | Term::Arrival(_, stop, ..)
+                | Term::Passed(_, stop, ..)
                 | Term::Left(_, stop, ..)
                 | Term::Through(_, stop, ..)
                 | Term::AllMonotone(_, stop, ..)

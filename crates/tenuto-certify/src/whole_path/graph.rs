@@ -2,13 +2,13 @@
 //!
 //! A server of the graph is an egress port as one class sees it, with the variation of the node
 //! behind it in its service; what is constant is added at the end. Behind a meter or monitor a flow
-//! starts anew with what is enforced; what a raise ends does so at every port behind its source,
-//! where what came over one line counts as one.
+//! starts anew with what is enforced; what a raise ends does so behind its source's port, for it is
+//! dropped from there on, anywhere on its way.
 
 use super::window::windows;
 use crate::analysis::{Analysis, Context, GroupKey, Load};
 use crate::envelopes::{
-    Bucket, contract_envelope, enforced_envelope, is_guaranteed, levels_of, unforwarded_levels,
+    Bucket, contract_envelope, is_guaranteed, levels_of, unforwarded_levels,
 };
 use crate::exact::{Line, ceil_div};
 use crate::raise::Ends;
@@ -22,8 +22,7 @@ use std::collections::BTreeMap;
 pub(super) struct ClassGraph {
     pub(super) graph: Graph,
     pub(super) delays: Vec<Option<i128>>,
-    /// By name and port: the flow of the graph and its visit. A stream is named by its index, what
-    /// ends at a port by the number of streams and the line that it came over.
+    /// By stream and port: the flow of the graph and its visit.
     pub(super) stops: BTreeMap<(usize, usize), (usize, usize)>,
 }
 
@@ -55,13 +54,12 @@ impl ClassGraph {
         for (index, stream) in context.streams.iter().enumerate() {
             this.add(&scene, index, stream, &mut unbounded);
         }
-        let until = ends.map(|ends| windows(context, (analysis.mode, ends), class, &this.graph.flows));
+        let flows = &this.graph.flows;
+        let until = ends.map(|ends| windows(context, (analysis.mode, ends), class, flows));
         let until = until.unwrap_or_default();
-        for (name, port, arrival) in scene.ending(&until) {
-            match arrival {
-                Some(arrival) => this.push(name, arrival, vec![(port, None)]),
-                None => unbounded.push(port),
-            }
+        for flow in this.graph.flows.iter_mut().filter(|flow| flow.is_lossy) {
+            let ended = ended(flow, &until);
+            flow.arrival.extend(ended);
         }
         this.graph.servers = ports.map(|port| scene.server(port, until.get(&port))).collect();
         for port in unbounded {
@@ -71,7 +69,8 @@ impl ClassGraph {
     }
 
     /// Adds a stream that is of the class in the mode: where it is forwarded for as long as that
-    /// lasts, and else, by any of its contracts, at its source's port only.
+    /// lasts, apart from there where it may end, and else, by any of its contracts, at its source's
+    /// port only.
     fn add(
         &mut self,
         scene: &Scene<'_, '_>,
@@ -82,25 +81,26 @@ impl ClassGraph {
         let (context, mode) = (scene.context, scene.analysis.mode);
         let net = context.net;
         let flow = &net.flows[stream.flow];
-        let lasting = levels_of(net, stream, mode).filter(|_| is_guaranteed(mode, flow.level));
-        let range = lasting.unwrap_or_else(|| unforwarded_levels(mode, flow.level));
+        let (forwarded, lasts) =
+            (levels_of(net, stream, mode), is_guaranteed(mode, flow.level));
+        let at_source = forwarded.filter(|_| lasts);
+        let range = at_source.unwrap_or_else(|| unforwarded_levels(mode, flow.level));
         if flow.contracts[range.0..=range.1].iter().any(|contract| contract.class != scene.class) {
             return;
         }
-        let is_split = lasting.is_none() || net.is_babbling();
+        let is_split = !lasts || net.is_babbling();
         let source = contract_envelope(net, &context.scale, stream.flow, range).bucket;
         let mut parts = vec![(source, false)];
-        if let Some(node) = stream.first_switch.filter(|_| is_split && lasting.is_some()) {
-            let enforced = context.enforced[index];
-            let passed = enforced_envelope(net, &context.scale, stream, node, enforced, range);
-            let varying = context.varying_ps(mode, stream.tree[0].port);
-            parts.push((passed.bucket.behind(varying, 0), true));
+        if forwarded.is_some() && is_split {
+            parts.extend(scene.behind_source(index, stream).map(|bucket| (bucket, true)));
         }
         for (bucket, is_behind) in parts {
             let is_in = |place: usize| !is_split || (place > 0) == is_behind;
             let visits = visits(stream, is_in);
             match plain(context, bucket.burst.as_ref(), &bucket.rate) {
-                Some(arrival) if !visits.is_empty() => self.push(index, vec![arrival], visits),
+                Some(arrival) if !visits.is_empty() => {
+                    self.push(index, arrival, visits, is_behind && !lasts);
+                }
                 Some(_) => {}
                 // Nothing bounds it, hence nothing where it passes.
                 None => unbounded.extend(visits.iter().map(|(port, _)| *port)),
@@ -108,12 +108,32 @@ impl ClassGraph {
         }
     }
 
-    fn push(&mut self, name: usize, arrival: Vec<Plain>, visits: Vec<(usize, Option<usize>)>) {
+    fn push(
+        &mut self,
+        stream: usize,
+        arrival: Plain,
+        visits: Vec<(usize, Option<usize>)>,
+        is_lossy: bool,
+    ) {
         for (visit, (port, _)) in visits.iter().enumerate() {
-            self.stops.insert((name, *port), (self.graph.flows.len(), visit));
+            self.stops.insert((stream, *port), (self.graph.flows.len(), visit));
         }
-        self.graph.flows.push(GraphFlow { arrival, visits });
+        self.graph.flows.push(GraphFlow { arrival: vec![arrival], visits, is_lossy });
     }
+}
+
+/// All that a flow that ends brings while a proof looks, if that is known of every port where it
+/// begins.
+fn ended(flow: &GraphFlow, until: &BTreeMap<usize, BigInt>) -> Option<Plain> {
+    let first = flow.visits.iter().filter(|(_, before)| before.is_none());
+    let mut longest = BigInt::zero();
+    for (port, _) in first {
+        longest = longest.max(until.get(port)?.clone());
+    }
+    let bucket = flow.arrival.first()?;
+    let more = ceil_div(longest * bucket.rate_ubps, 1_000_000_000_000_u64.into());
+    let burst_ubit = i128::try_from(more + bucket.burst_ubit).ok()?;
+    Some(Plain { burst_ubit, rate_ubps: 0 })
 }
 
 /// The ports of a stream's tree at these places, and which of them is before each.
@@ -131,9 +151,6 @@ fn visits(stream: &Stream, is_in: impl Fn(usize) -> bool) -> Vec<(usize, Option<
 /// A service that serves nothing.
 const NOTHING: Latency = Latency { rate_ubps: 0, latency_ps: 0 };
 
-/// What ends at a port: its name, the port, and its curve if it has one.
-type Ending = (usize, usize, Option<Vec<Plain>>);
-
 impl Scene<'_, '_> {
     /// How much the node behind a port varies, its processor included; `None` without a claim.
     fn variation(&self, port: usize) -> Option<u64> {
@@ -141,59 +158,10 @@ impl Scene<'_, '_> {
         self.context.varying_ps(self.analysis.mode, port)?.checked_add(jitter)
     }
 
-    /// What the raise ends at every port, by the line that it came over.
-    fn ending(&self, until: &BTreeMap<usize, BigInt>) -> Vec<Ending> {
-        let context = self.context;
-        let mut sums: BTreeMap<(usize, GroupKey), Bucket> = BTreeMap::new();
-        for (index, buckets) in &self.analysis.buckets {
-            let stream = &context.streams[*index];
-            let flow = &context.net.flows[stream.flow];
-            let Some((low, _)) = levels_of(context.net, stream, self.analysis.mode) else { continue };
-            let is_other = flow.contracts[low].class != self.class;
-            if is_other || is_guaranteed(self.analysis.mode, flow.level) {
-                continue;
-            }
-            for (place, bucket) in stream.tree.iter().zip(buckets) {
-                let Some(before) = place.parent else { continue };
-                let key = self.line_of(place.port, stream.tree[before].port);
-                let sum = sums.entry((place.port, key));
-                let none = Bucket { burst: Some(BigInt::zero()), rate: BigInt::zero() };
-                let sum = sum.or_insert(none);
-                sum.burst = sum.burst.take().zip(bucket.burst.as_ref()).map(|(a, b)| a + b);
-                sum.rate += &bucket.rate;
-            }
-        }
-        let curve = |(&(port, key), sum): (&(usize, GroupKey), &Bucket)| {
-            let line = match key {
-                GroupKey::Link(line) => line,
-                _ => context.net.ports.len(),
-            };
-            let name = context.streams.len() + line;
-            (name, port, self.ending_curve(port, key, sum, until.get(&port)))
-        };
-        sums.iter().map(curve).collect()
-    }
-
-    /// The least of what the flows bring, of that until they end, and of what their line carries.
-    fn ending_curve(
-        &self,
-        port: usize,
-        key: GroupKey,
-        sum: &Bucket,
-        until: Option<&BigInt>,
-    ) -> Option<Vec<Plain>> {
-        let context = self.context;
-        let burst = sum.burst.as_ref()?;
-        let mut curve = vec![plain(context, Some(burst), &sum.rate)?];
-        if let Some(until) = until {
-            let all = burst + &sum.rate * until;
-            curve.push(plain(context, Some(&all), &BigInt::zero())?);
-        }
-        let group = &self.load(port)?.groups.get(&key)?;
-        if let Some(line) = context.shaping(port, key, group, 0) {
-            curve.push(plain(context, Some(&line.burst), &line.rate)?);
-        }
-        Some(curve)
+    /// What comes of a stream to the queues behind its source's port.
+    fn behind_source(&self, index: usize, stream: &Stream) -> Option<Bucket> {
+        let place = stream.tree.iter().position(|place| place.parent == Some(0))?;
+        self.analysis.buckets.get(&index)?.get(place).cloned()
     }
 
     fn load(&self, port: usize) -> Option<&Load> {

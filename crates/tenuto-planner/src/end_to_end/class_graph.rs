@@ -1,12 +1,11 @@
 //! One class in one mode or raise as a server graph.
 //!
 //! Constants are taken out of the graph and variation is put into the service of the server in
-//! front of it. Behind a meter or monitor a flow starts anew with what is enforced. What a raise
-//! ends starts anew at every port: a switch on its way may have dropped it.
+//! front of it. Behind a meter or monitor a flow starts anew with what is enforced; so does what a
+//! raise ends, of which any switch on its way may drop the rest.
 
 use super::reach;
 use crate::analysis::Analysis;
-use crate::mesh::Group;
 use crate::outlook::Outlook;
 use crate::port::Ports;
 use crate::scene::Share;
@@ -24,9 +23,8 @@ pub(super) struct ClassGraph {
     pub(super) graph: ServerGraph,
     /// Per server: D of the class plus the variation behind it.
     pub(super) delays: Vec<Option<Picos>>,
-    /// Per flow of the graph, what a proof calls it: its tree; of what ends, the number of trees
-    /// and the line that it came over.
-    pub(super) names: Vec<usize>,
+    /// Per flow of the graph: its tree.
+    pub(super) trees: Vec<usize>,
     /// Per flow of the graph and target: tree, place of the target.
     pub(super) targets: Vec<Vec<(usize, usize)>>,
     /// Servers where something comes that has no bound.
@@ -44,7 +42,7 @@ impl ClassGraph {
         let mut this = Self {
             graph: ServerGraph::default(),
             delays: servers.clone().map(delay).collect(),
-            names: Vec::new(),
+            trees: Vec::new(),
             targets: Vec::new(),
             unbounded: Vec::new(),
         };
@@ -54,13 +52,15 @@ impl ClassGraph {
             }
         }
         let endings = reach::endings(analysis, result, class, &this.graph.flows);
-        let seen = |s: usize| server(ports, result, (s, class), endings[s]);
-        this.graph.servers = servers.clone().map(seen).collect();
-        for server in servers {
-            if this.add_ending(analysis, result, (server, class), endings[server]).is_none() {
-                this.unbounded.push(server);
-            }
+        for flow in this.graph.flows.iter_mut().filter(|flow| flow.is_lossy) {
+            let first = flow.visits.iter().filter(|visit| visit.parent.is_none());
+            let ends = first.map(|visit| endings[visit.server]);
+            let end = ends.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+            let ended = end.map(|end| Bucket { rate_ubps: 0, ..flow.arrival[0].grown(end) });
+            flow.arrival.extend(ended);
         }
+        let seen = |s: usize| server(ports, result, (s, class), endings[s]);
+        this.graph.servers = servers.map(seen).collect();
         for &server in &this.unbounded {
             this.graph.servers[server].service = vec![none()];
         }
@@ -69,15 +69,17 @@ impl ClassGraph {
 
     /// Adds the flows of one tree: all of it, or its source's port and what is behind it apart.
     fn add(&mut self, analysis: &Analysis<'_>, result: &Outlook, tree: usize, share: &Share) {
-        let behind = share.forwarded.filter(|behind| !behind.is_ending);
-        let enforced = behind.and_then(|behind| behind.enforced);
-        let is_whole = behind.is_some() && enforced.is_none();
-        self.push(analysis, result, tree, share.source, |depth| depth == 0 || is_whole);
-        let Some(enforced) = enforced else { return };
-        let line = analysis.trees[tree].hops[0].server;
-        match result.solution.arriving.varying[line] {
-            Some(varying) => {
-                self.push(analysis, result, tree, enforced.grown(varying), |depth| depth > 0);
+        let mesh = &analysis.ports.mesh;
+        let is_whole = share.forwarded.is_some_and(|it| it.enforced.is_none() && !it.is_ending);
+        self.push(analysis, result, (tree, false), share.source, |depth| depth == 0 || is_whole);
+        let Some(behind) = share.forwarded.filter(|_| !is_whole) else { return };
+        let mut hops = 0..analysis.trees[tree].hops.len();
+        let second = hops.find(|&hop| mesh.visits[mesh.visit(tree, hop)].depth == 1);
+        let Some(second) = second else { return };
+        match result.solution.arriving.bursts[mesh.visit(tree, second)] {
+            Some(bucket) => {
+                let name = (tree, behind.is_ending);
+                self.push(analysis, result, name, bucket, |depth| depth > 0);
             }
             None => self.unbounded.extend(analysis.trees[tree].hops.iter().map(|hop| hop.server)),
         }
@@ -87,7 +89,7 @@ impl ClassGraph {
         &mut self,
         analysis: &Analysis<'_>,
         result: &Outlook,
-        tree: usize,
+        (tree, is_lossy): (usize, bool),
         arrival: Bucket,
         is_in: impl Fn(usize) -> bool,
     ) {
@@ -115,59 +117,10 @@ impl ClassGraph {
                 named.push((tree, place));
             }
         }
-        self.add_flow(tree, vec![arrival], visits, targets);
+        let (name, arrival) = (String::new(), vec![arrival]);
+        self.graph.flows.push(GraphFlow { name, arrival, visits, targets, is_lossy });
+        self.trees.push(tree);
         self.targets.push(named);
-    }
-
-    fn add_flow(
-        &mut self,
-        name: usize,
-        arrival: Vec<Bucket>,
-        visits: Vec<GraphVisit>,
-        targets: Vec<GraphTarget>,
-    ) {
-        self.graph.flows.push(GraphFlow { name: String::new(), arrival, visits, targets });
-        self.names.push(name);
-    }
-
-    /// Adds what a raise ends at a port, one flow of the graph per line that it came over; `None`
-    /// if it has no bound.
-    fn add_ending(
-        &mut self,
-        analysis: &Analysis<'_>,
-        result: &Outlook,
-        (server, class): (usize, u8),
-        ending: Option<Picos>,
-    ) -> Option<()> {
-        let ports = &analysis.ports;
-        let is_ending = |group: &Group| {
-            let visits = group.visits.iter().map(|&visit| &ports.mesh.visits[visit]);
-            let mut shares = visits.map(|visit| (visit, &result.scene.shares[visit.tree]));
-            shares.any(|(visit, share)| share.classes == [class] && share.is_ending(visit.depth))
-        };
-        if !ports.mesh.groups[server].iter().any(is_ending) {
-            return Some(());
-        }
-        for (group, line) in ports.lined(server, &result.scene, &result.solution.arriving)? {
-            if !is_ending(&group) {
-                continue;
-            }
-            let mut sum = Bucket::ZERO;
-            for &visit in &group.visits {
-                let it = &ports.mesh.visits[visit];
-                let share = &result.scene.shares[it.tree];
-                if share.classes == [class] && share.is_ending(it.depth) {
-                    sum = sum.plus(result.solution.arriving.bursts[visit]?);
-                }
-            }
-            let cut = ending.map(|ending| Bucket { rate_ubps: 0, ..sum.grown(ending) });
-            let arrival = [Some(sum), cut, line].into_iter().flatten().collect();
-            let lines = ports.topology.servers.len();
-            let name = analysis.trees.len() + group.line.unwrap_or(lines);
-            self.add_flow(name, arrival, vec![GraphVisit { server, parent: None }], Vec::new());
-            self.targets.push(Vec::new());
-        }
-        Some(())
     }
 }
 

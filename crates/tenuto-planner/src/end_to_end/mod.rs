@@ -87,7 +87,7 @@ fn of_class(
         let (tree, place) = of.targets[bound.flow][bound.target];
         let Ok(delay_ps) = u64::try_from(delay.0 + MARGIN_PS) else { continue };
         let proof = proof
-            .renamed(|flow, visit| (of.names[flow], of.graph.flows[flow].visits[visit].server));
+            .renamed(|flow, visit| (of.trees[flow], of.graph.flows[flow].visits[visit].server));
         let Ok(linear) = serde_json::to_value(proof) else { continue };
         let proof = WholePathProof { method: bound.method.to_string(), linear };
         let whole = WholePath { delay_ps, proof };
