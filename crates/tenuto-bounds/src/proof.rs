@@ -147,6 +147,16 @@ pub struct Proofs {
 }
 
 impl LinearProof {
+    /// Nodes behind the root on the longest branch of the tree.
+    pub fn nodes_behind_root(&self) -> usize {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let depth = node.next.and_then(|next| depths.get(next)).map_or(0, |next| next + 1);
+            depths.push(depth);
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+
     /// The proof with other names for flows' visits.
     #[must_use]
     pub fn renamed(&self, name: impl Fn(usize, usize) -> (usize, usize)) -> Self {

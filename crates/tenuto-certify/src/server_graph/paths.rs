@@ -99,6 +99,16 @@ impl<'a> Paths<'a> {
 }
 
 impl Proof {
+    /// Nodes behind the root on the longest branch, as far as the tree is one.
+    pub(crate) fn nodes_behind_root(&self) -> usize {
+        let mut behind: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let next = node.next.and_then(|next| behind.get(next));
+            behind.push(next.map_or(0, |nodes| nodes + 1));
+        }
+        behind.into_iter().max().unwrap_or(0)
+    }
+
     /// The proof with other names for flows' visits.
     ///
     /// # Errors

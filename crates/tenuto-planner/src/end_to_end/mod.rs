@@ -37,6 +37,8 @@ const MARGIN_PS: i128 = 1_000;
 pub(crate) struct WholePath {
     pub(crate) delay_ps: u64,
     pub(crate) proof: WholePathProof,
+    /// Nodes behind the root on the longest branch of its tree.
+    pub(crate) nodes_behind_root: usize,
 }
 
 /// By mode, tree and place of the target.
@@ -88,9 +90,10 @@ fn of_class(
         let Ok(delay_ps) = u64::try_from(delay.0 + MARGIN_PS) else { continue };
         let proof = proof
             .renamed(|flow, visit| (of.trees[flow], of.graph.flows[flow].visits[visit].server));
-        let Ok(linear) = serde_json::to_value(proof) else { continue };
+        let Ok(linear) = serde_json::to_value(&proof) else { continue };
+        let nodes_behind_root = proof.nodes_behind_root();
         let proof = WholePathProof { method: bound.method.to_string(), linear };
-        let whole = WholePath { delay_ps, proof };
+        let whole = WholePath { delay_ps, proof, nodes_behind_root };
         found.insert((result.scene.transition, tree, place), whole);
     }
 }

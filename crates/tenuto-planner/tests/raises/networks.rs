@@ -1,7 +1,6 @@
-//! Bounds of whole paths in raises: below the sums of hops, and found again by the checker.
+//! Networks whose modes leave much behind.
 
-use tenuto_model::{MemorySources, Network, Plan, Transition, read_network};
-use tenuto_planner::{Options, WholePaths, plan};
+use tenuto_model::{MemorySources, Network, read_network};
 
 fn read(text: &str) -> Network {
     let sources = MemorySources::new().with("n.yaml", text);
@@ -68,7 +67,7 @@ fn three_levels(tail: &str) -> Network {
     row("A, B, C", 4, &flows, tail)
 }
 
-fn networks() -> Vec<(&'static str, Network)> {
+pub(crate) fn networks() -> Vec<(&'static str, Network)> {
     let babbling = "tolerates: {babbling_hosts: 1}\n";
     vec![
         ("one class", one_class("")),
@@ -76,39 +75,4 @@ fn networks() -> Vec<(&'static str, Network)> {
         ("three levels", three_levels("")),
         ("three levels, hosts may babble", three_levels(babbling)),
     ]
-}
-
-fn planned(network: &Network, whole_paths: Option<WholePaths>) -> Plan {
-    let plan = plan(network, &Options { whole_paths, would_fit: false, ..Options::default() });
-    tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| {
-        let lines: Vec<String> = f.iter().take(5).map(ToString::to_string).collect();
-        panic!("{} findings:\n{}", f.len(), lines.join("\n"))
-    });
-    plan
-}
-
-const fn is_raise(mode: Transition) -> bool {
-    matches!(mode, Transition::Raise { .. })
-}
-
-#[test]
-fn raises_have_bounds_of_whole_paths() {
-    for (name, network) in networks() {
-        let thorough = WholePaths { is_thorough: true, ..WholePaths::default() };
-        let (whole, sums) = (planned(&network, Some(thorough)), planned(&network, None));
-        let mut lower = 0;
-        for (row, sum) in whole.flows.iter().zip(&sums.flows) {
-            assert!(row.delay_bound_ps <= sum.delay_bound_ps, "{name}: {row:?}");
-            println!(
-                "{name}: {} {} {} {:?} {:?}",
-                row.flow,
-                row.mode.label(&network.modes),
-                row.method,
-                row.delay_bound_ps.map(|ps| ps / 1_000),
-                sum.delay_bound_ps.map(|ps| ps / 1_000),
-            );
-            lower += usize::from(is_raise(row.mode) && row.delay_bound_ps < sum.delay_bound_ps);
-        }
-        assert!(lower > 0, "{name}: no raise is tighter");
-    }
 }
