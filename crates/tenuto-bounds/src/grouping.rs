@@ -18,8 +18,10 @@ pub(crate) struct Group {
     pub(crate) onward: Option<usize>,
     /// The server that they come from.
     pub(crate) from: Option<usize>,
-    /// Whether they enter the tree here.
+    /// Whether they enter the tree here; those that may be dropped enter it at every node.
     pub(crate) enters: bool,
+    /// Of those that may be dropped: their way as if they were not, the same at all nodes.
+    pub(crate) route: Option<Route>,
     /// The sums of their buckets where they enter the tree.
     pub(crate) buckets: Vec<FineBucket>,
 }
@@ -33,6 +35,15 @@ pub(crate) struct Grouping {
     pub(crate) widths: Vec<Option<BigInt>>,
 }
 
+/// From where to where flows go that may be dropped on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Route {
+    last: usize,
+    entry: usize,
+    /// The server before the tree.
+    from: Option<usize>,
+}
+
 /// The way of a flow through a tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
@@ -43,6 +54,7 @@ struct Way {
     /// How many buckets bound it where it enters.
     buckets: usize,
     is_alone: bool,
+    route: Option<Route>,
 }
 
 /// A flow at a node.
@@ -111,6 +123,7 @@ impl Grouping {
             onward,
             from: visits[first.visit].parent.map(|parent| visits[parent].server),
             enters: way.entry == node,
+            route: way.route,
             buckets,
         };
         Some((key, group))
@@ -143,8 +156,17 @@ fn member(
     }
     let visits = &known.graph.flows[stop.flow].visits;
     let from = visits[first.visit].parent.map(|parent| visits[parent].server);
+    let is_alone = alone == Some(stop.flow);
+    if known.graph.flows[stop.flow].is_lossy {
+        // What comes to one node is not what comes to the next: each has amounts of its own.
+        let route = Some(Route { last, entry, from });
+        let from = visits[stop.visit].parent.map(|parent| visits[parent].server);
+        let buckets = known.buckets(stop)?.len();
+        let way = Way { last: node, entry: node, from, buckets, is_alone, route };
+        return Some(Member { way, stop, first: stop });
+    }
     let buckets = known.buckets(first)?.len();
-    let way = Way { last, entry, from, buckets, is_alone: alone == Some(stop.flow) };
+    let way = Way { last, entry, from, buckets, is_alone, route: None };
     Some(Member { way, stop, first })
 }
 

@@ -288,6 +288,7 @@ impl Builder<'_> {
                 };
                 self.push(term, &[], row, 0)?;
             }
+            self.passed(node, index, &neighbours)?;
             for (which, bucket) in self.named_buckets(group)? {
                 for &(early, late) in &pairs {
                     let term = match is_all {
@@ -299,6 +300,29 @@ impl Builder<'_> {
             }
         }
         self.lines(node, &pairs)
+    }
+
+    /// What may have been dropped since it left the node before, if that is in the tree.
+    fn passed(&mut self, node: usize, group: usize, pairs: &[(usize, usize)]) -> Option<()> {
+        let here = &self.grouping.nodes[node][group];
+        let (Some(route), Some(from)) = (here.route, here.from) else { return Some(()) };
+        let Some(&child) = self.tree.children[node].get(&from) else { return Some(()) };
+        let stop = here.stops.first()?;
+        let name = (stop.flow, stop.visit);
+        let mut before = self.grouping.nodes[child].iter();
+        let before = before.position(|other| other.route == Some(route))?;
+        for &(early, late) in pairs {
+            let (out_early, out_late) =
+                (self.tree.fifo_date(child, early)?, self.tree.fifo_date(child, late)?);
+            let row = vec![
+                (Some(self.amount(node, group, late)?), 1),
+                (Some(self.amount(node, group, early)?), -1),
+                (Some(self.amount(child, before, out_late)?), -1),
+                (Some(self.amount(child, before, out_early)?), 1),
+            ];
+            self.push(Term::Passed(node, name, early, late, Natural::ZERO), &[], row, 0)?;
+        }
+        Some(())
     }
 
     /// Buckets that are said of a group at its node, by number. Inside of the tree what is in front

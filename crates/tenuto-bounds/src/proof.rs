@@ -81,6 +81,9 @@ pub enum Term {
     /// The delay of the node, between a FIFO date and the date it is derived from:
     /// node, date, multiplier.
     Delay(usize, usize, Natural),
+    /// What comes to a node of flows that may be dropped is no more than what has left the node
+    /// before: node, (flow, visit), early, late, multiplier. Of all flows that go the same way.
+    Passed(usize, (usize, usize), usize, usize, Natural),
     /// The last arrivals of the flow whose burst is bounded: which bucket, date at the node where
     /// the flow enters the tree, multiplier. Only in proofs of bursts.
     Last(usize, usize, Natural),
@@ -149,6 +152,16 @@ pub struct Proofs {
 }
 
 impl LinearProof {
+    /// Nodes behind the root on the longest branch of the tree.
+    pub fn nodes_behind_root(&self) -> usize {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let depth = node.next.and_then(|next| depths.get(next)).map_or(0, |next| next + 1);
+            depths.push(depth);
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+
     /// The proof with other names for flows' visits.
     #[must_use]
     pub fn renamed(&self, name: impl Fn(usize, usize) -> (usize, usize)) -> Self {
@@ -170,6 +183,7 @@ impl Term {
             | Self::Arrival(_, stop, ..)
             | Self::AllMonotone(_, stop, ..)
             | Self::AllArrival(_, stop, ..)
+            | Self::Passed(_, stop, ..)
             | Self::Left(_, stop, ..)
             | Self::Through(_, stop, ..) => Some(stop),
             _ => None,
@@ -188,6 +202,7 @@ impl Term {
             | Self::Line(.., m)
             | Self::Service(.., m)
             | Self::Delay(.., m)
+            | Self::Passed(.., m)
             | Self::Last(.., m)
             | Self::Left(.., m)
             | Self::Through(.., m)

@@ -71,6 +71,14 @@ fn mark(nodes: &[Node], term: &Term, kept: &mut [Vec<bool>]) {
                 kept[node][behind] = true;
             }
         }
+        Term::Passed(node, _, early, late, _) => {
+            (kept[node][early], kept[node][late]) = (true, true);
+            // The node before is not named: every one that leads here keeps both dates.
+            for (child, before) in nodes.iter().enumerate() {
+                let dates = [early, late].into_iter().filter_map(|exit| fifo(before, exit));
+                dates.filter(|_| before.next == Some(node)).for_each(|d| kept[child][d] = true);
+            }
+        }
         // Named by the date at the node where the flow enters: no index of that node is at hand,
         // so proofs of bursts keep all dates.
         Term::Last(..)
@@ -102,6 +110,7 @@ fn renumber(term: &mut Term, numbers: &[Vec<usize>]) {
         | Term::AllMonotone(node, _, early, late, _)
         | Term::Arrival(node, _, _, early, late, _)
         | Term::AllArrival(node, _, _, early, late, _)
+        | Term::Passed(node, _, early, late, _)
         | Term::Line(node, _, early, late, _) => {
             to(*node, early);
             to(*node, late);

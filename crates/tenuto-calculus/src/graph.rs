@@ -86,6 +86,10 @@ pub struct GraphFlow {
     pub visits: Vec<GraphVisit>,
     /// The ends of its paths.
     pub targets: Vec<GraphTarget>,
+    /// Whether its data may be dropped behind any of its servers: no more comes to the next one than
+    /// has left the one before. No file of a graph says so of a flow.
+    #[serde(skip)]
+    pub is_lossy: bool,
 }
 
 /// Servers and flows.

@@ -3,6 +3,7 @@
 use crate::analysis::{Analysis, Context};
 use crate::envelopes::{is_guaranteed, levels};
 use crate::finding::{Findings, picos, rule};
+use crate::raise::Ends;
 use crate::read::{self, CopyBound, FlowBound, Mode};
 use crate::routes::Stream;
 use crate::whole_path::{self, Proved};
@@ -30,7 +31,12 @@ pub(crate) fn delay(
 }
 
 /// P in front of a place in a stream's tree; 0 at the source and without a processor.
-fn processing(context: &Context<'_>, stream: &Stream, place: usize, mode: Mode) -> Option<u64> {
+pub(crate) fn processing(
+    context: &Context<'_>,
+    stream: &Stream,
+    place: usize,
+    mode: Mode,
+) -> Option<u64> {
     let line = stream.tree[place].parent.map(|parent| stream.tree[parent].port);
     line.map_or(Some(0), |line| context.processing_ps(mode, line))
 }
@@ -103,10 +109,11 @@ fn deadline_ns(target: &read::Target, mode: Mode) -> Option<u64> {
 pub(crate) fn check(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
+    ends: &BTreeMap<Mode, &Ends>,
     findings: &mut Findings,
 ) -> usize {
     let net = context.net;
-    let proved = whole_path::proved(context, analyses, findings);
+    let proved = whole_path::proved(context, analyses, ends, findings);
     let mut by_flow: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, stream) in context.streams.iter().enumerate() {
         by_flow.entry(stream.flow).or_default().push(index);

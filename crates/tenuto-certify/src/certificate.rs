@@ -212,7 +212,8 @@ pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings)
     let raised = raises.iter().map(|(analysis, _)| analysis);
     let analyses: BTreeMap<Mode, &Analysis> =
         steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
-    let flows_checked = bounds::check(context, &analyses, findings);
+    let ends = raises.iter().map(|(analysis, ends)| (analysis.mode, ends)).collect();
+    let flows_checked = bounds::check(context, &analyses, &ends, findings);
     port_rows::check(context, &analyses, &backlogs, findings);
     processor_rows::check(context, findings);
     mode_change::check(context, &terms, &drains, &settled, &analyses, findings);

@@ -13,12 +13,24 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     by_class: BTreeMap<(usize, u8), BigInt>,
+    /// When the last switch swaps, picoseconds from the last trigger.
+    swapped_ps: u128,
 }
 
 impl Ends {
     /// The Θ of a class at a port.
     pub(crate) fn get(&self, port: usize, class: u8) -> Option<&BigInt> {
         self.by_class.get(&(port, class))
+    }
+
+    /// W: the longest that a busy period may have lasted at the last trigger, where that is known.
+    pub(crate) fn begun_before(&self, port: usize, class: u8) -> Option<BigInt> {
+        Some(self.get(port, class)? - self.swapped_ps)
+    }
+
+    /// When the last switch swaps, picoseconds from the last trigger.
+    pub(crate) fn swapped_ps(&self) -> u128 {
+        self.swapped_ps
     }
 }
 
@@ -33,6 +45,7 @@ pub(crate) fn ends(
     let (Mode::Raise { from, to }, Some(change)) = (raise.mode, mode_change_ps) else {
         return ends;
     };
+    ends.swapped_ps = change;
     let is_before = |mode: Mode| match mode {
         Mode::Steady(level) => (from..to).contains(&level),
         Mode::Raise { from: start, to: end } => start == from && end < to,

@@ -127,7 +127,16 @@ impl<'a> Return<'_, 'a> {
         for it in self.before {
             swapped = swapped.max(it.swapped?);
         }
-        Some(BigInt::from(swapped) + length * (row.rounds.len() + 1))
+        let steps = row.rounds.len() + 1 + self.deepest();
+        Some(BigInt::from(swapped) + length * steps)
+    }
+
+    /// How many nodes a proof of the lower mode has behind its root: each may look back a round.
+    fn deepest(&self) -> usize {
+        let rows = self.context.plan.flows.iter();
+        let rows = rows.filter(|row| row.mode == Mode::Steady(self.to));
+        let proofs = rows.flat_map(|row| &row.copies).filter_map(|copy| copy.proof.as_ref());
+        proofs.map(|proof| proof.linear.nodes_behind_root()).max().unwrap_or(0)
     }
 
     /// What holds until the return in any case: the largest claims of the mode, and of raises into it.

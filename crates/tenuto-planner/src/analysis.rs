@@ -303,9 +303,20 @@ impl Analysis<'_> {
                 progress(Progress::WholePaths { done, total });
             });
         }
+        self.settle_for_whole_paths();
         self.rows = rows::flows(self);
         self.forget_returns_without_a_window();
         self.port_rows = rows::ports(self);
+    }
+
+    /// Before a return everything has settled that a proof of the lower mode looks back at.
+    fn settle_for_whole_paths(&mut self) {
+        for ((_, to), settled) in &mut self.returns {
+            let proofs = self.whole_paths.iter();
+            let of_mode = proofs.filter(|((mode, ..), _)| *mode == Transition::Steady(*to));
+            let deepest = of_mode.map(|(_, whole)| whole.nodes_behind_root).max().unwrap_or(0);
+            settled.iter_mut().for_each(|settled| settled.wait_for(deepest));
+        }
     }
 
     /// Where no quiet window is long enough a plan says nothing of returns, and has no place for the

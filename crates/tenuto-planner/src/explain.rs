@@ -1,9 +1,11 @@
 //! Why a bound is what it is: hop by hop, who is in the way and what it costs, and what would help.
 
 use crate::analysis::{Analysis, analysed, plan_once};
+use crate::explain_loss::{self, ExplainedLoss};
 use crate::explain_route::{self, ExplainedRoute};
 use crate::outlook::Outlook;
 use crate::routing::{Effort, Routes};
+use crate::rows::sum_of_hops;
 use crate::{InTurn, Options, Progress};
 use serde::Serialize;
 use tenuto_calculus::{Bucket, div_up};
@@ -21,6 +23,8 @@ pub struct Explanation {
     pub routes: Vec<ExplainedRoute>,
     /// Its rows, the least slack first.
     pub rows: Vec<ExplainedRow>,
+    /// Its row with the least slack after the loss of each link that may be lost, the worst first.
+    pub losses: Vec<ExplainedLoss>,
     /// Changes that were planned and make the first row's bound smaller, the best first.
     pub tightens: Vec<Tightening>,
 }
@@ -36,6 +40,11 @@ pub struct ExplainedRow {
     pub network: Option<String>,
     /// The bound, picoseconds; `None` if there is none.
     pub delay_bound_ps: Option<u64>,
+    /// What the hops add up to, picoseconds: more than the bound where the whole path has a proof.
+    pub sum_of_hops_ps: Option<u64>,
+    /// In a raise: when the last switch has swapped after the trigger, picoseconds. Until then flows
+    /// that end are served.
+    pub swapped_after_ps: Option<u64>,
     /// Deadline, nanoseconds.
     pub deadline_ns: u64,
     /// From the source's own port on.
@@ -111,7 +120,8 @@ pub fn explain(network: &Network, options: &Options, flow: &str) -> Option<Expla
         None => i128::MIN,
     });
     let tightens = rows.first().map_or_else(Vec::new, |row| tighten(network, options, index, row));
-    Some(Explanation { flow: flow.to_owned(), routes, rows, tightens })
+    let losses = explain_loss::explained(network, options, index);
+    Some(Explanation { flow: flow.to_owned(), routes, rows, losses, tightens })
 }
 
 fn explained_rows(analysis: &Analysis<'_>, flow: usize) -> Vec<ExplainedRow> {
@@ -128,7 +138,13 @@ fn explained_rows(analysis: &Analysis<'_>, flow: usize) -> Vec<ExplainedRow> {
             let copy = it.copy.map(|copy| network.flows[flow].copies[copy].clone());
             let bound = row.copies.iter().find(|bound| bound.network == copy);
             let path = place.and_then(|place| it.paths.get(place)).into_iter().flatten();
+            let swapped = match row.mode {
+                Transition::Raise { from, to } => analysis.slowest_raise(from, to).map(picos),
+                _ => None,
+            };
             rows.push(ExplainedRow {
+                sum_of_hops_ps: bound.and_then(|bound| sum_of_hops(&bound.hops)),
+                swapped_after_ps: swapped,
                 target: row.target.clone(),
                 mode: row.mode.label(&network.modes),
                 network: copy,

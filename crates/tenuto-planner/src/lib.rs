@@ -17,6 +17,7 @@ mod end_to_end;
 mod entries;
 mod envelope;
 mod explain;
+mod explain_loss;
 mod explain_route;
 mod fitting;
 mod fixed_point;
@@ -42,6 +43,7 @@ mod tests;
 
 pub use end_to_end::Search as WholePaths;
 pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use explain_loss::ExplainedLoss;
 pub use explain_route::ExplainedRoute;
 pub use priorities::Priorities;
 pub use tenuto_bounds::{Executor, InTurn};

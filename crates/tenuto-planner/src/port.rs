@@ -5,6 +5,7 @@ use crate::processor::Processors;
 use crate::scene::Scene;
 use crate::topology::Topology;
 use crate::{Curves, ForwardingModel, Options};
+use std::borrow::Cow;
 use tenuto_calculus::{
     Bucket, Flows, GroupCurves, Server, Staircase, SteppedGroup, backlog, backlog_stepped,
     busy_period, busy_period_stepped, delay, delay_stepped, div_up, ubits,
@@ -128,27 +129,10 @@ impl Ports<'_> {
         class: u8,
     ) -> Option<Vec<SteppedGroup>> {
         let mut groups = Vec::with_capacity(self.mesh.groups[server].len() + 1);
-        let node = self.topology.servers[server].node;
-        match self.processors.site(node).and_then(|site| site.processor.link) {
-            None => {
-                for group in &self.mesh.groups[server] {
-                    let mut curves = self.group(group, scene, arriving, class)?;
-                    let frame = self.largest_of(group, scene);
-                    curves.curves.line = match group.line {
-                        Some(line) => self.line(server, line, frame, arriving)?,
-                        None => None,
-                    };
-                    groups.push(curves);
-                }
-            }
-            Some(link) => {
-                let visits = self.mesh.at(server).collect();
-                let all = Group { line: None, visits };
-                let mut curves = self.group(&all, scene, arriving, class)?;
-                curves.curves.line =
-                    self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
-                groups.push(curves);
-            }
+        for (group, line) in self.lined(server, scene, arriving)? {
+            let mut curves = self.group(&group, scene, arriving, class)?;
+            curves.curves.line = line;
+            groups.push(curves);
         }
         if self.topology.servers[server].is_trunk && !self.signals.is_zero() {
             let higher = Flows { steady: self.signals, ending: Bucket::ZERO };
@@ -156,6 +140,31 @@ impl Ports<'_> {
             groups.push(SteppedGroup { curves, steps: Vec::new() });
         }
         Some(groups)
+    }
+
+    /// The groups of a server, each with the Λ of what brought it; `None` without a bound at a
+    /// processor. The line between a processor and its ports carries all as one.
+    pub(crate) fn lined<'s>(
+        &'s self,
+        server: usize,
+        scene: &Scene,
+        arriving: &Arriving,
+    ) -> Option<Vec<(Cow<'s, Group>, Option<Bucket>)>> {
+        let node = self.topology.servers[server].node;
+        if let Some(link) = self.processors.site(node).and_then(|site| site.processor.link) {
+            let all = Group { line: None, visits: self.mesh.at(server).collect() };
+            let line = self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
+            return Some(vec![(Cow::Owned(all), line)]);
+        }
+        let lined = |group: &'s Group| {
+            let frame = self.largest_of(group, scene);
+            let line = match group.line {
+                Some(line) => self.line(server, line, frame, arriving)?,
+                None => None,
+            };
+            Some((Cow::Borrowed(group), line))
+        };
+        self.mesh.groups[server].iter().map(lined).collect()
     }
 
     fn largest_of(&self, group: &Group, scene: &Scene) -> i128 {
@@ -188,7 +197,7 @@ impl Ports<'_> {
     }
 
     /// Λ of what came over `line`: L + B + C·(t + tick + j + Y); `None` without a bound at the processor.
-    pub(crate) fn line(
+    fn line(
         &self,
         server: usize,
         line: usize,
@@ -221,7 +230,8 @@ impl Ports<'_> {
         Some(Bucket::line(frame_ubit, rate_bps).grown(jitter))
     }
 
-    fn ending(&self, server: usize, scene: &Scene, class: u8) -> Option<Picos> {
+    /// Θ of a class.
+    pub(crate) fn ending(&self, server: usize, scene: &Scene, class: u8) -> Option<Picos> {
         let endings = scene.endings.get(server)?;
         endings.iter().find(|(k, _)| *k == class).and_then(|(_, after)| *after)
     }

@@ -79,8 +79,8 @@ fn row(
     let after = usize::from(mode.level_after());
     let is_change = !matches!(mode, Transition::Steady(_));
     let method = match copies.first().and_then(|copy| copy.proof.as_ref()) {
-        _ if is_change => "change",
         Some(proof) => &proof.method,
+        None if is_change => "change",
         None if analysis.ports.has_staircases() => "staircase",
         None => "tfa",
     };

@@ -19,7 +19,18 @@ const ROUNDS_MAX: usize = 64;
 pub(crate) struct Settled {
     /// From the last violation, picoseconds.
     pub(crate) after_ps: i128,
+    /// W + L, where there are rounds: how far a step up a tree of a whole path may look back.
+    round_ps: Option<i128>,
     pub(crate) rounds: Vec<SettlingRound>,
+}
+
+impl Settled {
+    /// Waits until proofs over whole paths of that depth look at nothing that came before.
+    pub(crate) fn wait_for(&mut self, nodes_behind_root: usize) {
+        let nodes = i128::try_from(nodes_behind_root).unwrap_or(i128::MAX);
+        let longer = self.round_ps.map_or(0, |round| round.saturating_mul(nodes));
+        self.after_ps = self.after_ps.saturating_add(longer);
+    }
 }
 
 /// The proof for the return from mode `from` to mode `to`; `None` if there is none.
@@ -43,7 +54,7 @@ pub(crate) fn settled(analysis: &Analysis<'_>, from: u8, to: u8) -> Option<Settl
     for (result, change) in before {
         after_ps = after_ps.max(drain::settled(analysis, result, change, steady)?);
     }
-    Some(Settled { after_ps, rounds: Vec::new() })
+    Some(Settled { after_ps, round_ps: None, rounds: Vec::new() })
 }
 
 fn in_rounds(
@@ -71,7 +82,8 @@ fn in_rounds(
     let swapped = before.iter().map(|(_, change)| *change).max().unwrap_or(0);
     // One round more: every busy period at the return has seen the last of them only.
     let count = i128::try_from(rounds.len() + 1).ok()?;
-    Some(Settled { after_ps: swapped.checked_add(round_ps.checked_mul(count)?)?, rounds })
+    let after_ps = swapped.checked_add(round_ps.checked_mul(count)?)?;
+    Some(Settled { after_ps, round_ps: Some(round_ps), rounds })
 }
 
 /// The lower mode without the flows that only the return admits.

@@ -1,7 +1,7 @@
 //! Every "would fit" line is believed and tried: as a setting, and in an edited file.
 
 use std::collections::BTreeMap;
-use tenuto_model::quantity::{parse_size_bytes, parse_time_ns};
+use tenuto_model::quantity::{parse_rate_bps, parse_size_bytes, parse_time_ns};
 use tenuto_model::{
     Apart, MemorySources, Network, OtherTraffic, Size, read_network, write_network,
 };
@@ -187,6 +187,11 @@ enum Line<'a> {
     Skew(&'a str, u64),
     Drop,
     LinkDisjoint(&'a str),
+    Profile(&'a str, &'a str, u64),
+    ProfileAt(&'a str, Vec<&'a str>),
+    Classes(u8),
+    NoLinkLost,
+    NewLinks(Vec<(&'a str, &'a str, u64)>),
 }
 
 fn understood(line: &str) -> Line<'_> {
@@ -211,6 +216,29 @@ fn understood(line: &str) -> Line<'_> {
         ["quiet", ">=", number, unit, ..] => Line::Quiet(time(&[number, unit])),
         [flow, "skew_max", ">=", number, unit, ..] => Line::Skew(flow, time(&[number, unit])),
         ["other_traffic:", "drop", ..] => Line::Drop,
+        ["links_lost:", "0"] => Line::NoLinkLost,
+        ["priorities", "<=", most] => Line::Classes(most.parse().expect(line)),
+        ["profile", name, "buffer_per_port", ">=", number, unit] => Line::Profile(
+            name,
+            "buffer_per_port",
+            parse_size_bytes(&format!("{number} {unit}")).expect(line),
+        ),
+        ["profile", name, field, ">=", number] => {
+            Line::Profile(name, field, number.parse().expect(line))
+        }
+        ["profile", name, "at", switches @ ..] => {
+            Line::ProfileAt(name, switches.iter().copied().filter(|word| *word != "and").collect())
+        }
+        ["new", "link", ..] => Line::NewLinks(
+            line.split(" and ")
+                .map(|part| match part.split(' ').collect::<Vec<_>>().as_slice() {
+                    ["new", "link", a, "-", b, "at", number, unit] => {
+                        (*a, *b, parse_rate_bps(&format!("{number} {unit}")).expect(line))
+                    }
+                    _ => panic!("{line}"),
+                })
+                .collect(),
+        ),
         [flow, "copies:", "link-disjoint", ..] => Line::LinkDisjoint(flow),
         _ => panic!("what does this say: {line}"),
     }
@@ -270,6 +298,44 @@ fn as_set(network: &Network, line: &Line<'_>) -> Network {
             let flow = network.flows.iter_mut().find(|f| f.name == *name).expect("a flow");
             flow.apart = Apart::Links;
         }
+        Line::Profile(name, field, least) => {
+            let profile = network.profiles.get_mut(*name).expect("a profile");
+            let count = u32::try_from(*least).expect("a count");
+            match *field {
+                "entries" => profile.entries_max = count,
+                "meters" => profile.meters_max = count,
+                "groups" => profile.groups_max = count,
+                "queues_per_port" => profile.queues_per_port = u8::try_from(count).expect("few"),
+                "buffer_per_port" => profile.buffer_bytes_per_port = Some(*least),
+                other => panic!("{other}"),
+            }
+        }
+        Line::ProfileAt(name, switches) => {
+            let built_in = || tenuto_model::Profile::built_in(name).expect("built in");
+            network.profiles.entry((*name).to_owned()).or_insert_with(built_in);
+            for switch in &mut network.switches {
+                if switches.contains(&switch.name.as_str()) {
+                    (*name).clone_into(&mut switch.profile);
+                }
+            }
+        }
+        Line::Classes(most) => {
+            for contract in network.flows.iter_mut().flat_map(|flow| &mut flow.contracts) {
+                contract.priority = contract.priority.min(*most);
+            }
+        }
+        Line::NoLinkLost => network.tolerates.links_lost = 0,
+        Line::NewLinks(all) => {
+            for (a, b, rate_bps) in all {
+                let end = |node: &str| {
+                    let used = network.ends_of(node).map(|(own, _, _)| own.port).max();
+                    tenuto_model::LinkEnd { node: node.to_owned(), port: used.unwrap_or(0) + 1 }
+                };
+                let (a, b) = (end(a), end(b));
+                let link = tenuto_model::Link { a, b, rate_bps: *rate_bps, propagation_ns: 0 };
+                network.links.push(link);
+            }
+        }
     }
     network
 }
@@ -307,7 +373,14 @@ fn as_edited(text: &NetworkText, line: &Line<'_>) -> Option<NetworkText> {
                 .tail
                 .replace("other_traffic: {priority: 6, rate: 1 Mbit/s, frame: 1518 B}\n", "")
         }
-        Line::Above(..) | Line::Skew(..) | Line::LinkDisjoint(..) => return None,
+        Line::Above(..)
+        | Line::Skew(..)
+        | Line::LinkDisjoint(..)
+        | Line::Profile(..)
+        | Line::ProfileAt(..)
+        | Line::Classes(..)
+        | Line::NoLinkLost
+        | Line::NewLinks(..) => return None,
     }
     Some(text)
 }
@@ -361,4 +434,92 @@ fn whatever_would_fit_fits() {
     println!("{refused} refused of {count}, {lines} lines, {edited} of them in files too");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(lines > count / 3, "{lines} lines of {count} networks");
+}
+
+const RING: &str = "tenuto: 1
+name: ring
+hosts: [a, b, c, d]
+PROFILES
+switches: {w1: {profile: P}, w2: {profile: P}, w3: {profile: P}, w4: {profile: P}}
+links:
+  - {ends: [a, w1], rate: 100 Mbit/s}
+  - {ends: [b, w2], rate: 100 Mbit/s}
+  - {ends: [c, w3], rate: 100 Mbit/s}
+  - {ends: [d, w4], rate: 100 Mbit/s}
+  - {ends: [w1, w2], rate: 100 Mbit/s}
+  - {ends: [w2, w3], rate: 100 Mbit/s}
+  - {ends: [w3, w4], rate: 100 Mbit/s}
+  - {ends: [w4, w1], rate: 100 Mbit/s}
+flows:
+  f: {source: a, targets: [b], frame: 1518 B, period: 2 ms, deadline: DEADLINE, priority: 0}
+  g: {source: c, targets: [d, b], message: 6 kB, period: 4 ms, deadline: 30 ms, priority: 5}
+";
+
+/// The ring with that profile of its switches, deadline of f, and more lines.
+fn ring(profile: &str, deadline: &str, more: &str) -> Network {
+    let own = format!("profiles: {{P: {{like: tenuto{profile}}}}}");
+    let text = RING.replace("PROFILES", &own).replace("DEADLINE", deadline) + more;
+    read(&text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Every refusal of that resource says what would fit, and that does.
+fn fits(network: &Network, resource: &str) -> Vec<String> {
+    let before = plan(network, &Options::default());
+    let refusals = before.refusals.iter().filter(|refusal| refusal.resource == resource);
+    let mut all = Vec::new();
+    for refusal in refusals {
+        assert!(!refusal.would_fit.is_empty(), "nothing would fit: {refusal:?}");
+        for line in &refusal.would_fit {
+            if line.ends_with("(something else stays refused)") {
+                continue;
+            }
+            let changed = as_set(&before.network, &understood(line));
+            let after = plan(&changed, &Options { would_fit: false, ..Options::default() });
+            assert!(after.feasible, "{line}: {:?}", after.refusals);
+            all.push(line.clone());
+        }
+    }
+    assert!(!all.is_empty(), "no refusal for {resource}: {:?}", before.refusals);
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[test]
+fn limits_of_a_device_are_told_how_much_would_do() {
+    assert!(fits(&ring(", entries: 9", "2 ms", ""), "entries")[0].starts_with("profile P entries"));
+    assert!(fits(&ring(", meters: 0", "2 ms", ""), "meters")[0].starts_with("profile P meters"));
+    assert!(fits(&ring(", groups: 0", "2 ms", ""), "groups")[0].starts_with("profile P groups"));
+    let queues = fits(&ring(", queues_per_port: 4", "2 ms", ""), "queues");
+    assert_eq!(queues, ["priorities <= 3", "profile P queues_per_port >= 6"]);
+    let buffer = fits(&ring(", buffer_per_port: 3 kB", "2 ms", ""), "buffer");
+    assert!(buffer.iter().any(|line| line.starts_with("profile P buffer_per_port")), "{buffer:?}");
+    assert!(buffer.iter().any(|line| line.starts_with("g message <=")), "{buffer:?}");
+}
+
+#[test]
+fn a_loss_that_breaks_a_promise_is_told_what_keeps_it() {
+    let lost = "tolerates: {links_lost: 1}\n";
+    let backup = fits(&ring("", "700 us", lost), "backup");
+    assert!(backup.contains(&"links_lost: 0".to_owned()), "{backup:?}");
+    assert!(backup.iter().any(|line| line.starts_with("f deadline >= ")), "{backup:?}");
+}
+
+#[test]
+fn modes_that_a_network_cannot_have_are_told_what_they_need() {
+    let modal = |more: &str| {
+        let text = RING
+            .replace("PROFILES", "modes: [LO, HI]\nprofiles: {P: {like: tenuto}}")
+            .replace("DEADLINE", "2 ms");
+        read(&(text.replace("w2: {profile: P}", more))).unwrap_or_else(|it| panic!("{it}"))
+    };
+    assert_eq!(fits(&modal("w2: {profile: ideal}"), "modes"), ["profile P at w2"]);
+    let mut apart = modal("w2: {profile: P}");
+    apart.flows.retain(|flow| flow.name == "f");
+    apart.links.retain(|link| !["w3", "w4"].contains(&link.a.node.as_str()));
+    apart.links.retain(|link| !["w3", "w4"].contains(&link.b.node.as_str()));
+    assert_eq!(
+        fits(&apart, "modes"),
+        ["new link w1 - w3 at 100 Mbit/s and new link w1 - w4 at 100 Mbit/s"]
+    );
 }

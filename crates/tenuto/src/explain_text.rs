@@ -7,6 +7,8 @@ use tenuto_planner::{ExplainedHop, ExplainedRow, Explanation, Interferer};
 
 /// Interferers that are listed per hop; the rest is summed up.
 const LISTED_MAX: usize = 6;
+/// Lost links that are listed; the rest is counted.
+const LOSSES_MAX: usize = 3;
 
 /// The text; only the row with the least slack unless `all`.
 pub(crate) fn text(explanation: &Explanation, all: bool) -> String {
@@ -19,6 +21,10 @@ pub(crate) fn text(explanation: &Explanation, all: bool) -> String {
     if hidden > 0 {
         let _ = writeln!(out, "{} with more slack (--all)", counted(hidden, "other bound"));
     }
+    if explanation.rows.iter().any(|row| row.swapped_after_ps.is_some()) {
+        out.push_str("a return has the larger one of the bounds of its two modes\n");
+    }
+    losses(&mut out, explanation, all);
     if let Some(row) = explanation.rows.first() {
         tighter(&mut out, explanation, row);
     }
@@ -62,6 +68,22 @@ fn row_text(out: &mut String, flow: &str, row: &ExplainedRow) {
         let _ = write!(out, ", slack {} ms", ms_down(deadline_ps - i128::from(ps)));
     }
     out.push('\n');
+    if let Some(ps) = row.swapped_after_ps {
+        let _ = writeln!(
+            out,
+            "  the mode changes while messages are under way: flows marked `until the swap` have no \
+             place in the mode after it, and are served until the last switch has swapped, {} ms \
+             after the first",
+            ms_up(ps)
+        );
+    }
+    if let Some(sum) = row.sum_of_hops_ps.filter(|sum| Some(*sum) > row.delay_bound_ps) {
+        let _ = writeln!(
+            out,
+            "  the hops below add up to {} ms; the bound is less, for it is proved of the whole path",
+            ms_up(sum)
+        );
+    }
     for (number, hop) in (1..).zip(&row.hops) {
         hop_text(out, number, hop);
     }
@@ -120,6 +142,29 @@ fn other_row(other: &Interferer) -> Vec<String> {
         other.costs_ps.map_or_else(none, ms_up),
         other.over.clone().unwrap_or_else(|| "its own source".into()),
     ]
+}
+
+/// What holds after a link was lost, the least slack first.
+fn losses(out: &mut String, explanation: &Explanation, all: bool) {
+    let shown = if all { explanation.losses.len() } else { LOSSES_MAX };
+    for loss in explanation.losses.iter().take(shown) {
+        let bound =
+            loss.delay_bound_ps.map_or_else(|| "none".to_owned(), |ps| format!("{} ms", ms_up(ps)));
+        let way = match loss.around.as_slice() {
+            [] => "the same way".to_owned(),
+            nodes => format!("another way, {}", nodes.join(" ")),
+        };
+        let deadline = ms_down(i128::from(loss.deadline_ns) * 1_000);
+        let _ = writeln!(
+            out,
+            "{} lost: to {} in {} bound {bound}, deadline {deadline} ms; {way}",
+            loss.link, loss.target, loss.mode
+        );
+    }
+    let hidden = explanation.losses.len().saturating_sub(shown);
+    if hidden > 0 {
+        let _ = writeln!(out, "{} with more slack (--all)", counted(hidden, "other lost link"));
+    }
 }
 
 fn tighter(out: &mut String, explanation: &Explanation, row: &ExplainedRow) {

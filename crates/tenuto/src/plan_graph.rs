@@ -125,6 +125,7 @@ impl Build<'_> {
             arrival: vec![self.arrival(flow)],
             visits,
             targets,
+            is_lossy: false,
         });
     }
 

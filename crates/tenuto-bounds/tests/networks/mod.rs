@@ -39,6 +39,7 @@ pub(crate) fn unicast(name: String, arrival: Bucket, path: &[usize]) -> GraphFlo
             constant: Picos(0),
         }],
         name,
+        is_lossy: false,
         arrival: vec![arrival],
         visits: path.iter().enumerate().map(visit).collect(),
     }

@@ -87,7 +87,7 @@ fn flow(index: usize, shape: Shape, random: &mut Random) -> GraphFlow {
         // A peak as well: a packet, then so many times faster.
         arrival.push(Bucket { burst_ubit: shape.packet_ubit, rate_ubps: 4 });
     }
-    GraphFlow { name: format!("f{index}"), arrival, visits, targets }
+    GraphFlow { name: format!("f{index}"), arrival, visits, targets, is_lossy: false }
 }
 
 /// Gives every flow a rate, so that no server is loaded beyond 85 %.

@@ -158,6 +158,9 @@ impl Sum<'_> {
                 let groups: Vec<usize> = groups.into_iter().collect();
                 self.bounded(node, &groups, &line, (early, late), m)?;
             }
+            Term::Passed(node, stop, early, late, ref m) => {
+                self.passed(node, stop, (early, late), m)?;
+            }
             Term::Service(node, date, which, ref m) => self.service(node, date, which, m)?,
             Term::Last(which, date, ref m) => self.last(which, date, m, objective)?,
             Term::Left(node, stop, date, ref m) => self.left_later(node, stop, date, m)?,
@@ -216,6 +219,41 @@ impl Sum<'_> {
             self.amount(node, group, late, &-&weight)?;
         }
         Ok(())
+    }
+
+    /// No more comes to a node than has left the one before, of flows that all go the same way.
+    fn passed(
+        &mut self,
+        node: usize,
+        stop: Stop,
+        (early, late): (usize, usize),
+        multiplier: &Natural,
+    ) -> Result<(), Flaw> {
+        self.in_order(node, early, late)?;
+        let here = self.like(node, stop)?;
+        let before = self.tree.child(node, stop);
+        let (child, earlier) = before.ok_or("nothing of it is in front of that node")?;
+        let there = self.like(child, earlier)?;
+        if self.flows(&here) != self.flows(&there) {
+            return Err("others go that way in front of that node".into());
+        }
+        let (out_early, out_late) = (self.tree.fifo(child, early)?, self.tree.fifo(child, late)?);
+        let weight = &self.of_data * &multiplier.0;
+        for group in here {
+            self.amount(node, group, late, &weight)?;
+            self.amount(node, group, early, &-&weight)?;
+        }
+        for group in there {
+            self.amount(child, group, out_late, &-&weight)?;
+            self.amount(child, group, out_early, &weight)?;
+        }
+        Ok(())
+    }
+
+    /// The flows of some groups.
+    fn flows(&self, groups: &[usize]) -> BTreeSet<usize> {
+        let members = groups.iter().flat_map(|&group| &self.groups.all[group].members);
+        members.map(|member| member.0).collect()
     }
 
     pub(super) fn add(&mut self, unknown: Unknown, weight: &BigInt) {

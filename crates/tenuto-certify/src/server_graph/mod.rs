@@ -10,7 +10,7 @@ mod read;
 mod tree;
 mod ways;
 
-pub(crate) use paths::{Graph, GraphFlow, GraphServer, Paths, Plain};
+pub(crate) use paths::{Graph, GraphFlow, GraphServer, Latency, Paths, Plain};
 pub(crate) use read::{Document, Proof};
 
 use crate::digest::Compact;

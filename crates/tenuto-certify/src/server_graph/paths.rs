@@ -10,11 +10,14 @@ use num_bigint::BigInt;
 /// A token bucket: 10⁻⁶ bit and 10⁻⁶ bit/s.
 pub(crate) type Plain = read::Bucket;
 
+/// A part of a service curve.
+pub(crate) type Latency = read::RateLatency;
+
 /// A server that serves one class first in, first out.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphServer {
-    pub(crate) rate_ubps: i128,
-    pub(crate) latency_ps: i128,
+    /// The most of these; at least one.
+    pub(crate) service: Vec<Latency>,
     pub(crate) line: Option<Plain>,
     pub(crate) packet_ubit: i128,
 }
@@ -22,8 +25,11 @@ pub(crate) struct GraphServer {
 /// A flow: what it brings, and its visits (server, visit before), parents first.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphFlow {
-    pub(crate) arrival: Plain,
+    /// The least of these; at least one.
+    pub(crate) arrival: Vec<Plain>,
     pub(crate) visits: Vec<(usize, Option<usize>)>,
+    /// Whether switches on its way may drop of it.
+    pub(crate) is_lossy: bool,
 }
 
 /// Servers and flows.
@@ -38,20 +44,21 @@ impl Document {
     pub(crate) fn of(graph: &Graph, delays: &[Option<i128>], line_shaping: bool) -> Self {
         let server = |s: &GraphServer| read::Server {
             name: String::new(),
-            service: vec![read::RateLatency { rate_ubps: s.rate_ubps, latency_ps: s.latency_ps }],
+            service: s.service.clone(),
             line: s.line,
             multiplexing: Multiplexing::Fifo,
             packet_ubit: s.packet_ubit,
         };
         let flow = |f: &GraphFlow| read::Flow {
             name: String::new(),
-            arrival: vec![f.arrival],
+            arrival: f.arrival.clone(),
             visits: f
                 .visits
                 .iter()
                 .map(|&(server, parent)| read::Visit { server, parent })
                 .collect(),
             targets: Vec::new(),
+            is_lossy: f.is_lossy,
         };
         Self {
             schema: String::new(),
@@ -92,6 +99,16 @@ impl<'a> Paths<'a> {
 }
 
 impl Proof {
+    /// Nodes behind the root on the longest branch, as far as the tree is one.
+    pub(crate) fn nodes_behind_root(&self) -> usize {
+        let mut behind: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let next = node.next.and_then(|next| behind.get(next));
+            behind.push(next.map_or(0, |nodes| nodes + 1));
+        }
+        behind.into_iter().max().unwrap_or(0)
+    }
+
     /// The proof with other names for flows' visits.
     ///
     /// # Errors
@@ -108,6 +125,7 @@ impl Proof {
             match term {
                 Term::Monotone(_, stop, ..)
                 | Term::Arrival(_, stop, ..)
+                | Term::Passed(_, stop, ..)
                 | Term::Left(_, stop, ..)
                 | Term::Through(_, stop, ..)
                 | Term::AllMonotone(_, stop, ..)

@@ -51,8 +51,8 @@ pub(crate) struct Bucket {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLatency {
-    pub(super) rate_ubps: i128,
-    pub(super) latency_ps: i128,
+    pub(crate) rate_ubps: i128,
+    pub(crate) latency_ps: i128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -95,6 +95,9 @@ pub(crate) struct Flow {
     pub(super) arrival: Vec<Bucket>,
     pub(super) visits: Vec<Visit>,
     pub(super) targets: Vec<Target>,
+    /// Whether switches on its way may drop of it; in graphs that the checker makes only.
+    #[serde(skip)]
+    pub(super) is_lossy: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -146,6 +149,7 @@ pub(crate) enum Term {
     Line(usize, usize, usize, usize, Natural),
     Service(usize, usize, usize, Natural),
     Delay(usize, usize, Natural),
+    Passed(usize, Stop, usize, usize, Natural),
     Last(usize, usize, Natural),
     Left(usize, Stop, usize, Natural),
     Through(usize, Stop, usize, usize, usize, Natural),

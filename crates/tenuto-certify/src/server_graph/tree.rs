@@ -194,10 +194,16 @@ impl<'a> Tree<'a> {
     pub(super) fn groups(&self, alone: &BTreeSet<usize>, never: Option<usize>) -> Groups {
         let member = |node: usize, stop: Stop| {
             let (entry, first) = self.entry(node, stop);
-            let from = self.net.earlier(first).map(|(_, from)| from);
+            let from = |stop: Stop| self.net.earlier(stop).map(|(_, from)| from);
+            let (before, last) = (from(first), self.last(node, stop));
+            if self.net.graph.flows[stop.0].is_lossy {
+                let (from, buckets) = (from(stop), self.net.buckets(stop).len());
+                let route = Some((entry, last, before));
+                let way = Way { entry: node, last: node, from, buckets, route };
+                return Member { stop, way, first: stop };
+            }
             let buckets = self.net.buckets(first).len();
-            let way = Way { entry, last: self.last(node, stop), from, buckets };
-            Member { stop, way, first }
+            Member { stop, way: Way { entry, last, from: before, buckets, route: None }, first }
         };
         let at = |(index, node): (usize, &Node)| {
             self.net.stops[node.server].iter().map(|&stop| member(index, stop)).collect()

@@ -18,6 +18,9 @@ pub(super) struct Way {
     pub(super) from: Option<usize>,
     /// How many buckets bound each flow where it enters.
     pub(super) buckets: usize,
+    /// Of flows that may be dropped, which enter and end at every node: where they would enter and
+    /// end else, and the server before the tree.
+    pub(super) route: Option<(usize, usize, Option<usize>)>,
 }
 
 /// Flows of one way; a flow that a proof names by itself is a group of its own.

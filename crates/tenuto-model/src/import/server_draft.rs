@@ -140,7 +140,13 @@ impl ServerDraft {
             let visits = tree.into_visits();
             self.push(
                 it,
-                GraphFlow { name: name.to_owned(), arrival: arrival.clone(), visits, targets },
+                GraphFlow {
+                    name: name.to_owned(),
+                    arrival: arrival.clone(),
+                    visits,
+                    targets,
+                    is_lossy: false,
+                },
                 place,
             );
         }

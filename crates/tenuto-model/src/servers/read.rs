@@ -204,7 +204,8 @@ impl<'a> FlowReader<'_, 'a> {
         }
         let mut tree = Tree::default();
         let targets = self.targets(reader, &mut tree);
-        GraphFlow { name: name.to_owned(), arrival, visits: tree.into_visits(), targets }
+        let visits = tree.into_visits();
+        GraphFlow { name: name.to_owned(), arrival, visits, targets, is_lossy: false }
     }
 
     fn targets(&self, reader: &mut Reader, tree: &mut Tree) -> Vec<GraphTarget> {

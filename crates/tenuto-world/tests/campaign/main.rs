@@ -106,8 +106,10 @@ impl Tally {
             return;
         };
         network::share_processors(&mut network, seed);
+        let whole_paths = seed.is_multiple_of(2).then(WholePaths::default);
         let curves = if seed.is_multiple_of(3) { Curves::Staircases } else { Curves::Buckets };
-        let plan = plan(&network, &Options { would_fit: false, curves, ..Options::default() });
+        let options = Options { would_fit: false, whole_paths, curves, ..Options::default() };
+        let plan = plan(&network, &options);
         self.networks += 1;
         if let Err(why) = certified(&plan) {
             self.failures.push(format!("the plan of seed {seed}: {why}"));

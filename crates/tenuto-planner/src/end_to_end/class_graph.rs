@@ -1,0 +1,256 @@
+//! One class in one mode or raise as a server graph.
+//!
+//! Constants are taken out of the graph and variation is put into the service of the server in
+//! front of it. Behind a meter or monitor a flow starts anew with what is enforced; so does what a
+//! raise ends, of which any switch on its way may drop the rest.
+
+use super::reach;
+use crate::analysis::Analysis;
+use crate::outlook::Outlook;
+use crate::port::Ports;
+use crate::scene::Share;
+use std::collections::BTreeMap;
+use tenuto_bounds::{
+    GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
+};
+use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up};
+use tenuto_units::Picos;
+
+const PS_PER_S: i128 = 1_000_000_000_000;
+
+/// The flows of one class, and the servers as they see them.
+pub(super) struct ClassGraph {
+    pub(super) graph: ServerGraph,
+    /// Per server: D of the class plus the variation behind it.
+    pub(super) delays: Vec<Option<Picos>>,
+    /// Per flow of the graph: its tree.
+    pub(super) trees: Vec<usize>,
+    /// Per flow of the graph and target: tree, place of the target.
+    pub(super) targets: Vec<Vec<(usize, usize)>>,
+    /// Servers where something comes that has no bound.
+    unbounded: Vec<usize>,
+}
+
+impl ClassGraph {
+    pub(super) fn new(analysis: &Analysis<'_>, result: &Outlook, class: u8) -> Self {
+        let ports = &analysis.ports;
+        let servers = 0..ports.topology.servers.len();
+        let delay = |server: usize| {
+            let own = result.solution.delay(server, class)?;
+            Some(Picos(own.0 + variation(ports, result, server)?))
+        };
+        let mut this = Self {
+            graph: ServerGraph::default(),
+            delays: servers.clone().map(delay).collect(),
+            trees: Vec::new(),
+            targets: Vec::new(),
+            unbounded: Vec::new(),
+        };
+        for (tree, share) in result.scene.shares.iter().enumerate() {
+            if share.classes == [class] {
+                this.add(analysis, result, tree, share);
+            }
+        }
+        let endings = reach::endings(analysis, result, class, &this.graph.flows);
+        for flow in this.graph.flows.iter_mut().filter(|flow| flow.is_lossy) {
+            let first = flow.visits.iter().filter(|visit| visit.parent.is_none());
+            let ends = first.map(|visit| endings[visit.server]);
+            let end = ends.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+            let ended = end.map(|end| Bucket { rate_ubps: 0, ..flow.arrival[0].grown(end) });
+            flow.arrival.extend(ended);
+        }
+        let seen = |s: usize| server(ports, result, (s, class), endings[s]);
+        this.graph.servers = servers.map(seen).collect();
+        for &server in &this.unbounded {
+            this.graph.servers[server].service = vec![none()];
+        }
+        this
+    }
+
+    /// Adds the flows of one tree: all of it, or its source's port and what is behind it apart.
+    fn add(&mut self, analysis: &Analysis<'_>, result: &Outlook, tree: usize, share: &Share) {
+        let mesh = &analysis.ports.mesh;
+        let is_whole = share.forwarded.is_some_and(|it| it.enforced.is_none() && !it.is_ending);
+        self.push(analysis, result, (tree, false), share.source, |depth| depth == 0 || is_whole);
+        let Some(behind) = share.forwarded.filter(|_| !is_whole) else { return };
+        let mut hops = 0..analysis.trees[tree].hops.len();
+        let second = hops.find(|&hop| mesh.visits[mesh.visit(tree, hop)].depth == 1);
+        let Some(second) = second else { return };
+        match result.solution.arriving.bursts[mesh.visit(tree, second)] {
+            Some(bucket) => {
+                let name = (tree, behind.is_ending);
+                self.push(analysis, result, name, bucket, |depth| depth > 0);
+            }
+            None => self.unbounded.extend(analysis.trees[tree].hops.iter().map(|hop| hop.server)),
+        }
+    }
+
+    fn push(
+        &mut self,
+        analysis: &Analysis<'_>,
+        result: &Outlook,
+        (tree, is_lossy): (usize, bool),
+        arrival: Bucket,
+        is_in: impl Fn(usize) -> bool,
+    ) {
+        let it = &analysis.trees[tree];
+        let mesh = &analysis.ports.mesh;
+        let mut visit_of: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut visits = Vec::new();
+        for (hop, at) in it.hops.iter().enumerate() {
+            if is_in(mesh.visits[mesh.visit(tree, hop)].depth) {
+                let parent = at.parent.and_then(|parent| visit_of.get(&parent).copied());
+                visit_of.insert(hop, visits.len());
+                visits.push(GraphVisit { server: at.server, parent });
+            }
+        }
+        if visits.is_empty() {
+            return;
+        }
+        let (mut targets, mut named) = (Vec::new(), Vec::new());
+        for (place, path) in it.paths.iter().enumerate() {
+            let last = path.last().and_then(|hop| visit_of.get(hop).copied());
+            let constant = constant(analysis, result, tree, path, &visit_of);
+            if let Some((visit, constant)) = last.zip(constant) {
+                let name = String::new();
+                targets.push(GraphTarget { name, visit, deadline: None, constant });
+                named.push((tree, place));
+            }
+        }
+        let (name, arrival) = (String::new(), vec![arrival]);
+        self.graph.flows.push(GraphFlow { name, arrival, visits, targets, is_lossy });
+        self.trees.push(tree);
+        self.targets.push(named);
+    }
+}
+
+/// What a path takes besides the servers that are visited: cables, least latencies, and the whole
+/// of what lies in front of the first visit.
+fn constant(
+    analysis: &Analysis<'_>,
+    result: &Outlook,
+    tree: usize,
+    path: &[usize],
+    visited: &BTreeMap<usize, usize>,
+) -> Option<Picos> {
+    let ports = &analysis.ports;
+    let topology = ports.topology;
+    let it = &analysis.trees[tree];
+    let mut sum = 0;
+    let mut was_visited = true;
+    for hop in path {
+        let server = it.hops[*hop].server;
+        let egress = &topology.servers[server];
+        let node = &topology.nodes[egress.node];
+        let is_visited = visited.contains_key(hop);
+        let line = it.hops[*hop].parent.map(|parent| it.hops[parent].server);
+        let site = ports.processors.site(egress.node);
+        // Behind a visited server the variation is in its service.
+        sum += egress.propagation_ps
+            + match is_visited && was_visited {
+                true => node.latency_min_ps() + site.map_or(0, crate::processor::Site::least_ps),
+                false => {
+                    let processing = line.map_or(Some(Picos(0)), |l| result.solution.processing[l]);
+                    node.latency_max_ps() + processing?.0
+                }
+            };
+        if !is_visited {
+            sum += result.solution.delay_of(server, &result.scene.shares[tree].classes)?.0;
+        }
+        was_visited = is_visited;
+    }
+    Some(Picos(sum))
+}
+
+/// How much the node behind a server varies, its processor included; `None` without a bound.
+fn variation(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<i128> {
+    let jitter = ports.topology.nodes[ports.topology.servers[server].peer].latency_jitter_ps();
+    Some(jitter + result.solution.arriving.varying[server]?.0)
+}
+
+/// A server of which nothing is known.
+const fn none() -> RateLatency {
+    RateLatency { rate_ubps: 0, latency: Picos(0) }
+}
+
+/// β of a class: what is left of the line by blocking, higher classes and signals.
+fn server(
+    ports: &Ports<'_>,
+    result: &Outlook,
+    (server, class): (usize, u8),
+    ending: Option<Picos>,
+) -> GraphServer {
+    let scene = &result.scene;
+    let egress = &ports.topology.servers[server];
+    let mut lasting = Bucket { burst_ubit: ports.blocking(server, scene, class), rate_ubps: 0 };
+    let mut until_swap = Bucket::ZERO;
+    let mut packet_ubit = 0;
+    let mut is_bounded = true;
+    for visit in ports.present(server, scene) {
+        let depth = ports.mesh.visits[visit].depth;
+        let share = &scene.shares[ports.mesh.visits[visit].tree];
+        if share.class_first() < class {
+            let above = if share.is_ending(depth) { &mut until_swap } else { &mut lasting };
+            match result.solution.arriving.bursts[visit] {
+                Some(bucket) => *above = above.plus(bucket),
+                None => is_bounded = false,
+            }
+        } else if share.classes == [class] {
+            let frame = share.frame_ubit(depth);
+            packet_ubit = packet_ubit.max(frame.filter(|_| !ports.is_fluid()).unwrap_or(0));
+        } else if share.class_first() <= class {
+            // A flow that changes its class: there is none.
+            is_bounded = false;
+        }
+    }
+    if egress.is_trunk {
+        lasting = lasting.plus(ports.signals);
+    }
+    let after = variation(ports, result, server).map(|varying| egress.tick_ps + varying);
+    let ended = ending.map(|ending| Bucket { rate_ubps: 0, ..until_swap.grown(ending) });
+    let ended = ended.filter(|_| until_swap.rate_ubps > 0);
+    let mut service = Vec::new();
+    for above in [Some(until_swap), ended].into_iter().flatten() {
+        let after = after.filter(|_| is_bounded);
+        let left = after.and_then(|after| left_over(egress.rate_bps, lasting.plus(above), after));
+        service.extend(left);
+    }
+    if service.is_empty() {
+        service.push(none());
+    }
+    GraphServer {
+        name: String::new(),
+        service,
+        line: line(ports, result, server),
+        multiplexing: Multiplexing::Fifo,
+        packet_ubit,
+    }
+}
+
+/// What a line leaves of itself beside `above`, `after` later; `None` if that is nothing.
+fn left_over(rate_bps: u64, above: Bucket, after: i128) -> Option<RateLatency> {
+    let capacity = i128::from(rate_bps) * UBIT_PER_BIT;
+    let rate_ubps = capacity.checked_sub(above.rate_ubps).filter(|&rate| rate > 0)?;
+    let wait = div_up(above.burst_ubit.checked_mul(PS_PER_S)?, rate_ubps);
+    Some(RateLatency { rate_ubps, latency: Picos(wait.checked_add(after)?) })
+}
+
+/// Λ of the line behind a server, for the largest frame of any flow that goes on.
+fn line(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<Bucket> {
+    let egress = &ports.topology.servers[server];
+    let mut widest: Option<Bucket> = None;
+    for &next in ports.topology.leaving(egress.peer) {
+        let carries = |visit: &usize| {
+            let parent = ports.mesh.visits[*visit].parent;
+            parent.is_some_and(|parent| ports.mesh.visits[parent].server == server)
+        };
+        for (group, line) in ports.lined(next, &result.scene, &result.solution.arriving)? {
+            if group.visits.iter().any(carries) {
+                let line = line?;
+                let burst_ubit = widest.map_or(line.burst_ubit, |w| w.burst_ubit.max(line.burst_ubit));
+                widest = Some(Bucket { burst_ubit, ..line });
+            }
+        }
+    }
+    widest
+}

@@ -1,0 +1,201 @@
+//! Changes of flows and links, each from the mildest on.
+
+use super::Change;
+use crate::refusal::{kilobytes, milliseconds};
+use std::collections::BTreeSet;
+use tenuto_model::{
+    Apart, Flow, FlowBound, Network, OtherTraffic, Plan, Refusal, Size,
+};
+
+const GIGABIT_BPS: u64 = 1_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+/// What every message has room for, bytes.
+const STAMP_BYTES: u32 = 16;
+/// Times are told in microseconds.
+const NS_PER_US: u64 = 1_000;
+/// The longest BAG of a virtual link.
+const BAG_MAX_NS: u64 = 128 * NS_PER_MS;
+
+fn changed(network: &Network, flow: usize, change: impl FnOnce(&mut Flow)) -> Network {
+    let mut network = network.clone();
+    change(&mut network.flows[flow]);
+    network
+}
+
+/// 1, 2 or 5 times a power of ten, not above `value`.
+fn nice(value: u64) -> u64 {
+    let mut power = 1;
+    while power <= value / 10 {
+        power *= 10;
+    }
+    [5, 2].into_iter().map(|n| n * power).find(|&n| n <= value).unwrap_or(power)
+}
+
+const fn bytes(size: Size) -> (&'static str, u32, u32) {
+    match size {
+        Size::MessageBytes(bytes) => ("message", bytes, STAMP_BYTES),
+        Size::PayloadBytes(bytes) => ("payload", bytes, 18),
+        Size::FrameBytes(bytes) => ("frame", bytes, 64),
+    }
+}
+
+/// Smaller messages in steps of about 1 %, down to a twentieth.
+pub(super) fn sizes(network: &Network, flow: usize) -> Vec<Change> {
+    let it = &network.flows[flow];
+    let Some(largest) = it.contracts.iter().map(|c| c.size).max_by_key(|s| bytes(*s).1) else {
+        return Vec::new();
+    };
+    let (word, now, least) = bytes(largest);
+    let step = u32::try_from(nice(u64::from(now) / 100).max(1)).unwrap_or(1);
+    let steps = (now.saturating_sub(1) / step).min(1_000);
+    let values = (1..=steps).rev().map(|n| n * step).filter(|&v| v >= least && v >= now / 20);
+    let change = |most: u32| {
+        let capped = |flow: &mut Flow| {
+            for contract in &mut flow.contracts {
+                contract.size = match contract.size {
+                    Size::MessageBytes(own) => Size::MessageBytes(own.min(most)),
+                    Size::PayloadBytes(own) => Size::PayloadBytes(own.min(most)),
+                    Size::FrameBytes(own) => Size::FrameBytes(own.min(most)),
+                };
+                let largest = contract.size.frames(false).frame_bytes_max;
+                contract.frame_bytes_min = contract.frame_bytes_min.map(|own| own.min(largest));
+            }
+        };
+        (format!("{} {word} <= {}", it.name, kilobytes(most)), changed(network, flow, capped))
+    };
+    values.map(change).collect()
+}
+
+/// Longer periods in steps of about 1 %, up to ten times; BAGs by doubling.
+pub(super) fn periods(network: &Network, flow: usize) -> Vec<Change> {
+    let it = &network.flows[flow];
+    let Some(now) = it.contracts.iter().map(|c| c.period_ns).min() else { return Vec::new() };
+    let values: Vec<u64> = if it.vl.is_some() {
+        let doubled = std::iter::successors(Some(now * 2), |ns| Some(ns * 2));
+        doubled.take_while(|&ns| ns <= BAG_MAX_NS).collect()
+    } else {
+        let step = if now >= 100 * NS_PER_MS { nice(now / 100) } else { nice(now / 20) };
+        let step = step.max(if now >= NS_PER_MS { NS_PER_MS } else { NS_PER_US });
+        let first = now / step + 1;
+        (first..first + 400).map(|n| n * step).take_while(|&ns| ns <= now * 10).collect()
+    };
+    let change = |least: u64| {
+        let stretched = |flow: &mut Flow| {
+            for contract in &mut flow.contracts {
+                contract.period_ns = contract.period_ns.max(least);
+            }
+        };
+        let text = format!("{} period >= {}", it.name, milliseconds(least));
+        (text, changed(network, flow, stretched))
+    };
+    values.into_iter().map(change).collect()
+}
+
+/// The late flow's scheduling class and the largest flow's, exchanged.
+pub(super) fn above(network: &Network, refusal: &Refusal, largest: usize) -> Vec<Change> {
+    let late = refusal.flows.first();
+    let Some(late) = late.and_then(|n| network.flows.iter().position(|f| f.name == *n)) else {
+        return Vec::new();
+    };
+    let (low, high) = (network.flows[late].highest(), network.flows[largest].highest());
+    if late == largest || high.priority >= low.priority {
+        return Vec::new();
+    }
+    let mut network = network.clone();
+    let (priority_late, priority_large) = (high.priority, low.priority);
+    network.flows[late].contracts.iter_mut().for_each(|c| c.priority = priority_late);
+    network.flows[largest].contracts.iter_mut().for_each(|c| c.priority = priority_large);
+    let (late, large) = (&network.flows[late].name, &network.flows[largest].name);
+    let text = format!(
+        "{late} above {large} (priorities {priority_late} and {priority_large}, all others as planned)"
+    );
+    vec![(text, network)]
+}
+
+/// The refused link at 1 Gbit/s.
+pub(super) fn faster(network: &Network, port: &tenuto_model::Port) -> Vec<Change> {
+    let mut network = network.clone();
+    let is_end = |end: &tenuto_model::LinkEnd| end.node == port.node && end.port == port.port;
+    let at = network.links.iter().position(|link| is_end(&link.a) || is_end(&link.b));
+    let Some(at) = at.filter(|at| network.links[*at].rate_bps < GIGABIT_BPS) else {
+        return Vec::new();
+    };
+    let nodes =
+        |link: &tenuto_model::Link| BTreeSet::from([link.a.node.clone(), link.b.node.clone()]);
+    let beside = network.links.iter().filter(|it| nodes(it) == nodes(&network.links[at])).count();
+    let link = &mut network.links[at];
+    link.rate_bps = GIGABIT_BPS;
+    let (a, b) = (&link.a, &link.b);
+    let text = match beside {
+        1 => format!("link {} - {} at 1 Gbit/s", a.node, b.node),
+        _ => format!("link {}:{} - {}:{} at 1 Gbit/s", a.node, a.port, b.node, b.port),
+    };
+    vec![(text, network)]
+}
+
+/// Nothing but flows.
+pub(super) fn dropping(network: &Network) -> Vec<Change> {
+    let dropped = Network { other_traffic: OtherTraffic::Drop, ..network.clone() };
+    vec![("other_traffic: drop".to_owned(), dropped)]
+}
+
+/// The least safe quiet window.
+pub(super) fn quieter(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let Some(needed) = refusal.needed else { return Vec::new() };
+    let ms = needed.div_ceil(NS_PER_MS);
+    let mut network = network.clone();
+    network.mode_return.quiet_ns = Some(ms * NS_PER_MS);
+    vec![(format!("quiet >= {ms} ms"), network)]
+}
+
+/// Copies as far apart as they may arrive.
+pub(super) fn further_apart(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let (Some(needed), [name]) = (refusal.needed, refusal.flows.as_slice()) else {
+        return Vec::new();
+    };
+    let ms = needed.div_ceil(NS_PER_MS);
+    let mut network = network.clone();
+    let flow = network.flows.iter_mut().find(|flow| flow.name == *name);
+    flow.into_iter().for_each(|flow| flow.skew_max_ns = Some(ms * NS_PER_MS));
+    vec![(format!("{name} skew_max >= {ms} ms"), network)]
+}
+
+/// Copies that may cross the same switches.
+pub(super) fn over_links(network: &Network, refusal: &Refusal) -> Vec<Change> {
+    let is_it = |flow: &&mut Flow| {
+        refusal.flows.contains(&flow.name) && !flow.copies.is_empty() && flow.apart.is_usual()
+    };
+    let mut changed = network.clone();
+    let flow = changed.flows.iter_mut().find(is_it).filter(|_| network.networks.is_empty());
+    let Some(flow) = flow else { return Vec::new() };
+    flow.apart = Apart::Links;
+    vec![(format!("{} copies: link-disjoint", flow.name), changed)]
+}
+
+/// Deadlines of the late flows at their bounds, to the next 10 µs: those of the network as it is,
+/// and with each link lost that may be.
+pub(super) fn later(plan: &Plan, refusal: &Refusal) -> Vec<Change> {
+    const STEP_NS: u64 = 10_000;
+    if refusal.flows.len() > 3 {
+        return Vec::new();
+    }
+    let lost = plan.link_losses.iter().flat_map(|loss| &loss.flows);
+    let rows: Vec<&FlowBound> = plan.flows.iter().chain(lost).collect();
+    let mut network = plan.network.clone();
+    let mut texts = Vec::new();
+    for name in &refusal.flows {
+        let rows = rows.iter().filter(|row| row.flow == *name);
+        let Some(bound) = rows.filter_map(|row| row.delay_bound_ps).max() else {
+            return Vec::new();
+        };
+        let least = bound.div_ceil(STEP_NS * 1_000) * STEP_NS;
+        let Some(flow) = network.flows.iter_mut().find(|flow| flow.name == *name) else { continue };
+        let mut deadlines = flow.targets.iter_mut().flat_map(|t| &mut t.deadline_ns).peekable();
+        if deadlines.peek().is_none() {
+            continue;
+        }
+        deadlines.for_each(|deadline| *deadline = least.max(*deadline));
+        texts.push(format!("{name} deadline >= {}", milliseconds(least)));
+    }
+    if texts.is_empty() { Vec::new() } else { vec![(texts.join(" and "), network)] }
+}
