@@ -384,6 +384,10 @@ impl Witness for Watch<'_> {
         self.reporter.dropped(MonotonicClock::now(), &drop);
     }
 
+    fn time(&mut self, _taken: Instant) -> Instant {
+        MonotonicClock::now()
+    }
+
     fn handled(&mut self, began: Instant, fx: &mut Effects<SwitchEvent>) {
         if !fx.events.is_empty() {
             let took_ns = MonotonicClock::now().since(began).as_ns();
