@@ -105,7 +105,9 @@ impl Forwarding {
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
             let which = if has_swapped { Which::Signals } else { Which::All };
             exits.transmit(which, &mut fx.transmits, &mut frames, lost, witness);
-            witness.burst_ended(lent.arrivals[0], fx);
+            if let Some(&first) = lent.arrivals.first() {
+                witness.burst_ended(first, fx);
+            }
         });
         taken.unwrap_or_else(|error| {
             lost.push((place, error.to_string()));
