@@ -132,7 +132,7 @@ impl SwitchProcess<'_> {
             let (mut has_worked, now) = (false, MonotonicClock::now());
             for switch in &mut self.switches {
                 has_worked |= switch.forward(now, poll)?;
-                // What the mode's own signals do not wait for need not wait for other switches.
+                // Unless signals are on their way, which messages to a controller would hold up.
                 if !switch.has_swapped() {
                     switch.answer(poll)?;
                 }
