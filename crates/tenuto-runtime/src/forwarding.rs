@@ -33,7 +33,13 @@ pub(crate) trait Witness {
     /// A received frame found the store full, or is too long for it.
     fn not_stored(&mut self, port: u32, bytes: usize);
 
-    /// The core has handled a frame of a burst that was taken at `began`.
+    /// The time at which the next frame of a burst is handled: when the burst was taken, unless calls
+    /// of the core are timed.
+    fn time(&mut self, taken: Instant) -> Instant {
+        taken
+    }
+
+    /// The core has handled a frame, in a call that began at `began`.
     fn handled(&mut self, _began: Instant, _fx: &mut Effects<SwitchEvent>) {}
 
     /// A burst was handled, and sent as far as it goes on at once; `first` is the earliest of its
@@ -70,7 +76,7 @@ impl Forwarding {
     /// held then, because it waits or leaves by the same port, goes into the store. Gives how many
     /// frames came.
     ///
-    /// The clock is read once for it: a frame that has come since is handled at its arrival.
+    /// A frame that has come since the clock was read is handled at its arrival.
     pub(crate) fn receive<P: ForwardingPort>(
         &mut self,
         ports: &mut [P],
@@ -91,7 +97,7 @@ impl Forwarding {
             }
             let mut has_swapped = false;
             while let Some(arrival) = burst.next_arrival() {
-                let now = began.max(arrival);
+                let now = witness.time(began).max(arrival);
                 switch.receive_next(now, burst, &mut frames, fx);
                 has_swapped |= fx.events.iter().any(is_swap);
                 witness.handled(now, fx);
@@ -99,7 +105,9 @@ impl Forwarding {
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
             let which = if has_swapped { Which::Signals } else { Which::All };
             exits.transmit(which, &mut fx.transmits, &mut frames, lost, witness);
-            witness.burst_ended(lent.arrivals[0], fx);
+            if let Some(&first) = lent.arrivals.first() {
+                witness.burst_ended(first, fx);
+            }
         });
         taken.unwrap_or_else(|error| {
             lost.push((place, error.to_string()));

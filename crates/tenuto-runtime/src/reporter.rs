@@ -222,6 +222,30 @@ mod tests {
         Instant::from_ns(us * 1_000)
     }
 
+    /// Two nodes of a process, one way: each tells of itself, and the process ends once.
+    #[test]
+    fn nodes_of_one_process_tell_by_one_way() {
+        use std::io::Read;
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+        let mut process = Reporter::new("w1", ours, Span::from_ms(1)).expect("a socket");
+        let mut nodes = ["w1", "w2"].map(|name| process.of_node(name, Span::from_ms(1)));
+        for node in &mut nodes {
+            node.event(at(1), format!("of {}", node.node()));
+            node.lateness(at(10), at(2_000));
+        }
+        nodes.iter_mut().for_each(|node| node.close(at(3_000)));
+        process.finish(at(3_000));
+        drop((process, nodes));
+        let mut told = String::new();
+        theirs.read_to_string(&mut told).expect("text");
+        let lines: Vec<&str> = told.lines().collect();
+        let wanted = ["of w1", "of w2", "\"w1\"", "\"w2\"", "ended"];
+        assert_eq!(lines.len(), wanted.len(), "{told}");
+        for (line, wanted) in lines.iter().zip(wanted) {
+            assert!(line.contains(wanted), "{line}: {wanted}");
+        }
+    }
+
     #[test]
     fn lateness_that_overlaps_is_one_stall() {
         let mut watch = StallWatch::new(Span::from_us(100));

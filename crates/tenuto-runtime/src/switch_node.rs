@@ -132,7 +132,7 @@ impl SwitchProcess<'_> {
             let (mut has_worked, now) = (false, MonotonicClock::now());
             for switch in &mut self.switches {
                 has_worked |= switch.forward(now, poll)?;
-                // What the mode's own signals do not wait for need not wait for other switches.
+                // Unless signals are on their way, which messages to a controller would hold up.
                 if !switch.has_swapped() {
                     switch.answer(poll)?;
                 }
@@ -382,6 +382,10 @@ impl Witness for Watch<'_> {
         let frame_bytes = frame_bytes(bytes);
         let drop = Dropped { reason, port, cookie: 0, message: None, frame_bytes };
         self.reporter.dropped(MonotonicClock::now(), &drop);
+    }
+
+    fn time(&mut self, _taken: Instant) -> Instant {
+        MonotonicClock::now()
     }
 
     fn handled(&mut self, began: Instant, fx: &mut Effects<SwitchEvent>) {
