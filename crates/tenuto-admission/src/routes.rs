@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Ways tried per request at most.
 const WAYS_MAX: usize = 4;
-/// A detour is tried while none of its lines and processors is used by more than one part in so many
-/// of its rate: beyond that it costs those to come more than it gains (docs/design).
+/// A detour is tried while none of its lines is used by more than one part in so many of its rate:
+/// beyond that it costs those to come more than it gains (docs/design).
 const DETOUR_PARTS: i64 = 2;
+/// The same for processors, which fill long before their rate is used.
+const DETOUR_PARTS_OF_PROCESSOR: i64 = 8;
 
 /// One port of a tree, and the place of the port before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +59,14 @@ impl Routes {
 /// Whether a way has more hops than the `shortest`, and crosses what those to come will want.
 pub(crate) fn is_dear(books: &Books, way: &[Step], shortest: usize) -> bool {
     let is_wanted = |step: &Step| {
+        let parts = match Place::of(&books.network, step.port) {
+            Place::Trunk => DETOUR_PARTS,
+            Place::Processor => DETOUR_PARTS_OF_PROCESSOR,
+            // Every way has these.
+            Place::Source | Place::Edge => return false,
+        };
         let curves = books.curves(step.port);
-        let is_shared =
-            matches!(Place::of(&books.network, step.port), Place::Trunk | Place::Processor);
-        is_shared && curves.rate_up_to(QUEUES_MAX - 1) * DETOUR_PARTS > curves.rate_bps
+        curves.rate_up_to(QUEUES_MAX - 1) * parts > curves.rate_bps
     };
     way.len() > shortest && way.iter().any(is_wanted)
 }

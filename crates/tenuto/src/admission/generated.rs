@@ -13,7 +13,7 @@ const REQUESTS: u64 = 1_000;
 const REQUESTS_TO_FILL: u64 = 10_500;
 const CHANGES: u64 = 1_000;
 /// Names, shapes and mixes.
-const LISTS: [(&str, Shape, Mix, u64); 10] = [
+const LISTS: [(&str, Shape, Mix, u64); 15] = [
     ("ring31-100M", Shape::Ring(31, 1), Mix::Wind, M100),
     ("ring12-100M", Shape::Ring(12, 3), Mix::Wind, M100),
     ("ring31-1G", Shape::Ring(31, 1), Mix::Server, G1),
@@ -21,6 +21,11 @@ const LISTS: [(&str, Shape, Mix, u64); 10] = [
     ("line4-100M", Shape::Line(4, 4), Mix::SlowServer, M100),
     ("star-1G", Shape::Star(4, 4), Mix::Plant, G1),
     ("fat-tree-1G", Shape::FatTree, Mix::Plant, G1),
+    ("ring20-100M", Shape::Ring(20, 1), Mix::Wind, M100),
+    ("line8-1G", Shape::Line(8, 2), Mix::Server, G1),
+    ("star3-1G", Shape::Star(3, 7), Mix::Server, G1),
+    ("grid16-100M", Shape::Grid(4, 4), Mix::Wind, M100),
+    ("fat-tree-1G-tenants", Shape::FatTree, Mix::Tenants, G1),
     ("ring31-10G", Shape::Ring(31, 1), Mix::Wind, G10),
     ("ring31-1G-sensors", Shape::Ring(31, 1), Mix::Sensors, G1),
     ("fat-tree-10G", Shape::FatTree, Mix::Wind, G10),
@@ -33,6 +38,8 @@ enum Shape {
     Line(u32, u32),
     /// Around one switch without hosts.
     Star(u32, u32),
+    /// Rows and columns of switches, a host at each.
+    Grid(u32, u32),
     /// k = 4: 8 edge, 8 aggregation and 4 core switches, 2 hosts per edge switch.
     FatTree,
 }
@@ -49,6 +56,8 @@ enum Mix {
     Server,
     /// The same at a quarter of rate and four times the deadlines.
     SlowServer,
+    /// One to three full frames at 1 to 10 Mbit/s; 2, 5 or 10 ms.
+    Tenants,
 }
 
 /// Numbers that repeat with the seed (xorshift64).
@@ -100,6 +109,7 @@ fn network(shape: Shape, rate_bps: u64, is_large: bool) -> Network {
         Shape::Ring(n, hosts) => (n, n, hosts, (0..n).map(|at| (at, (at + 1) % n)).collect()),
         Shape::Line(n, hosts) => (n, n, hosts, (1..n).map(|at| (at - 1, at)).collect()),
         Shape::Star(n, hosts) => (n + 1, n, hosts, (0..n).map(|at| (at, n)).collect()),
+        Shape::Grid(rows, columns) => (rows * columns, rows * columns, 1, grid(rows, columns)),
         Shape::FatTree => (20, 8, 2, fat_tree()),
     };
     let is_slow = rate_bps == M100 && !matches!(shape, Shape::Line(..));
@@ -134,6 +144,17 @@ fn network(shape: Shape, rate_bps: u64, is_large: bool) -> Network {
     Network::new(nodes, ports).expect("made to be consistent")
 }
 
+fn grid(rows: u32, columns: u32) -> Vec<(u32, u32)> {
+    let spots = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let links = spots.flat_map(|(row, column)| {
+        let here = row * columns + column;
+        let right = (column + 1 < columns).then_some((here, here + 1));
+        let below = (row + 1 < rows).then_some((here, here + columns));
+        [right, below].into_iter().flatten()
+    });
+    links.collect()
+}
+
 fn fat_tree() -> Vec<(u32, u32)> {
     let pods = (0..4_u32).flat_map(|pod| {
         let inner = (0..4).map(move |at| (pod * 2 + at / 2, 8 + pod * 2 + at % 2));
@@ -159,6 +180,10 @@ fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Draw) -> Request {
         Mix::Wind => (306, 750_000 + draw.below(250_000), draw.one_of(&[5, 10, 50])),
         Mix::Sensors => (306, 75_000 + draw.below(25_000), draw.one_of(&[5, 10, 50])),
         Mix::Plant | Mix::Server => contract(draw),
+        Mix::Tenants => {
+            let rate_bps = draw.one_of(&[1, 2, 5, 10]) * 1_000_000;
+            (1_522 * (1 + draw.below(3)), rate_bps, draw.one_of(&[2, 5, 10]))
+        }
         Mix::SlowServer => {
             let (burst, rate, deadline) = contract(draw);
             (burst, rate / 4, deadline * 4)
