@@ -322,3 +322,66 @@ impl Elimination {
 fn largest(column: &[(usize, f64)]) -> f64 {
     column.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the places of a column of length `size` a few, with values.
+    fn column(size: usize, index: usize) -> Vec<(usize, f64)> {
+        let others = (0..size).filter(|row| (row * 7 + index * 5) % 11 == 0 && *row != index);
+        let others = others.map(|row| (row, 1.0 - (row % 4) as f64 / 2.0));
+        std::iter::once((index, 3.0)).chain(others).collect()
+    }
+
+    fn times(columns: &[Vec<(usize, f64)>], x: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; x.len()];
+        for (column, x) in columns.iter().zip(x) {
+            column.iter().for_each(|&(row, value)| sums[row] += value * x);
+        }
+        sums
+    }
+
+    fn near(found: &[f64], wanted: &[f64]) -> bool {
+        found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-8)
+    }
+
+    #[test]
+    fn factors_solve_both_ways_before_and_after_columns_are_replaced() {
+        for size in [1, 5, 30, 80] {
+            let mut columns: Vec<_> = (0..size).map(|index| column(size, index)).collect();
+            let x: Vec<f64> = (0..size).map(|at| 1.0 + at as f64).collect();
+            let (mut factors, free) = Factors::new(size, columns.clone()).expect("independent");
+            assert!(free.is_empty());
+            for replaced in (0..size).step_by(4) {
+                let new = vec![(replaced, 2.0), ((replaced + 1) % size, 0.25)];
+                let new = if size == 1 { vec![(0, 2.0)] } else { new };
+                let mut wanted = vec![0.0; size];
+                new.iter().for_each(|&(row, value)| wanted[row] = value);
+                let shares = factors.solve(&mut wanted);
+                factors.replace(replaced, &shares);
+                columns[replaced] = new;
+                assert!(near(&factors.solve(&mut times(&columns, &x)), &x), "{size}");
+                let dot = |column: &Vec<(usize, f64)>| -> f64 {
+                    column.iter().map(|&(row, value)| value * x[row]).sum()
+                };
+                let mut transposed: Vec<f64> = columns.iter().map(dot).collect();
+                assert!(near(&factors.solve_transposed(&mut transposed), &x), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_columns_leave_free_are_units() {
+        let columns = vec![vec![(0, 1.0), (2, 1.0)], vec![(2, 4.0)]];
+        let (factors, free) = Factors::new(4, columns).expect("independent");
+        assert_eq!(free, [1, 3]);
+        assert!(near(&factors.solve(&mut [1.0, 5.0, 9.0, 6.0]), &[1.0, 2.0, 5.0, 6.0]));
+    }
+
+    #[test]
+    fn dependent_columns_have_no_factors() {
+        let columns = vec![vec![(0, 1.0), (1, 2.0)], vec![(0, 2.0), (1, 4.0)]];
+        assert!(Factors::new(2, columns).is_none());
+    }
+}

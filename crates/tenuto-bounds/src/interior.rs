@@ -4,9 +4,8 @@
 //! Rows are many and short, unknowns few and free, so the normal equations Aᵀ·D·A are positive
 //! definite, sparse, and an order smaller than the system of both.
 
+use crate::cholesky::Cholesky;
 use crate::solver::FloatProgram;
-use clarabel::algebra::CscMatrix;
-use clarabel::qdldl::{QDLDLFactorisation, QDLDLSettingsBuilder};
 use std::collections::BTreeMap;
 
 /// Steps after which it is stuck.
@@ -17,6 +16,8 @@ const GAP: f64 = 1e-10;
 const POOR: f64 = 1e-8;
 /// How far towards the border a step goes.
 const STEP_SHARE: f64 = 0.9995;
+/// A shorter step leads nowhere.
+const STEP_MIN: f64 = 1e-8;
 /// Added to what is eliminated, as a share of the largest.
 const REGULAR_SHARE: f64 = 1e-16;
 
@@ -27,7 +28,7 @@ pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
         return None;
     }
     let mut normal = Normal::new(program)?;
-    let mut at = Point::start(program, &mut normal)?;
+    let mut at = Point::start(program, &mut normal);
     let mut best: Option<(f64, Vec<f64>)> = None;
     for _ in 0..STEPS_MAX {
         let left = at.left(program, &normal);
@@ -41,8 +42,7 @@ pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
         if error <= GAP {
             break;
         }
-        let Some(length) = at.step(&mut normal, &left) else { break };
-        if length < 1e-8 {
+        if at.step(&mut normal, &left) < STEP_MIN {
             break;
         }
     }
@@ -76,8 +76,8 @@ impl Left {
 
 impl Point {
     /// Least squares of both sides, moved inside.
-    fn start(program: &FloatProgram, normal: &mut Normal) -> Option<Self> {
-        normal.factor(&vec![1.0; program.rows.len()])?;
+    fn start(program: &FloatProgram, normal: &mut Normal) -> Self {
+        normal.factor(&vec![1.0; program.rows.len()]);
         let unknowns = normal.rows.transposed(&program.most);
         let unknowns = normal.solve(&unknowns);
         let slacks: Vec<f64> =
@@ -92,7 +92,7 @@ impl Point {
         let share = |of: &[f64]| 0.5 * product / of.iter().sum::<f64>().max(1e-8);
         let (more_slack, more_price) = (share(&prices), share(&slacks));
         let (slacks, prices) = (moved(&slacks, more_slack), moved(&prices, more_price));
-        Some(Self { unknowns, slacks, prices })
+        Self { unknowns, slacks, prices }
     }
 
     fn left(&self, program: &FloatProgram, normal: &Normal) -> Left {
@@ -106,9 +106,9 @@ impl Point {
     }
 
     /// One step; how long the shorter of its two sides is.
-    fn step(&mut self, normal: &mut Normal, left: &Left) -> Option<f64> {
+    fn step(&mut self, normal: &mut Normal, left: &Left) -> f64 {
         let weights: Vec<f64> = self.prices.iter().zip(&self.slacks).map(|(y, s)| y / s).collect();
-        normal.factor(&weights)?;
+        normal.factor(&weights);
         let products = |aim: &dyn Fn(usize) -> f64| -> Vec<f64> {
             let own = self.slacks.iter().zip(&self.prices).enumerate();
             own.map(|(row, (s, y))| aim(row) - s * y).collect()
@@ -132,17 +132,11 @@ impl Point {
         go(&mut self.unknowns, &corrected.unknowns, by_slack);
         go(&mut self.slacks, &corrected.slacks, by_slack);
         go(&mut self.prices, &corrected.prices, by_price);
-        Some(by_slack.min(by_price))
+        by_slack.min(by_price)
     }
 
     /// Newton's direction for what is left over and these products of slacks and prices.
-    fn direction(
-        &self,
-        normal: &mut Normal,
-        left: &Left,
-        weights: &[f64],
-        products: &[f64],
-    ) -> Self {
+    fn direction(&self, normal: &Normal, left: &Left, weights: &[f64], products: &[f64]) -> Self {
         let rows = 0..self.slacks.len();
         let fixed: Vec<f64> = rows
             .clone()
@@ -158,7 +152,7 @@ impl Point {
     }
 
     /// Puts right what rounding left of a direction: that prices pay for the objective.
-    fn refine(&mut self, normal: &mut Normal, left: &Left, weights: &[f64]) {
+    fn refine(&mut self, normal: &Normal, left: &Left, weights: &[f64]) {
         let paid = normal.rows.transposed(&self.prices);
         let rest: Vec<f64> = left.columns.iter().zip(&paid).map(|(l, p)| l - p).collect();
         let more = normal.solve(&rest);
@@ -182,89 +176,56 @@ impl Point {
 /// Aᵀ·D·A of a program, and its factors.
 struct Normal {
     rows: Rows,
-    factors: QDLDLFactorisation<f64>,
-    /// Per row of the program its products, by place.
-    starts: Vec<usize>,
+    factors: Cholesky,
+    /// Per row of the program where its products end, and by which place.
+    ends: Vec<usize>,
     products: Vec<(u32, f64)>,
-    /// All places, and those on the diagonal.
-    places: Vec<usize>,
-    diagonal: Vec<usize>,
     values: Vec<f64>,
 }
 
 impl Normal {
     fn new(program: &FloatProgram) -> Option<Self> {
-        let mut columns: Vec<BTreeMap<usize, u32>> =
-            (0..program.unknowns).map(|own| BTreeMap::from([(own, 0)])).collect();
+        let rows = Rows::of(program)?;
+        // The diagonal comes first.
+        let mut places: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        let mut entries: Vec<(usize, usize)> = (0..rows.unknowns).map(|j| (j, j)).collect();
+        let (mut ends, mut products) = (Vec::new(), Vec::new());
         for row in &program.rows {
-            for &(a, _) in row {
-                row.iter().filter(|(b, _)| *b <= a).for_each(|&(b, _)| {
-                    columns[a].insert(b, 0);
-                });
-            }
-        }
-        let (mut starts, mut rows, mut diagonal) = (vec![0], Vec::new(), Vec::new());
-        for column in &mut columns {
-            for (row, place) in column {
-                *place = u32::try_from(rows.len()).ok()?;
-                rows.push(*row);
-            }
-            diagonal.push(rows.len() - 1);
-            starts.push(rows.len());
-        }
-        let mut products = Vec::new();
-        let mut ends = vec![0];
-        for row in &program.rows {
-            for &(a, x) in row {
-                for &(b, y) in row.iter().filter(|(b, _)| *b <= a) {
-                    products.push((columns[a][&b], x * y));
+            for (index, &(a, x)) in row.iter().enumerate() {
+                products.push((u32::try_from(a).ok()?, x * x));
+                for &(b, y) in &row[..index] {
+                    let count = u32::try_from(entries.len()).ok()?;
+                    let place = *places.entry((a.max(b), a.min(b))).or_insert(count);
+                    if place == count {
+                        entries.push((a, b));
+                    }
+                    products.push((place, x * y));
                 }
             }
             ends.push(products.len());
         }
-        let count = rows.len();
-        let mut ones = vec![0.0; count];
-        diagonal.iter().for_each(|&place| ones[place] = 1.0);
-        let size = program.unknowns;
-        let matrix = CscMatrix::new(size, size, starts, rows, ones);
-        let settings = QDLDLSettingsBuilder::default()
-            .Dsigns(vec![1; size])
-            .regularize_eps(1e-30)
-            .regularize_delta(1e30)
-            .build()
-            .ok()?;
-        let factors = QDLDLFactorisation::new(&matrix, Some(settings)).ok()?;
-        let places = (0..count).collect();
-        let program_rows = Rows::of(program)?;
-        Some(Self {
-            rows: program_rows,
-            factors,
-            starts: ends,
-            products,
-            places,
-            diagonal,
-            values: vec![0.0; count],
-        })
+        let factors = Cholesky::new(rows.unknowns, &entries)?;
+        Some(Self { rows, factors, ends, products, values: vec![0.0; entries.len()] })
     }
 
     /// Factors of Aᵀ·D·A for these weights of rows.
-    fn factor(&mut self, weights: &[f64]) -> Option<()> {
+    fn factor(&mut self, weights: &[f64]) {
         self.values.fill(0.0);
-        for (row, weight) in weights.iter().enumerate() {
-            for &(place, product) in &self.products[self.starts[row]..self.starts[row + 1]] {
+        let mut start = 0;
+        for (&end, weight) in self.ends.iter().zip(weights) {
+            for &(place, product) in &self.products[start..end] {
                 self.values[place as usize] += weight * product;
             }
+            start = end;
         }
-        let largest = self.diagonal.iter().map(|&at| self.values[at]).fold(0.0, f64::max);
-        self.diagonal.iter().for_each(|&at| self.values[at] += largest * REGULAR_SHARE);
-        self.factors.update_values(&self.places, &self.values);
-        self.factors.refactor().ok()
+        let diagonal = &mut self.values[..self.rows.unknowns];
+        let largest = diagonal.iter().copied().fold(0.0, f64::max);
+        diagonal.iter_mut().for_each(|value| *value += largest * REGULAR_SHARE);
+        self.factors.factor(&self.values);
     }
 
-    fn solve(&mut self, wanted: &[f64]) -> Vec<f64> {
-        let mut found = wanted.to_vec();
-        self.factors.solve(&mut found);
-        found
+    fn solve(&self, wanted: &[f64]) -> Vec<f64> {
+        self.factors.solve(wanted)
     }
 }
 
@@ -319,4 +280,56 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 fn go(values: &mut [f64], direction: &[f64], by: f64) {
     values.iter_mut().zip(direction).for_each(|(value, d)| *value += by * d);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simplex::Simplex;
+    use crate::solver::{InteriorPoint, LinearSolver};
+
+    /// Chains x₀ ≤ x₁ ≤ … with every difference and the last of them limited: feasible at zero.
+    fn program(unknowns: usize) -> FloatProgram {
+        let mut program = FloatProgram { unknowns, ..FloatProgram::default() };
+        let mut push = |row: Vec<(usize, f64)>, most: f64| {
+            program.rows.push(row);
+            program.most.push(most);
+        };
+        for early in 0..unknowns {
+            for late in early + 1..unknowns {
+                push(vec![(early, -1.0), (late, 1.0)], 1.0 + (early * late % 7) as f64);
+            }
+            push(vec![(early, -1.0)], 2.0 + (early % 3) as f64);
+            push(vec![(early, 1.0)], 1.5 * (early + 1) as f64);
+        }
+        for early in 1..unknowns {
+            push(vec![(early - 1, 1.0), (early, -1.0)], 0.0);
+        }
+        program.objective = vec![(unknowns - 1, 1.0), (0, -0.5), (unknowns / 2, 0.25)];
+        program
+    }
+
+    #[test]
+    fn interior_points_end_where_the_simplex_method_does() {
+        for unknowns in [2, 9, 40] {
+            let program = program(unknowns);
+            let inside = multipliers(&program).expect("it converges");
+            let vertex = Simplex(InteriorPoint).multipliers(&program).expect("a vertex");
+            let bound = |prices: &[f64]| dot(prices, &program.most);
+            let gap = (bound(&inside) - bound(&vertex)).abs();
+            assert!(gap < 1e-7, "{} and {}", bound(&inside), bound(&vertex));
+            let rows = Rows::of(&program).expect("small");
+            let paid = rows.transposed(&inside);
+            assert!(objective(&program).iter().zip(paid).all(|(c, p)| (c - p).abs() < 1e-8));
+            assert!(inside.iter().all(|price| *price >= 0.0));
+        }
+    }
+
+    #[test]
+    fn what_has_no_bound_has_no_multipliers() {
+        let rows = vec![vec![(0, -1.0)], vec![(1, 1.0)]];
+        let objective = vec![(0, 1.0)];
+        let program = FloatProgram { unknowns: 2, rows, most: vec![1.0, 1.0], objective };
+        assert!(multipliers(&program).is_none());
+    }
 }

@@ -14,6 +14,7 @@ pub use tenuto_calculus::{
 mod analyse;
 mod any_order;
 mod blind;
+mod cholesky;
 mod curve;
 mod cyclic;
 mod document;
