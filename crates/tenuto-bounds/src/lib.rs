@@ -14,12 +14,15 @@ pub use tenuto_calculus::{
 mod analyse;
 mod any_order;
 mod blind;
+mod cholesky;
 mod curve;
 mod cyclic;
 mod document;
 mod exact;
 mod executor;
+mod factors;
 mod grouping;
+mod interior;
 mod natural;
 mod outcome;
 mod passing;

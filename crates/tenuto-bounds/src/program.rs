@@ -67,6 +67,17 @@ pub(crate) enum Unknown {
     },
 }
 
+impl Unknown {
+    pub(crate) const fn is_time(&self) -> bool {
+        matches!(self, Self::Time { .. })
+    }
+
+    /// Whether it counts as zero, so that no solver needs to know it.
+    pub(crate) const fn is_zero(&self) -> bool {
+        matches!(self, Self::Amount { is_reference: true, .. })
+    }
+}
+
 /// maximise Σ objective subject to the rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {

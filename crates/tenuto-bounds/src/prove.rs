@@ -113,7 +113,7 @@ impl Units {
         };
         let widest = program.unknowns.iter().map(reach).fold(1.0, f64::max);
         let rate = |row: &Row| {
-            let time = |(u, _): &&(usize, i128)| is_time(&program.unknowns[*u]);
+            let time = |(u, _): &&(usize, i128)| program.unknowns[*u].is_time();
             let rates = row.coefficients.iter().filter(time);
             rates.map(|(_, c)| float(*c).abs()).fold(0.0, f64::max)
         };
@@ -131,14 +131,13 @@ impl Units {
         // What counts as zero is no unknown of the solver.
         let (mut numbers, mut unknowns) = (Vec::new(), 0);
         for unknown in &program.unknowns {
-            let is_zero = matches!(unknown, Unknown::Amount { is_reference: true, .. });
-            numbers.push((!is_zero).then_some(unknowns));
-            unknowns += usize::from(!is_zero);
+            numbers.push((!unknown.is_zero()).then_some(unknowns));
+            unknowns += usize::from(!unknown.is_zero());
         }
         let row = |row: &Row| -> (Vec<(usize, f64)>, f64) {
             let unit = if row.is_time() { self.time } else { self.data };
             let scaled = |&(unknown, coefficient): &(usize, i128)| {
-                let of = if is_time(&program.unknowns[unknown]) { self.time } else { self.data };
+                let of = if program.unknowns[unknown].is_time() { self.time } else { self.data };
                 Some((numbers[unknown]?, coefficient.to_f64()? * of / unit))
             };
             let coefficients = row.coefficients.iter().filter_map(scaled).collect();
@@ -153,10 +152,6 @@ impl Units {
 
 fn float(value: i128) -> f64 {
     value.to_f64().unwrap_or(1.0)
-}
-
-const fn is_time(unknown: &Unknown) -> bool {
-    matches!(unknown, Unknown::Time { .. })
 }
 
 /// Solves, rounds, and computes exactly what the rounded multipliers prove.

@@ -30,6 +30,8 @@ pub(crate) struct Setting {
     pub(crate) tree: Tree,
     pub(crate) program: Program,
     pub(crate) method: Method,
+    /// Which set of dates of those that were tried.
+    rung: usize,
 }
 
 /// Settings for a trunk of servers that fit within `rows_max`, richest first.
@@ -50,7 +52,7 @@ fn settings_of<'a>(
     objective: Objective,
     options: &'a Options,
     rows_max: usize,
-    ladder: &'static [Dates],
+    ladder: &'a [Dates],
 ) -> impl Iterator<Item = Setting> + 'a {
     // Every date has at least four rows of its own.
     let dates_max = options.dates_max.min(rows_max / 4);
@@ -68,11 +70,10 @@ fn settings_of<'a>(
         Some((tree, grouping))
     });
     surveyed.flat_map(move |(tree, grouping)| {
-        let rungs = ladder
-            .iter()
-            .copied()
-            .filter(move |dates| options.effort >= Effort::Tight || *dates == Dates::Polynomial);
-        rungs.filter_map(move |dates| {
+        let rungs = ladder.iter().copied().enumerate().filter(move |(_, dates)| {
+            options.effort >= Effort::Tight || *dates == Dates::Polynomial
+        });
+        rungs.filter_map(move |(rung, dates)| {
             let tree = tree.clone().with_dates(dates, dates_max)?;
             let program = program(known, &tree, &grouping, objective, rows_max)?;
             let method = match dates {
@@ -80,7 +81,7 @@ fn settings_of<'a>(
                 Dates::Once { .. } | Dates::Parts => Method::PlpMore,
                 Dates::All => Method::Elp,
             };
-            Some(Setting { tree, program, method })
+            Some(Setting { tree, program, method, rung })
         })
     })
 }
@@ -108,6 +109,8 @@ pub(crate) fn delay(
     let from = trunk.len().checked_sub(1)?;
     let way = Way { known, trunk, objective: Objective::Delay { from }, rows_max, solved };
     let mut best: Option<Found> = None;
+    // Whatever a smaller tree says with the same dates or fewer, a larger one says too.
+    let mut ladder: &[Dates] = &LADDER;
     // Whether the largest tree ends in the middle of paths, or has few dates.
     let mut is_cut = false;
     for servers_max in chosen(trunk.len(), options) {
@@ -115,14 +118,13 @@ pub(crate) fn delay(
         if best.as_ref().is_some_and(|best| way.is_hopeless(&options, best)) {
             continue;
         }
-        let Some(found) = way.solve(&options, &LADDER) else { continue };
-        let (method, servers) = (found.method, found.servers);
+        let Some(found) = way.solve(&options, ladder) else { continue };
         if best.is_none() {
-            is_cut = servers >= servers_max || method == Method::Plp;
+            is_cut = found.servers >= servers_max || found.method == Method::Plp;
         }
+        ladder = &ladder[..found.rung];
         best = Some(found.least(best));
-        // Smaller trees would be the same, and this one has every date already.
-        if servers < servers_max && method == Method::Elp {
+        if ladder.is_empty() {
             break;
         }
     }
@@ -149,6 +151,8 @@ struct Way<'a> {
 
 /// What the program of a setting proves.
 struct Found {
+    /// Which set of dates of those that were tried.
+    rung: usize,
     method: Method,
     servers: usize,
     proved: Proved,
@@ -165,11 +169,12 @@ impl Found {
 
 impl Way<'_> {
     /// The first program that fits and proves something.
-    fn solve(&self, options: &Options, ladder: &'static [Dates]) -> Option<Found> {
+    fn solve(&self, options: &Options, ladder: &[Dates]) -> Option<Found> {
         let Self { known, trunk, objective, rows_max, solved } = *self;
         settings_of(known, trunk, objective, options, rows_max, ladder).find_map(|setting| {
             let proved = prove(solved, &setting.program, &setting.tree, objective)?;
-            Some(Found { method: setting.method, servers: setting.tree.nodes.len(), proved })
+            let (rung, method) = (setting.rung, setting.method);
+            Some(Found { rung, method, servers: setting.tree.nodes.len(), proved })
         })
     }
 

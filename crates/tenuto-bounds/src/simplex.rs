@@ -6,9 +6,10 @@
 //! short. Right-hand sides are widened by a little for the way up (degenerate steps would stall)
 //! and put right again by a few dual steps at the end ([Van20], chapters 3 and 5).
 
+use crate::factors::Factors;
 use crate::solver::{FloatProgram, LinearSolver, Vertex};
 
-/// Unknowns beyond which a dense inverse is slower than an interior point.
+/// Unknowns beyond which an interior point is quicker.
 const UNKNOWNS_MAX: usize = 400;
 /// Coefficients and prices below this are rounding.
 const TINY: f64 = 1e-9;
@@ -18,8 +19,6 @@ const FEASIBLE: f64 = 1e-9;
 const WIDENED: f64 = 1e-6;
 /// Steps per unknown after which it is stuck.
 const STEPS_PER_UNKNOWN: usize = 12;
-/// Steps after which the inverse is made anew.
-const STEPS_PER_INVERSE: usize = 200;
 
 /// Vertices by steps along edges; programs that are too large are left to another solver.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +53,7 @@ impl<S: LinearSolver> LinearSolver for Simplex<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// An unknown is zero: nothing that the program says, so its price must come to nothing.
-    AtZero,
+    AtZero(usize),
     /// A row is tight.
     Row(usize),
 }
@@ -112,8 +111,8 @@ struct Tableau<'a> {
     held: Vec<Held>,
     /// Per row: whether it is held.
     is_held: Vec<bool>,
-    /// By column: what each held constraint moves.
-    inverse: Vec<f64>,
+    /// Held constraints, by column.
+    factors: Factors,
     /// Per row: how far the point is from it.
     slack: Vec<f64>,
     /// Per held constraint: its price.
@@ -134,17 +133,16 @@ impl<'a> Tableau<'a> {
         let (size, count) = (program.unknowns, program.rows.len());
         let rows = Sparse::rows(program);
         let columns = rows.transposed(size);
-        let mut inverse = vec![0.0; size * size];
-        (0..size).for_each(|at| inverse[at * size + at] = 1.0);
+        let (factors, _) = Factors::new(size, Vec::new())?;
         let widened = |(row, most): (usize, &f64)| most + WIDENED * (1.0 + noise(row));
         Some(Self {
             most: &program.most,
             rows,
             columns,
             size,
-            held: vec![Held::AtZero; size],
+            held: (0..size).map(Held::AtZero).collect(),
             is_held: vec![false; count],
-            inverse,
+            factors,
             slack: program.most.iter().enumerate().map(widened).collect(),
             prices: vec![0.0; size],
             weights: vec![1.0; size],
@@ -170,9 +168,9 @@ impl<'a> Tableau<'a> {
         if vertex.is_empty() || vertex.iter().any(|&row| row >= self.slack.len()) {
             return None;
         }
-        self.hold(vertex.clone(), &program.objective)?;
+        self.hold(vertex, &program.objective)?;
         let is_good = |(held, price): (&Held, &f64)| match held {
-            Held::AtZero => price.abs() <= 1e-7,
+            Held::AtZero(_) => price.abs() <= 1e-7,
             Held::Row(_) => *price >= -1e-7,
         };
         if !self.held.iter().zip(&self.prices).all(is_good) {
@@ -193,10 +191,9 @@ impl<'a> Tableau<'a> {
 
     /// Prices of held constraints: objective · inverse.
     fn price(&mut self, objective: &[(usize, f64)]) {
-        for at in 0..self.size {
-            let column = &self.inverse[at * self.size..(at + 1) * self.size];
-            self.prices[at] = objective.iter().map(|&(unknown, c)| c * column[unknown]).sum();
-        }
+        let mut wanted = vec![0.0; self.size];
+        objective.iter().for_each(|&(unknown, c)| wanted[unknown] += c);
+        self.prices = self.factors.solve(&mut wanted);
     }
 
     /// Primal steps: along edges on which the objective grows; `None` if one has no end, or if it
@@ -217,7 +214,7 @@ impl<'a> Tableau<'a> {
             if self.steps > steps_max {
                 return None;
             }
-            if self.steps.is_multiple_of(STEPS_PER_INVERSE) {
+            if self.factors.is_worn() {
                 self.invert(objective)?;
             }
         }
@@ -229,7 +226,7 @@ impl<'a> Tableau<'a> {
         let (mut best, mut most) = (None, 0.0);
         for (at, (&price, held)) in self.prices.iter().zip(&self.held).enumerate() {
             let sign = match held {
-                Held::AtZero if price.abs() > TINY => price.signum(),
+                Held::AtZero(_) if price.abs() > TINY => price.signum(),
                 Held::Row(_) if price < -TINY => -1.0,
                 _ => continue,
             };
@@ -243,9 +240,10 @@ impl<'a> Tableau<'a> {
 
     /// Where the point goes if a held constraint is let go: unknowns that change, and how fast.
     fn edge(&self, leaving: usize, sign: f64) -> Vec<(usize, f64)> {
-        let column = &self.inverse[leaving * self.size..(leaving + 1) * self.size];
-        let moving = column.iter().enumerate().filter(|(_, value)| **value != 0.0);
-        moving.map(|(unknown, value)| (unknown, value * sign)).collect()
+        let mut unit = vec![0.0; self.size];
+        unit[leaving] = sign;
+        let speeds = self.factors.solve_transposed(&mut unit);
+        speeds.into_iter().enumerate().filter(|(_, speed)| speed.abs() > 1e-14).collect()
     }
 
     /// What every row gains along an edge.
@@ -290,9 +288,9 @@ impl<'a> Tableau<'a> {
 
     /// How a row is made up of held constraints.
     fn made_up(&self, row: usize) -> Vec<f64> {
-        let column = |at: usize| &self.inverse[at * self.size..(at + 1) * self.size];
-        let share = |at: usize| self.rows.of(row).map(|(j, c)| c * column(at)[j]).sum();
-        (0..self.size).map(share).collect()
+        let mut wanted = vec![0.0; self.size];
+        self.rows.of(row).for_each(|(unknown, c)| wanted[unknown] += c);
+        self.factors.solve(&mut wanted)
     }
 
     /// Holds a row in place of a held constraint.
@@ -306,27 +304,16 @@ impl<'a> Tableau<'a> {
         if pivot.abs() < TINY {
             return None;
         }
-        let size = self.size;
-        let own: Vec<(usize, f64)> = self.inverse[leaving * size..(leaving + 1) * size]
-            .iter()
-            .enumerate()
-            .filter(|(_, value)| value.abs() > 1e-14)
-            .map(|(unknown, value)| (unknown, value / pivot))
-            .collect();
         let price = self.prices[leaving] / pivot;
         let weight = self.weights[leaving] / (pivot * pivot);
         for (at, &share) in shares.iter().enumerate() {
             if at == leaving || share.abs() < 1e-13 {
                 continue;
             }
-            let column = &mut self.inverse[at * size..(at + 1) * size];
-            own.iter().for_each(|&(unknown, value)| column[unknown] -= share * value);
             self.prices[at] -= share * price;
             self.weights[at] = self.weights[at].max(share * share * weight);
         }
-        let column = &mut self.inverse[leaving * size..(leaving + 1) * size];
-        column.fill(0.0);
-        own.iter().for_each(|&(unknown, value)| column[unknown] = value);
+        self.factors.replace(leaving, shares);
         self.prices[leaving] = price;
         self.weights[leaving] = weight.max(1.0);
         if let Held::Row(row) = self.held[leaving] {
@@ -356,7 +343,7 @@ impl<'a> Tableau<'a> {
             if is_done || self.exchange_with(entering, leaving, &shares).is_none() {
                 return;
             }
-            if self.steps.is_multiple_of(STEPS_PER_INVERSE) && self.invert(objective).is_none() {
+            if self.factors.is_worn() && self.invert(objective).is_none() {
                 return;
             }
         }
@@ -371,7 +358,7 @@ impl<'a> Tableau<'a> {
     /// The held constraint whose price falls to nothing first as another's rises.
     fn cheapest(&self, shares: &[f64]) -> Option<usize> {
         let ratio = |at: usize| match self.held[at] {
-            Held::AtZero if shares[at].abs() > 1e-7 => Some(0.0),
+            Held::AtZero(_) if shares[at].abs() > 1e-7 => Some(0.0),
             Held::Row(_) if shares[at] > 1e-7 => Some(self.prices[at].max(0.0) / shares[at]),
             _ => None,
         };
@@ -383,14 +370,9 @@ impl<'a> Tableau<'a> {
 
     /// Computes slacks anew, of right-hand sides as they are.
     fn place(&mut self) {
-        let mut point = vec![0.0; self.size];
-        for (at, held) in self.held.iter().enumerate() {
-            if let Held::Row(row) = *held {
-                let most = self.most[row];
-                let column = &self.inverse[at * self.size..(at + 1) * self.size];
-                point.iter_mut().zip(column).for_each(|(x, value)| *x += most * value);
-            }
-        }
+        let most = |held: &Held| if let Held::Row(row) = *held { self.most[row] } else { 0.0 };
+        let mut most: Vec<f64> = self.held.iter().map(most).collect();
+        let point = self.factors.solve_transposed(&mut most);
         for row in 0..self.slack.len() {
             let here: f64 = self.rows.of(row).map(|(unknown, c)| c * point[unknown]).sum();
             let is_exact = self.is_held[row];
@@ -398,27 +380,28 @@ impl<'a> Tableau<'a> {
         }
     }
 
-    /// Makes the inverse anew, which rounding has worn.
+    /// Makes the factors anew, which rounding has worn.
     fn invert(&mut self, objective: &[(usize, f64)]) -> Option<()> {
-        self.hold(self.vertex(), objective)
+        let column = |held: &Held| match *held {
+            Held::AtZero(unknown) => vec![(unknown, 1.0)],
+            Held::Row(row) => self.rows.of(row).collect(),
+        };
+        let columns = self.held.iter().map(column).collect();
+        (self.factors, _) = Factors::new(self.size, columns)?;
+        self.price(objective);
+        Some(())
     }
 
     /// Holds these rows, and unknowns at zero where they leave any free.
-    fn hold(&mut self, mut held: Vertex, objective: &[(usize, f64)]) -> Option<()> {
-        held.sort_by_key(|&row| (self.rows.starts[row + 1] - self.rows.starts[row], row));
+    fn hold(&mut self, held: &Vertex, objective: &[(usize, f64)]) -> Option<()> {
+        let columns = held.iter().map(|&row| self.rows.of(row).collect()).collect();
+        let (factors, free) = Factors::new(self.size, columns)?;
+        self.factors = factors;
+        self.held = held.iter().map(|&row| Held::Row(row)).collect();
+        self.held.extend(free.into_iter().map(Held::AtZero));
         self.is_held.fill(false);
-        let slack = self.slack.clone();
-        self.inverse.fill(0.0);
-        (0..self.size).for_each(|at| self.inverse[at * self.size + at] = 1.0);
-        self.held.fill(Held::AtZero);
-        for row in held {
-            let shares = self.made_up(row);
-            let free = (0..self.size).filter(|&at| self.held[at] == Held::AtZero);
-            let leaving = free.max_by(|&a, &b| shares[a].abs().total_cmp(&shares[b].abs()))?;
-            self.exchange_with(row, leaving, &shares)?;
-        }
+        held.iter().for_each(|&row| self.is_held[row] = true);
         self.weights.fill(1.0);
-        self.slack = slack;
         self.price(objective);
         Some(())
     }
@@ -432,12 +415,11 @@ impl<'a> Tableau<'a> {
                 self.rows.of(row).for_each(|(unknown, c)| rest[unknown] -= c * price);
             }
         }
+        let more = self.factors.solve(&mut rest);
         let mut multipliers = vec![0.0; self.slack.len()];
-        for at in 0..self.size {
-            if let Held::Row(row) = self.held[at] {
-                let column = &self.inverse[at * self.size..(at + 1) * self.size];
-                let more: f64 = rest.iter().zip(column).map(|(r, value)| r * value).sum();
-                multipliers[row] = (self.prices[at] + more).max(0.0);
+        for (at, held) in self.held.iter().enumerate() {
+            if let Held::Row(row) = *held {
+                multipliers[row] = (self.prices[at] + more[at]).max(0.0);
             }
         }
         multipliers

@@ -1,5 +1,6 @@
 //! The library that solves linear programs, behind a trait. Its answers are not believed.
 
+use crate::interior;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SupportedConeT};
 
@@ -33,7 +34,8 @@ pub(crate) trait LinearSolver {
 /// Rows that are tight where a program ended; empty for none.
 pub(crate) type Vertex = Vec<usize>;
 
-/// A primal-dual interior-point method: the same steps in every run, whatever is degenerate.
+/// Interior-point methods: the same steps in every run, whatever is degenerate. The one for
+/// programs of trees is tried first, one for all kinds of cones where that gets stuck.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InteriorPoint;
 
@@ -44,6 +46,12 @@ const GAP: f64 = 1e-10;
 
 impl LinearSolver for InteriorPoint {
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>> {
+        interior::multipliers(program).or_else(|| Self::of_cones(program))
+    }
+}
+
+impl InteriorPoint {
+    fn of_cones(program: &FloatProgram) -> Option<Vec<f64>> {
         let matrix = columns(program);
         let mut cost = vec![0.0; program.unknowns];
         for &(unknown, coefficient) in &program.objective {

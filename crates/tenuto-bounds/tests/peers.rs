@@ -26,6 +26,24 @@ fn through(size: usize, shaped: bool) -> ServerGraph {
     graph
 }
 
+/// What lets smaller trees be left out that have no more dates.
+#[test]
+fn larger_trees_with_the_same_dates_are_not_looser() {
+    for graph in [interleaved(6, 80, true), mesh(7, 50, true), mesh(7, 50, false)] {
+        let bounds = |tree_servers_max: usize| {
+            let options = Options { effort: Effort::Plp, tree_servers_max, ..Options::default() };
+            certified(&graph, &options).bounds
+        };
+        let of_sizes = [2, 4, 6, 8].map(bounds);
+        for pair in of_sizes.windows(2) {
+            for (small, large) in pair[0].iter().zip(&pair[1]) {
+                let (small, large) = (small.delay.expect("a bound"), large.delay.expect("a bound"));
+                assert!(large.0 as f64 <= small.0 as f64 * (1.0 + 1e-7), "{}", graph.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_polynomial_program_is_that_of_the_literature() {
     let options = Options { effort: Effort::Plp, ..Options::default() };
