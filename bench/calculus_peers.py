@@ -293,7 +293,7 @@ def read_facts(path, text):
         return {
             "order": "FIFO",
             "has_lines": True,
-            "is_packetized": False,
+            "is_packetized": "+PK" in text,
             "has_branches": False,
             "has_shortcuts": True,
             "has_detours": True,
