@@ -155,12 +155,15 @@ fn take(bench: &mut Bench, step: &Step) -> Seen {
         }
         Step::Meter(kbit) => drop(bench.ask(meter(M::Modify, 1, 1_000, *kbit))),
         Step::Renew(id, true) => {
-            work[0] = u32::try_from(bench.ask(meter(M::Delete, *id, 0, 0)).len()).expect("few");
-            bench.install([meter(M::Add, *id, 1_000, 20)]);
+            for (place, command) in [M::Delete, M::Add].into_iter().enumerate() {
+                let answers = bench.ask(meter(command, *id, 1_000, 20));
+                work[place] = u32::try_from(answers.len()).expect("few");
+            }
         }
         // One that is there is replaced, and its entries stay.
         Step::Renew(id, false) => {
-            bench.install([monitor(MonitorKind::Message, *id, &[(2_000, 20), (9_000, 2)])]);
+            let renewed = monitor(MonitorKind::Message, *id, &[(2_000, 20), (9_000, 2)]);
+            work[0] = u32::try_from(bench.ask(renewed).len()).expect("few");
         }
         Step::WaitMs(ms) => sent = bench.run_to(bench.now + Span::from_ms(*ms)),
     }
