@@ -25,6 +25,8 @@ enum Step {
     Change(u8, Box<FlowMod>),
     /// Bursts of meter 1.
     Meter(u32),
+    /// The meter or the monitor of a number goes, and with it its entries, and comes back.
+    Renew(u32, bool),
     WaitMs(u64),
 }
 
@@ -90,6 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(port, flow, id, len)| Step::Frame(port, flow, id, len)),
         4 => change(),
         1 => (4u32..40).prop_map(Step::Meter),
+        1 => (1u32..3, any::<bool>()).prop_map(|(id, is_meter)| Step::Renew(id, is_meter)),
         1 => (0u64..120).prop_map(Step::WaitMs),
     ]
 }
@@ -151,6 +154,17 @@ fn take(bench: &mut Bench, step: &Step) -> Seen {
             work[0] = u32::try_from(change_tables(bench, *level, flow_mod)).expect("few");
         }
         Step::Meter(kbit) => drop(bench.ask(meter(M::Modify, 1, 1_000, *kbit))),
+        Step::Renew(id, true) => {
+            for (place, command) in [M::Delete, M::Add].into_iter().enumerate() {
+                let answers = bench.ask(meter(command, *id, 1_000, 20));
+                work[place] = u32::try_from(answers.len()).expect("few");
+            }
+        }
+        // One that is there is replaced, and its entries stay.
+        Step::Renew(id, false) => {
+            let renewed = monitor(MonitorKind::Message, *id, &[(2_000, 20), (9_000, 2)]);
+            work[0] = u32::try_from(bench.ask(renewed).len()).expect("few");
+        }
         Step::WaitMs(ms) => sent = bench.run_to(bench.now + Span::from_ms(*ms)),
     }
     let drops = std::mem::take(&mut bench.fx.drops);
@@ -170,6 +184,9 @@ proptest! {
             prop_assert_eq!(quick.entries(), twin.entries());
             prop_assert_eq!(quick.entry_counters(), twin.entry_counters(), "{:?}", step);
             prop_assert_eq!(quick.switch.mode(), twin.switch.mode());
+            prop_assert!(quick.switch.meters().eq(twin.switch.meters()), "{:?}", step);
+            prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()), "{:?}", step);
+            prop_assert_eq!(quick.key(), twin.key());
         }
         let lookups = |bench: &Bench| -> Vec<(u64, u64)> {
             let tables = bench.switch.tables();
@@ -177,9 +194,6 @@ proptest! {
             all.map(|(level, table)| tables.get(level, table).expect("there").lookups()).collect()
         };
         prop_assert_eq!(lookups(&quick), lookups(&twin));
-        prop_assert!(quick.switch.meters().eq(twin.switch.meters()));
-        prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()));
-        prop_assert_eq!(quick.key(), twin.key());
     }
 }
 
@@ -246,6 +260,8 @@ proptest! {
                 prop_assert_eq!(what_left(&mut quick), what_left(&mut twin), "{:?}", step);
                 prop_assert_eq!(quick.entry_counters(), twin.entry_counters(), "{:?}", step);
                 prop_assert_eq!(quick.switch.mode(), twin.switch.mode());
+                prop_assert!(quick.switch.meters().eq(twin.switch.meters()), "{:?}", step);
+                prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()), "{:?}", step);
             }
             prop_assert_eq!(take_next(&mut quick, &mut burst), None);
             prop_assert_eq!(burst.next_arrival(), None);

@@ -249,6 +249,13 @@ impl Track {
         self.counts.count_ones() == u32::from(self.stages) && !self.passed.is_full()
     }
 
+    /// Leaves room for one more frame, which the others are as large as.
+    #[cfg(test)]
+    pub(super) const fn fill_but_one(&mut self, frame_bytes: u32) {
+        let frames = (1 << (u64::BITS - 1 - PASSED_BYTES_BITS)) - 1;
+        self.passed = Passed(frames * (1 << PASSED_BYTES_BITS | frame_bytes as u64));
+    }
+
     /// Whether it has no room for what it counts.
     pub(super) const fn is_full(&self) -> bool {
         self.passed.is_full()

@@ -341,3 +341,74 @@ impl Tables {
         self.tracks.lay(slot, laid, &mut self.states);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::switch::{ActionStep, Behaviour, ClassifierKind, Entry, Pattern, SwitchConfig};
+    use std::sync::Arc;
+    use tenuto_openflow::constants::meter_flag;
+    use tenuto_openflow::{Match, MeterBand};
+    use tenuto_units::Span;
+
+    const NOW: Instant = Instant::from_ns(1_000);
+    const FRAME_BYTES: u32 = 1_522;
+
+    /// One entry that meters and sends.
+    fn tables() -> Tables {
+        let config = SwitchConfig {
+            datapath_id: 1,
+            ports: Vec::new(),
+            tables: 1,
+            entries_max: 1,
+            meters_max: 1,
+            groups_max: 0,
+            meter_extra_bytes: 4,
+            classifier: ClassifierKind::ByMask,
+            boot_seed: 1,
+            mode_retry: Span::from_ms(1),
+            general: None,
+        };
+        let mut tables = Tables::new(Arc::new(config));
+        let bands = [MeterBand::Drop { rate: u32::MAX, burst_size: 100 }];
+        let flags = meter_flag::KBPS | meter_flag::BURST;
+        *tables.meter_place(1) = Some(MeterState::new(flags, &bands, NOW));
+        let apply = vec![ActionStep::Output(1)];
+        let entry = Entry {
+            pattern: Pattern::from_match(&Match::ANY).expect("it asks for nothing"),
+            precedence: 1,
+            cookie: 1,
+            flags: 0,
+            idle_timeout: 0,
+            hard_timeout: 0,
+            behaviour: Behaviour { meter: Some(1), apply, ..Behaviour::default() },
+            version: None,
+            matching: Match::ANY,
+            instructions: Vec::new(),
+        };
+        assert_eq!(tables.add(NOW, 0, 0, entry), Ok(0));
+        tables
+    }
+
+    #[test]
+    fn a_track_that_is_full_is_taken_up_and_nothing_is_lost() {
+        let mut tables = tables();
+        let around = Surroundings { mode: (0, 0), place: |_| Some(0) };
+        let mut passed: u64 = 0;
+        for _ in 0..3 {
+            tables.lay_track(0, &around);
+            let track = &mut tables.current_track(0, (0, 0)).expect("laid").record.track;
+            assert!(track.has_meter() && !track.is_apart());
+            track.fill_but_one(FRAME_BYTES);
+            passed += track.passed().frames + 1;
+            assert!(tables.passes(0, NOW, 1, FRAME_BYTES) && !tables.pass(0, NOW, FRAME_BYTES));
+            tables.count_beside(0, NOW, FRAME_BYTES);
+            assert!(tables.current_track(0, (0, 0)).is_none(), "taken up");
+            let bytes = passed * u64::from(FRAME_BYTES);
+            let all = EntryCounter { frames: passed, bytes };
+            assert_eq!(tables.get(0, 0).expect("there").counter(0), all);
+            let (_, meter) = tables.meters().next().expect("there");
+            assert_eq!((meter.seen, meter.lent), (all, crate::switch::guards::NOT_LENT));
+        }
+    }
+}

@@ -50,8 +50,12 @@ fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNa
     match step {
         TraceStep::Table { level, table, entry } => {
             // The first table is the same in every mode.
-            let mode = names.mode(*level).filter(|_| *table > 0);
-            let mode = mode.map_or_else(String::new, |mode| format!(", mode {mode}"));
+            let mode = match names.mode(*level) {
+                _ if *table == 0 => String::new(),
+                Some(mode) => format!(", mode {mode}"),
+                None if *level > 0 => format!(", mode level {level}"),
+                None => String::new(),
+            };
             let shown = match entry {
                 Some(entry) => entry_text(entry, names),
                 None => "no entry".to_owned(),

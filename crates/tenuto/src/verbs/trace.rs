@@ -9,6 +9,7 @@ use crate::{output, planning};
 use clap::Args as Flags;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tenuto_dataplane::switch::LEVELS_MAX;
 use tenuto_model::Plan;
 use tenuto_runtime::standalone::{
     Dump, DumpPart, Endpoint, PacketText, Replica, TraceNames, pcap_frame, trace_text,
@@ -29,8 +30,9 @@ pub(crate) struct Trace {
     /// Switch of the network
     #[arg(long, value_name = "NAME", conflicts_with_all = ["switch", "dump"])]
     at: Option<String>,
-    /// Mode of the network; the start mode if left out
-    #[arg(long, value_name = "MODE", requires = "at")]
+    /// Mode of the network, or its level counted from 0; if left out, the start mode of a plan, or the
+    /// mode in force in a running switch
+    #[arg(long, value_name = "MODE|LEVEL")]
     mode: Option<String>,
     /// The frame as hexadecimal digits, without FCS
     #[arg(long, value_name = "HEX", conflicts_with = "pcap")]
@@ -125,7 +127,27 @@ fn told(args: &Trace) -> Result<(Replica, PlanNames), Failure> {
         (None, None) => return Err(Failure::usage("name a switch")),
     };
     let names = PlanNames::read(args.names.as_deref(), Some(&tables))?;
-    Ok((Replica::of_dump(&tables), names))
+    let modes = names.plan.as_ref().map_or(&[][..], |plan| &plan.network.modes[..]);
+    let level = args.mode.as_deref().map(|mode| level_of(mode, modes)).transpose()?;
+    if level.is_some_and(|level| level > 0) && tables.mode.is_none() && tables.shadows.is_empty() {
+        let hint = "leave --mode out: its entries are the same in every mode";
+        return Err(Failure::input("this switch has no modes", None, Some(hint)));
+    }
+    Ok((Replica::of_dump(&tables, level), names))
+}
+
+/// The level of a mode that is given by its name, or by the level itself.
+fn level_of(mode: &str, modes: &[String]) -> Result<u8, Failure> {
+    let place = modes.iter().position(|known| known == mode);
+    let named = place.and_then(|place| u8::try_from(place).ok());
+    let numbered = || mode.parse().ok().filter(|level| usize::from(*level) < LEVELS_MAX);
+    named.or_else(numbered).ok_or_else(|| {
+        let hint = match modes {
+            [] => format!("a level from 0 to {}, or name modes by --names NET", LEVELS_MAX - 1),
+            modes => format!("modes: {}", modes.join(", ")),
+        };
+        Failure::input(format!("no mode is `{mode}`"), None, Some(&hint))
+    })
 }
 
 /// The tables of a plan.
@@ -141,13 +163,13 @@ fn planned(args: &Trace, input: &Path) -> Result<(Replica, PlanNames), Failure> 
     };
     let level = match &args.mode {
         None => 0,
-        Some(mode) => {
-            let place = plan.network.modes.iter().position(|known| known == mode);
-            let hint = format!("modes: {}", plan.network.modes.join(", "));
-            let place = place.and_then(|place| u8::try_from(place).ok());
-            place
-                .ok_or_else(|| Failure::input(format!("no mode is `{mode}`"), None, Some(&hint)))?
-        }
+        Some(mode) => level_of(mode, &plan.network.modes)
+            .ok()
+            .filter(|level| usize::from(*level) < plan.network.modes.len())
+            .ok_or_else(|| {
+                let hint = format!("modes: {}", plan.network.modes.join(", "));
+                Failure::input(format!("no mode is `{mode}`"), None, Some(&hint))
+            })?,
     };
     let replica = Replica::of_plan(&plan, deployment, level);
     let ports = deployment.ports.iter().map(|port| (port.port, format!("to {}", port.peer)));
