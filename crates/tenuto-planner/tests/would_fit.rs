@@ -455,11 +455,17 @@ flows:
   g: {source: c, targets: [d, b], message: 6 kB, period: 4 ms, deadline: 30 ms, priority: 5}
 ";
 
-/// The ring with that profile of its switches, deadline of f, and more lines.
-fn ring(profile: &str, deadline: &str, more: &str) -> Network {
-    let own = format!("profiles: {{P: {{like: tenuto{profile}}}}}");
-    let text = RING.replace("PROFILES", &own).replace("DEADLINE", deadline) + more;
-    read(&text).unwrap_or_else(|problems| panic!("{problems}"))
+/// The ring with that deadline of f, and more lines.
+fn ring(deadline: &str, more: &str) -> Network {
+    let text = RING.replace("PROFILES", "profiles: {P: {like: tenuto}}") + more;
+    read(&text.replace("DEADLINE", deadline)).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The ring of switches that have less.
+fn narrow(change: impl FnOnce(&mut tenuto_model::Profile)) -> Network {
+    let mut it = ring("2 ms", "");
+    change(it.profiles.get_mut("P").expect("its own profile"));
+    it
 }
 
 /// Every refusal of that resource says what would fit, and that does.
@@ -487,37 +493,39 @@ fn fits(network: &Network, resource: &str) -> Vec<String> {
 
 #[test]
 fn limits_of_a_device_are_told_how_much_would_do() {
-    assert!(fits(&ring(", entries: 9", "2 ms", ""), "entries")[0].starts_with("profile P entries"));
-    assert!(fits(&ring(", meters: 0", "2 ms", ""), "meters")[0].starts_with("profile P meters"));
-    assert!(fits(&ring(", groups: 0", "2 ms", ""), "groups")[0].starts_with("profile P groups"));
-    let queues = fits(&ring(", queues_per_port: 4", "2 ms", ""), "queues");
-    assert_eq!(queues, ["priorities <= 3", "profile P queues_per_port >= 6"]);
-    let buffer = fits(&ring(", buffer_per_port: 3 kB", "2 ms", ""), "buffer");
-    assert!(buffer.iter().any(|line| line.starts_with("profile P buffer_per_port")), "{buffer:?}");
-    assert!(buffer.iter().any(|line| line.starts_with("g message <=")), "{buffer:?}");
+    let told = |network: &Network, resource: &str, field: &str| {
+        let lines = fits(network, resource);
+        let start = format!("profile P {field} >= ");
+        assert!(lines.iter().any(|line| line.starts_with(&start)), "{lines:?}");
+        lines
+    };
+    told(&narrow(|profile| profile.entries_max = 2), "entries", "entries");
+    told(&narrow(|profile| profile.meters_max = 0), "meters", "meters");
+    told(&narrow(|profile| profile.groups_max = 0), "groups", "groups");
+    let lines = told(&narrow(|p| p.queues_per_port = 4), "queues", "queues_per_port");
+    assert!(lines.iter().any(|line| line.starts_with("priorities <= ")), "{lines:?}");
+    let small = narrow(|profile| profile.buffer_bytes_per_port = Some(4_000));
+    told(&small, "buffer", "buffer_per_port");
 }
 
 #[test]
 fn a_loss_that_breaks_a_promise_is_told_what_keeps_it() {
-    let lost = "tolerates: {links_lost: 1}\n";
-    let backup = fits(&ring("", "700 us", lost), "backup");
+    let backup = fits(&ring("700 us", "tolerates: {links_lost: 1}\n"), "backup");
     assert!(backup.contains(&"links_lost: 0".to_owned()), "{backup:?}");
     assert!(backup.iter().any(|line| line.starts_with("f deadline >= ")), "{backup:?}");
 }
 
 #[test]
 fn modes_that_a_network_cannot_have_are_told_what_they_need() {
-    let modal = |more: &str| {
-        let text = RING
-            .replace("PROFILES", "modes: [LO, HI]\nprofiles: {P: {like: tenuto}}")
-            .replace("DEADLINE", "2 ms");
-        read(&(text.replace("w2: {profile: P}", more))).unwrap_or_else(|it| panic!("{it}"))
-    };
-    assert_eq!(fits(&modal("w2: {profile: ideal}"), "modes"), ["profile P at w2"]);
-    let mut apart = modal("w2: {profile: P}");
+    let mut unaware = ring("2 ms", "modes: [LO, HI]\n");
+    let ideal = tenuto_model::Profile::built_in("ideal").expect("built in");
+    unaware.profiles.insert("ideal".into(), ideal);
+    unaware.switches[1].profile = "ideal".into();
+    assert_eq!(fits(&unaware, "modes"), ["profile P at w2"]);
+    let mut apart = ring("2 ms", "modes: [LO, HI]\n");
     apart.flows.retain(|flow| flow.name == "f");
-    apart.links.retain(|link| !["w3", "w4"].contains(&link.a.node.as_str()));
-    apart.links.retain(|link| !["w3", "w4"].contains(&link.b.node.as_str()));
+    let is_far = |node: &str| ["w3", "w4"].contains(&node);
+    apart.links.retain(|link| !is_far(&link.a.node) && !is_far(&link.b.node));
     assert_eq!(
         fits(&apart, "modes"),
         ["new link w1 - w3 at 100 Mbit/s and new link w1 - w4 at 100 Mbit/s"]

@@ -30,7 +30,8 @@ impl Draw {
 fn raised(network: &Network, seed: u64) -> Scenario {
     let mut draw = Draw(seed);
     let traffic = Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest };
-    let mut run = Scenario { traffic, expect: Expect::default(), ..Scenario::plain(900 * MS, seed) };
+    let mut run =
+        Scenario { traffic, expect: Expect::default(), ..Scenario::plain(900 * MS, seed) };
     let at = |at_ns: u64, action: EventAction| Event { at_ns, action, note: None };
     let span = [10_000, 100_000, MS][usize::try_from(draw.below(3)).expect("small")];
     for flow in &network.flows {
@@ -86,6 +87,8 @@ fn no_message_takes_longer_than_a_whole_path_in_a_raise() {
             }
         }
         println!("{name}: {received} messages in raises, up to {closest} % of the bound");
-        assert!(received > 0 && closest >= 25, "{name}: {received} messages, {closest} %");
+        assert!(received > 0, "{name}: nothing was under way");
+        // Bounds of hosts that may babble count what nobody sends here.
+        assert!(network.tolerates.babbling_hosts > 0 || closest >= 25, "{name}: {closest} %");
     }
 }

@@ -7,9 +7,7 @@
 
 use super::window::windows;
 use crate::analysis::{Analysis, Context, GroupKey, Load};
-use crate::envelopes::{
-    Bucket, contract_envelope, is_guaranteed, levels_of, unforwarded_levels,
-};
+use crate::envelopes::{Bucket, contract_envelope, is_guaranteed, levels_of, unforwarded_levels};
 use crate::exact::{Line, ceil_div};
 use crate::raise::Ends;
 use crate::routes::Stream;
@@ -81,8 +79,7 @@ impl ClassGraph {
         let (context, mode) = (scene.context, scene.analysis.mode);
         let net = context.net;
         let flow = &net.flows[stream.flow];
-        let (forwarded, lasts) =
-            (levels_of(net, stream, mode), is_guaranteed(mode, flow.level));
+        let (forwarded, lasts) = (levels_of(net, stream, mode), is_guaranteed(mode, flow.level));
         let at_source = forwarded.filter(|_| lasts);
         let range = at_source.unwrap_or_else(|| unforwarded_levels(mode, flow.level));
         if flow.contracts[range.0..=range.1].iter().any(|contract| contract.class != scene.class) {

@@ -247,7 +247,8 @@ fn line(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<Bucket> {
         for (group, line) in ports.lined(next, &result.scene, &result.solution.arriving)? {
             if group.visits.iter().any(carries) {
                 let line = line?;
-                let burst_ubit = widest.map_or(line.burst_ubit, |w| w.burst_ubit.max(line.burst_ubit));
+                let burst_ubit =
+                    widest.map_or(line.burst_ubit, |w| w.burst_ubit.max(line.burst_ubit));
                 widest = Some(Bucket { burst_ubit, ..line });
             }
         }

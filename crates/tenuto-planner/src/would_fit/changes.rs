@@ -3,9 +3,7 @@
 use super::Change;
 use crate::refusal::{kilobytes, milliseconds};
 use std::collections::BTreeSet;
-use tenuto_model::{
-    Apart, Flow, FlowBound, Network, OtherTraffic, Plan, Refusal, Size,
-};
+use tenuto_model::{Apart, Flow, FlowBound, Network, OtherTraffic, Plan, Refusal, Size};
 
 const GIGABIT_BPS: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;

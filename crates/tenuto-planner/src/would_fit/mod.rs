@@ -11,10 +11,8 @@ mod devices;
 use crate::fitting::plan_fitting;
 use crate::routing::Effort;
 use crate::{InTurn, Options, Priorities, Progress, WholePaths};
-use changes::{
-    above, dropping, faster, further_apart, later, over_links, periods, quieter, sizes,
-};
-use devices::{fewer_classes, knowing_modes, no_link_lost, with_links, wider};
+use changes::{above, dropping, faster, further_apart, later, over_links, periods, quieter, sizes};
+use devices::{fewer_classes, knowing_modes, no_link_lost, wider, with_links};
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, Network, Plan, Refusal, Transition};
 

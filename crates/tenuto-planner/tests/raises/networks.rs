@@ -58,8 +58,16 @@ fn three_levels(tail: &str) -> Network {
         format!("{name}: {{source: h{}, targets: [h{}], deadline: 200 ms, {rest}}}", at.0, at.1)
     };
     let flows = [
-        flow("top", (0, 3), "level: C, message: 6 kB, period: {A: 20 ms, B: 8 ms, C: 2 ms}, priority: 1"),
-        flow("tap", (1, 3), "level: C, frame: 1200 B, period: {A: 5 ms, B: 5 ms, C: 1 ms}, priority: 1"),
+        flow(
+            "top",
+            (0, 3),
+            "level: C, message: 6 kB, period: {A: 20 ms, B: 8 ms, C: 2 ms}, priority: 1",
+        ),
+        flow(
+            "tap",
+            (1, 3),
+            "level: C, frame: 1200 B, period: {A: 5 ms, B: 5 ms, C: 1 ms}, priority: 1",
+        ),
         flow("mid", (0, 2), "level: B, message: 10 kB, period: {A: 8 ms, B: 4 ms}, priority: 0"),
         flow("low", (1, 3), "level: A, message: 30 kB, period: 10 ms, priority: 0"),
         flow("lot", (0, 3), "level: A, message: 10 kB, period: 6 ms, priority: 1"),
