@@ -299,7 +299,9 @@ mod tests {
             let mut entries: Vec<(usize, usize)> = (0..size).map(|at| (at, at)).collect();
             let mut values: Vec<f64> = (0..size).map(|at| 20.0 + at as f64).collect();
             for a in 0..size {
-                for b in (0..a).filter(|b| (a * a + b * stride) % 5 == 0 && a - b < 4 * stride) {
+                for b in
+                    (0..a).filter(|b| (a * a + b * stride).is_multiple_of(5) && a - b < 4 * stride)
+                {
                     entries.push(if a % 2 == 0 { (a, b) } else { (b, a) });
                     values.push(-0.5 - (b % 3) as f64 / 4.0);
                 }

@@ -329,7 +329,8 @@ mod tests {
 
     /// Of the places of a column of length `size` a few, with values.
     fn column(size: usize, index: usize) -> Vec<(usize, f64)> {
-        let others = (0..size).filter(|row| (row * 7 + index * 5) % 11 == 0 && *row != index);
+        let others =
+            (0..size).filter(|row| (row * 7 + index * 5).is_multiple_of(11) && *row != index);
         let others = others.map(|row| (row, 1.0 - (row % 4) as f64 / 2.0));
         std::iter::once((index, 3.0)).chain(others).collect()
     }
