@@ -235,8 +235,15 @@ impl Scene<'_, '_> {
         let node = context.net.ports[port].peer;
         context.net.profile(node)?;
         let mut widest: Option<Plain> = None;
-        let next = self.analysis.loads.iter();
-        for (next, load) in next.filter(|(next, _)| context.net.ports[**next].node == node) {
+        let follows = |next: usize| {
+            let mut trees = context.streams.iter().map(|stream| &stream.tree);
+            trees.any(|tree| {
+                let mut here = tree.iter().filter(|place| place.port == next);
+                here.any(|place| place.parent.is_some_and(|before| tree[before].port == port))
+            })
+        };
+        let behind = |next: &usize| context.net.ports[*next].node == node && follows(*next);
+        for (next, load) in self.analysis.loads.iter().filter(|(next, _)| behind(next)) {
             let key = self.line_of(*next, port);
             let Some(group) = load.groups.get(&key) else { continue };
             let shaped = context.shaping(*next, key, group, 0)?;
