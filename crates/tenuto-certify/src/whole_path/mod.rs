@@ -5,7 +5,6 @@ mod graph;
 mod window;
 
 use crate::analysis::{Analysis, Context};
-use crate::bounds::processing;
 use crate::envelopes::levels;
 use crate::finding::{Findings, rule};
 use crate::raise::Ends;
@@ -37,6 +36,11 @@ pub(crate) fn proved(
     let mut proved = Proved::new();
     for ((mode, class), claims) in claims(context, findings) {
         let Some(analysis) = analyses.get(&mode) else { continue };
+        if (0..context.net.nodes.len()).any(|node| context.net.device(node).is_some()) {
+            let found = "what ports share in front of their queues is no server of one path";
+            findings.add(rule::LINEAR, mode.label(&context.net.raw.modes), "linear proofs", found);
+            continue;
+        }
         let graph = ClassGraph::new(context, (analysis, ends.get(&mode).copied()), class);
         let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
         let Some(paths) = Paths::new(&document, findings) else { continue };
@@ -118,15 +122,8 @@ impl ClassGraph {
             let info = &context.net.ports[port];
             let is_visited = self.stops.get(&(stream, port)).is_some_and(|stop| stop.0 == flow);
             let latency = match is_visited && was_visited {
-                true => {
-                    let least = context.net.device(info.node).map_or(0, |device| device.least_ps());
-                    context.net.latency_min_ps(info.node).saturating_add(least)
-                }
-                false => {
-                    let most = processing(context, it, *place, mode);
-                    let most = most.ok_or("a processor without a claim")?;
-                    context.net.latency_max_ps(info.node).saturating_add(most)
-                }
+                true => context.net.latency_min_ps(info.node),
+                false => context.net.latency_max_ps(info.node),
             };
             constant += u128::from(info.propagation_ps) + u128::from(latency);
             if is_visited {

@@ -52,7 +52,7 @@ pub(crate) fn whole_paths(
     progress: &mut dyn FnMut(usize, usize),
 ) -> WholePaths {
     if !analysis.ports.processors.is_empty() {
-        // The checker bounds such servers less tightly: what it would not accept is not claimed.
+        // What ports share in front of their queues is no server of one path.
         return WholePaths::new();
     }
     let shares = analysis.results.len().div_ceil(3).max(1);
