@@ -142,7 +142,8 @@ pub(crate) fn network_quiet(path: &Path) -> Result<(Network, tenuto_model::Diagn
     let shown = path.display().to_string();
     let content = text(path)?;
     if looks_like_json(path, &content) {
-        let hint = "a plan is read by tables, certify, sim and report";
+        let hint =
+            "a plan is read by tables, certify, sim and report; others' networks by `import auto`";
         return Err(Failure::input("this is JSON, not a network file", Some(&shown), Some(hint)));
     }
     let fail = |hint: &str| Failure::input("this is not a network file", Some(&shown), Some(hint));
@@ -209,7 +210,8 @@ fn looks_like_json(path: &Path, text: &str) -> bool {
         || serde_json::from_str::<Head>(text).is_ok_and(|head| head.schema.is_some())
 }
 
-fn extension(path: &Path) -> Option<String> {
+/// How a file name ends, in small letters.
+pub(crate) fn extension(path: &Path) -> Option<String> {
     path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase)
 }
 

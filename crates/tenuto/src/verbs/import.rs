@@ -13,6 +13,13 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         output::say(&list())?;
         return Ok(Outcome::Good);
     };
+    if let Some(path) = &args.output
+        && load::extension(path).is_some_and(|end| !matches!(end.as_str(), "yaml" | "yml"))
+    {
+        let what = "what is imported is YAML, and planned from a file that ends so";
+        let hint = format!("name it {}", shown(&path.with_extension("yaml")));
+        return Err(Failure::input(what, Some(&shown(path)), Some(&hint)));
+    }
     let text = load::text(file)?;
     let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(shown);
     let (flows, topology) = (path(&args.flows), path(&args.topology));

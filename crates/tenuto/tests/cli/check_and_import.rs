@@ -74,6 +74,11 @@ fn an_imported_network_can_be_planned() {
     write(&folder, "two.xml", WOPANETS);
     tenuto_in(&folder, &["import", "wopanets", "two.xml", "-o", "two.yaml"]).exits(0);
     tenuto_in(&folder, &["plan", "two.yaml"]).exits(0).says(&["GUARANTEED"]);
+    let said = tenuto_in(&folder, &["import", "wopanets", "two.xml", "-o", "two.json"]).exits(2);
+    said.complains_of(&["two.json", "name it two.yaml"]);
+    write(&folder, "others.json", r#"{"flows": []}"#);
+    let said = tenuto_in(&folder, &["plan", "others.json"]).exits(2);
+    said.complains_of(&["this is JSON", "import auto"]);
     let said = tenuto_in(&folder, &["import", "wopanets", "two.xml"]).exits(0);
     assert!(said.stdout.contains("tenuto: 1"), "{}", said.stdout);
     tenuto_in(&folder, &["plan", "two.xml"]).exits(2).complains_of(&["tenuto import auto"]);
