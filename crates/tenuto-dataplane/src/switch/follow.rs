@@ -54,6 +54,14 @@ impl Entered {
     }
 }
 
+/// Where a track ends.
+#[derive(Clone, Copy)]
+struct TrackEnd {
+    place: u16,
+    queue: u8,
+    cookie: u64,
+}
+
 impl Switch {
     /// Whether frames that enter at a place may follow tracks now: where every step is noted, and where
     /// a general switch asks more than its tables, they walk.
@@ -140,7 +148,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
-        let Self { tables, ports, config, .. } = self;
+        let Self { tables, config, .. } = self;
         let Entered { arrival, frame, frame_bytes, probes, .. } = it;
         let current = tables.current_track(it.slot, (self.level, self.admitted));
         let Some(Current { record: Record { track, monitor }, forms, guards, ways }) = current
@@ -171,21 +179,36 @@ impl Switch {
         }
         let work = track.work(probes, frame_bytes);
         let counts_all = track.pass(forms, now, frame_bytes);
-        let (queue, cookie) = (track.queue, track.cookie);
-        let port = &mut ports[usize::from(track.place)];
+        let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
+        self.end(now, it, (end, counts_all), frames, fx);
+        work
+    }
+
+    /// Queues a frame where its track ends, and counts it for entries that the track does not count
+    /// for.
+    #[inline(always)]
+    fn end(
+        &mut self,
+        now: Instant,
+        it: Entered,
+        (end, counts_all): (TrackEnd, bool),
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let port = &mut self.ports[usize::from(end.place)];
         if port.is_closed() {
             self.end_at_closed(now, it, frames, fx);
         } else {
+            let (frame, wire_bits) = (it.frame, bits_of(it.frame_bytes));
             // The hold on the frame goes with it.
-            let queued = Queued { frame, wire_bits: bits_of(frame_bytes), cookie, since: now };
-            if port.egress.enqueue(queue, queued).is_err() {
+            let queued = Queued { frame, wire_bits, cookie: end.cookie, since: now };
+            if port.egress.enqueue(end.queue, queued).is_err() {
                 self.refuse(now, it, frames, fx);
             }
         }
         if !counts_all {
-            self.tables.count_beside(it.slot, now, frame_bytes);
+            self.tables.count_beside(it.slot, now, it.frame_bytes);
         }
-        work
     }
 
     /// The same where there is no track for this mode, or the frame has matched nothing.
@@ -301,19 +324,9 @@ impl Switch {
             return self.police(now, it, frames, fx);
         }
         let counts_all = self.tables.pass(it.slot, now, it.frame_bytes);
-        let port = &mut self.ports[usize::from(track.place)];
-        let Entered { frame, frame_bytes, .. } = it;
-        let queued =
-            Queued { frame, wire_bits: bits_of(frame_bytes), cookie: track.cookie, since: now };
-        if port.is_closed() {
-            self.end_at_closed(now, it, frames, fx);
-        } else if port.egress.enqueue(track.queue, queued).is_err() {
-            self.refuse(now, it, frames, fx);
-        }
-        if !counts_all {
-            self.tables.count_beside(it.slot, now, frame_bytes);
-        }
-        track.work(it.probes, frame_bytes)
+        let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
+        self.end(now, it, (end, counts_all), frames, fx);
+        track.work(it.probes, it.frame_bytes)
     }
 
     /// The port at the end of a track has no room for a frame.

@@ -19,6 +19,18 @@ pub(super) const NOT_LENT: u32 = u32::MAX;
 /// Records of tracks, by slot of the first table.
 pub(super) type Records = Chunks<Record>;
 
+/// A meter or a monitor.
+pub(super) trait Guard: Clone {
+    /// The track that its state is lent to.
+    fn lent_to(&self) -> u32;
+
+    /// The same, to change.
+    fn lent(&mut self) -> &mut u32;
+
+    /// Takes over what that track has of it.
+    fn take_in(&mut self, record: &Record);
+}
+
 /// Meters and monitors by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guards {
@@ -32,12 +44,7 @@ impl Guards {
         &'a self,
         records: &'a Records,
     ) -> impl Iterator<Item = (u32, Cow<'a, MeterState>)> {
-        let all = (0u32..).zip(&self.meters);
-        all.filter_map(move |(id, meter)| {
-            let meter = meter.as_ref()?;
-            let record = records.get(meter.lent);
-            Some((id, record.map_or(Cow::Borrowed(meter), |it| Cow::Owned(meter.with(it)))))
-        })
+        whole(&self.meters, records)
     }
 
     /// Monitors as they are now.
@@ -45,12 +52,7 @@ impl Guards {
         &'a self,
         records: &'a Records,
     ) -> impl Iterator<Item = (u32, Cow<'a, MonitorState>)> {
-        let all = (0u32..).zip(&self.monitors);
-        all.filter_map(move |(id, monitor)| {
-            let monitor = monitor.as_ref()?;
-            let record = records.get(monitor.lent);
-            Some((id, record.map_or(Cow::Borrowed(monitor), |it| Cow::Owned(monitor.with(it)))))
-        })
+        whole(&self.monitors, records)
     }
 
     /// A meter without what is lent of it.
@@ -71,11 +73,7 @@ impl Guards {
     /// A meter, all of it.
     #[inline]
     pub(super) fn meter_mut(&mut self, id: u32, records: &mut Records) -> Option<&mut MeterState> {
-        let meter = self.meters.get_mut(id as usize)?.as_mut()?;
-        if meter.lent != NOT_LENT {
-            recall_meter(meter, records);
-        }
-        Some(meter)
+        recalled(&mut self.meters, id, records)
     }
 
     /// A monitor, all of it.
@@ -85,11 +83,7 @@ impl Guards {
         id: u32,
         records: &mut Records,
     ) -> Option<&mut MonitorState> {
-        let monitor = self.monitors.get_mut(id as usize)?.as_mut()?;
-        if monitor.lent != NOT_LENT {
-            recall_monitor(monitor, records);
-        }
-        Some(monitor)
+        recalled(&mut self.monitors, id, records)
     }
 
     /// The place of a meter that is to come, change or go; the track that it was lent to is laid anew.
@@ -98,13 +92,7 @@ impl Guards {
         id: u32,
         records: &mut Records,
     ) -> &mut Option<MeterState> {
-        let place = place(&mut self.meters, id);
-        if let Some(meter) = place {
-            let record = records.get_mut(meter.lent);
-            record.into_iter().for_each(|record| record.track.make_void());
-            recall_meter(meter, records);
-        }
-        place
+        place(&mut self.meters, id, records)
     }
 
     /// The same of a monitor.
@@ -113,13 +101,7 @@ impl Guards {
         id: u32,
         records: &mut Records,
     ) -> &mut Option<MonitorState> {
-        let place = place(&mut self.monitors, id);
-        if let Some(monitor) = place {
-            let record = records.get_mut(monitor.lent);
-            record.into_iter().for_each(|record| record.track.make_void());
-            recall_monitor(monitor, records);
-        }
-        place
+        place(&mut self.monitors, id, records)
     }
 
     /// The numbers of all places of meters.
@@ -161,15 +143,11 @@ impl Guards {
 
     /// What was lent to a track is taken back.
     pub(super) fn take_back(&mut self, slot: u32, way: &Way, records: &mut Records) {
-        if let Some(Some(meter)) = self.meters.get_mut(way.meter as usize)
-            && meter.lent == slot
-        {
-            recall_meter(meter, records);
+        if self.meter(way.meter).is_some_and(|meter| meter.lent == slot) {
+            self.meter_mut(way.meter, records);
         }
-        if let Some(Some(monitor)) = self.monitors.get_mut(way.monitor as usize)
-            && monitor.lent == slot
-        {
-            recall_monitor(monitor, records);
+        if self.monitor(way.monitor).is_some_and(|monitor| monitor.lent == slot) {
+            self.monitor_mut(way.monitor, records);
         }
     }
 
@@ -200,28 +178,58 @@ impl Guards {
     }
 }
 
-fn place<T: Clone>(all: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+/// All that there are, as they are now.
+fn whole<'a, G: Guard>(
+    all: &'a [Option<G>],
+    records: &'a Records,
+) -> impl Iterator<Item = (u32, Cow<'a, G>)> {
+    let there = (0u32..).zip(all).filter_map(|(id, guard)| Some((id, guard.as_ref()?)));
+    there.map(|(id, guard)| match records.get(guard.lent_to()) {
+        None => (id, Cow::Borrowed(guard)),
+        Some(record) => {
+            let mut guard = guard.clone();
+            guard.take_in(record);
+            *guard.lent() = NOT_LENT;
+            (id, Cow::Owned(guard))
+        }
+    })
+}
+
+#[inline]
+fn recalled<'a, G: Guard>(
+    all: &'a mut [Option<G>],
+    id: u32,
+    records: &mut Records,
+) -> Option<&'a mut G> {
+    let guard = all.get_mut(id as usize)?.as_mut()?;
+    if guard.lent_to() != NOT_LENT {
+        recall(guard, records);
+    }
+    Some(guard)
+}
+
+fn place<'a, G: Guard>(
+    all: &'a mut Vec<Option<G>>,
+    id: u32,
+    records: &mut Records,
+) -> &'a mut Option<G> {
     let id = id as usize;
     if all.len() <= id {
         all.resize(id + 1, None);
+    }
+    if let Some(guard) = &mut all[id] {
+        let record = records.get_mut(guard.lent_to());
+        record.into_iter().for_each(|record| record.track.make_void());
+        recall(guard, records);
     }
     &mut all[id]
 }
 
 #[cold]
-fn recall_meter(meter: &mut MeterState, records: &mut Records) {
-    if let Some(record) = records.get_mut(meter.lent) {
-        meter.take_in(record);
+fn recall<G: Guard>(guard: &mut G, records: &mut Records) {
+    if let Some(record) = records.get_mut(guard.lent_to()) {
+        guard.take_in(record);
         record.track.part();
     }
-    meter.lent = NOT_LENT;
-}
-
-#[cold]
-fn recall_monitor(monitor: &mut MonitorState, records: &mut Records) {
-    if let Some(record) = records.get_mut(monitor.lent) {
-        monitor.take_in(record);
-        record.track.part();
-    }
-    monitor.lent = NOT_LENT;
+    *guard.lent() = NOT_LENT;
 }

@@ -2,7 +2,7 @@
 //!
 //! A band applies to what its bucket does not hold; of several, the one with the highest rate.
 
-use super::guards::NOT_LENT;
+use super::guards::{Guard, NOT_LENT};
 use super::tables::EntryCounter;
 use super::track::Record;
 use std::ops::{Deref, DerefMut};
@@ -309,22 +309,6 @@ impl MeterState {
         is_plain.then_some(Bucket { tokens, refilled, config })
     }
 
-    /// Takes over what the track has that its bucket is lent to.
-    pub(super) fn take_in(&mut self, record: &Record) {
-        if let Bands::One(band) = &mut self.bands {
-            let Bucket { tokens, refilled, .. } = record.track.bucket;
-            (band.meter.tokens, band.meter.refilled) = (tokens, refilled);
-        }
-        self.seen.add_all(record.track.passed());
-    }
-
-    /// The same meter as if nothing was lent.
-    pub(super) fn with(&self, record: &Record) -> Self {
-        let mut whole = Self { lent: NOT_LENT, ..self.clone() };
-        whole.take_in(record);
-        whole
-    }
-
     /// Judges a frame: what is to be done with it, if anything.
     #[inline(always)]
     pub(super) fn judge(
@@ -362,6 +346,24 @@ impl MeterState {
             self.dropped.add(frame_bytes);
         }
         effect
+    }
+}
+
+impl Guard for MeterState {
+    fn lent(&mut self) -> &mut u32 {
+        &mut self.lent
+    }
+
+    fn lent_to(&self) -> u32 {
+        self.lent
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        if let Bands::One(band) = &mut self.bands {
+            let Bucket { tokens, refilled, .. } = record.track.bucket;
+            (band.meter.tokens, band.meter.refilled) = (tokens, refilled);
+        }
+        self.seen.add_all(record.track.passed());
     }
 }
 

@@ -15,7 +15,7 @@
 mod line;
 mod wide;
 
-use super::guards::NOT_LENT;
+use super::guards::{Guard, NOT_LENT};
 use super::track::Record;
 pub(in crate::switch) use line::LineMonitor;
 use std::hash::Hasher;
@@ -78,16 +78,6 @@ impl MonitorState {
     /// That line.
     pub(super) const fn line(&self) -> &LineMonitor {
         &self.line
-    }
-
-    /// Takes over what the track has that its line is lent to.
-    pub(super) const fn take_in(&mut self, record: &Record) {
-        self.line = record.monitor;
-    }
-
-    /// The same monitor as if nothing was lent.
-    pub(super) fn with(&self, record: &Record) -> Self {
-        Self { lent: NOT_LENT, line: record.monitor, ..self.clone() }
     }
 
     /// Messages that its line has not room for.
@@ -159,6 +149,20 @@ pub struct Observation {
     pub begins: bool,
     /// Whether it is the first of its message to ask for more than the start level.
     pub violates: bool,
+}
+
+impl Guard for MonitorState {
+    fn lent(&mut self) -> &mut u32 {
+        &mut self.lent
+    }
+
+    fn lent_to(&self) -> u32 {
+        self.lent
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        self.line = record.monitor;
+    }
 }
 
 #[cfg(test)]
