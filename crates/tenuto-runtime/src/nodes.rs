@@ -121,37 +121,21 @@ impl Node {
 #[derive(Default)]
 pub(crate) struct Nodes {
     pub(crate) list: Vec<Node>,
-    pub(crate) processors: LabProcessors,
+    /// That of switches in one process, with nobody else on it.
+    pub(crate) switch_processor: Option<usize>,
     /// Hosts that break their contracts.
     pub(crate) babblers: std::collections::BTreeSet<String>,
 }
 
-/// Which processors the nodes of a lab have.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LabProcessors {
-    /// That of switches in one process, with nobody else on it.
-    of_switches: Option<usize>,
-}
-
-impl LabProcessors {
-    /// Leaves one of several processors to switches in one process: this process, and what it starts
-    /// from now on, stays away from it.
-    pub(crate) fn leave_one() -> io::Result<Self> {
-        let mut others = realtime::allowed_processors()?;
-        let last = others.pop().filter(|_| !others.is_empty());
-        if last.is_some() {
-            realtime::pin_to(&others)?;
-        }
-        Ok(Self { of_switches: last })
+/// Leaves one of several processors to others: this process, and what it starts from now on, stays
+/// away from it.
+pub(crate) fn leave_one_processor() -> io::Result<Option<usize>> {
+    let mut others = realtime::allowed_processors()?;
+    let last = others.pop().filter(|_| !others.is_empty());
+    if last.is_some() {
+        realtime::pin_to(&others)?;
     }
-
-    const fn of_switches(&self) -> Option<usize> {
-        self.of_switches
-    }
-
-    const fn has_own(&self) -> bool {
-        self.of_switches.is_some()
-    }
+    Ok(last)
 }
 
 /// Controllers with the switches that each of them manages.
@@ -219,18 +203,25 @@ impl Nodes {
 
     /// The node whose process does the work of the one at a place.
     pub(crate) fn carrier(&self, place: usize) -> &Node {
-        &self.list[self.list[place].carried_by.unwrap_or(place)]
+        &self.list[self.carrier_place(place)]
+    }
+
+    fn carrier_place(&self, place: usize) -> usize {
+        self.list[place].carried_by.unwrap_or(place)
+    }
+
+    /// Places of the nodes whose work the process of the one at a place does.
+    fn carried(&self, place: usize) -> impl Iterator<Item = usize> {
+        (0..self.list.len()).filter(move |&other| self.carrier_place(other) == place)
     }
 
     /// Names of the nodes that live by the process of the one at a place.
     pub(crate) fn carried_by(&self, place: usize) -> impl Iterator<Item = &str> {
-        let own = (0..self.list.len())
-            .filter(move |&other| self.list[other].carried_by.unwrap_or(other) == place);
-        own.map(|other| self.list[other].name.as_str())
+        self.carried(place).map(|other| self.list[other].name.as_str())
     }
 
     pub(crate) fn command(&mut self, place: usize, command: &NodeCommand) {
-        let carrier = self.list[place].carried_by.unwrap_or(place);
+        let carrier = self.carrier_place(place);
         self.list[carrier].command(command);
     }
 
@@ -274,16 +265,11 @@ impl Nodes {
 
     /// All switches whose work the process of one does.
     fn switches_of(&self, place: usize, job: &LabJob) -> io::Result<SwitchesJob> {
-        let is_its = |other: &usize| self.list[*other].carried_by.unwrap_or(*other) == place;
-        let places = (0..self.list.len()).filter(is_its);
-        let switches: io::Result<Vec<SwitchJob>> =
-            places.map(|place| self.switch_of(place, job)).collect();
-        let is_together = job.switches == SwitchProcesses::Together;
+        let switches = self.carried(place).map(|place| self.switch_of(place, job));
         Ok(SwitchesJob {
             settings: self.settings_of(place, job),
-            is_spinning: is_together && self.processors.has_own(),
-            processor: self.processors.of_switches().filter(|_| is_together),
-            switches: switches?,
+            processor: self.switch_processor,
+            switches: switches.collect::<io::Result<_>>()?,
         })
     }
 

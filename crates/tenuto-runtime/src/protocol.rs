@@ -131,9 +131,7 @@ pub(crate) struct NodeSettings {
 pub(crate) struct SwitchesJob {
     /// Of the process.
     pub(crate) settings: NodeSettings,
-    /// Whether its thread never sleeps.
-    pub(crate) is_spinning: bool,
-    /// The processor that it has for itself.
+    /// The processor that it has for itself, if it has one; its thread never sleeps then.
     pub(crate) processor: Option<usize>,
     pub(crate) switches: Vec<SwitchJob>,
 }

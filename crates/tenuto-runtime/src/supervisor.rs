@@ -1,7 +1,7 @@
 //! Process 1 of a lab: starts the nodes, leads the run, passes on what they see, ends it in order.
 
 use crate::lines::{self, LineReader, LineWriter};
-use crate::nodes::{LabProcessors, Node, Nodes};
+use crate::nodes::{Node, Nodes, leave_one_processor};
 use crate::protocol::{
     LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START, SwitchProcesses,
 };
@@ -122,7 +122,7 @@ impl Supervisor {
     fn run(&mut self) -> io::Result<()> {
         bind_hosts_file(&self.job);
         if self.job.switches == SwitchProcesses::Together {
-            self.nodes.processors = LabProcessors::leave_one()?;
+            self.nodes.switch_processor = leave_one_processor()?;
         }
         self.nodes.spawn_namespaces(&self.job)?;
         let count = self.nodes.list.len();

@@ -61,8 +61,8 @@ pub(crate) fn run(job: &SwitchesJob, desk: &mut Desk, early: Vec<NodeCommand>) -
     beside::remember_processors();
     let open = |job| SwitchNode::open(job, desk);
     let switches: Vec<SwitchNode> = job.switches.iter().map(open).collect::<io::Result<_>>()?;
-    if job.is_spinning {
-        take_processor(job.processor, desk);
+    if let Some(processor) = job.processor {
+        take_processor(processor, desk);
     }
     desk.reporter.tell(&NodeReport::Up);
     let mut process = SwitchProcess { desk, switches };
@@ -77,10 +77,10 @@ pub(crate) fn run(job: &SwitchesJob, desk: &mut Desk, early: Vec<NodeCommand>) -
 }
 
 /// Never sleeps from now on, on a processor that nobody else is given, before all others there.
-fn take_processor(processor: Option<usize>, desk: &mut Desk) {
+fn take_processor(processor: usize, desk: &mut Desk) {
     let settings = ThreadSettings {
         policy: WaitPolicy::Spin,
-        processor,
+        processor: Some(processor),
         fifo_priority: Some(PRIORITY),
         ..ThreadSettings::default()
     };
@@ -269,8 +269,7 @@ impl SwitchNode {
 
     /// Notes what a call of the core that began at `began` has told.
     fn note(&mut self, began: Instant) {
-        let took_ns = MonotonicClock::now().since(began).as_ns();
-        self.seen.extend(self.core.fx.events.drain(..).map(|event| (event, took_ns)));
+        note(&mut self.seen, began, &mut self.core.fx);
     }
 
     /// Carries out what the controller has sent.
@@ -351,6 +350,14 @@ impl SwitchNode {
     }
 }
 
+/// Notes what a call of the core that began at `began` has told.
+fn note(seen: &mut Vec<(SwitchEvent, u64)>, began: Instant, fx: &mut Effects<SwitchEvent>) {
+    if !fx.events.is_empty() {
+        let took_ns = MonotonicClock::now().since(began).as_ns();
+        seen.extend(fx.events.drain(..).map(|event| (event, took_ns)));
+    }
+}
+
 /// What is noted while frames pass a switch of a lab.
 struct Watch<'a> {
     reporter: &'a mut Reporter,
@@ -389,10 +396,7 @@ impl Witness for Watch<'_> {
     }
 
     fn handled(&mut self, began: Instant, fx: &mut Effects<SwitchEvent>) {
-        if !fx.events.is_empty() {
-            let took_ns = MonotonicClock::now().since(began).as_ns();
-            self.seen.extend(fx.events.drain(..).map(|event| (event, took_ns)));
-        }
+        note(self.seen, began, fx);
     }
 
     fn burst_ended(&mut self, first: Instant, fx: &Effects<SwitchEvent>) {
