@@ -135,6 +135,14 @@ pub struct LinkLoss {
     pub refusals: Vec<Refusal>,
 }
 
+impl LinkLoss {
+    /// The link in words: `sw1:3 - sw2:1`.
+    pub fn label(&self) -> String {
+        let [a, b] = &self.link;
+        format!("{}:{} - {}:{}", a.node, a.port, b.node, b.port)
+    }
+}
+
 /// The path of one copy to one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutedCopy {

@@ -112,7 +112,6 @@ fn told(loss: &LinkLoss) -> Option<Refusal> {
             flows.push(name.clone());
         }
     }
-    let [a, b] = &loss.link;
     let more = match loss.refusals.len() {
         1 => String::new(),
         count => format!(" (and {} more)", count - 1),
@@ -124,6 +123,6 @@ fn told(loss: &LinkLoss) -> Option<Refusal> {
         unit: first.unit.clone(),
         flows,
         because: format!("{} of {}: {}{more}", first.resource, first.place, first.because),
-        ..refusal::at(format!("{}:{} - {}:{} lost", a.node, a.port, b.node, b.port), "backup")
+        ..refusal::at(format!("{} lost", loss.label()), "backup")
     })
 }

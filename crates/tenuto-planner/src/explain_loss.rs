@@ -49,9 +49,8 @@ fn of_loss(network: &Network, loss: &LinkLoss, flow: &str) -> Option<(i128, Expl
     let ports = moved.flat_map(|route| route.paths.iter().flat_map(|path| &path.ports));
     let mut seen = BTreeSet::new();
     let nodes = ports.map(|port| &port.node).filter(|node| seen.insert(*node)).cloned();
-    let [a, b] = &loss.link;
     let explained = ExplainedLoss {
-        link: format!("{}:{} - {}:{}", a.node, a.port, b.node, b.port),
+        link: loss.label(),
         target: row.target.clone(),
         mode: row.mode.label(&network.modes),
         delay_bound_ps: row.delay_bound_ps,

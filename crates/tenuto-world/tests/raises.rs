@@ -9,26 +9,16 @@ use tenuto_model::{
     Event, EventAction, Expect, Network, Offsets, Plan, Scenario, Sizes, Traffic, Transition,
     Verdict,
 };
+use tenuto_planner::loko::Draws;
 use tenuto_planner::{Options, WholePaths, plan};
 use tenuto_world::clockwork;
 
 const MS: u64 = 1_000_000;
 
-/// Knuth's generator: the same runs every time.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit.max(1)
-    }
-}
-
 /// All flows start within a few transmissions, and soon after those that are watched go up, level by
 /// level or at once; later they go back.
 fn raised(network: &Network, seed: u64) -> Scenario {
-    let mut draw = Draw(seed);
+    let mut draw = Draws::new(seed);
     let traffic = Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest };
     let mut run =
         Scenario { traffic, expect: Expect::default(), ..Scenario::plain(900 * MS, seed) };

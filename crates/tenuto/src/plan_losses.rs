@@ -5,7 +5,7 @@ use crate::plan_text::slack_ps;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tenuto_model::{FlowBound, LinkEnd, LinkLoss, Network, Plan, Port, TableUse};
+use tenuto_model::{FlowBound, LinkLoss, Network, Plan, Port, TableUse};
 
 /// Losses that are shown unless all are asked for.
 const LOSSES_SHOWN: usize = 20;
@@ -38,7 +38,7 @@ pub(crate) fn text(plan: &Plan, all: bool) -> String {
             u128::from(row.rate_bps) * 1_000_000 / u128::from(row.capacity_bps.max(1))
         });
         table.push(vec![
-            label(&loss.link),
+            loss.label(),
             loss.routes.len().to_string(),
             late.to_string(),
             row.and_then(slack_ps).map_or_else(|| "unbounded".into(), ms_down),
@@ -64,11 +64,6 @@ fn slack(row: &FlowBound) -> i128 {
 
 fn least(loss: &LinkLoss) -> Option<&FlowBound> {
     loss.flows.iter().min_by_key(|row| slack(row))
-}
-
-/// `sw1:3 - sw2:1`.
-fn label([a, b]: &[LinkEnd; 2]) -> String {
-    format!("{}:{} - {}:{}", a.node, a.port, b.node, b.port)
 }
 
 /// The worst bound of a row's flow after a loss, for the table of flows.
@@ -148,7 +143,7 @@ fn row<'a>(network: &'a Network, loss: &'a LinkLoss, has_bounds: bool) -> LossRo
         backlog_bound_bits: row.backlog_bound_bits,
     };
     LossRow {
-        link: label(&loss.link),
+        link: loss.label(),
         feasible: loss.refusals.is_empty(),
         moved: loss.routes.iter().map(moved).collect(),
         flows: loss.flows.iter().filter(|_| has_bounds).map(bound).collect(),

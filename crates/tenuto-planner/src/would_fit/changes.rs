@@ -1,12 +1,11 @@
 //! Changes of flows and links, each from the mildest on.
 
-use super::Change;
+use super::{Change, NS_PER_MS};
 use crate::refusal::{kilobytes, milliseconds};
 use std::collections::BTreeSet;
 use tenuto_model::{Apart, Flow, FlowBound, Network, OtherTraffic, Plan, Refusal, Size};
 
 const GIGABIT_BPS: u64 = 1_000_000_000;
-const NS_PER_MS: u64 = 1_000_000;
 /// What every message has room for, bytes.
 const STAMP_BYTES: u32 = 16;
 /// Times are told in microseconds.

@@ -140,7 +140,8 @@ fn told(args: &Trace) -> Result<(Replica, PlanNames), Failure> {
 fn level_of(mode: &str, modes: &[String]) -> Result<u8, Failure> {
     let place = modes.iter().position(|known| known == mode);
     let named = place.and_then(|place| u8::try_from(place).ok());
-    let numbered = || mode.parse().ok().filter(|level| usize::from(*level) < LEVELS_MAX);
+    let levels = if modes.is_empty() { LEVELS_MAX } else { modes.len() };
+    let numbered = || mode.parse().ok().filter(|level| usize::from(*level) < levels);
     named.or_else(numbered).ok_or_else(|| {
         let hint = match modes {
             [] => format!("a level from 0 to {}, or name modes by --names NET", LEVELS_MAX - 1),
@@ -163,13 +164,7 @@ fn planned(args: &Trace, input: &Path) -> Result<(Replica, PlanNames), Failure> 
     };
     let level = match &args.mode {
         None => 0,
-        Some(mode) => level_of(mode, &plan.network.modes)
-            .ok()
-            .filter(|level| usize::from(*level) < plan.network.modes.len())
-            .ok_or_else(|| {
-                let hint = format!("modes: {}", plan.network.modes.join(", "));
-                Failure::input(format!("no mode is `{mode}`"), None, Some(&hint))
-            })?,
+        Some(mode) => level_of(mode, &plan.network.modes)?,
     };
     let replica = Replica::of_plan(&plan, deployment, level);
     let ports = deployment.ports.iter().map(|port| (port.port, format!("to {}", port.peer)));
