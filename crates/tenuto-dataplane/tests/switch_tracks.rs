@@ -25,6 +25,10 @@ enum Step {
     Change(u8, Box<FlowMod>),
     /// Bursts of meter 1.
     Meter(u32),
+    /// What group 1 does.
+    Group(u8),
+    /// The link of a port, up or down.
+    Link(u32, bool),
     /// The meter or the monitor of a number goes, and with it its entries, and comes back.
     Renew(u32, bool),
     WaitMs(u64),
@@ -54,6 +58,14 @@ fn instructions(table: u8, way: u8, queue: u32, id: u32, out: u32) -> Vec<Instru
         (_, 7) => vec![apply(sends)],
         (_, 8) => vec![Instruction::WriteActions(sends)],
         (_, 9) => vec![apply(vec![Action::SetQueue(queue), Action::Monitor(id)])],
+        (_, 10) => vec![apply(vec![Action::Monitor(id), Action::SetQueue(queue)])],
+        // At every port but this one, in queues of their own.
+        (_, 11 | 12) => {
+            let others = (1..5).filter(|port| *port != out);
+            let copy = |port| [Action::SetQueue((queue + port) % 3), output(port)];
+            vec![apply(others.flat_map(copy).collect())]
+        }
+        (_, 13) => vec![apply(vec![Action::Group(1)]), Instruction::WriteActions(sends)],
         _ => vec![apply(vec![Action::Group(1)])],
     };
     done.extend((table < 2).then_some(Instruction::GotoTable(table + 1)));
@@ -63,7 +75,7 @@ fn instructions(table: u8, way: u8, queue: u32, id: u32, out: u32) -> Vec<Instru
 fn change() -> impl Strategy<Value = Step> {
     let place = (0u8..2, 0u8..3, 0u8..5, 1u8..4, 1u32..3, 0u16..3);
     // Mostly what tracks are laid through.
-    let way = prop_oneof![6 => 1u8..5, 2 => 0u8..11];
+    let way = prop_oneof![6 => 1u8..5, 4 => 0u8..15];
     let what = (way, 0u32..3, 1u32..3, 1u32..5);
     let command = prop_oneof![
         5 => Just(C::Add),
@@ -92,9 +104,17 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(port, flow, id, len)| Step::Frame(port, flow, id, len)),
         4 => change(),
         1 => (4u32..40).prop_map(Step::Meter),
+        1 => (0u8..4).prop_map(Step::Group),
+        1 => (1u32..5, any::<bool>()).prop_map(|(port, is_up)| Step::Link(port, is_up)),
         1 => (1u32..3, any::<bool>()).prop_map(|(id, is_meter)| Step::Renew(id, is_meter)),
         1 => (0u64..120).prop_map(Step::WaitMs),
     ]
+}
+
+/// A group sends to so many ports.
+fn multicast(command: G, copies: u8) -> Body {
+    let copy = |place: u8| vec![Action::SetQueue(place.into()), output(4 - u32::from(place))];
+    group(command, 1, (0..copies).map(copy).collect())
 }
 
 /// Three flows on tracks from the start, in two levels of a mode that a busy flow leaves.
@@ -103,7 +123,7 @@ fn base(classifier: ClassifierKind) -> Bench {
     bench.install([
         meter(M::Add, 1, 1_000, 20),
         meter(M::Add, 2, 1_000_000, 20_000),
-        group(G::Add, 1, vec![vec![output(3)], vec![output(4)]]),
+        multicast(G::Add, 2),
         monitor(MonitorKind::Message, 1, &[(2_000, 20), (9_000, 2)]),
         monitor(MonitorKind::Frame, 2, &[]),
         mode_config(2, &[2]),
@@ -111,7 +131,9 @@ fn base(classifier: ClassifierKind) -> Bench {
     for flow in 1..4 {
         for (level, table) in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)] {
             let id = 1 + u32::from(flow) % 2;
-            let instructions = instructions(table, 1, u32::from(level), id, 3 + u32::from(level));
+            // One link to one port, one to several in a row, and one to those of a group.
+            let way = if table == 2 { [1, 11, 14][usize::from(flow) - 1] } else { 1 };
+            let instructions = instructions(table, way, u32::from(level), id, 3 + u32::from(level));
             // The first table asks for more than the others, of two flows: a change of a later entry
             // concerns tracks of patterns that are not its own.
             let kind = if table == 0 && flow > 1 { 2 } else { 0 };
@@ -154,6 +176,8 @@ fn take(bench: &mut Bench, step: &Step) -> Seen {
             work[0] = u32::try_from(change_tables(bench, *level, flow_mod)).expect("few");
         }
         Step::Meter(kbit) => drop(bench.ask(meter(M::Modify, 1, 1_000, *kbit))),
+        Step::Group(copies) => drop(bench.ask(multicast(G::Modify, *copies))),
+        Step::Link(port, is_up) => bench.switch.set_link(*port, *is_up, &mut bench.fx),
         Step::Renew(id, true) => {
             for (place, command) in [M::Delete, M::Add].into_iter().enumerate() {
                 let answers = bench.ask(meter(command, *id, 1_000, 20));

@@ -219,10 +219,4 @@ impl<'a> TableState<'a> {
         let more = on_tracks.get(self.place).copied().unwrap_or(0);
         (looked_up + more, matched + more)
     }
-
-    /// The way of a frame through the entry of a slot.
-    #[inline]
-    pub(super) fn course(self, slot: u32) -> &'a Course {
-        self.counted().course(slot)
-    }
 }

@@ -7,10 +7,12 @@
 
 use super::attendre::Attendre;
 use super::ethernet_key::EthernetKey;
+use super::group::Liveness;
 use super::key::PacketKey;
+use super::laying::Surroundings;
 use super::monitor::Observation;
 use super::pipeline::{ActionSet, LookUp, Passage, bits_metered, message_of};
-use super::track::{Record, Surroundings};
+use super::track::Record;
 use super::tracks::Current;
 use super::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FRAME_CAPACITY, FrameId, Frames, Queued, Work};
@@ -27,11 +29,11 @@ pub(super) struct Entered {
     pub(super) arrival: Instant,
     pub(super) frame: FrameId,
     /// With FCS.
-    frame_bytes: u32,
+    pub(super) frame_bytes: u32,
     /// The place of the port.
     place: u32,
     /// The entry that it matches, if any.
-    slot: u32,
+    pub(super) slot: u32,
     probes: u32,
 }
 
@@ -180,8 +182,7 @@ impl Switch {
         let work = track.work(probes, frame_bytes);
         let counts_all = track.pass(forms, now, frame_bytes);
         let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
-        self.end(now, it, (end, counts_all), frames, fx);
-        work
+        self.end(now, it, (end, counts_all, work), frames, fx)
     }
 
     /// Queues a frame where its track ends, and counts it for entries that the track does not count
@@ -191,11 +192,14 @@ impl Switch {
         &mut self,
         now: Instant,
         it: Entered,
-        (end, counts_all): (TrackEnd, bool),
+        (end, counts_all, work): (TrackEnd, bool, Work),
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
-    ) {
-        let port = &mut self.ports[usize::from(end.place)];
+    ) -> Work {
+        // There is no place of this number where there are several.
+        let Some(port) = self.ports.get_mut(usize::from(end.place)) else {
+            return self.end_in_several((now, counts_all), it, work, frames, fx);
+        };
         if port.is_closed() {
             self.end_at_closed(now, it, frames, fx);
         } else {
@@ -209,6 +213,7 @@ impl Switch {
         if !counts_all {
             self.tables.count_beside(it.slot, now, it.frame_bytes);
         }
+        work
     }
 
     /// The same where there is no track for this mode, or the frame has matched nothing.
@@ -224,10 +229,11 @@ impl Switch {
         if it.slot == NO_SLOT {
             return self.walk_entered(now, it, frames, fx);
         }
-        let index = &self.port_index;
+        let Self { groups, ports, port_index, .. } = self;
         let surroundings = Surroundings {
             mode: (self.level, self.admitted),
-            place: |number: u32| index.get(&number).copied(),
+            live: Liveness { groups, ports, index: port_index },
+            counts: self.general.as_ref().map(|general| &general.groups),
         };
         self.tables.lay_track(it.slot, &surroundings);
         self.follow(now, it, frames, fx)
@@ -325,8 +331,8 @@ impl Switch {
         }
         let counts_all = self.tables.pass(it.slot, now, it.frame_bytes);
         let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
-        self.end(now, it, (end, counts_all), frames, fx);
-        track.work(it.probes, it.frame_bytes)
+        let work = track.work(it.probes, it.frame_bytes);
+        self.end(now, it, (end, counts_all, work), frames, fx)
     }
 
     /// The port at the end of a track has no room for a frame.
@@ -363,14 +369,21 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let (track, way) = self.tables.laid(it.slot);
-        let mut passage = self.passage(now, it);
-        passage.cookie = track.cookie;
-        let last = way.tables[usize::from(track.stages) - 1];
-        let outside = track.level_of(last) > 0 && track.cookie != 0;
-        let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
+        let (track, _) = self.tables.laid(it.slot);
+        let (reason, passage) = self.end_nowhere(now, it);
         self.ports[usize::from(track.place)].counters.not_sent += 1;
         self.finish(Some(reason), &passage, frames, fx);
+    }
+
+    /// Why a frame that went all the way is dropped if it has gone nowhere.
+    pub(super) fn end_nowhere(&self, now: Instant, it: Entered) -> (DropReason, Passage) {
+        let (track, way) = self.tables.laid(it.slot);
+        let last = usize::from(track.stages) - 1;
+        let mut passage = self.passage(now, it);
+        passage.cookie = way.cookies[last];
+        let outside = track.level_of(way.tables[last]) > 0 && passage.cookie != 0;
+        let reason = if outside { DropReason::OutOfMode } else { DropReason::NoOutput };
+        (reason, passage)
     }
 
     /// The meter of a track lets a frame go no further.
@@ -430,7 +443,7 @@ impl Switch {
     }
 
     /// A frame that is on its way by itself from here on; its key is not read.
-    fn passage(&self, now: Instant, it: Entered) -> Passage {
+    pub(super) fn passage(&self, now: Instant, it: Entered) -> Passage {
         let place = it.place as usize;
         let port = (Some(place), self.ports[place].number);
         Passage::new((now, it.arrival), port, it.frame, it.frame_bytes)
@@ -443,7 +456,8 @@ const fn is_ordinary(eth_type: u16) -> bool {
     eth_type & !1 != EtherType::MODE_SIGNAL.0
 }
 
+/// Bits on the wire.
 #[inline]
-fn bits_of(frame_bytes: u32) -> u32 {
+pub(super) fn bits_of(frame_bytes: u32) -> u32 {
     u32::try_from(wire_bits(frame_bytes)).unwrap_or(u32::MAX)
 }

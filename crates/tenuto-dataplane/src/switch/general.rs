@@ -7,10 +7,11 @@ use super::config::GeneralConfig;
 use super::connection::ConnectionId;
 use super::control::LongWork;
 use super::expiry::Expiry;
-use super::group::{DEPTH_MAX, GroupCounters};
+use super::group::{DEPTH_MAX, GroupCounts};
 use super::meter::{Meter, MeterState};
 use super::packet::{Buffer, EditSet};
 use super::packet_in::PacketBuffers;
+use super::tail::Step;
 use std::collections::BTreeMap;
 
 /// Bytes of a packet that go to the controller where no action says it
@@ -29,7 +30,7 @@ pub(super) struct General {
     pub(super) waiting: PacketBuffers,
     pub(super) expiry: Expiry,
     pub(super) bridge: Bridge,
-    pub(super) groups: BTreeMap<u32, GroupCounters>,
+    pub(super) groups: GroupCounts,
     /// The meter of what goes to the controllers (`OFPM_CONTROLLER`).
     pub(super) controller_meter: Option<MeterState>,
     /// What limits the packet-ins of each port; none without a limit.
@@ -54,7 +55,7 @@ impl General {
             waiting: PacketBuffers::new(config.buffers_max),
             expiry: Expiry::default(),
             bridge: Bridge::new(config.learned_max),
-            groups: BTreeMap::new(),
+            groups: GroupCounts::default(),
             controller_meter: None,
             packet_in_limits: limit.map_or_else(Vec::new, |limit| vec![limit; ports]),
             packet_ins_limited: 0,
@@ -63,6 +64,21 @@ impl General {
             works: BTreeMap::new(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
+        }
+    }
+
+    /// A frame counts for a group, or for a bucket of one, as a step of a tail says.
+    #[inline]
+    pub(super) fn count_step(&mut self, step: Step, frame_bytes: u32) {
+        let counter = match step {
+            Step::Group(group) => self.groups.at(group).map(|it| &mut it.all),
+            Step::Bucket { group, bucket } => {
+                self.groups.at(group).and_then(|it| it.buckets.get_mut(bucket as usize))
+            }
+            _ => None,
+        };
+        if let Some(counter) = counter {
+            counter.add(frame_bytes);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Groups: what they are, and which of their buckets a frame goes to (OpenFlow 1.3.5, section
 //! 5.6).
 
-use super::Switch;
+use super::PortState;
 use super::entry::ActionStep;
 use super::key::PacketKey;
+use super::port_index::PortIndex;
 use super::tables::EntryCounter;
 use std::collections::BTreeMap;
 use tenuto_openflow::constants::{group, port};
@@ -120,43 +121,138 @@ pub(super) fn extent(
     Some(largest)
 }
 
-impl Switch {
+/// What groups have seen, in the order of their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GroupCounts(Vec<(u32, GroupCounters)>);
+
+impl GroupCounts {
+    /// The place of a group's counters, until a group comes or goes.
+    pub(super) fn place(&self, id: u32) -> Option<u32> {
+        u32::try_from(self.find(id).ok()?).ok()
+    }
+
+    fn find(&self, id: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
+    /// The counters in a place.
+    #[inline]
+    pub(super) fn at(&mut self, place: u32) -> Option<&mut GroupCounters> {
+        self.0.get_mut(place as usize).map(|(_, counters)| counters)
+    }
+
+    /// The counters of a group.
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut GroupCounters> {
+        let place = self.find(id).ok()?;
+        Some(&mut self.0[place].1)
+    }
+
+    /// Counts anew for a group.
+    pub(super) fn put(&mut self, id: u32, counters: GroupCounters) {
+        match self.find(id) {
+            Ok(place) => self.0[place].1 = counters,
+            Err(place) => self.0.insert(place, (id, counters)),
+        }
+    }
+
+    /// Forgets groups that are gone.
+    pub(super) fn retain(&mut self, stays: impl Fn(u32) -> bool) {
+        self.0.retain(|(id, _)| stays(*id));
+    }
+
+    /// Groups and their counters.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &GroupCounters)> {
+        self.0.iter().map(|(id, counters)| (*id, counters))
+    }
+}
+
+/// What decides which buckets a frame goes to, beside its headers.
+#[derive(Clone, Copy)]
+pub(super) struct Liveness<'a> {
+    pub(super) groups: &'a Groups,
+    pub(super) ports: &'a [PortState],
+    pub(super) index: &'a PortIndex,
+}
+
+/// What is known of the choice of a group without a frame.
+pub(super) enum Chosen {
+    /// It goes to every bucket.
+    All,
+    /// It goes to this bucket, or to none.
+    One(Option<usize>),
+    /// It goes to a bucket that its headers decide upon.
+    ByHeaders,
+}
+
+impl Liveness<'_> {
+    /// Whether frames can leave by a port: what watches it is live.
+    fn is_port_live(&self, number: u32) -> bool {
+        self.index.get(&number).is_some_and(|&place| self.ports[place].is_live())
+    }
+
     /// Whether a bucket can deliver: what it watches is live, or it watches nothing.
-    fn is_bucket_live(&self, groups: &Groups, bucket: &BucketState, left: usize) -> bool {
+    fn is_bucket_live(&self, bucket: &BucketState, left: usize) -> bool {
         let port_live = bucket.watch_port == port::ANY || self.is_port_live(bucket.watch_port);
         let group_live = bucket.watch_group == group::ANY
             || left > 0
-                && groups.get(&bucket.watch_group).is_some_and(|state| {
-                    state.buckets.iter().any(|b| self.is_bucket_live(groups, b, left - 1))
+                && self.groups.get(&bucket.watch_group).is_some_and(|state| {
+                    state.buckets.iter().any(|b| self.is_bucket_live(b, left - 1))
                 });
         port_live && group_live
     }
 
+    /// Which buckets a group has its frames go to, as long as no group and nothing that is live changes.
+    pub(super) fn chosen(&self, state: &GroupState) -> Chosen {
+        match state.type_ {
+            GroupType::FastFailover => Chosen::One(self.first_live(state)),
+            GroupType::Select => {
+                let mut weights = self.weights(state);
+                match (weights.next(), weights.next()) {
+                    (Some(_), Some(_)) => Chosen::ByHeaders,
+                    (only, _) => Chosen::One(only.map(|(place, _)| place)),
+                }
+            }
+            _ => Chosen::All,
+        }
+    }
+
+    /// The buckets of a select group that get anything, and how much.
+    pub(super) fn weights(&self, state: &GroupState) -> impl Iterator<Item = (usize, u64)> {
+        let live = state.buckets.iter().enumerate();
+        let live =
+            live.filter(|(_, bucket)| bucket.weight > 0 && self.is_bucket_live(bucket, DEPTH_MAX));
+        live.map(|(place, bucket)| (place, u64::from(bucket.weight)))
+    }
+
+    fn first_live(&self, state: &GroupState) -> Option<usize> {
+        state.buckets.iter().position(|bucket| self.is_bucket_live(bucket, DEPTH_MAX))
+    }
+
     /// The bucket of a group that a frame goes to: by its headers for select groups, the first
     /// live one for fast failover. `None` if no bucket is live.
-    pub(super) fn choose_bucket(
-        &self,
-        groups: &Groups,
-        state: &GroupState,
-        key: &PacketKey,
-    ) -> Option<usize> {
-        let live = |bucket: &BucketState| self.is_bucket_live(groups, bucket, DEPTH_MAX);
+    pub(super) fn choose_bucket(&self, state: &GroupState, key: &PacketKey) -> Option<usize> {
         if state.type_ != GroupType::Select {
-            return state.buckets.iter().position(live);
+            return self.first_live(state);
         }
+        let live = |bucket: &BucketState| self.is_bucket_live(bucket, DEPTH_MAX);
         let weight = |bucket: &BucketState| u64::from(bucket.weight);
         let total: u64 = state.buckets.iter().filter(|b| live(b)).map(weight).sum();
-        // The upper half of a product spreads a hash evenly over any number.
-        let hash = u128::from(key.flow_hash()) * u128::from(total);
-        let mut ticket = u64::try_from(hash >> 64).unwrap_or(0);
+        let mut left = ticket(key, total);
         for (place, bucket) in state.buckets.iter().enumerate().filter(|(_, b)| live(b)) {
-            match ticket.checked_sub(weight(bucket)) {
-                Some(left) => ticket = left,
+            match left.checked_sub(weight(bucket)) {
+                Some(rest) => left = rest,
                 None => return Some(place),
             }
         }
         None
     }
+}
+
+/// Which of so many shares a frame's headers draw.
+pub(super) fn ticket(key: &PacketKey, total: u64) -> u64 {
+    // The upper half of a product spreads a hash evenly over any number.
+    let hash = u128::from(key.flow_hash()) * u128::from(total);
+    u64::try_from(hash >> 64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -19,11 +19,13 @@ mod ethernet_key;
 mod events;
 mod expiry;
 mod follow;
+mod follow_tail;
 mod general;
 mod group;
 mod guards;
 mod identity;
 mod key;
+mod laying;
 mod mask_index;
 mod meter;
 mod mode;
@@ -38,6 +40,7 @@ mod ports;
 mod signals;
 mod table;
 mod tables;
+mod tail;
 mod trace;
 mod track;
 mod tracks;
@@ -109,6 +112,26 @@ struct PortState {
 }
 
 impl PortState {
+    fn new(port: &PortConfig, boot_seed: u64) -> Self {
+        Self {
+            number: port.port,
+            config: 0,
+            is_up: true,
+            egress: Egress::new(port.egress),
+            counters: PortCounters::default(),
+            signal_sent: boot_seed,
+            signal_seen: 0,
+            command_sent: boot_seed,
+            command_seen: ReplayWindow::default(),
+            signal_credit: signals::Credit::default(),
+        }
+    }
+
+    /// Whether frames can leave by it: what watches it is live.
+    const fn is_live(&self) -> bool {
+        self.is_up && self.config & port_config::PORT_DOWN == 0
+    }
+
     /// Whether no frame enters by it.
     #[inline]
     const fn takes_nothing(&self) -> bool {
@@ -149,18 +172,7 @@ pub struct Switch {
 impl Switch {
     /// A switch without entries: it drops everything.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
-        let port = |port: &PortConfig| PortState {
-            number: port.port,
-            config: 0,
-            is_up: true,
-            egress: Egress::new(port.egress),
-            counters: PortCounters::default(),
-            signal_sent: config.boot_seed,
-            signal_seen: 0,
-            command_sent: config.boot_seed,
-            command_seen: ReplayWindow::default(),
-            signal_credit: signals::Credit::default(),
-        };
+        let port = |port| PortState::new(port, config.boot_seed);
         let ports: Vec<PortState> = config.ports.iter().map(port).collect();
         let general = config.general.as_ref();
         let general = general.map(|it| general::General::new(it, ports.len()));
@@ -389,12 +401,20 @@ impl Switch {
         place: impl Into<Option<usize>>,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        use crate::DropReason as R;
-        let Some(place) = place.into() else {
-            fx.drops.push(drop);
-            return;
-        };
-        let counters = &mut self.ports[place].counters;
+        report(&mut self.ports, drop, place.into(), fx);
+    }
+}
+
+/// The same where only ports are at hand.
+fn report(
+    ports: &mut [PortState],
+    drop: Dropped,
+    place: Option<usize>,
+    fx: &mut Effects<SwitchEvent>,
+) {
+    use crate::DropReason as R;
+    if let Some(place) = place {
+        let counters = &mut ports[place].counters;
         match drop.reason {
             R::Policed => counters.policed += 1,
             R::OutOfMode => counters.out_of_mode += 1,
@@ -405,6 +425,6 @@ impl Switch {
             R::CommandRejected => counters.commands_rejected += 1,
             R::Purged | R::PoolFull | R::Duplicate => {}
         }
-        fx.drops.push(drop);
     }
+    fx.drops.push(drop);
 }

@@ -1,6 +1,7 @@
 //! Where a frame goes, and what it looks like then.
 
 use super::entry::ActionStep;
+use super::group::Liveness;
 use super::packet::{Edit, Layers, TtlExpired};
 use super::pipeline::{Passage, message_of};
 use super::{Switch, SwitchEvent, TraceStep};
@@ -11,7 +12,7 @@ use tenuto_units::wire_bits;
 use tenuto_wire::frame_bytes;
 
 /// The field of tunnel metadata, which is no bytes of the frame.
-const TUNNEL_ID: u8 = 38;
+pub(super) const TUNNEL_ID: u8 = 38;
 
 impl Switch {
     /// Changes the frame at hand.
@@ -27,6 +28,18 @@ impl Switch {
             passage.key.set_tunnel_id(value.number());
             return Ok(());
         }
+        let done = self.change(edit, passage, frames);
+        self.read_changed_key(passage);
+        done
+    }
+
+    /// The same but for the key.
+    pub(super) fn change(
+        &mut self,
+        edit: Edit,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+    ) -> Result<(), TtlExpired> {
         self.load(passage, frames);
         let Some(general) = &mut self.general else { return Ok(()) };
         let done = general.buffer.apply(edit);
@@ -41,6 +54,7 @@ impl Switch {
             general.buffer.raise_drop_precedence(steps);
         }
         self.refresh(passage, frames);
+        self.read_changed_key(passage);
     }
 
     /// Takes the frame into the switch's own buffer, unless it is there.
@@ -53,14 +67,19 @@ impl Switch {
         }
     }
 
-    /// What follows from a change: key and size.
+    /// What follows from a change: copies and size are others.
     fn refresh(&self, passage: &mut Passage, frames: &mut impl Frames) {
         if let Some(copy) = passage.copy.take() {
             frames.release(copy);
         }
         let Some(general) = &self.general else { return };
+        passage.frame_bytes = frame_bytes(general.buffer.bytes().len());
+    }
+
+    /// What follows from a change: the key is another.
+    fn read_changed_key(&self, passage: &mut Passage) {
+        let Some(general) = &self.general else { return };
         let bytes = general.buffer.bytes();
-        passage.frame_bytes = frame_bytes(bytes.len());
         if let Some(mut key) = Layers::locate(bytes).key(bytes, passage.in_port) {
             key.keep_written(&passage.key);
             passage.key = key;
@@ -78,14 +97,16 @@ impl Switch {
         let Some(group) = groups.get(&id) else { return };
         let chosen = match group.type_ {
             GroupType::Select | GroupType::FastFailover => {
-                match self.choose_bucket(&groups, group, &passage.key) {
+                let (ports, index) = (&self.ports[..], &*self.port_index);
+                let live = Liveness { groups: &groups, ports, index };
+                match live.choose_bucket(group, &passage.key) {
                     Some(place) => place..place + 1,
                     None => return,
                 }
             }
             _ => 0..group.buckets.len(),
         };
-        if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
+        if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(id)) {
             counters.all.add(passage.frame_bytes);
         }
         for place in chosen {
@@ -93,7 +114,7 @@ impl Switch {
                 passage.stop = Some(DropReason::NoOutput);
                 return;
             }
-            if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(&id)) {
+            if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(id)) {
                 counters.buckets[place].add(passage.frame_bytes);
             }
             self.note(|_| TraceStep::Bucket { group: id, bucket: place });
@@ -138,7 +159,7 @@ impl Switch {
         }
     }
 
-    fn save(&mut self, depth: usize) {
+    pub(super) fn save(&mut self, depth: usize) {
         if let Some(general) = &mut self.general
             && let Some(saved) = general.saved.get_mut(depth)
         {
@@ -146,7 +167,7 @@ impl Switch {
         }
     }
 
-    fn restore(&mut self, depth: usize) {
+    pub(super) fn restore(&mut self, depth: usize) {
         if let Some(general) = &mut self.general
             && let Some(saved) = general.saved.get(depth)
         {

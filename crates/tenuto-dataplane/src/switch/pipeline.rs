@@ -115,10 +115,17 @@ impl Passage {
 /// are kept apart, as only general switches have them.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct ActionSet {
-    queue: Option<u32>,
-    group: Option<u32>,
+    pub(super) queue: Option<u32>,
+    pub(super) group: Option<u32>,
     /// An output, be it to the controllers.
-    output: Option<ActionStep>,
+    pub(super) output: Option<ActionStep>,
+}
+
+impl ActionSet {
+    /// Whether there is nothing in it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.queue.is_none() && self.group.is_none() && self.output.is_none()
+    }
 }
 
 /// Flow index and message id that a frame of our end system carries, for accounting.

@@ -2,9 +2,9 @@
 //! 7.4.3).
 
 use super::connection::Asynchronous;
-use super::{PortState, Switch, SwitchEvent};
+use super::{Switch, SwitchEvent};
 use crate::{Effects, UNPACED_BPS};
-use tenuto_openflow::constants::{port_config, port_state};
+use tenuto_openflow::constants::port_state;
 use tenuto_openflow::{Body, FixedText, Port, PortReason, PortStatus};
 
 impl Switch {
@@ -14,6 +14,7 @@ impl Switch {
         let Some(&place) = self.port_index.get(&number) else { return };
         if self.ports[place].is_up != is_up {
             self.ports[place].is_up = is_up;
+            self.forget_choices();
             self.tell_port(place, fx);
         }
     }
@@ -23,12 +24,11 @@ impl Switch {
         self.port_index.get(&number).map(|&place| self.ports[place].is_up)
     }
 
-    /// Whether frames can leave by a port: what watches it is live.
-    pub(super) fn is_port_live(&self, number: u32) -> bool {
-        self.port_index.get(&number).is_some_and(|&place| {
-            let PortState { config, is_up, .. } = &self.ports[place];
-            *is_up && config & port_config::PORT_DOWN == 0
-        })
+    /// What is live has changed: groups that choose by it may choose otherwise.
+    pub(super) fn forget_choices(&mut self) {
+        if !self.groups.is_empty() {
+            self.tables.forget_tracks();
+        }
     }
 
     /// Says that some attribute of a port has changed.
@@ -59,7 +59,7 @@ impl Switch {
         };
         let names = self.config.general.as_ref().map(|general| &general.port_names);
         let name = names.and_then(|names| names.get(&state.number));
-        let live = if self.is_port_live(state.number) { port_state::LIVE } else { 0 };
+        let live = if state.is_live() { port_state::LIVE } else { 0 };
         let down = if state.is_up { 0 } else { port_state::LINK_DOWN };
         Port {
             port_no: state.number,

@@ -320,12 +320,14 @@ impl Tables {
     fn forget_tracks_of(&mut self, table: u8, pattern: &Pattern) {
         let Some(first) = self.states.first() else { return };
         // A mask that asks for more may have any number of entries whose frames match the pattern;
-        // one that does not ask for all of it has no track through another table with it.
+        // one that does not ask for all of it has no track through another table with it, unless by what
+        // entries have written.
         let is_beyond =
             |m: &PacketKey| *m != pattern.mask && m.masked(&pattern.mask) == pattern.mask;
         let asks_beyond =
             first.table.masks() > MASKS_SEARCHED || first.table.each_mask().any(is_beyond);
-        if asks_beyond && table != TABLE_WATCH {
+        let may_lead_elsewhere = asks_beyond || self.tracks.is_any_by_written();
+        if may_lead_elsewhere && table != TABLE_WATCH {
             return self.forget_tracks();
         }
         for slot in first.table.of_pattern(pattern) {

@@ -111,6 +111,7 @@ impl Switch {
     pub fn set_port_config(&mut self, number: u32, config: u32) {
         if let Some(&place) = self.port_index.get(&number) {
             self.ports[place].config = config;
+            self.forget_choices();
         }
     }
 

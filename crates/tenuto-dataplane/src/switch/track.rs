@@ -14,17 +14,17 @@
 //! and lays another. So a frame costs at worst the walk, and the laying: as many look-ups again.
 
 use super::counted_table::EntryCounter;
-use super::entry::ActionStep;
 use super::meter::Bucket;
 use super::monitor::LineMonitor;
 use super::tables::{TABLE_WATCH, Tables};
 use super::tracks::Form;
 use crate::{FRAME_CAPACITY, Work};
-use tenuto_openflow::constants::port;
 use tenuto_units::Instant;
 
 /// Tables of a track: watch, police, forward.
 pub(super) const STAGES: usize = 4;
+/// No place of a port: frames go to several, or are changed ([`Tail`](super::tail::Tail)).
+pub(super) const SEVERAL: u16 = u16::MAX;
 /// No meter: `OFPM_ALL`, which names none. No monitor either.
 pub(super) const NO_ID: u32 = u32::MAX;
 
@@ -74,6 +74,7 @@ impl Passed {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Track {
+    /// Of frames at its end; the number of its tail if that is in [`SEVERAL`] places.
     pub(super) cookie: u64,
     /// Those that went to its end.
     passed: Passed,
@@ -92,7 +93,7 @@ pub(super) struct Track {
     pub(super) stages: u8,
     /// The stages whose entries it counts for, a bit each.
     counts: u8,
-    actions: u8,
+    pub(super) actions: u8,
     pub(super) queue: u8,
     /// That of the tables that it leads through.
     pub(super) form: u8,
@@ -104,15 +105,6 @@ const HAS_METER: u8 = 1;
 const HAS_MONITOR: u8 = 2;
 /// Frames ask for meter and monitor by number.
 const IS_APART: u8 = 4;
-
-/// What decides about a track beside the tables.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings<P> {
-    /// Level and admitted level.
-    pub(super) mode: (u8, u8),
-    /// The place of a port.
-    pub(super) place: P,
-}
 
 /// The entries that a track leads through.
 #[derive(Clone, Copy, Debug)]
@@ -180,10 +172,14 @@ impl Track {
         self.generation == generation && self.level == level && self.admitted == admitted
     }
 
+    /// One that leads nowhere, for a generation of the tables and a mode.
+    pub(super) const fn none_in(generation: u32, (level, admitted): (u8, u8)) -> Self {
+        Self { generation, level, admitted, ..Self::NONE }
+    }
+
     /// One that leads nowhere in its place.
     pub(super) const fn unfixed(&self) -> Self {
-        let Self { generation, level, admitted, .. } = *self;
-        Self { generation, level, admitted, ..Self::NONE }
+        Self::none_in(self.generation, (self.level, self.admitted))
     }
 
     /// Whether it was laid for this mode.
@@ -287,110 +283,43 @@ impl Track {
         self.counts |= 1 << stage;
     }
 
-    /// Lays the track of the entry in a slot of the first table.
-    pub(super) fn lay(
-        tables: &Tables,
-        slot: u32,
-        generation: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
-    ) -> (Self, Way) {
-        let (level, admitted) = around.mode;
-        let none = Self { generation, level, admitted, ..Self::NONE };
-        let (mut track, mut way) = (none, Way::NONE);
-        match track.lead_through(&mut way, tables, slot, around) {
-            Some(()) => (track, way),
-            None => (none, Way::NONE),
-        }
-    }
-
-    /// Leads it from table to table; `None` if frames of the entry can differ, or do anything that
-    /// a track has no place for.
-    fn lead_through(
-        &mut self,
-        way: &mut Way,
-        tables: &Tables,
-        first: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
-    ) -> Option<()> {
-        let table = tables.get(0, TABLE_WATCH)?.table();
-        // The linear twin compares entry after entry, for every frame.
-        table.is_by_mask().then_some(())?;
-        let pattern = table.entry(first).pattern;
-        let (mut table, mut slot, mut probes) = (TABLE_WATCH, first, 0);
-        for stage in 0..STAGES {
-            let level = self.level_of(table);
-            let course = tables.get(level, table)?.course(slot);
-            if course.writes {
-                return None;
-            }
-            if course.cookie != 0 {
-                self.cookie = course.cookie;
-            }
-            way.cookies[stage] = self.cookie;
-            (way.tables[stage], way.slots[stage], way.probes[stage]) = (table, slot, probes);
-            way.states[stage] = tables.state_of(level, table)?;
-            self.probes += u16::from(probes);
-            self.stages = u8::try_from(stage + 1).ok()?;
-            if let Some(meter) = course.meter() {
-                // One that does nothing to a frame but let it pass or not.
-                tables.tracks.meter(meter).filter(|meter| meter.drops_only())?;
-                self.set_meter(meter, way)?;
-            }
-            let mut end = None;
-            way.actions[stage] = u8::try_from(course.steps()?).ok()?;
-            self.actions += way.actions[stage];
-            for step in 0..course.steps()? {
-                match course.step(step) {
-                    _ if end.is_some() => return None,
-                    ActionStep::SetQueue(queue) => {
-                        self.queue = u8::try_from(queue).unwrap_or(u8::MAX - 1);
-                    }
-                    ActionStep::Monitor(id) => self.set_monitor(id, way)?,
-                    // The numbers above are those of no port alone.
-                    ActionStep::Output(number) if number <= port::MAX => {
-                        end = Some(u16::try_from((around.place)(number)?).ok()?);
-                    }
-                    _ => return None,
-                }
-            }
-            match (end, course.goto()) {
-                (Some(place), None) => {
-                    self.place = place;
-                    return Some(());
-                }
-                (None, Some(next)) => table = next,
-                _ => return None,
-            }
-            let next = tables.get(self.level_of(table), table)?.table();
-            if !next.tells_nothing_beyond(&pattern) {
-                return None;
-            }
-            let (found, count) = next.look_up(&pattern.value);
-            (slot, probes) = (found?, u8::try_from(count).ok()?);
-        }
-        None
-    }
-
     /// The level of a table that it leads through.
     pub(super) const fn level_of(&self, table: u8) -> u8 {
         Tables::level_of(table, self.level, self.admitted)
     }
 
-    /// There is room for one.
-    fn set_meter(&mut self, meter: u32, way: &mut Way) -> Option<()> {
-        let is_first = !self.has_meter();
-        self.guards |= HAS_METER;
-        (way.meter, way.meter_stage) = (meter, self.stages - 1);
-        is_first.then_some(())
+    /// It leads through one more table, to an entry of this cookie that is found after so many probes.
+    pub(super) fn enter(&mut self, cookie: u64, probes: u8) {
+        if cookie != 0 {
+            self.cookie = cookie;
+        }
+        self.stages += 1;
+        self.probes += u16::from(probes);
     }
 
-    /// There is room for one, which stands in front of the meter and of all queues: what it sees may
-    /// change the mode, and the frame then leaves the track with nothing but what it came with.
-    fn set_monitor(&mut self, monitor: u32, way: &mut Way) -> Option<()> {
-        let is_first = self.guards == 0 && self.queue == 0;
+    /// There is a meter on it.
+    pub(super) const fn lead_past_meter(&mut self) {
+        self.guards |= HAS_METER;
+    }
+
+    /// There is a monitor on it.
+    pub(super) const fn lead_past_monitor(&mut self) {
         self.guards |= HAS_MONITOR;
-        (way.monitor, way.monitor_stage) = (monitor, self.stages - 1);
-        is_first.then_some(())
+    }
+
+    /// Whether frames go from its end to several places, or are changed there.
+    pub(super) const fn ends_in_several(&self) -> bool {
+        self.is_fixed() && self.place == SEVERAL
+    }
+
+    /// Gives one that does the tail of a number.
+    pub(super) fn set_tail(&mut self, number: u32) {
+        self.cookie = number.into();
+    }
+
+    /// The number of its tail, if it has one.
+    pub(super) fn tail(&self) -> Option<u32> {
+        u32::try_from(self.cookie).ok().filter(|_| self.ends_in_several())
     }
 }
 

@@ -9,10 +9,12 @@
 use super::chunks::Chunks;
 use super::counted_table::{CountedTable, EntryCounter};
 use super::guards::{Guards, Records};
+use super::laying::{Laid, Surroundings, lay};
 use super::meter::MeterState;
 use super::monitor::MonitorState;
 use super::tables::Tables;
-use super::track::{Record, STAGES, Surroundings, Track, Way};
+use super::tail::{Tail, Tails};
+use super::track::{Record, STAGES, Track, Way};
 use std::borrow::Cow;
 use tenuto_units::Instant;
 
@@ -62,6 +64,10 @@ pub(super) struct Tracks {
     guards: Guards,
     /// As many as a track can name; frames of further ones walk.
     forms: Vec<Form>,
+    tails: Tails,
+    /// Whether a track of this generation leads through tables by what entries have written: a change of
+    /// one concerns tracks that do not have its pattern then.
+    is_any_by_written: bool,
     /// Tracks of another generation are void.
     generation: u32,
 }
@@ -73,6 +79,8 @@ impl Tracks {
             ways: Chunks::new(),
             guards: Guards::default(),
             forms: Vec::new(),
+            tails: Tails::default(),
+            is_any_by_written: false,
             generation: 1,
         }
     }
@@ -92,11 +100,17 @@ impl Tracks {
 
     /// Makes all tracks void. What they have counted stays theirs until they are settled.
     pub(super) fn forget(&mut self) {
+        self.is_any_by_written = false;
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             // After hours of changes: no track of an old generation may come back.
             self.records.iter_mut().for_each(|record| record.track.make_void());
             1
         });
+    }
+
+    /// Whether a track leads through tables by what entries have written.
+    pub(super) const fn is_any_by_written(&self) -> bool {
+        self.is_any_by_written
     }
 
     /// Makes the track of a slot void.
@@ -136,6 +150,9 @@ impl Tracks {
                 state.add_passed(way.slots[stage], track.passed(), track.used());
             }
         }
+        if let Some(number) = track.tail() {
+            self.tails.give_back(number);
+        }
         *track = Track::NONE;
     }
 
@@ -148,14 +165,14 @@ impl Tracks {
         }
     }
 
-    /// Lays a track in a slot whose last one is settled.
-    pub(super) fn lay(
-        &mut self,
-        slot: u32,
-        (mut track, way): (Track, Way),
-        states: &mut [CountedTable],
-    ) {
+    /// Lays a track in a slot whose last one is settled; what is at its end is in the draft.
+    pub(super) fn lay(&mut self, slot: u32, laid: Laid, states: &mut [CountedTable]) {
+        let Laid { mut track, way, is_by_written } = laid;
         let none = track.unfixed();
+        self.is_any_by_written |= is_by_written;
+        if track.ends_in_several() {
+            track.set_tail(self.tails.keep());
+        }
         for stage in 0..track.stages.into() {
             let state = &mut states[usize::from(way.states[stage])];
             if state.count_by(way.slots[stage], slot) {
@@ -202,7 +219,7 @@ impl Tables {
     /// mode of `level` and `admitted`.
     #[inline]
     pub(super) fn current_track(&mut self, slot: u32, mode: (u8, u8)) -> Option<Current<'_>> {
-        let Tracks { records, ways, guards, generation, forms } = &mut self.tracks;
+        let Tracks { records, ways, guards, generation, forms, .. } = &mut self.tracks;
         let record = records.get_mut(slot).filter(|it| it.track.is_of(*generation, mode))?;
         Some(Current { record, forms, guards, ways })
     }
@@ -331,25 +348,41 @@ impl Tables {
     }
 
     /// Lays the track of a slot.
-    pub(super) fn lay_track(
-        &mut self,
-        slot: u32,
-        around: &Surroundings<impl Fn(u32) -> Option<usize>>,
-    ) {
+    pub(super) fn lay_track(&mut self, slot: u32, around: &Surroundings<'_>) {
         self.tracks.settle(slot, &mut self.states);
-        let laid = Track::lay(self, slot, self.tracks.generation, around);
+        let mut draft = std::mem::take(&mut self.tracks.tails.draft);
+        let laid = lay(self, &mut draft, (slot, self.tracks.generation), around);
+        self.tracks.tails.draft = draft;
         self.tracks.lay(slot, laid, &mut self.states);
+    }
+
+    /// The number of the tail of a track that has one.
+    #[inline]
+    pub(super) fn laid_tail(&self, slot: u32) -> u32 {
+        self.tracks.records[slot].track.tail().unwrap_or(u32::MAX)
+    }
+
+    /// What becomes of frames at the end of a track.
+    #[inline]
+    pub(super) fn tail(&self, number: u32) -> Option<&Tail> {
+        self.tracks.tails.get(number)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::{ActionStep, Behaviour, ClassifierKind, Entry, Pattern, SwitchConfig};
+    use crate::EgressConfig;
+    use crate::switch::group::{Groups, Liveness};
+    use crate::switch::port_index::PortIndex;
+    use crate::switch::{
+        ActionStep, Behaviour, ClassifierKind, Entry, Pattern, PortConfig, PortRole, PortState,
+        SwitchConfig,
+    };
     use std::sync::Arc;
     use tenuto_openflow::constants::meter_flag;
     use tenuto_openflow::{Match, MeterBand};
-    use tenuto_units::Span;
+    use tenuto_units::{Rate, Span};
 
     const NOW: Instant = Instant::from_ns(1_000);
     const FRAME_BYTES: u32 = 1_522;
@@ -393,7 +426,16 @@ mod tests {
     #[test]
     fn a_track_that_is_full_is_taken_up_and_nothing_is_lost() {
         let mut tables = tables();
-        let around = Surroundings { mode: (0, 0), place: |_| Some(0) };
+        let egress = EgressConfig {
+            rate: Rate::from_bps(1_000_000).expect("not zero"),
+            queues: 1,
+            buffer_bits: 0,
+            unpromised_from: None,
+        };
+        let ports = [PortState::new(&PortConfig { port: 1, role: PortRole::Host, egress }, 1)];
+        let (groups, index) = (Groups::new(), PortIndex::from_iter([(1, 0)]));
+        let live = Liveness { groups: &groups, ports: &ports, index: &index };
+        let around = Surroundings { mode: (0, 0), live, counts: None };
         let mut passed: u64 = 0;
         for _ in 0..3 {
             tables.lay_track(0, &around);

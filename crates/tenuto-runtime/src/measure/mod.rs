@@ -25,7 +25,7 @@ pub use look_ups::{LookUpCost, worst_look_ups};
 pub use meters::{MeterAccuracy, meter_accuracy};
 pub use paired::Paired;
 pub use pipeline::{Pipeline, PipelineCost, pipeline_costs};
-pub use planned::PlannedSwitch;
+pub use planned::{Handling, PlannedSwitch};
 pub use queues::{QueueCost, queue_costs};
 pub use spread::Spread;
 pub use updates::{UpdateCost, update_costs};

@@ -1,6 +1,6 @@
 //! What a frame costs from the port it enters by to the port it leaves by, without any port's I/O.
 
-use super::{PlannedSwitch, Spread};
+use super::{Handling, PlannedSwitch, Spread};
 use serde::Serialize;
 use tenuto_io::realtime::thread_processor_time;
 
@@ -10,8 +10,8 @@ pub struct Pipeline {
     /// Virtual links, each with an entry in three tables, a meter and a monitor; of a general switch, entries
     /// of one table.
     pub links: u32,
-    /// Whether it is a general switch.
-    pub is_general: bool,
+    /// What becomes of their frames.
+    pub handling: Handling,
     /// Bytes of a frame, FCS included.
     pub frame_bytes: usize,
 }
@@ -36,20 +36,17 @@ pub fn pipeline_costs(
 ) -> Vec<PipelineCost> {
     let mut switches = Vec::new();
     for it in all {
-        progress(&format!("pipeline: {} links, {} B", it.links, it.frame_bytes));
-        let mut switch = match it.is_general {
-            true => PlannedSwitch::general(it.links, it.frame_bytes),
-            false => PlannedSwitch::new(it.links, it.frame_bytes),
-        };
+        progress(&format!("pipeline: {:?}, {} links, {} B", it.handling, it.links, it.frame_bytes));
+        let mut switch = PlannedSwitch::handling(it.handling, it.links, it.frame_bytes);
         switch.pass(frames);
         switches.push((switch, Vec::new(), Vec::new()));
     }
     for repetition in 1..=repetitions {
         progress(&format!("pipeline: repetition {repetition} of {repetitions}"));
-        for (switch, through, store) in &mut switches {
+        for (it, (switch, through, store)) in all.iter().zip(&mut switches) {
             // What the neighbours of this machine have put into the caches is not ours.
             switch.pass(frames / 8);
-            through.push(timed(|| switch.pass(frames)));
+            through.push(timed(|| switch.pass(frames) / u64::from(it.handling.copies())));
             store.push(timed(|| switch.pass_by(frames)));
         }
     }

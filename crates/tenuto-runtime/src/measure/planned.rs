@@ -1,5 +1,6 @@
 //! A switch as the planner deploys it: watch, police, forward, one entry per virtual link in each.
 
+use serde::Serialize;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
     Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
@@ -7,17 +8,17 @@ use tenuto_dataplane::switch::{
 use tenuto_dataplane::{Effects, EgressConfig, FrameId, FramePool, Frames};
 use tenuto_openflow::constants::meter_flag;
 use tenuto_openflow::{
-    Action, Body, Experimenter, FlowMod, FlowModCommand, Instruction, Match, Message, MeterBand,
-    MeterMod, MeterModCommand, ModesMessage, MonitorCommand, MonitorContract, MonitorKind,
-    MonitorMod, Oxm,
+    Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, GroupMod, GroupModCommand,
+    GroupType, Instruction, Match, Message, MeterBand, MeterMod, MeterModCommand, ModesMessage,
+    MonitorCommand, MonitorContract, MonitorKind, MonitorMod, Oxm,
 };
 use tenuto_units::{Instant, Rate, Span};
 use tenuto_wire::{EtherType, MacAddress, ShimRepr, UdpFrame};
 
 /// Frames enter here, in turn.
 const ENTRIES: [u32; 2] = [1, 2];
-/// Frames leave here, by virtual link.
-const EXITS: [u32; 2] = [3, 4];
+/// Frames leave from here on, by virtual link: by two ports, or as many as a frame has copies.
+const FIRST_EXIT: u32 = 3;
 /// Frames that are taken in before any is handed over, as a live port gives them.
 const BURST: u32 = 32;
 /// So much virtual time passes between bursts: enough for 32 of the largest frames.
@@ -29,6 +30,96 @@ const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
 const RATE_BPS: u64 = 100_000_000_000;
 /// Steps through the virtual links without any order that a cache could foresee.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What becomes of the frames of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Handling {
+    /// A planned switch watches, meters and queues them, at so many ports by a group.
+    Planned(u32),
+    /// A general switch queues them at so many ports, one action behind the other.
+    Outputs(u32),
+    /// The same by a group of type *all*.
+    Group(u32),
+    /// The same to one port by an action set, from a second table.
+    Written,
+    /// The addresses are replaced and the time to live is decremented, as routers do.
+    Routed,
+    /// A VLAN tag is pushed, with its number.
+    Tagged,
+    /// The VLAN tag is popped.
+    Untagged,
+    /// A group sends them by the first of two ports that is live.
+    Failover,
+    /// A group sends them by one of two ports, as their headers have it.
+    Select,
+}
+
+impl Handling {
+    /// How often a frame leaves.
+    pub const fn copies(self) -> u32 {
+        match self {
+            Self::Planned(copies) | Self::Outputs(copies) | Self::Group(copies) => copies,
+            _ => 1,
+        }
+    }
+
+    fn exits(self) -> u32 {
+        self.copies().max(2)
+    }
+
+    /// Where a copy of the frames of a link leaves.
+    fn exit(self, link: u32, copy: u32) -> u32 {
+        FIRST_EXIT + (link + copy) % self.exits()
+    }
+
+    /// How a copy of the frames of a link leaves.
+    fn send(self, link: u32, copy: u32) -> Vec<Action> {
+        let port = self.exit(link, copy);
+        vec![Action::SetQueue(link % QUEUES), Action::Output { port, max_len: 0 }]
+    }
+
+    /// The group of a link, if it has one.
+    fn group(self, link: u32) -> Option<Body> {
+        let copy = |copy| Bucket::new(self.send(link, copy));
+        let (type_, buckets): (_, Vec<Bucket>) = match self {
+            Self::Group(copies) => (GroupType::All, (0..copies).map(copy).collect()),
+            Self::Planned(copies) if copies > 1 => {
+                (GroupType::All, (0..copies).map(copy).collect())
+            }
+            Self::Failover => {
+                let watch = |place| Bucket { watch_port: self.exit(link, place), ..copy(place) };
+                (GroupType::FastFailover, [0, 1].map(watch).to_vec())
+            }
+            Self::Select => {
+                let weigh = |place| Bucket { weight: 1, ..copy(place) };
+                (GroupType::Select, [0, 1].map(weigh).to_vec())
+            }
+            _ => return None,
+        };
+        let command = GroupModCommand::Add;
+        Some(Body::GroupMod(GroupMod { command, type_, group_id: link + 1, buckets }))
+    }
+
+    /// What the last entry of a link does.
+    fn actions(self, link: u32) -> Vec<Action> {
+        let before = match self {
+            Self::Routed => vec![
+                Action::SetField(Oxm::EthDst { value: [2, 0, 0, 0, 0, 8], mask: None }),
+                Action::SetField(Oxm::EthSrc { value: [2, 0, 0, 0, 0, 9], mask: None }),
+                Action::DecNwTtl,
+            ],
+            Self::Tagged => vec![
+                Action::PushVlan(EtherType::VLAN.0),
+                Action::SetField(Oxm::VlanVid { value: 0x1000 | 7, mask: None }),
+            ],
+            Self::Untagged => vec![Action::PopVlan],
+            _ if self.group(link).is_some() => return vec![Action::Group(link + 1)],
+            _ => Vec::new(),
+        };
+        let copies = (0..self.copies()).flat_map(|copy| self.send(link, copy));
+        before.into_iter().chain(copies).collect()
+    }
+}
 
 /// A switch with virtual links that are matched by destination, watched, policed and queued.
 pub struct PlannedSwitch {
@@ -48,26 +139,33 @@ impl PlannedSwitch {
     /// With `links` virtual links, for frames of `bytes`, FCS included (64 to 1522); what passes
     /// their meters is more than is ever sent.
     pub fn new(links: u32, bytes: usize) -> Self {
-        Self::with(links, bytes, METER_WIDE)
+        Self::handling(Handling::Planned(1), links, bytes)
+    }
+
+    /// The same, or a general switch in its place: with an entry for the Ethernet header of each link.
+    pub fn handling(handling: Handling, links: u32, bytes: usize) -> Self {
+        if let Handling::Planned(_) = handling {
+            return Self::with(handling, links, bytes, METER_WIDE);
+        }
+        let general = Some(GeneralConfig::default());
+        let config = SwitchConfig { general, ..config(links, handling.exits()) };
+        let mut it = Self::empty(config, links, bytes);
+        if handling == Handling::Untagged {
+            it.frame.splice(12..12, [0x81, 0, 0, 7]);
+            it.message_at += 4;
+        }
+        it.install((0..links).flat_map(|link| header_entries(handling, link)));
+        it
     }
 
     /// With one virtual link whose meter has this rate and burst.
     pub fn metered(rate_kbps: u32, burst_kbit: u32, bytes: usize) -> Self {
-        Self::with(1, bytes, (rate_kbps, burst_kbit))
+        Self::with(Handling::Planned(1), 1, bytes, (rate_kbps, burst_kbit))
     }
 
-    /// A general switch in its place: so many entries in one table, each for the Ethernet header of
-    /// one link, that set the queue and send.
-    pub fn general(entries: u32, bytes: usize) -> Self {
-        let config = SwitchConfig { general: Some(GeneralConfig::default()), ..config(entries) };
-        let mut it = Self::empty(config, entries, bytes);
-        it.install((0..entries).map(header_entry));
-        it
-    }
-
-    fn with(links: u32, bytes: usize, meter: (u32, u32)) -> Self {
-        let mut it = Self::empty(config(links), links, bytes);
-        it.install((0..links).flat_map(|n| link(n, meter)));
+    fn with(handling: Handling, links: u32, bytes: usize, meter: (u32, u32)) -> Self {
+        let mut it = Self::empty(config(links, handling.exits()), links, bytes);
+        it.install((0..links).flat_map(|n| link(handling, n, meter)));
         it
     }
 
@@ -184,7 +282,7 @@ impl PlannedSwitch {
     }
 }
 
-fn config(links: u32) -> SwitchConfig {
+fn config(links: u32, exits: u32) -> SwitchConfig {
     let rate = Rate::from_bps(RATE_BPS).expect("not zero");
     let queues = u8::try_from(QUEUES).unwrap_or(u8::MAX);
     let egress = EgressConfig { rate, queues, buffer_bits: 1 << 30, unpromised_from: None };
@@ -192,11 +290,11 @@ fn config(links: u32) -> SwitchConfig {
     let links = links as usize;
     SwitchConfig {
         datapath_id: 1,
-        ports: ENTRIES.into_iter().chain(EXITS).map(port).collect(),
+        ports: ENTRIES.into_iter().chain(FIRST_EXIT..FIRST_EXIT + exits).map(port).collect(),
         tables: 3,
         entries_max: 3 * links + 200_000,
         meters_max: links + 2,
-        groups_max: 4,
+        groups_max: links + 1,
         meter_extra_bytes: 24,
         classifier: ClassifierKind::ByMask,
         boot_seed: 1,
@@ -210,30 +308,34 @@ fn address(link: u32) -> [u8; 6] {
     [0x03, 0, a, b, c, d]
 }
 
-/// How the frames of a link go on: its queue and its port.
-fn send(link: u32) -> Instruction {
-    let port = EXITS[link as usize % EXITS.len()];
-    let actions = vec![Action::SetQueue(link % QUEUES), Action::Output { port, max_len: 0 }];
-    Instruction::ApplyActions(actions)
-}
-
-/// The entry of a link in a general switch.
-fn header_entry(link: u32) -> Body {
+/// The entries of a link in a general switch, and its group.
+fn header_entries(handling: Handling, link: u32) -> Vec<Body> {
     let oxms = vec![
         Oxm::EthDst { value: address(link), mask: None },
         Oxm::EthSrc { value: SOURCE.0, mask: None },
         Oxm::EthType(EtherType::IPV4.0),
     ];
-    Body::FlowMod(FlowMod {
-        cookie: u64::from(link) + 1,
-        match_: Match::from(oxms),
-        instructions: vec![send(link)],
-        ..FlowMod::new(FlowModCommand::Add, 0)
-    })
+    let entry = |table, instructions| {
+        Body::FlowMod(FlowMod {
+            cookie: u64::from(link) + 1,
+            match_: Match::from(oxms.clone()),
+            instructions,
+            ..FlowMod::new(FlowModCommand::Add, table)
+        })
+    };
+    let actions = handling.actions(link);
+    let entries = match handling {
+        Handling::Written => vec![
+            entry(0, vec![Instruction::WriteActions(actions), Instruction::GotoTable(1)]),
+            entry(1, Vec::new()),
+        ],
+        _ => vec![entry(0, vec![Instruction::ApplyActions(actions)])],
+    };
+    handling.group(link).into_iter().chain(entries).collect()
 }
 
 /// Everything that one virtual link is given.
-fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
+fn link(handling: Handling, link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
     let id = link + 1;
     let to = Oxm::EthDst { value: address(link), mask: None };
     let entry = |table: u8, instructions| {
@@ -246,7 +348,7 @@ fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
     };
     let contract =
         |level: u8, period_ns| MonitorContract { level, bytes_max: 2_000, period_ns, jitter_ns: 0 };
-    vec![
+    let mut given = vec![
         Body::MeterMod(MeterMod {
             command: MeterModCommand::Add,
             flags: meter_flag::KBPS | meter_flag::BURST,
@@ -265,8 +367,10 @@ fn link(link: u32, (rate, burst_size): (u32, u32)) -> Vec<Body> {
             vec![Instruction::ApplyActions(vec![Action::Monitor(id)]), Instruction::GotoTable(1)],
         ),
         entry(1, vec![Instruction::Meter(id), Instruction::GotoTable(2)]),
-        entry(2, vec![send(link)]),
-    ]
+    ];
+    given.extend(handling.group(link));
+    given.push(entry(2, vec![Instruction::ApplyActions(handling.actions(link))]));
+    given
 }
 
 /// A frame of our end systems, `len` bytes long in memory, and where its message id stands.
@@ -295,8 +399,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_copy_of_every_frame_is_sent() {
+        use Handling as H;
+        let all = [H::Planned(2), H::Planned(8), H::Outputs(4), H::Group(4), H::Written, H::Routed];
+        for handling in all.into_iter().chain([H::Tagged, H::Untagged, H::Failover, H::Select]) {
+            let mut it = PlannedSwitch::handling(handling, 10, 64);
+            let copies = u64::from(handling.copies());
+            assert_eq!((it.pass(3_200), it.frames.in_use()), (3_200 * copies, 0), "{handling:?}");
+            let bytes: u64 = it.switch.ports().map(|(.., egress)| egress.stats().bytes).sum();
+            let size = match handling {
+                H::Tagged => 68,
+                _ => 64,
+            };
+            assert_eq!(bytes, 3_200 * copies * size, "{handling:?}");
+        }
+    }
+
+    #[test]
     fn every_frame_of_a_general_switch_is_sent() {
-        let mut it = PlannedSwitch::general(100, 64);
+        let mut it = PlannedSwitch::handling(Handling::Outputs(1), 100, 64);
         assert_eq!((it.pass(3_200), it.frames.in_use()), (3_200, 0));
         let table = it.switch.tables().get(0, 0).expect("there is one");
         assert_eq!(table.lookups(), (3_200, 3_200));

@@ -47,9 +47,11 @@ impl Switch {
         };
         Arc::make_mut(&mut self.groups).insert(group_mod.group_id, state);
         if let Some(general) = &mut self.general {
-            general.groups.insert(group_mod.group_id, counters);
+            general.groups.put(group_mod.group_id, counters);
         }
         self.tables.touch();
+        // Tracks lead through what groups do, and to where their counters are.
+        self.tables.forget_tracks();
         Ok(())
     }
 
@@ -149,8 +151,9 @@ impl Switch {
         }
         Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
         if let Some(general) = &mut self.general {
-            general.groups.retain(|&id, _| !gone(id));
+            general.groups.retain(|id| !gone(id));
         }
+        self.tables.forget_tracks();
         let uses = |e: &Entry| e.has_step(|s| matches!(*s, ActionStep::Group(id) if gone(id)));
         if !all && !self.is_used(User::Group(group_id)) {
             return Ok(());

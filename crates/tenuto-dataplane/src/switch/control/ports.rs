@@ -38,6 +38,7 @@ impl Switch {
         let changed = *config & !port_mod.mask | port_mod.config & port_mod.mask;
         if changed != *config {
             *config = changed;
+            self.forget_choices();
             self.tell_port(place, fx);
         }
         Ok(())

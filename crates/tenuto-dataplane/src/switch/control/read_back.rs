@@ -209,8 +209,7 @@ impl Switch {
 
     fn group_stats(&self, now: Instant, wanted: u32) -> Vec<GroupStats> {
         let Some(general) = &self.general else { return Vec::new() };
-        let counted =
-            general.groups.iter().filter(|(id, _)| wanted == group::ALL || **id == wanted);
+        let counted = general.groups.iter().filter(|(id, _)| wanted == group::ALL || *id == wanted);
         let bucket = |counter: &crate::switch::EntryCounter| BucketStats {
             packet_count: counter.frames,
             byte_count: counter.bytes,
@@ -220,7 +219,7 @@ impl Switch {
             let used: BTreeSet<u32> = state.uses().collect();
             used.into_iter().for_each(|id| *chained.entry(id).or_default() += 1);
         }
-        let stats = counted.map(|(&group_id, counters)| {
+        let stats = counted.map(|(group_id, counters)| {
             let entries = self.tables.users(0, User::Group(group_id));
             let (duration_sec, duration_nsec) = duration(now, counters.since);
             GroupStats {

@@ -3,8 +3,8 @@
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
 use tenuto_runtime::measure::{
-    Pipeline, PipelineCost, Spread, long_work_costs, meter_accuracy, pipeline_costs, queue_costs,
-    update_costs, worst_look_ups,
+    Handling, Pipeline, PipelineCost, Spread, long_work_costs, meter_accuracy, pipeline_costs,
+    queue_costs, update_costs, worst_look_ups,
 };
 
 /// Frames of one repetition.
@@ -32,8 +32,8 @@ const COLUMNS: [&str; 7] = [
 pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<Sheet> {
     let of = |links: &[u32], bytes: &[usize]| -> Vec<Pipeline> {
         let all = links.iter().flat_map(|&links| bytes.iter().map(move |&b| (links, b)));
-        let is_general = false;
-        all.map(|(links, frame_bytes)| Pipeline { links, is_general, frame_bytes }).collect()
+        let handling = Handling::Planned(1);
+        all.map(|(links, frame_bytes)| Pipeline { links, handling, frame_bytes }).collect()
     };
     let links = pipeline_costs(&of(&LINKS, &FRAME_BYTES), FRAMES, repetitions, progress);
     let mut first = Sheet::new(
@@ -56,12 +56,55 @@ pub(super) fn costs(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Vec<She
         "from 1 to 2000 flows the median grows by {:.0} % (target: 10 %)",
         (ends[1] / ends[0].max(1.0) - 1.0) * 100.0
     ));
-    vec![first, second, general(repetitions, progress), queues(repetitions)]
+    let several = several(repetitions, progress);
+    vec![first, second, several, general(repetitions, progress), queues(repetitions)]
+}
+
+/// Multicast links, and what general switches do beside sending.
+fn several(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Sheet {
+    use Handling as H;
+    let copies = [H::Planned(1), H::Planned(2), H::Planned(4), H::Planned(8)];
+    let general = [H::Outputs(1), H::Outputs(4), H::Group(4), H::Written, H::Failover, H::Select];
+    let changed = [H::Routed, H::Tagged, H::Untagged];
+    let (links, frame_bytes) = (LINKS[0], FRAME_BYTES[0]);
+    let all = copies.into_iter().chain(general).chain(changed);
+    let all: Vec<_> = all.map(|handling| Pipeline { links, handling, frame_bytes }).collect();
+    let mut columns = COLUMNS.to_vec();
+    columns.splice(0..3, ["frames are", "copies", "median ns per copy"]);
+    let mut sheet = Sheet::new(
+        format!(
+            "the same with {links} links and {frame_bytes} bytes: sent by several ports, by a general \
+             switch in other ways, and changed"
+        ),
+        &columns,
+    );
+    for cost in pipeline_costs(&all, FRAMES, repetitions, progress) {
+        let handling = cost.pipeline.handling;
+        let per_copy = cost.ns_per_frame.median / f64::from(handling.copies());
+        let before = vec![name(handling).into(), handling.copies().into(), rounded(per_copy, 1)];
+        sheet.push(before.into_iter().chain(row(&cost, Value::Null).split_off(3)).collect());
+    }
+    sheet.note("per frame but for the column per copy; a copy is queued and handed over by itself");
+    sheet
+}
+
+const fn name(handling: Handling) -> &'static str {
+    match handling {
+        Handling::Planned(_) => "planned",
+        Handling::Outputs(_) => "general, actions",
+        Handling::Group(_) => "general, group",
+        Handling::Written => "general, action set",
+        Handling::Failover => "general, first live port",
+        Handling::Select => "general, port by headers",
+        Handling::Routed => "general, addresses and TTL changed",
+        Handling::Tagged => "general, VLAN tag pushed",
+        Handling::Untagged => "general, VLAN tag popped",
+    }
 }
 
 fn general(repetitions: u32, progress: &mut dyn FnMut(&str)) -> Sheet {
-    let (frame_bytes, is_general) = (FRAME_BYTES[0], true);
-    let all = ENTRIES_GENERAL.map(|links| Pipeline { links, is_general, frame_bytes });
+    let (frame_bytes, handling) = (FRAME_BYTES[0], Handling::Outputs(1));
+    let all = ENTRIES_GENERAL.map(|links| Pipeline { links, handling, frame_bytes });
     let mut columns = COLUMNS;
     columns[0] = "entries";
     let mut sheet = Sheet::new(
