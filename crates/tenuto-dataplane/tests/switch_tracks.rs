@@ -7,8 +7,10 @@ use support::{
     Bench, activate, apply, config, flow_mod, group, message_frame, meter, mode_config, modes,
     monitor, output, to_flow,
 };
-use tenuto_dataplane::switch::{Burst, ClassifierKind, SwitchConfig, SwitchEvent, TraceStep};
-use tenuto_dataplane::{Dropped, Frames, Work};
+use tenuto_dataplane::switch::{
+    Burst, ClassifierKind, PortCounters, SwitchConfig, SwitchEvent, TraceStep,
+};
+use tenuto_dataplane::{Dropped, EgressStats, Frames, QueueCounters, Work};
 use tenuto_openflow::{
     Action, Body, FlowMod, FlowModCommand as C, GroupModCommand as G, Instruction, Match,
     MeterModCommand as M, ModesMessage, MonitorKind, Oxm,
@@ -196,6 +198,12 @@ fn take(bench: &mut Bench, step: &Step) -> Seen {
     (sent, drops, bench.events(), work)
 }
 
+/// What ports and their queues have counted.
+fn ports(bench: &Bench) -> Vec<(PortCounters, EgressStats, Vec<QueueCounters>)> {
+    let ports = bench.switch.ports();
+    ports.map(|(_, it, egress)| (*it, egress.stats(), egress.queue_stats().to_vec())).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -208,6 +216,7 @@ proptest! {
             prop_assert_eq!(quick.entries(), twin.entries());
             prop_assert_eq!(quick.entry_counters(), twin.entry_counters(), "{:?}", step);
             prop_assert_eq!(quick.switch.mode(), twin.switch.mode());
+            prop_assert_eq!(ports(&quick), ports(&twin), "{:?}", step);
             prop_assert!(quick.switch.meters().eq(twin.switch.meters()), "{:?}", step);
             prop_assert!(quick.switch.monitors().eq(twin.switch.monitors()), "{:?}", step);
             prop_assert_eq!(quick.key(), twin.key());
@@ -338,4 +347,35 @@ fn a_track_is_charged_for_the_probes_that_it_saves() {
     assert_eq!(charged(&mut |table| beside(table)), (3, 6));
     let gone = |table| FlowMod { command: C::DeleteStrict, ..beside(table) };
     assert_eq!(charged(&mut |table| gone(table)), (3, 4));
+}
+
+/// What an entry does to a frame before its monitor, or behind it, stays done if the monitor changes the mode
+/// and the frame goes on by other tables.
+#[test]
+fn a_frame_that_leaves_its_track_takes_along_what_has_happened_to_it() {
+    let watched = |place: usize| {
+        let mut actions = vec![Action::SetQueue(2)];
+        actions.insert(place, Action::Monitor(1));
+        vec![apply(actions), Instruction::GotoTable(2)]
+    };
+    let sent = vec![Instruction::WriteActions(vec![output(4)]), apply(vec![Action::Monitor(1)])];
+    let written = [sent, vec![Instruction::GotoTable(2)]].concat();
+    let copied = vec![apply(vec![output(4), Action::Monitor(1)]), Instruction::GotoTable(2)];
+    for instructions in [watched(0), watched(1), written, copied] {
+        let queues = [ClassifierKind::ByMask, ClassifierKind::Linear].map(|classifier| {
+            let mut bench = base(classifier);
+            change_tables(&mut bench, 0, &flow_mod(0, 9, instructions.clone()));
+            for level in 0..2 {
+                change_tables(&mut bench, level, &flow_mod(2, 9, vec![apply(vec![output(3)])]));
+            }
+            // The second message comes too early for the lower level.
+            for id in 0..3 {
+                bench.receive(1, &message_frame(9, id, 100));
+            }
+            assert_eq!(bench.switch.mode().0, 1, "{instructions:?}");
+            let queued = bench.switch.ports().map(|(.., egress)| egress.queue_stats().to_vec());
+            queued.collect::<Vec<_>>()
+        });
+        assert_eq!(queues[0], queues[1], "{instructions:?}");
+    }
 }

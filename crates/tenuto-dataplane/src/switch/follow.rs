@@ -34,7 +34,7 @@ pub(super) struct Entered {
     place: u32,
     /// The entry that it matches, if any.
     pub(super) slot: u32,
-    probes: u32,
+    pub(super) probes: u32,
 }
 
 impl Entered {
@@ -182,7 +182,12 @@ impl Switch {
         let work = track.work(probes, frame_bytes);
         let counts_all = track.pass(forms, now, frame_bytes);
         let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
-        self.end(now, it, (end, counts_all, work), frames, fx)
+        // There is no place of this number where there are several.
+        if usize::from(end.place) >= self.ports.len() {
+            return self.end_in_several((now, counts_all), it, frames, fx);
+        }
+        self.end(now, it, (end, counts_all), frames, fx);
+        work
     }
 
     /// Queues a frame where its track ends, and counts it for entries that the track does not count
@@ -192,14 +197,11 @@ impl Switch {
         &mut self,
         now: Instant,
         it: Entered,
-        (end, counts_all, work): (TrackEnd, bool, Work),
+        (end, counts_all): (TrackEnd, bool),
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
-    ) -> Work {
-        // There is no place of this number where there are several.
-        let Some(port) = self.ports.get_mut(usize::from(end.place)) else {
-            return self.end_in_several((now, counts_all), it, work, frames, fx);
-        };
+    ) {
+        let port = &mut self.ports[usize::from(end.place)];
         if port.is_closed() {
             self.end_at_closed(now, it, frames, fx);
         } else {
@@ -213,7 +215,6 @@ impl Switch {
         if !counts_all {
             self.tables.count_beside(it.slot, now, it.frame_bytes);
         }
-        work
     }
 
     /// The same where there is no track for this mode, or the frame has matched nothing.
@@ -330,9 +331,12 @@ impl Switch {
             return self.police(now, it, frames, fx);
         }
         let counts_all = self.tables.pass(it.slot, now, it.frame_bytes);
+        if track.ends_in_several() {
+            return self.end_in_several((now, counts_all), it, frames, fx);
+        }
         let end = TrackEnd { place: track.place, queue: track.queue, cookie: track.cookie };
-        let work = track.work(it.probes, it.frame_bytes);
-        self.end(now, it, (end, counts_all, work), frames, fx)
+        self.end(now, it, (end, counts_all), frames, fx);
+        track.work(it.probes, it.frame_bytes)
     }
 
     /// The port at the end of a track has no room for a frame.

@@ -28,11 +28,10 @@ impl Switch {
         &mut self,
         (now, counts_all): (Instant, bool),
         it: Entered,
-        work: Work,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Work {
-        let number = self.tables.laid_tail(it.slot);
+        let (number, work) = self.tables.laid_tail(it.slot, (it.probes, it.frame_bytes));
         let work = match self.tables.tail(number).is_some_and(|tail| tail.is_plain) {
             true => {
                 if !self.send_copies(now, it, number, frames, fx) {

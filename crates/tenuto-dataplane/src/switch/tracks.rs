@@ -15,6 +15,7 @@ use super::monitor::MonitorState;
 use super::tables::Tables;
 use super::tail::{Tail, Tails};
 use super::track::{Record, STAGES, Track, Way};
+use crate::Work;
 use std::borrow::Cow;
 use tenuto_units::Instant;
 
@@ -356,10 +357,12 @@ impl Tables {
         self.tracks.lay(slot, laid, &mut self.states);
     }
 
-    /// The number of the tail of a track that has one.
+    /// The number of the tail of a track that has one, and what a frame costs up to there, after a look-up
+    /// of so many probes.
     #[inline]
-    pub(super) fn laid_tail(&self, slot: u32) -> u32 {
-        self.tracks.records[slot].track.tail().unwrap_or(u32::MAX)
+    pub(super) fn laid_tail(&self, slot: u32, (probes, frame_bytes): (u32, u32)) -> (u32, Work) {
+        let track = &self.tracks.records[slot].track;
+        (track.tail().unwrap_or(u32::MAX), track.work(probes, frame_bytes))
     }
 
     /// What becomes of frames at the end of a track.
