@@ -51,6 +51,8 @@ struct Laying<'a> {
     queue: u8,
     set: ActionSet,
     edits: EditSet,
+    /// Where it is: one more than the last stage while the action set is carried out.
+    stage: u8,
     /// Buckets around the step at hand.
     depth: u8,
     /// The step that counts actions; the track does outside of choices.
@@ -83,6 +85,7 @@ pub(super) fn lay(
         queue: 0,
         set: ActionSet::default(),
         edits: EditSet::default(),
+        stage: 0,
         depth: 0,
         counter: None,
     };
@@ -110,6 +113,7 @@ impl Laying<'_> {
             let entry = tables.get(level, table)?.table().entry(slot);
             let actions = self.track.actions;
             self.track.enter(entry.cookie, probes);
+            self.stage = self.track.stages - 1;
             self.way.cookies[stage] = self.track.cookie;
             (self.way.tables[stage], self.way.slots[stage]) = (table, slot);
             (self.way.probes[stage], self.way.states[stage]) =
@@ -176,7 +180,7 @@ impl Laying<'_> {
         let can = meter.drops_only() && !self.track.has_meter() && self.tail.steps.is_empty();
         can.then(|| {
             self.track.lead_past_meter();
-            (self.way.meter, self.way.meter_stage) = (id, self.track.stages - 1);
+            (self.way.meter, self.way.meter_stage) = (id, self.stage);
         })
     }
 
@@ -185,7 +189,7 @@ impl Laying<'_> {
         let is_first = !self.track.has_meter() && !self.track.has_monitor();
         (is_first && self.is_fresh()).then(|| {
             self.track.lead_past_monitor();
-            (self.way.monitor, self.way.monitor_stage) = (id, self.track.stages - 1);
+            (self.way.monitor, self.way.monitor_stage) = (id, self.stage);
         })
     }
 
@@ -207,7 +211,7 @@ impl Laying<'_> {
             ActionStep::SetQueue(queue) => self.set_queue(queue),
             ActionStep::Output(number) => self.output(number)?,
             ActionStep::Group(id) => self.group(id)?,
-            ActionStep::Edit(edit) => self.change(edit, self.track.stages - 1)?,
+            ActionStep::Edit(edit) => self.change(edit)?,
             ActionStep::Monitor(id) if self.depth == 0 => self.set_monitor(id)?,
             _ => return None,
         }
@@ -348,14 +352,14 @@ impl Laying<'_> {
         }
     }
 
-    fn change(&mut self, edit: Edit, stage: u8) -> Option<()> {
+    fn change(&mut self, edit: Edit) -> Option<()> {
         if self.depth == 0 {
             self.is_changed = true;
             self.is_resized |= resizes(edit);
             self.know_changed(edit);
         }
         let place = u16::try_from(self.tail.changes.len()).ok()?;
-        let change = Change::new(edit, stage, self.actions());
+        let change = Change::new(edit, self.stage, self.actions());
         self.tail.changes.push(change);
         self.tail.is_plain = false;
         self.tail.push(Step::Change(place))
@@ -405,9 +409,10 @@ impl Laying<'_> {
 
     /// The action set is carried out, and what all of it comes to.
     fn end(&mut self) -> Option<()> {
+        self.stage = self.track.stages;
         while let Some(edit) = self.edits.take_next() {
             self.count_action()?;
-            self.change(edit, self.track.stages)?;
+            self.change(edit)?;
         }
         if let Some(queue) = self.set.queue {
             self.set_queue(queue);
