@@ -64,6 +64,9 @@ fn nothing_is_allocated_per_frame() {
         other => other,
     };
     let ip = || vec![Oxm::EthType(0x0800)];
+    let to_flow = |flow, actions| {
+        Body::FlowMod(FlowMod { match_: support::to_flow(flow), ..any(200, actions) })
+    };
     let source = Oxm::Ipv4Src { value: [10, 9, 8, 7], mask: None };
     bench.install([
         Body::MeterMod(MeterMod { command: MeterModCommand::Add, flags, meter_id: 1, bands }),
@@ -88,6 +91,9 @@ fn nothing_is_allocated_per_frame() {
         Body::FlowMod(any(0, vec![output(port::NORMAL)])),
         // What follows a track.
         Body::FlowMod(FlowMod { match_: support::to_flow(17), ..any(200, vec![output(2)]) }),
+        to_flow(16, vec![output(2), Action::SetQueue(1), output(3)]),
+        to_flow(15, vec![Action::DecNwTtl, Action::Group(1)]),
+        to_flow(14, vec![Action::Group(2), Action::Group(3)]),
     ]);
     let mut frames: Vec<Vec<u8>> = (0..20).map(|flow| frame(flow, 300)).collect();
     // The last two are for the bridge.

@@ -378,3 +378,38 @@ proptest! {
         prop_assert_eq!(quick.frames.in_use(), twin.frames.in_use());
     }
 }
+
+/// Entries may tell frames apart by what others have written: a change of one is in effect for all frames
+/// that come to it, whichever entry they matched first.
+#[test]
+fn entries_behind_what_is_written_are_followed_as_they_change() {
+    let metadata = Instruction::WriteMetadata { metadata: 1, mask: 3 };
+    let renamed = Instruction::ApplyActions(vec![Action::SetField(to(9))]);
+    let ways = [(metadata, matching(6, 0, 1)), (renamed, matching(4, 9, 0))];
+    for (written, match_) in ways {
+        let mut bench = Bench::with(config());
+        let entry = |table, match_, instructions| {
+            Body::FlowMod(FlowMod {
+                match_,
+                instructions,
+                ..FlowMod::new(FlowModCommand::Add, table)
+            })
+        };
+        let sends = |port| vec![Instruction::ApplyActions(vec![send(port)])];
+        // What comes is not looked for any more where it is renamed.
+        bench.install([1, 2].map(|flow| entry(1, matching(4, flow, 0), sends(4))));
+        bench.install([1, 2].map(|flow| {
+            let first = vec![written.clone(), Instruction::GotoTable(1)];
+            entry(0, matching(4, flow, 0), first)
+        }));
+        let priority = 1 + u16::MAX / 2;
+        for port in [2, 3, 2] {
+            let Body::FlowMod(last) = entry(1, match_.clone(), sends(port)) else { unreachable!() };
+            bench.install([Body::FlowMod(FlowMod { priority, ..last })]);
+            for flow in [1, 2, 1, 2] {
+                let left = bench.ports_of(1, &support::frame(flow, 100));
+                assert_eq!(left, [port], "{written:?}, flow {flow}");
+            }
+        }
+    }
+}

@@ -349,33 +349,41 @@ fn a_track_is_charged_for_the_probes_that_it_saves() {
     assert_eq!(charged(&mut |table| gone(table)), (3, 4));
 }
 
-/// What an entry does to a frame before its monitor, or behind it, stays done if the monitor changes the mode
-/// and the frame goes on by other tables.
+/// What entries do to a frame before a monitor, or behind it, is done in that order if the monitor changes the
+/// mode, and stays done.
 #[test]
-fn a_frame_that_leaves_its_track_takes_along_what_has_happened_to_it() {
-    let watched = |place: usize| {
-        let mut actions = vec![Action::SetQueue(2)];
-        actions.insert(place, Action::Monitor(1));
-        vec![apply(actions), Instruction::GotoTable(2)]
-    };
-    let sent = vec![Instruction::WriteActions(vec![output(4)]), apply(vec![Action::Monitor(1)])];
-    let written = [sent, vec![Instruction::GotoTable(2)]].concat();
-    let copied = vec![apply(vec![output(4), Action::Monitor(1)]), Instruction::GotoTable(2)];
-    for instructions in [watched(0), watched(1), written, copied] {
-        let queues = [ClassifierKind::ByMask, ClassifierKind::Linear].map(|classifier| {
+fn what_happens_before_a_monitor_changes_the_mode_has_happened() {
+    let (watch, send) = (Action::Monitor(1), apply(vec![output(3)]));
+    let goto = Instruction::GotoTable(2);
+    let then = |instruction| vec![instruction, goto.clone()];
+    let queue = Action::SetQueue(2);
+    let write = Instruction::WriteActions(vec![output(4)]);
+    let at_the_end = apply(vec![queue.clone(), output(3), watch.clone()]);
+    let ways = [
+        (then(apply(vec![watch.clone(), queue.clone()])), vec![send.clone()]),
+        (then(apply(vec![queue, watch.clone()])), vec![send.clone()]),
+        (
+            [vec![write, apply(vec![watch.clone()])], vec![goto.clone()]].concat(),
+            vec![send.clone()],
+        ),
+        (then(apply(vec![output(4), watch])), vec![send]),
+        // What is queued before is purged.
+        (vec![goto], vec![at_the_end]),
+    ];
+    for (first, last) in ways {
+        let counted = [ClassifierKind::ByMask, ClassifierKind::Linear].map(|classifier| {
             let mut bench = base(classifier);
-            change_tables(&mut bench, 0, &flow_mod(0, 9, instructions.clone()));
-            for level in 0..2 {
-                change_tables(&mut bench, level, &flow_mod(2, 9, vec![apply(vec![output(3)])]));
-            }
+            change_tables(&mut bench, 0, &flow_mod(0, 9, first.clone()));
+            change_tables(&mut bench, 0, &flow_mod(2, 9, last.clone()));
+            let above = if last.len() == 1 && first.len() == 1 { vec![] } else { last.clone() };
+            change_tables(&mut bench, 1, &flow_mod(2, 9, above));
             // The second message comes too early for the lower level.
             for id in 0..3 {
                 bench.receive(1, &message_frame(9, id, 100));
             }
-            assert_eq!(bench.switch.mode().0, 1, "{instructions:?}");
-            let queued = bench.switch.ports().map(|(.., egress)| egress.queue_stats().to_vec());
-            queued.collect::<Vec<_>>()
+            assert_eq!(bench.switch.mode().0, 1, "{first:?}");
+            ports(&bench)
         });
-        assert_eq!(queues[0], queues[1], "{instructions:?}");
+        assert_eq!(counted[0], counted[1], "{first:?}");
     }
 }
