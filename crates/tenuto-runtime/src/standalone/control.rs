@@ -6,6 +6,7 @@ use super::endpoint::{ListenAt, Transport};
 use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
+use super::telling::Quota;
 use super::tls::Tls;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -18,10 +19,19 @@ use tenuto_units::{Instant, Span};
 
 /// Connections taken in per turn and listener.
 const ACCEPTED_MAX: usize = 4;
-/// Connections at once, and TLS handshakes of peers that nobody knows yet.
-pub(super) const CONNECTIONS_MAX: u16 = 64;
+/// Connections at once that are made to the switch. Those that it makes itself have room of their
+/// own: nobody can keep its controllers out.
+const SERVICE_MAX: u16 = 64;
+/// Losses of connections made to the switch that are told in a second, one by one.
+const LOST_TOLD: u32 = 10;
 /// A connection that lasted so long begins its next attempts without a pause.
 const LASTING: Span = Span::from_s(5);
+
+/// Connections at once, of both kinds.
+pub(super) fn connections_max(settings: &SwitchSettings) -> u16 {
+    let own = settings.controllers.iter().map(|it| 1 + u16::from(it.auxiliary));
+    own.fold(SERVICE_MAX, u16::saturating_add)
+}
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +92,9 @@ pub(super) struct Control {
     probe: Span,
     /// Asynchronous messages that peers which are gone did not read.
     unread: u64,
+    connections_max: u16,
+    /// What is told of peers that the switch was not told of.
+    strangers: Quota,
 }
 
 impl Control {
@@ -99,6 +112,8 @@ impl Control {
             async_bytes_max: settings.async_bytes_max,
             probe: settings.probe,
             unread: 0,
+            connections_max: connections_max(settings),
+            strangers: Quota::new(LOST_TOLD),
         };
         for at in &settings.listen {
             let listener = Listener::open(at, tls.as_ref(), poll)?;
@@ -120,7 +135,8 @@ impl Control {
 
     /// When it wants a turn at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.channels.iter().map(|channel| channel.deadline(self.probe)).min()
+        let silence = self.channels.iter().map(|channel| channel.deadline(self.probe)).min();
+        [silence, self.strangers.deadline()].into_iter().flatten().min()
     }
 
     /// Asynchronous messages that were dropped because they were not read.
@@ -138,6 +154,9 @@ impl Control {
         self.take_dialled(poll, changes, news)?;
         self.accept(poll, changes, news);
         let now = MonotonicClock::now();
+        if let Some(count) = self.strangers.take_untold(now) {
+            news(SwitchNews::LostMore(count));
+        }
         for place in (0..self.channels.len()).rev() {
             let probe = self.probe;
             if let Err(why) = self.channels[place].keep_alive(now, probe) {
@@ -221,22 +240,42 @@ impl Control {
         for place in 0..self.listeners.len() {
             let mut fresh = Vec::new();
             let listener = &mut self.listeners[place];
+            let mut refused = Vec::new();
             if poll.readiness(listener.key).readable {
-                listener.accept(&mut fresh, news);
+                listener.accept(&mut fresh, &mut refused);
             }
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
                 fresh.extend(listener.shaken.try_iter());
             }
+            for (peer, why) in refused {
+                self.tell_of_stranger(peer, why, 0, news);
+            }
             for (stream, peer) in fresh {
-                let Some(id) = self.free_id() else {
-                    let why = format!("there are {CONNECTIONS_MAX} connections, which is the most");
-                    news(SwitchNews::Lost { peer, why, unread: 0 });
+                let served = self.channels.iter().filter(|channel| channel.is_service).count();
+                let has_room = served < usize::from(SERVICE_MAX);
+                let Some(id) = self.free_id().filter(|_| has_room) else {
+                    let why =
+                        format!("{SERVICE_MAX} are connected to the switch, which is the most");
+                    self.tell_of_stranger(peer, why, 0, news);
                     continue;
                 };
                 self.add(id, peer, stream, Purpose::Service, poll);
                 changes.push(Change::New(id, Purpose::Service));
             }
+        }
+    }
+
+    /// Tells that a peer is gone which had connected by itself, if not too many have just gone.
+    fn tell_of_stranger(
+        &mut self,
+        peer: String,
+        why: String,
+        unread: u64,
+        news: &mut dyn FnMut(SwitchNews),
+    ) {
+        if self.strangers.takes(MonotonicClock::now()) {
+            news(SwitchNews::Lost { peer, why, unread });
         }
     }
 
@@ -256,7 +295,7 @@ impl Control {
 
     /// A number that no connection has; those of the switch's own sessions begin with 1.
     fn free_id(&mut self) -> Option<ConnectionId> {
-        if self.channels.len() >= usize::from(CONNECTIONS_MAX) {
+        if self.channels.len() >= usize::from(self.connections_max) {
             return None;
         }
         loop {
@@ -285,9 +324,11 @@ impl Control {
         poll.remove(channel.key);
         self.unread += channel.unread;
         let (peer, unread) = (channel.peer, channel.unread);
-        // Tools come and go.
-        if !channel.is_service || why != CLOSED || unread > 0 {
-            news(SwitchNews::Lost { peer, why: why.to_owned(), unread });
+        match channel.is_service {
+            false => news(SwitchNews::Lost { peer, why: why.to_owned(), unread }),
+            // Tools come and go.
+            true if why == CLOSED && unread == 0 => {}
+            true => self.tell_of_stranger(peer, why.to_owned(), unread, news),
         }
         let is_its = |slot: &Slot| matches!(slot.state, SlotState::Up(up) if up == id);
         let Some(place) = self.slots.iter().position(is_its) else { return Ok(()) };
@@ -367,7 +408,8 @@ impl Listener {
         Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key })
     }
 
-    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, news: &mut dyn FnMut(SwitchNews)) {
+    /// Takes connections in; what could not be taken comes with the reason.
+    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
             let Ok((socket, from)) = self.socket.accept() else { return };
             let made = match &self.tls {
@@ -384,11 +426,7 @@ impl Listener {
                 }),
             };
             if let Err(error) = made {
-                news(SwitchNews::Lost {
-                    peer: from.to_string(),
-                    why: error.to_string(),
-                    unread: 0,
-                });
+                refused.push((from.to_string(), error.to_string()));
             }
         }
     }
