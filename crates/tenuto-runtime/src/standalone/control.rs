@@ -24,6 +24,8 @@ const ACCEPTED_MAX: usize = 4;
 const SERVICE_MAX: u16 = 64;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
+/// Until an attempt is made again for which there was no descriptor or thread.
+const RESOURCES: Span = Span::from_s(1);
 /// A connection that lasted so long begins its next attempts without a pause.
 const LASTING: Span = Span::from_s(5);
 
@@ -58,6 +60,8 @@ struct Slot {
 
 enum SlotState {
     Idle,
+    /// There was no descriptor or thread for an attempt: the next one is then.
+    Waiting(Instant),
     Dialling(Dial),
     Up(ConnectionId),
 }
@@ -66,9 +70,9 @@ struct Listener {
     socket: TcpListener,
     key: PollKey,
     tls: Option<Tls>,
-    /// TLS connections whose handshake is done.
-    shaken: mpsc::Receiver<(Stream, String)>,
-    tell: mpsc::Sender<(Stream, String)>,
+    /// TLS connections whose handshake is done, or has failed.
+    shaken: mpsc::Receiver<(io::Result<Stream>, String)>,
+    tell: mpsc::Sender<(io::Result<Stream>, String)>,
     /// Readable when there may be one.
     wake: UnixStream,
     waker: UnixStream,
@@ -122,21 +126,20 @@ impl Control {
             news(SwitchNews::Listening(shown.to_string()));
             control.listeners.push(listener);
         }
-        control.start_mains(poll)?;
-        Ok(control)
-    }
-
-    fn start_mains(&mut self, poll: &mut PollSet) -> io::Result<()> {
-        for slot in self.slots.iter_mut().filter(|slot| slot.auxiliary == 0) {
-            slot.dial(poll)?;
+        for slot in control.slots.iter_mut().filter(|slot| slot.auxiliary == 0) {
+            slot.dial(poll, news);
         }
-        Ok(())
+        Ok(control)
     }
 
     /// When it wants a turn at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let silence = self.channels.iter().map(|channel| channel.deadline(self.probe)).min();
-        [silence, self.strangers.deadline()].into_iter().flatten().min()
+        let waiting = self.slots.iter().filter_map(|slot| match slot.state {
+            SlotState::Waiting(until) => Some(until),
+            _ => None,
+        });
+        [silence, self.strangers.deadline(), waiting.min()].into_iter().flatten().min()
     }
 
     /// Asynchronous messages that were dropped because they were not read.
@@ -150,21 +153,28 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
-        self.take_dialled(poll, changes, news)?;
+    ) {
+        self.take_dialled(poll, changes, news);
         self.accept(poll, changes, news);
         let now = MonotonicClock::now();
         if let Some(count) = self.strangers.take_untold(now) {
             news(SwitchNews::LostMore(count));
         }
+        for slot in &mut self.slots {
+            match (&slot.state, slot.auxiliary) {
+                (SlotState::Waiting(until), 0) if *until <= now => slot.dial(poll, news),
+                // It is made again behind its main connection.
+                (SlotState::Waiting(until), _) if *until <= now => slot.state = SlotState::Idle,
+                _ => {}
+            }
+        }
         for place in (0..self.channels.len()).rev() {
             let probe = self.probe;
             if let Err(why) = self.channels[place].keep_alive(now, probe) {
                 changes.push(Change::Gone(self.channels[place].id));
-                self.close(self.channels[place].id, &why, poll, news)?;
+                self.close(self.channels[place].id, &why, poll, news);
             }
         }
-        Ok(())
     }
 
     fn take_dialled(
@@ -172,7 +182,7 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
+    ) {
         for place in 0..self.slots.len() {
             let peer = self.slots[place].name();
             let SlotState::Dialling(dial) = &mut self.slots[place].state else { continue };
@@ -183,11 +193,10 @@ impl Control {
                     if let SlotState::Dialling(dial) = self.slots[place].replace(SlotState::Idle) {
                         dial.end(poll);
                     }
-                    self.take_made(place, peer, stream, poll, changes, news)?;
+                    self.take_made(place, peer, stream, poll, changes, news);
                 }
             }
         }
-        Ok(())
     }
 
     fn take_made(
@@ -198,37 +207,39 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
+    ) {
         let Slot { auxiliary, main, .. } = self.slots[place];
         let purpose = match (auxiliary, &self.slots[main].state) {
             (0, _) => Purpose::Controller,
             (number, SlotState::Up(main)) => Purpose::Auxiliary(*main, number),
             // Its main connection is gone: it is made again behind that.
-            _ => return Ok(()),
+            _ => return,
         };
         let Some(id) = self.free_id() else {
             self.slots[place].failures = self.slots[place].failures.saturating_add(1);
-            return self.slots[place].dial(poll);
+            return self.slots[place].dial(poll, news);
         };
         self.slots[place].state = SlotState::Up(id);
         news(SwitchNews::Connected(peer.clone()));
         self.add(id, peer, stream, purpose, poll);
         changes.push(Change::New(id, purpose));
-        Ok(())
     }
 
     /// Auxiliary connections follow when the main one has been answered.
-    pub(super) fn start_auxiliaries(&mut self, poll: &mut PollSet) -> io::Result<()> {
+    pub(super) fn start_auxiliaries(
+        &mut self,
+        poll: &mut PollSet,
+        news: &mut dyn FnMut(SwitchNews),
+    ) {
         for place in 0..self.slots.len() {
             let Slot { auxiliary, main, .. } = self.slots[place];
             let is_idle = matches!(self.slots[place].state, SlotState::Idle);
             let SlotState::Up(main) = self.slots[main].state else { continue };
             let has_spoken = self.channels.iter().any(|c| c.id == main && c.has_spoken);
             if auxiliary > 0 && is_idle && has_spoken {
-                self.slots[place].dial(poll)?;
+                self.slots[place].dial(poll, news);
             }
         }
-        Ok(())
     }
 
     fn accept(
@@ -246,7 +257,12 @@ impl Control {
             }
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
-                fresh.extend(listener.shaken.try_iter());
+                for (shaken, peer) in listener.shaken.try_iter() {
+                    match shaken {
+                        Ok(stream) => fresh.push((stream, peer)),
+                        Err(error) => refused.push((peer, error.to_string())),
+                    }
+                }
             }
             for (peer, why) in refused {
                 self.tell_of_stranger(peer, why, 0, news);
@@ -314,10 +330,8 @@ impl Control {
         why: &str,
         poll: &mut PollSet,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
-        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else {
-            return Ok(());
-        };
+    ) {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return };
         let mut channel = self.channels.remove(place);
         // What it was told last may say why it is closed.
         let _ = channel.flush(poll);
@@ -331,14 +345,13 @@ impl Control {
             true => self.tell_of_stranger(peer, why.to_owned(), unread, news),
         }
         let is_its = |slot: &Slot| matches!(slot.state, SlotState::Up(up) if up == id);
-        let Some(place) = self.slots.iter().position(is_its) else { return Ok(()) };
+        let Some(place) = self.slots.iter().position(is_its) else { return };
         let slot = &mut self.slots[place];
         slot.state = SlotState::Idle;
         let lasted = MonotonicClock::now().since(slot.since) >= LASTING;
         slot.failures = if lasted { 0 } else { slot.failures.saturating_add(1) };
-        match slot.auxiliary {
-            0 => slot.dial(poll),
-            _ => Ok(()),
+        if slot.auxiliary == 0 {
+            slot.dial(poll, news);
         }
     }
 }
@@ -369,9 +382,19 @@ impl Slot {
         }
     }
 
-    fn dial(&mut self, poll: &mut PollSet) -> io::Result<()> {
-        self.state = SlotState::Dialling(Dial::start(self.way.clone(), self.failures, poll)?);
-        Ok(())
+    /// Begins to connect. What is missing for that may be there later: frames are forwarded anyway.
+    fn dial(&mut self, poll: &mut PollSet, news: &mut dyn FnMut(SwitchNews)) {
+        let is_first = !matches!(self.state, SlotState::Waiting(_));
+        self.state = match Dial::start(self.way.clone(), self.failures, poll) {
+            Ok(dial) => SlotState::Dialling(dial),
+            Err(error) => {
+                if is_first {
+                    let (peer, why) = (self.name(), error.to_string());
+                    news(SwitchNews::Unreachable { peer, why });
+                }
+                SlotState::Waiting(MonotonicClock::now() + RESOURCES)
+            }
+        };
     }
 
     fn replace(&mut self, state: SlotState) -> SlotState {
@@ -418,9 +441,9 @@ impl Listener {
                 }
                 Some(tls) => self.waker.try_clone().and_then(|mut waker| {
                     let (peer, tell) = (format!("tls:{from}"), self.tell.clone());
-                    tls.accept(socket, move |stream| {
+                    tls.accept(socket, move |shaken| {
                         // Without a listener there is nobody to want it; a full pipe wakes up too.
-                        let _ = tell.send((stream, peer));
+                        let _ = tell.send((shaken, peer));
                         let _ = waker.write(&[1]);
                     })
                 }),

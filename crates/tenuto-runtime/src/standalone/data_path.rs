@@ -316,7 +316,7 @@ impl DataPath<'_> {
             if let Err(why) = channel.flush(&mut self.poll) {
                 let id = channel.id;
                 self.changes.push(Change::Gone(id));
-                self.control.close(id, &why, &mut self.poll, self.news)?;
+                self.control.close(id, &why, &mut self.poll, self.news);
             }
         }
         Ok(())
@@ -324,7 +324,7 @@ impl DataPath<'_> {
 
     /// Connections and their messages.
     fn take_control(&mut self) -> io::Result<()> {
-        self.control.turn(&mut self.poll, &mut self.changes, self.news)?;
+        self.control.turn(&mut self.poll, &mut self.changes, self.news);
         self.carry_changes()?;
         self.work();
         let now = MonotonicClock::now();
@@ -339,11 +339,11 @@ impl DataPath<'_> {
             self.hand_out()?;
             if let Err(why) = ended {
                 self.changes.push(Change::Gone(id));
-                self.control.close(id, &why, &mut self.poll, self.news)?;
+                self.control.close(id, &why, &mut self.poll, self.news);
             }
             self.carry_changes()?;
         }
-        self.control.start_auxiliaries(&mut self.poll)?;
+        self.control.start_auxiliaries(&mut self.poll, self.news);
         self.settle()
     }
 
@@ -382,7 +382,7 @@ impl DataPath<'_> {
                 Change::Gone(id) => {
                     for other in self.core.switch.disconnected_from(id) {
                         let why = "its main connection is gone";
-                        self.control.close(other, why, &mut self.poll, self.news)?;
+                        self.control.close(other, why, &mut self.poll, self.news);
                     }
                     self.core.fx.channels.retain(|(number, _)| *number != id.0);
                 }
@@ -399,7 +399,7 @@ impl DataPath<'_> {
                     };
                     if taken.is_err() {
                         let why = "there is no room for it";
-                        self.control.close(id, why, &mut self.poll, self.news)?;
+                        self.control.close(id, why, &mut self.poll, self.news);
                     }
                 }
             }
