@@ -311,7 +311,6 @@ fn meters_and_groups_have_limits() {
     let remark = |prec_level| MeterBand::DscpRemark { rate: 1, burst_size: 1, prec_level };
     let other = MeterBand::Unknown { type_: 9, rate: 1, burst_size: 1, data: vec![0; 4] };
     for (body, code) in [
-        (meter(0, vec![drop.clone()]), MeterModFailed::BadFlags),
         (meter(meter_flag::KBPS | meter_flag::PKTPS, vec![]), MeterModFailed::BadFlags),
         (meter(1 << 4 | meter_flag::KBPS, vec![]), MeterModFailed::BadFlags),
         (meter(meter_flag::KBPS, vec![drop.clone(); 4]), MeterModFailed::OutOfBands),
@@ -321,7 +320,19 @@ fn meters_and_groups_have_limits() {
     ] {
         bench.refused(body, code);
     }
-    bench.install([meter(meter_flag::PKTPS, vec![drop, remark(2)])]);
+    bench.install([meter(meter_flag::PKTPS, vec![drop.clone(), remark(2)])]);
+    // kbit/s where no unit is named: a frame of 125 bytes counts a kbit at 1 kbit/s.
+    let delete =
+        MeterMod { command: MeterModCommand::Delete, flags: 0, meter_id: 1, bands: vec![] };
+    let no_unit = meter(meter_flag::BURST, vec![MeterBand::Drop { rate: 1, burst_size: 1 }]);
+    bench.install([Body::MeterMod(delete), no_unit]);
+    bench.install([add(0, 1, vec![Instruction::Meter(1), apply(vec![output(2)])])]);
+    let extra = config().meter_extra_bytes;
+    let of_a_kbit = frame(1, 125 - usize::try_from(extra).expect("a few bytes"));
+    assert_eq!(bench.ports_of(1, &of_a_kbit), [2]);
+    assert_eq!(bench.ports_of(1, &of_a_kbit), [0; 0], "the bucket was of one kbit");
+    bench.wait(Span::from_s(1));
+    assert_eq!(bench.ports_of(1, &of_a_kbit), [2]);
 
     let bucket = |weight, watch_port, watch_group, actions| Bucket {
         weight,
@@ -344,6 +355,8 @@ fn meters_and_groups_have_limits() {
         add(GroupType::All, 1, vec![plain(vec![Action::Group(2)])]),
         BadAction::BadOutGroup,
     );
+    let itself = vec![plain(vec![Action::Group(1)])];
+    bench.refused(add(GroupType::All, 1, itself), GroupModFailed::Loop);
     bench.install([
         add(GroupType::All, 1, vec![plain(vec![output(1)])]),
         add(GroupType::All, 2, vec![plain(vec![Action::Group(1)])]),

@@ -1,11 +1,12 @@
 //! What one message asks of very many entries, a few at a time, beside a twin that does it at once.
 
 use support::Bench;
-use support::general::{any, config, entry};
-use support::{frame, output};
+use support::general::{any, config, entry, group_of};
+use support::{apply, frame, output};
 use tenuto_dataplane::switch::{ConnectionId, GeneralConfig, SwitchConfig};
-use tenuto_openflow::constants::{flow_flag, multipart_flag, table};
+use tenuto_openflow::constants::{flow_flag, group, meter, meter_flag, multipart_flag, table};
 use tenuto_openflow::*;
+use tenuto_units::Span;
 
 mod support;
 
@@ -54,6 +55,30 @@ fn finish(bench: &mut Bench, id: u16, mut heard: Vec<Body>) -> (Vec<Body>, usize
         steps += 1;
     }
     (heard, steps)
+}
+
+fn meter_of(command: MeterModCommand, meter_id: u32) -> MeterMod {
+    let bands = vec![MeterBand::Drop { rate: 1_000_000, burst_size: 0 }];
+    MeterMod { command, flags: meter_flag::KBPS, meter_id, bands }
+}
+
+fn group_mod(command: GroupModCommand, id: u32, buckets: Vec<Bucket>) -> Body {
+    group_of(command, GroupType::All, id, buckets)
+}
+
+/// Each group, or what it has seen, of a reply in parts.
+fn joined(heard: &[Body]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (place, body) in heard.iter().enumerate() {
+        let Body::MultipartReply(MultipartReply { flags, body }) = body else { panic!("{body:?}") };
+        assert_eq!(flags & multipart_flag::MORE != 0, place + 1 < heard.len());
+        match body {
+            ReplyBody::GroupDesc(list) => found.extend(list.iter().map(|it| format!("{it:?}"))),
+            ReplyBody::Group(list) => found.extend(list.iter().map(|it| format!("{it:?}"))),
+            other => panic!("{other:?}"),
+        }
+    }
+    found
 }
 
 fn cookies(heard: &[Body]) -> Vec<u64> {
@@ -150,6 +175,124 @@ fn a_change_in_steps_changes_what_a_change_at_once_changes() {
     let wrong = FlowMod { flags: 0x4000, ..any(9, vec![]) };
     let wrong = FlowMod { command: FlowModCommand::Modify, ..wrong };
     stepped.refused_on(0, Body::FlowMod(wrong), FlowModFailed::BadFlags);
+}
+
+/// What a meter or a group takes along goes in steps, and it itself at the end.
+#[test]
+fn meters_and_groups_take_their_entries_along_in_steps() {
+    let deletions = [
+        (Body::MeterMod(meter_of(MeterModCommand::Delete, 1)), FlowRemovedReason::Delete),
+        (Body::MeterMod(meter_of(MeterModCommand::Delete, meter::ALL)), FlowRemovedReason::Delete),
+        (group_mod(GroupModCommand::Delete, 1, vec![]), FlowRemovedReason::GroupDelete),
+        (group_mod(GroupModCommand::Delete, group::ALL, vec![]), FlowRemovedReason::GroupDelete),
+    ];
+    for (deletion, reason) in deletions {
+        let (mut whole, mut stepped) = (bench(None), bench(Some(4)));
+        for bench in [&mut whole, &mut stepped] {
+            bench.install([
+                Body::MeterMod(meter_of(MeterModCommand::Add, 1)),
+                group_mod(GroupModCommand::Add, 1, vec![Bucket::new(vec![output(3)])]),
+            ]);
+            // The first 30 use both.
+            for n in 0..30 {
+                let Body::FlowMod(it) = numbered(n) else { unreachable!() };
+                let instructions = vec![Instruction::Meter(1), apply(vec![Action::Group(1)])];
+                bench.install([Body::FlowMod(FlowMod { instructions, ..it })]);
+            }
+        }
+        let mut told = whole.ask_on(0, deletion.clone());
+        assert_eq!(whole.switch.at_work().count(), 0);
+        let mut heard = stepped.ask_on(0, deletion);
+        stepped.switch.work_on(ConnectionId(0), stepped.now, &mut stepped.fx);
+        heard.extend(stepped.heard(0));
+        assert_eq!(stepped.switch.tables().entries(), 46, "four are gone");
+        let (mut heard, _) = finish(&mut stepped, 0, heard);
+        assert_eq!((whole.switch.tables().entries(), whole.entries()), (20, stepped.entries()));
+        assert_eq!(whole.key(), stepped.key());
+        let cookie_and_reason = |body: &Body| match body {
+            Body::FlowRemoved(removed) => (removed.cookie, removed.reason.to_wire()),
+            other => panic!("{other:?}"),
+        };
+        told.sort_by_key(cookie_and_reason);
+        heard.sort_by_key(cookie_and_reason);
+        assert_eq!(heard, told);
+        assert_eq!(heard.len(), 10);
+        assert!(heard.iter().all(|body| cookie_and_reason(body).1 == reason.to_wire()));
+    }
+}
+
+/// Whoever is quicker: a group that leads to what is being deleted keeps it.
+#[test]
+fn a_group_that_is_led_to_meanwhile_stays() {
+    let mut bench = bench(Some(4));
+    let add = |id, buckets| group_mod(GroupModCommand::Add, id, buckets);
+    bench.install([add(1, vec![])]);
+    for n in 0..30 {
+        let Body::FlowMod(it) = numbered(n) else { unreachable!() };
+        let instructions = vec![apply(vec![Action::Group(1)])];
+        bench.install([Body::FlowMod(FlowMod { instructions, flags: 0, ..it })]);
+    }
+    assert!(bench.ask_on(1, group_mod(GroupModCommand::Delete, 1, vec![])).is_empty());
+    bench.install([add(2, vec![Bucket::new(vec![Action::Group(1)])])]);
+    let (heard, _) = finish(&mut bench, 1, Vec::new());
+    let [Body::Error(error)] = &heard[..] else { panic!("{heard:?}") };
+    assert_eq!(error.error(), Some(GroupModFailed::ChainedGroup.into()));
+    let heard = bench.ask_on(0, request(RequestBody::GroupDesc));
+    let (heard, _) = finish(&mut bench, 0, heard);
+    assert_eq!(joined(&heard).len(), 2, "{heard:?}");
+    assert_eq!(bench.switch.tables().entries(), 20);
+}
+
+#[test]
+fn groups_are_told_in_steps_as_at_once() {
+    let (mut whole, mut stepped) = (bench(None), bench(Some(4)));
+    for bench in [&mut whole, &mut stepped] {
+        for id in 1..=4 {
+            let hands_on = if id > 1 { Action::Group(1) } else { output(3) };
+            let buckets = vec![Bucket::new(vec![hands_on]), Bucket::new(vec![output(2)])];
+            bench.install([group_mod(GroupModCommand::Add, id, buckets)]);
+        }
+        bench.install([entry(vec![Oxm::InPort(1)], vec![Action::Group(1)])]);
+        bench.ports_of(1, &frame(1, 100));
+    }
+    for wanted in [
+        RequestBody::GroupDesc,
+        RequestBody::Group { group_id: group::ALL },
+        RequestBody::Group { group_id: 1 },
+        RequestBody::Group { group_id: 99 },
+    ] {
+        let at_once = whole.ask_on(0, request(wanted.clone()));
+        let heard = stepped.ask_on(0, request(wanted.clone()));
+        let (heard, steps) = finish(&mut stepped, 0, heard);
+        assert_eq!(at_once.len(), 1);
+        assert_eq!(joined(&heard), joined(&at_once), "{wanted:?}");
+        let is_of_all = !matches!(wanted, RequestBody::Group { group_id: 1 | 99 });
+        assert_eq!(steps > 1, is_of_all, "{wanted:?} took {steps} steps");
+    }
+}
+
+/// The time of fifty entries has come: a few go, and frames and other timers have their turn.
+#[test]
+fn entries_go_in_steps_when_their_time_has_come() {
+    let mut bench = bench(Some(4));
+    for n in 0..ENTRIES {
+        let Body::FlowMod(it) = numbered(n) else { unreachable!() };
+        bench.install([Body::FlowMod(FlowMod { hard_timeout: 1, flags: 0, ..it })]);
+    }
+    bench.now += Span::from_s(1);
+    let began = bench.now;
+    let mut left = Vec::new();
+    while bench.switch.tables().entries() > 0 {
+        let (_, at) = bench.switch.next_deadline().expect("entries are there");
+        assert!(at <= bench.now + Span::from_us(20), "it goes on soon");
+        bench.now = bench.now.max(at);
+        bench.switch.fire_due(bench.now, &mut bench.frames, &mut bench.fx);
+        left.push(bench.switch.tables().entries());
+    }
+    assert_eq!(left[..3], [46, 42, 38]);
+    assert_eq!(left.len(), 13);
+    assert!(bench.now <= began + Span::from_ms(1));
+    assert!(bench.switch.next_deadline().is_none(), "and rests when all are gone");
 }
 
 #[test]

@@ -230,7 +230,9 @@ fn meters_groups_and_monitors_are_refused_by_their_code() {
     let mut bench = filled();
     bench.refused(meter(M::Modify, 1, 1, 1), MeterModFailed::UnknownMeter);
     bench.refused(meter(M::Add, 0, 1, 1), MeterModFailed::InvalidMeter);
-    bench.refused(meter(M::Add, 17, 1, 1), MeterModFailed::InvalidMeter);
+    bench.refused(meter(M::Add, 17, 1, 1), MeterModFailed::OutOfMeters);
+    bench.refused(meter(M::Modify, 17, 1, 1), MeterModFailed::UnknownMeter);
+    bench.refused(meter(M::Modify, 0, 1, 1), MeterModFailed::InvalidMeter);
     bench.refused(meter(M::Add, meter_id::ALL, 1, 1), MeterModFailed::InvalidMeter);
     bench.refused(meter(M::Add, 1, 1, 0), MeterModFailed::BadBurst);
     bench.install([meter(M::Add, 16, 1, 1)]);

@@ -151,6 +151,55 @@ fn signals_that_may_not_be_are_rejected_and_change_nothing() {
     bench.drain();
 }
 
+/// Whatever bit of a signal is turned over, and whatever its length: it is none.
+#[test]
+fn no_part_of_a_signal_can_be_another() {
+    let mut bench = with_modes();
+    let good = signal_bytes(3, SignalRepr { sequence: 10, ..signal(K::Raise, 9, 1) });
+    let mut forged: Vec<Vec<u8>> = Vec::new();
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        forged.push(bytes);
+    }
+    forged.extend((14..good.len()).map(|len| good[..len].to_vec()));
+    forged.extend((1..64).map(|more| [good.clone(), vec![0; more]].concat()));
+    let before = (bench.switch.mode(), bench.entries());
+    let (mut rejected, mut other) = (0, 0);
+    for bytes in &forged {
+        bench.receive(3, bytes);
+        assert_eq!((bench.switch.mode(), bench.entries()), before, "{bytes:02x?}");
+        match bench.drops()[..] {
+            [R::SignalRejected] => rejected += 1,
+            // Another EtherType, or an address of nobody's.
+            _ => other += 1,
+        }
+    }
+    assert_eq!(bench.status().signals_rejected, rejected);
+    assert_eq!((rejected + other, other), (forged.len() as u64, 16), "those of the EtherType");
+    bench.receive(3, &good);
+    assert_eq!(bench.switch.mode(), (1, 1, 9), "the sequence number was not used up");
+    bench.drain();
+}
+
+/// A host that floods signals costs what any frame costs that is looked at and dropped.
+#[test]
+fn a_flood_of_forged_signals_changes_nothing_and_is_counted() {
+    let mut bench = with_modes();
+    let good = SignalRepr { sequence: 10, ..signal(K::Raise, 9, 1) };
+    let before = bench.switch.mode();
+    for n in 0..20_000_u64 {
+        let bytes = signal_bytes(3, SignalRepr { sequence: 10 + n, epoch: 9 + n, ..good });
+        let work = bench.receive(1, &bytes);
+        assert_eq!((work.probes, work.control_messages), (0, 1));
+    }
+    assert_eq!(bench.switch.mode(), before);
+    assert_eq!(bench.drops().len(), 20_000);
+    assert_eq!(bench.status().signals_rejected, 20_000);
+    assert!(bench.drain_signals().is_empty(), "nothing is passed on");
+    assert_eq!(bench.frames.in_use(), 0);
+}
+
 #[test]
 fn a_raise_is_passed_on_in_copies_but_not_back() {
     let mut bench = with_modes();

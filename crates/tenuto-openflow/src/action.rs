@@ -306,6 +306,16 @@ fn read_tlv<'a>(r: &mut Reader<'a>, bad_len: ErrorCode) -> Result<(u16, Reader<'
     Ok((type_, body))
 }
 
+/// Padding and actions. A length that no list of actions has is the instruction's fault, not that of
+/// an action which is cut off by it.
+fn read_actions(body: &mut Reader<'_>) -> Result<Vec<Action>, ErrorCode> {
+    body.skip(4)?;
+    match body.len().is_multiple_of(ACTION_ALIGNMENT) {
+        true => body.list(Action::read),
+        false => Err(body.bad_len()),
+    }
+}
+
 /// What an entry does with a matching packet. Their order on the wire has no meaning; it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
@@ -361,14 +371,8 @@ impl Instruction {
                 body.skip(4)?;
                 Ok(Self::WriteMetadata { metadata: body.u64()?, mask: body.u64()? })
             }
-            instruction_type::WRITE_ACTIONS => {
-                body.skip(4)?;
-                body.list(Action::read).map(Self::WriteActions)
-            }
-            instruction_type::APPLY_ACTIONS => {
-                body.skip(4)?;
-                body.list(Action::read).map(Self::ApplyActions)
-            }
+            instruction_type::WRITE_ACTIONS => read_actions(body).map(Self::WriteActions),
+            instruction_type::APPLY_ACTIONS => read_actions(body).map(Self::ApplyActions),
             instruction_type::CLEAR_ACTIONS => body.skip(4).map(|()| Self::ClearActions),
             instruction_type::METER => body.u32().map(Self::Meter),
             instruction_type::EXPERIMENTER => {

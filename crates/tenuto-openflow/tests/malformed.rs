@@ -61,6 +61,8 @@ fn instructions_and_actions() {
     refuse(&with("0001 0003 00000000"), BadInstruction::BadLen); // below its header
     refuse(&with("0006 0010 00000007 00000000"), BadInstruction::BadLen); // meter too long
     refuse(&with("0006 0010 00000007"), BadInstruction::BadLen); // beyond the message
+    refuse(&with("0004 0009 00000000 00"), BadInstruction::BadLen); // no list of actions is so long
+    refuse(&with("0003 000c 00000000 00000000"), BadInstruction::BadLen);
     let apply = |len: &str, action: &str| with(&format!("0004 {len} 00000000 {action}"));
     refuse(&apply("0010", "0000 0008 00000001"), BadAction::BadLen); // output cut off
     refuse(&apply("0010", "0015 0010 00000001"), BadAction::BadLen); // beyond the instruction

@@ -21,7 +21,12 @@ type Place = (u8, u8, u32);
 pub(super) struct Expiry {
     due: BTreeSet<(Instant, Place)>,
     armed: BTreeMap<Place, Instant>,
+    /// When it goes on, if more were due than are handled at once.
+    rests_until: Option<Instant>,
 }
+
+/// Frames and other timers have their turn for so long, while more entries have to go.
+const REST: Span = Span::from_us(20);
 
 /// When an entry goes if no frame matches it any more, and why.
 fn end(entry: &Entry, age: EntryAge) -> Option<(Instant, FlowRemovedReason)> {
@@ -37,7 +42,8 @@ fn end(entry: &Entry, age: EntryAge) -> Option<(Instant, FlowRemovedReason)> {
 
 impl Expiry {
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        let at = self.due.first().map(|(at, _)| *at)?;
+        Some(self.rests_until.map_or(at, |rest| rest.max(at)))
     }
 
     fn arm(&mut self, place: Place, at: Instant) {
@@ -77,11 +83,19 @@ impl Switch {
         }
     }
 
-    /// Removes the entries whose time has come.
+    /// Removes the entries whose time has come, some at a time where that is limited: those that
+    /// came together may go together.
     pub(super) fn expire(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
-        while let Some(general) = &mut self.general
-            && let Some((level, table, slot)) = general.expiry.pop(now)
-        {
+        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
+        let mut left = limit.unwrap_or(u32::MAX);
+        while let Some(general) = &mut self.general {
+            general.expiry.rests_until = None;
+            if left == 0 && general.expiry.deadline().is_some_and(|at| at <= now) {
+                general.expiry.rests_until = Some(now + REST);
+                return;
+            }
+            let Some((level, table, slot)) = general.expiry.pop(now) else { return };
+            left = left.saturating_sub(u32::from(limit.is_some()));
             let Some(state) = self.tables.get(level, table) else { continue };
             // A change of levels takes tables away with all that was in them.
             let Some(entry) = state.table().get(slot) else { continue };

@@ -7,6 +7,7 @@ use super::key::PacketKey;
 use super::port_index::PortIndex;
 use super::tables::EntryCounter;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use tenuto_openflow::constants::{group, port};
 use tenuto_openflow::{Bucket, GroupType};
 use tenuto_units::Instant;
@@ -33,6 +34,11 @@ pub(super) struct GroupState {
     /// Buckets as they were sent.
     pub(super) sent: Vec<Bucket>,
     pub(super) type_: GroupType,
+    /// Groups that buckets hand on to, or watch, and how many times: noted once, as every change of
+    /// a group asks all others.
+    used: Vec<(u32, usize)>,
+    /// Actions and looks at liveness of all buckets.
+    cost: usize,
 }
 
 /// What a group has seen; beside the group, which packets do not write.
@@ -46,6 +52,15 @@ pub(super) struct GroupCounters {
 pub(super) type Groups = BTreeMap<u32, GroupState>;
 
 impl GroupState {
+    pub(super) fn new(type_: GroupType, buckets: Vec<BucketState>, sent: Vec<Bucket>) -> Self {
+        let mut used = BTreeMap::<u32, usize>::new();
+        for id in buckets.iter().flat_map(BucketState::uses) {
+            *used.entry(id).or_default() += 1;
+        }
+        let cost = buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
+        Self { buckets, sent, type_, used: used.into_iter().collect(), cost }
+    }
+
     /// The queue of its outputs; one for all, as the deployment gives a flow one class.
     pub(super) fn queue(&self) -> Option<u8> {
         let mut queue = 0;
@@ -60,16 +75,19 @@ impl GroupState {
         sends
     }
 
-    /// Groups that it hands frames to, or watches.
+    /// Groups that it hands frames to, or watches, each once.
     pub(super) fn uses(&self) -> impl Iterator<Item = u32> {
-        self.buckets.iter().flat_map(|bucket| {
-            let forwards = bucket.steps.iter().filter_map(|step| match step {
-                ActionStep::Group(id) => Some(*id),
-                _ => None,
-            });
-            let watched = Some(bucket.watch_group).filter(|&id| id != group::ANY);
-            forwards.chain(watched)
-        })
+        self.used.iter().map(|(id, _)| *id)
+    }
+}
+
+impl BucketState {
+    fn uses(&self) -> impl Iterator<Item = u32> {
+        let forwards = self.steps.iter().filter_map(|step| match step {
+            ActionStep::Group(id) => Some(*id),
+            _ => None,
+        });
+        forwards.chain(Some(self.watch_group).filter(|&id| id != group::ANY))
     }
 }
 
@@ -101,12 +119,11 @@ pub(super) fn extent(
             return *found;
         }
         known.insert(id, None);
-        let own = state.buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
-        let mut extent = Extent { depth: 0, cost: own };
-        for next in state.uses() {
+        let mut extent = Extent { depth: 0, cost: state.cost };
+        for &(next, times) in &state.used {
             let below = walk(at, next, known)?;
             extent.depth = extent.depth.max(below.depth);
-            extent.cost = extent.cost.saturating_add(below.cost);
+            extent.cost = extent.cost.saturating_add(below.cost.saturating_mul(times));
         }
         extent.depth += 1;
         known.insert(id, Some(extent));
@@ -160,9 +177,14 @@ impl GroupCounts {
         self.0.retain(|(id, _)| stays(*id));
     }
 
-    /// Groups and their counters.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &GroupCounters)> {
-        self.0.iter().map(|(id, counters)| (*id, counters))
+    /// Groups and their counters, from a number to another.
+    pub(super) fn range(
+        &self,
+        numbers: RangeInclusive<u32>,
+    ) -> impl Iterator<Item = (u32, &GroupCounters)> {
+        let from = self.find(*numbers.start()).unwrap_or_else(|place| place);
+        let until = move |id: &u32| numbers.contains(id);
+        self.0[from..].iter().take_while(move |(id, _)| until(id)).map(|(id, seen)| (*id, seen))
     }
 }
 
@@ -267,10 +289,8 @@ mod tests {
             watch_port: port::ANY,
             watch_group: group::ANY,
         };
-        let state = |next: &[u32]| GroupState {
-            buckets: next.iter().map(bucket).collect(),
-            sent: Vec::new(),
-            type_: GroupType::All,
+        let state = |next: &[u32]| {
+            GroupState::new(GroupType::All, next.iter().map(bucket).collect(), Vec::new())
         };
         named.iter().map(|(id, next)| (*id, state(next))).collect()
     }

@@ -73,8 +73,8 @@ pub(super) mod field {
     pub(in crate::switch) const TUNNEL_ID: Field = Field(15, 0, 64);
 }
 
-/// Value and mask of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Value and mask of a match; every frame matches the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pattern {
     /// The bits that count.
     pub mask: PacketKey,

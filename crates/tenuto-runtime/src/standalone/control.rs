@@ -6,6 +6,7 @@ use super::endpoint::{ListenAt, Transport};
 use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
+use super::telling::Quota;
 use super::tls::Tls;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -18,10 +19,21 @@ use tenuto_units::{Instant, Span};
 
 /// Connections taken in per turn and listener.
 const ACCEPTED_MAX: usize = 4;
-/// Connections at once, and TLS handshakes of peers that nobody knows yet.
-pub(super) const CONNECTIONS_MAX: u16 = 64;
+/// Connections at once that are made to the switch. Those that it makes itself have room of their
+/// own: nobody can keep its controllers out.
+const SERVICE_MAX: u16 = 64;
+/// Losses of connections made to the switch that are told in a second, one by one.
+const LOST_TOLD: u32 = 10;
+/// Until an attempt is made again for which there was no descriptor or thread.
+const RESOURCES: Span = Span::from_s(1);
 /// A connection that lasted so long begins its next attempts without a pause.
 const LASTING: Span = Span::from_s(5);
+
+/// Connections at once, of both kinds.
+pub(super) fn connections_max(settings: &SwitchSettings) -> u16 {
+    let own = settings.controllers.iter().map(|it| 1 + u16::from(it.auxiliary));
+    own.fold(SERVICE_MAX, u16::saturating_add)
+}
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +60,8 @@ struct Slot {
 
 enum SlotState {
     Idle,
+    /// There was no descriptor or thread for an attempt: the next one is then.
+    Waiting(Instant),
     Dialling(Dial),
     Up(ConnectionId),
 }
@@ -56,9 +70,9 @@ struct Listener {
     socket: TcpListener,
     key: PollKey,
     tls: Option<Tls>,
-    /// TLS connections whose handshake is done.
-    shaken: mpsc::Receiver<(Stream, String)>,
-    tell: mpsc::Sender<(Stream, String)>,
+    /// TLS connections whose handshake is done, or has failed.
+    shaken: mpsc::Receiver<(io::Result<Stream>, String)>,
+    tell: mpsc::Sender<(io::Result<Stream>, String)>,
     /// Readable when there may be one.
     wake: UnixStream,
     waker: UnixStream,
@@ -82,6 +96,9 @@ pub(super) struct Control {
     probe: Span,
     /// Asynchronous messages that peers which are gone did not read.
     unread: u64,
+    connections_max: u16,
+    /// What is told of peers that the switch was not told of.
+    strangers: Quota,
 }
 
 impl Control {
@@ -99,6 +116,8 @@ impl Control {
             async_bytes_max: settings.async_bytes_max,
             probe: settings.probe,
             unread: 0,
+            connections_max: connections_max(settings),
+            strangers: Quota::new(LOST_TOLD),
         };
         for at in &settings.listen {
             let listener = Listener::open(at, tls.as_ref(), poll)?;
@@ -107,20 +126,20 @@ impl Control {
             news(SwitchNews::Listening(shown.to_string()));
             control.listeners.push(listener);
         }
-        control.start_mains(poll)?;
-        Ok(control)
-    }
-
-    fn start_mains(&mut self, poll: &mut PollSet) -> io::Result<()> {
-        for slot in self.slots.iter_mut().filter(|slot| slot.auxiliary == 0) {
-            slot.dial(poll)?;
+        for slot in control.slots.iter_mut().filter(|slot| slot.auxiliary == 0) {
+            slot.dial(poll, news);
         }
-        Ok(())
+        Ok(control)
     }
 
     /// When it wants a turn at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.channels.iter().map(|channel| channel.deadline(self.probe)).min()
+        let silence = self.channels.iter().map(|channel| channel.deadline(self.probe)).min();
+        let waiting = self.slots.iter().filter_map(|slot| match slot.state {
+            SlotState::Waiting(until) => Some(until),
+            _ => None,
+        });
+        [silence, self.strangers.deadline(), waiting.min()].into_iter().flatten().min()
     }
 
     /// Asynchronous messages that were dropped because they were not read.
@@ -134,18 +153,28 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
-        self.take_dialled(poll, changes, news)?;
+    ) {
+        self.take_dialled(poll, changes, news);
         self.accept(poll, changes, news);
         let now = MonotonicClock::now();
+        if let Some(count) = self.strangers.take_untold(now) {
+            news(SwitchNews::LostMore(count));
+        }
+        for slot in &mut self.slots {
+            match (&slot.state, slot.auxiliary) {
+                (SlotState::Waiting(until), 0) if *until <= now => slot.dial(poll, news),
+                // It is made again behind its main connection.
+                (SlotState::Waiting(until), _) if *until <= now => slot.state = SlotState::Idle,
+                _ => {}
+            }
+        }
         for place in (0..self.channels.len()).rev() {
             let probe = self.probe;
             if let Err(why) = self.channels[place].keep_alive(now, probe) {
                 changes.push(Change::Gone(self.channels[place].id));
-                self.close(self.channels[place].id, &why, poll, news)?;
+                self.close(self.channels[place].id, &why, poll, news);
             }
         }
-        Ok(())
     }
 
     fn take_dialled(
@@ -153,7 +182,7 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
+    ) {
         for place in 0..self.slots.len() {
             let peer = self.slots[place].name();
             let SlotState::Dialling(dial) = &mut self.slots[place].state else { continue };
@@ -164,11 +193,10 @@ impl Control {
                     if let SlotState::Dialling(dial) = self.slots[place].replace(SlotState::Idle) {
                         dial.end(poll);
                     }
-                    self.take_made(place, peer, stream, poll, changes, news)?;
+                    self.take_made(place, peer, stream, poll, changes, news);
                 }
             }
         }
-        Ok(())
     }
 
     fn take_made(
@@ -179,37 +207,39 @@ impl Control {
         poll: &mut PollSet,
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
+    ) {
         let Slot { auxiliary, main, .. } = self.slots[place];
         let purpose = match (auxiliary, &self.slots[main].state) {
             (0, _) => Purpose::Controller,
             (number, SlotState::Up(main)) => Purpose::Auxiliary(*main, number),
             // Its main connection is gone: it is made again behind that.
-            _ => return Ok(()),
+            _ => return,
         };
         let Some(id) = self.free_id() else {
             self.slots[place].failures = self.slots[place].failures.saturating_add(1);
-            return self.slots[place].dial(poll);
+            return self.slots[place].dial(poll, news);
         };
         self.slots[place].state = SlotState::Up(id);
         news(SwitchNews::Connected(peer.clone()));
         self.add(id, peer, stream, purpose, poll);
         changes.push(Change::New(id, purpose));
-        Ok(())
     }
 
     /// Auxiliary connections follow when the main one has been answered.
-    pub(super) fn start_auxiliaries(&mut self, poll: &mut PollSet) -> io::Result<()> {
+    pub(super) fn start_auxiliaries(
+        &mut self,
+        poll: &mut PollSet,
+        news: &mut dyn FnMut(SwitchNews),
+    ) {
         for place in 0..self.slots.len() {
             let Slot { auxiliary, main, .. } = self.slots[place];
             let is_idle = matches!(self.slots[place].state, SlotState::Idle);
             let SlotState::Up(main) = self.slots[main].state else { continue };
             let has_spoken = self.channels.iter().any(|c| c.id == main && c.has_spoken);
             if auxiliary > 0 && is_idle && has_spoken {
-                self.slots[place].dial(poll)?;
+                self.slots[place].dial(poll, news);
             }
         }
-        Ok(())
     }
 
     fn accept(
@@ -221,22 +251,47 @@ impl Control {
         for place in 0..self.listeners.len() {
             let mut fresh = Vec::new();
             let listener = &mut self.listeners[place];
+            let mut refused = Vec::new();
             if poll.readiness(listener.key).readable {
-                listener.accept(&mut fresh, news);
+                listener.accept(&mut fresh, &mut refused);
             }
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
-                fresh.extend(listener.shaken.try_iter());
+                for (shaken, peer) in listener.shaken.try_iter() {
+                    match shaken {
+                        Ok(stream) => fresh.push((stream, peer)),
+                        Err(error) => refused.push((peer, error.to_string())),
+                    }
+                }
+            }
+            for (peer, why) in refused {
+                self.tell_of_stranger(peer, why, 0, news);
             }
             for (stream, peer) in fresh {
-                let Some(id) = self.free_id() else {
-                    let why = format!("there are {CONNECTIONS_MAX} connections, which is the most");
-                    news(SwitchNews::Lost { peer, why, unread: 0 });
+                let served = self.channels.iter().filter(|channel| channel.is_service).count();
+                let has_room = served < usize::from(SERVICE_MAX);
+                let Some(id) = self.free_id().filter(|_| has_room) else {
+                    let why =
+                        format!("{SERVICE_MAX} are connected to the switch, which is the most");
+                    self.tell_of_stranger(peer, why, 0, news);
                     continue;
                 };
                 self.add(id, peer, stream, Purpose::Service, poll);
                 changes.push(Change::New(id, Purpose::Service));
             }
+        }
+    }
+
+    /// Tells that a peer is gone which had connected by itself, if not too many have just gone.
+    fn tell_of_stranger(
+        &mut self,
+        peer: String,
+        why: String,
+        unread: u64,
+        news: &mut dyn FnMut(SwitchNews),
+    ) {
+        if self.strangers.takes(MonotonicClock::now()) {
+            news(SwitchNews::Lost { peer, why, unread });
         }
     }
 
@@ -256,7 +311,7 @@ impl Control {
 
     /// A number that no connection has; those of the switch's own sessions begin with 1.
     fn free_id(&mut self) -> Option<ConnectionId> {
-        if self.channels.len() >= usize::from(CONNECTIONS_MAX) {
+        if self.channels.len() >= usize::from(self.connections_max) {
             return None;
         }
         loop {
@@ -275,29 +330,28 @@ impl Control {
         why: &str,
         poll: &mut PollSet,
         news: &mut dyn FnMut(SwitchNews),
-    ) -> io::Result<()> {
-        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else {
-            return Ok(());
-        };
+    ) {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return };
         let mut channel = self.channels.remove(place);
         // What it was told last may say why it is closed.
         let _ = channel.flush(poll);
         poll.remove(channel.key);
         self.unread += channel.unread;
         let (peer, unread) = (channel.peer, channel.unread);
-        // Tools come and go.
-        if !channel.is_service || why != CLOSED || unread > 0 {
-            news(SwitchNews::Lost { peer, why: why.to_owned(), unread });
+        match channel.is_service {
+            false => news(SwitchNews::Lost { peer, why: why.to_owned(), unread }),
+            // Tools come and go.
+            true if why == CLOSED && unread == 0 => {}
+            true => self.tell_of_stranger(peer, why.to_owned(), unread, news),
         }
         let is_its = |slot: &Slot| matches!(slot.state, SlotState::Up(up) if up == id);
-        let Some(place) = self.slots.iter().position(is_its) else { return Ok(()) };
+        let Some(place) = self.slots.iter().position(is_its) else { return };
         let slot = &mut self.slots[place];
         slot.state = SlotState::Idle;
         let lasted = MonotonicClock::now().since(slot.since) >= LASTING;
         slot.failures = if lasted { 0 } else { slot.failures.saturating_add(1) };
-        match slot.auxiliary {
-            0 => slot.dial(poll),
-            _ => Ok(()),
+        if slot.auxiliary == 0 {
+            slot.dial(poll, news);
         }
     }
 }
@@ -328,9 +382,19 @@ impl Slot {
         }
     }
 
-    fn dial(&mut self, poll: &mut PollSet) -> io::Result<()> {
-        self.state = SlotState::Dialling(Dial::start(self.way.clone(), self.failures, poll)?);
-        Ok(())
+    /// Begins to connect. What is missing for that may be there later: frames are forwarded anyway.
+    fn dial(&mut self, poll: &mut PollSet, news: &mut dyn FnMut(SwitchNews)) {
+        let is_first = !matches!(self.state, SlotState::Waiting(_));
+        self.state = match Dial::start(self.way.clone(), self.failures, poll) {
+            Ok(dial) => SlotState::Dialling(dial),
+            Err(error) => {
+                if is_first {
+                    let (peer, why) = (self.name(), error.to_string());
+                    news(SwitchNews::Unreachable { peer, why });
+                }
+                SlotState::Waiting(MonotonicClock::now() + RESOURCES)
+            }
+        };
     }
 
     fn replace(&mut self, state: SlotState) -> SlotState {
@@ -367,7 +431,8 @@ impl Listener {
         Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key })
     }
 
-    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, news: &mut dyn FnMut(SwitchNews)) {
+    /// Takes connections in; what could not be taken comes with the reason.
+    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
             let Ok((socket, from)) = self.socket.accept() else { return };
             let made = match &self.tls {
@@ -376,19 +441,15 @@ impl Listener {
                 }
                 Some(tls) => self.waker.try_clone().and_then(|mut waker| {
                     let (peer, tell) = (format!("tls:{from}"), self.tell.clone());
-                    tls.accept(socket, move |stream| {
+                    tls.accept(socket, move |shaken| {
                         // Without a listener there is nobody to want it; a full pipe wakes up too.
-                        let _ = tell.send((stream, peer));
+                        let _ = tell.send((shaken, peer));
                         let _ = waker.write(&[1]);
                     })
                 }),
             };
             if let Err(error) = made {
-                news(SwitchNews::Lost {
-                    peer: from.to_string(),
-                    why: error.to_string(),
-                    unread: 0,
-                });
+                refused.push((from.to_string(), error.to_string()));
             }
         }
     }

@@ -5,11 +5,12 @@
 //! very many entries is done a step at a time.
 
 use super::channel::Channel;
-use super::control::{CONNECTIONS_MAX, Change, Control, Purpose};
+use super::control::{Change, Control, Purpose, connections_max};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
 use super::settings::{PortSettings, SwitchSettings};
+use super::telling::Telling;
 use crate::beside;
 use crate::forwarding::{Forwarding, Witness};
 use std::collections::BTreeMap;
@@ -78,18 +79,21 @@ struct DataPath<'a> {
     taps_at: Option<Instant>,
 }
 
-/// Runs a switch until SIGINT or SIGTERM; to be called before any other thread is started.
+/// Runs a switch until SIGINT or SIGTERM; to be called before any other thread is started. News are
+/// told on a thread of their own, so that `tell` may take its time.
 ///
 /// # Errors
 /// When a port cannot be opened, an address cannot be listened at, or a file for TLS cannot be used;
 /// the text says which and what would help.
 pub fn run_switch(
     settings: &SwitchSettings,
-    news: &mut dyn FnMut(SwitchNews),
+    tell: impl FnMut(SwitchNews) + Send + 'static,
 ) -> io::Result<SwitchSummary> {
     tenuto_io::realtime::steady_allocation();
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
     beside::remember_processors();
+    let mut telling = Telling::start(tell)?;
+    let news: &mut dyn FnMut(SwitchNews) = &mut |news| telling.tell(news);
     let mut poll = PollSet::new();
     let mut groups = IoGroups::new(settings.io_threads.count);
     let ports = ports::open(&settings.ports, &mut groups, &mut poll, news)?;
@@ -182,7 +186,7 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
         mode_retry: Span::from_ms(100),
         general: Some(GeneralConfig {
             buffers_max: settings.buffers_max,
-            connections_max: CONNECTIONS_MAX,
+            connections_max: connections_max(settings),
             fail_mode: settings.fail_mode,
             packet_ins_per_s: settings.packet_ins_per_s,
             description: settings.name.clone(),
@@ -312,7 +316,7 @@ impl DataPath<'_> {
             if let Err(why) = channel.flush(&mut self.poll) {
                 let id = channel.id;
                 self.changes.push(Change::Gone(id));
-                self.control.close(id, &why, &mut self.poll, self.news)?;
+                self.control.close(id, &why, &mut self.poll, self.news);
             }
         }
         Ok(())
@@ -320,7 +324,7 @@ impl DataPath<'_> {
 
     /// Connections and their messages.
     fn take_control(&mut self) -> io::Result<()> {
-        self.control.turn(&mut self.poll, &mut self.changes, self.news)?;
+        self.control.turn(&mut self.poll, &mut self.changes, self.news);
         self.carry_changes()?;
         self.work();
         let now = MonotonicClock::now();
@@ -335,11 +339,11 @@ impl DataPath<'_> {
             self.hand_out()?;
             if let Err(why) = ended {
                 self.changes.push(Change::Gone(id));
-                self.control.close(id, &why, &mut self.poll, self.news)?;
+                self.control.close(id, &why, &mut self.poll, self.news);
             }
             self.carry_changes()?;
         }
-        self.control.start_auxiliaries(&mut self.poll)?;
+        self.control.start_auxiliaries(&mut self.poll, self.news);
         self.settle()
     }
 
@@ -378,7 +382,7 @@ impl DataPath<'_> {
                 Change::Gone(id) => {
                     for other in self.core.switch.disconnected_from(id) {
                         let why = "its main connection is gone";
-                        self.control.close(other, why, &mut self.poll, self.news)?;
+                        self.control.close(other, why, &mut self.poll, self.news);
                     }
                     self.core.fx.channels.retain(|(number, _)| *number != id.0);
                 }
@@ -395,7 +399,7 @@ impl DataPath<'_> {
                     };
                     if taken.is_err() {
                         let why = "there is no room for it";
-                        self.control.close(id, why, &mut self.poll, self.news)?;
+                        self.control.close(id, why, &mut self.poll, self.news);
                     }
                 }
             }

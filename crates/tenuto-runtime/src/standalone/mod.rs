@@ -23,6 +23,7 @@ mod queue_levels;
 mod replica;
 mod settings;
 mod stream;
+mod telling;
 mod tls;
 mod trace_text;
 

@@ -27,6 +27,9 @@ pub enum SwitchNews {
         /// Asynchronous messages that it did not read.
         unread: u64,
     },
+    /// Further connections that were made to the switch are gone or were refused: more than are
+    /// told one by one.
+    LostMore(u64),
     /// A controller cannot be reached; told when the reason changes.
     Unreachable {
         /// Which.
@@ -57,6 +60,8 @@ pub enum SwitchNews {
     },
     /// Something that does not stop the switch.
     Warning(String),
+    /// News that are not told, as those before them were not read.
+    Untold(u64),
 }
 
 impl Display for SwitchNews {
@@ -72,6 +77,9 @@ impl Display for SwitchNews {
             Self::Lost { peer, why, unread } => {
                 write!(f, "lost: {peer}: {why}; it left {unread} asynchronous messages unread")
             }
+            Self::LostMore(count) => {
+                write!(f, "lost: {count} more connections that were made to the switch")
+            }
             Self::Unreachable { peer, why } => write!(f, "not reached: {peer}: {why}"),
             Self::Link { interface, is_up } => {
                 write!(f, "link {interface} is {}", if *is_up { "up" } else { "down" })
@@ -79,6 +87,9 @@ impl Display for SwitchNews {
             Self::PortLost { interface, why } => write!(f, "port {interface} is lost: {why}"),
             Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
             Self::Warning(text) => write!(f, "warning: {text}"),
+            Self::Untold(count) => {
+                write!(f, "warning: {count} lines are missing here: they were not read in time")
+            }
         }
     }
 }

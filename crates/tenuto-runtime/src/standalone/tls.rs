@@ -76,11 +76,12 @@ impl Tls {
         Ok(Stream::Local(here))
     }
 
-    /// Shakes hands with who has connected, and hands the plain side over, all beside the caller.
+    /// Shakes hands with who has connected, and hands the plain side over or the reason why there is
+    /// none, all beside the caller.
     pub(super) fn accept(
         &self,
         socket: TcpStream,
-        done: impl FnOnce(Stream) + Send + 'static,
+        done: impl FnOnce(io::Result<Stream>) + Send + 'static,
     ) -> io::Result<()> {
         if self.shaking.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES_MAX {
             self.shaking.fetch_sub(1, Ordering::Relaxed);
@@ -95,11 +96,12 @@ impl Tls {
                 },
             );
             shaking.fetch_sub(1, Ordering::Relaxed);
-            if let Ok(connection) = shaken
-                && let Ok((here, there)) = plain_pair()
-            {
-                done(Stream::Local(here));
-                carry(connection, &socket, &there);
+            match shaken.and_then(|connection| Ok((connection, plain_pair()?))) {
+                Err(error) => done(Err(error)),
+                Ok((connection, (here, there))) => {
+                    done(Ok(Stream::Local(here)));
+                    carry(connection, &socket, &there);
+                }
             }
         });
         if spawned.is_err() {
@@ -148,17 +150,17 @@ fn shake(connection: &mut Connection, socket: &TcpStream) -> io::Result<()> {
     while connection.is_handshaking() {
         let left = until.since(MonotonicClock::now());
         if left == Span::ZERO {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "no TLS handshake within 5 s"));
+            return Err(too_late());
         }
         let left = Some(Duration::from_nanos(left.as_ns()));
         socket.set_read_timeout(left)?;
         socket.set_write_timeout(left)?;
         if connection.wants_write() {
-            connection.write_tls(&mut stream)?;
+            connection.write_tls(&mut stream).map_err(said)?;
             continue;
         }
-        if connection.read_tls(&mut stream)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        if connection.read_tls(&mut stream).map_err(said)? == 0 {
+            return Err(io::Error::other("it went away in its TLS handshake"));
         }
         if let Err(error) = connection.process_new_packets() {
             // The alert tells the other end why.
@@ -170,6 +172,18 @@ fn shake(connection: &mut Connection, socket: &TcpStream) -> io::Result<()> {
         connection.write_tls(&mut stream)?;
     }
     socket.set_nonblocking(true)
+}
+
+fn too_late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "no TLS handshake within 5 s")
+}
+
+/// What a call that was to wait for the other end has come to.
+fn said(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => too_late(),
+        _ => error,
+    }
 }
 
 /// Carries bytes between both sides until either ends.

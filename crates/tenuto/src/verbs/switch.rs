@@ -254,8 +254,8 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
     let settings = settings(args)?;
-    let mut tell = |news: SwitchNews| output::complain(&format!("{news}"));
-    let summary = run_switch(&settings, &mut tell).map_err(|error| match error.kind() {
+    let tell = |news: SwitchNews| output::complain(&format!("{news}"));
+    let summary = run_switch(&settings, tell).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Failure::undecidable(error.to_string(), None),
         _ => Failure::input(error.to_string(), None, None),
     })?;

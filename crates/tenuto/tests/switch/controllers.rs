@@ -152,6 +152,56 @@ fn nonsense_ends_a_connection_and_nothing_else() {
     });
 }
 
+/// Every place for connections from outside is taken, and more are tried: the controller has one of
+/// its own.
+#[test]
+fn nobody_takes_the_place_of_a_controller() {
+    in_lab("controllers::nobody_takes_the_place_of_a_controller", || {
+        let _hosts = Hosts::new(2);
+        let more = ["--controller", CONTROLLER, "--backoff-max", "300ms"];
+        let mut switch = Switch::start(2, &more);
+        let mut tools: Vec<Peer> = (0..64).map(|_| Peer::connect()).collect();
+        for _ in 0..30 {
+            let mut one_more = TcpStream::connect("127.0.0.1:6634").expect("it listens");
+            assert_eq!(one_more.read(&mut [0; 8]).unwrap_or(0), 0, "it is closed");
+        }
+        switch.wait_for("64 are connected to the switch");
+        // Each of them could fill a log: some are told, then their number.
+        switch.wait_for("more connections that were made to the switch");
+        let told = switch.told.iter().filter(|line| line.contains("64 are connected")).count();
+        assert!(told <= 20, "{told} lines");
+        let listener = listen();
+        let mut peer = Peer::accept(&listener);
+        peer.barrier();
+        tools.last_mut().expect("64").barrier();
+        switch.stop();
+    });
+}
+
+/// There are no descriptors left when the controller is lost: the switch goes on, and connects when
+/// there are some.
+#[test]
+fn a_switch_without_descriptors_goes_on() {
+    in_lab("controllers::a_switch_without_descriptors_goes_on", || {
+        let _hosts = Hosts::new(2);
+        let listener = listen();
+        let more = ["--controller", CONTROLLER, "--backoff-max", "300ms"];
+        let mut switch = Switch::start_with_descriptors(32, 2, &more);
+        let mut peer = Peer::accept(&listener);
+        peer.barrier();
+        // The kernel connects them; those for which there are no descriptors wait.
+        let connect = |_| TcpStream::connect("127.0.0.1:6634").expect("it listens");
+        let tools: Vec<TcpStream> = (0..40).map(connect).collect();
+        peer.barrier();
+        drop(peer);
+        switch.wait_for("not reached: tcp:127.0.0.1:6653: Too many open files");
+        drop(tools);
+        let mut peer = Peer::accept(&listener);
+        peer.barrier();
+        switch.stop();
+    });
+}
+
 /// A flood for a controller that does not read: others are served, memory stays, loss is counted.
 #[test]
 fn a_flood_of_packet_ins_harms_nobody() {

@@ -139,7 +139,7 @@ fn what_is_full_says_so_and_goes_on() {
                 bands: vec![MeterBand::Drop { rate: 1, burst_size: 0 }],
             })
         };
-        assert_eq!(refused(&mut peer, meter(4_097)), MeterModFailed::InvalidMeter.into());
+        assert_eq!(refused(&mut peer, meter(4_097)), MeterModFailed::OutOfMeters.into());
         let group = |group_id| {
             Body::GroupMod(GroupMod {
                 command: GroupModCommand::Add,

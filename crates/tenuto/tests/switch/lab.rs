@@ -138,7 +138,19 @@ pub(crate) const SWITCH: &str = "tcp:127.0.0.1:6634";
 impl Switch {
     /// Starts a switch with ports `s1` to `sN`, and waits until it is up.
     pub(crate) fn start(ports: u32, more: &[&str]) -> Self {
-        let mut command = tenuto(&["switch", "--name", "s1", "--datapath-id", "0x2a"]);
+        Self::start_by(tenuto(&[]), ports, more)
+    }
+
+    /// The same with so many descriptors and no more.
+    pub(crate) fn start_with_descriptors(count: u32, ports: u32, more: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {count} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_tenuto")]).stdin(Stdio::null());
+        Self::start_by(command, ports, more)
+    }
+
+    fn start_by(mut command: Command, ports: u32, more: &[&str]) -> Self {
+        command.args(["switch", "--name", "s1", "--datapath-id", "0x2a"]);
         for number in 1..=ports {
             command.arg("--port").arg(format!("s{number}"));
         }

@@ -58,14 +58,17 @@ fn tools_connect_by_tls_and_strangers_do_not() {
         let folder = folder();
         let (ours, others) = (Files::make(&folder, "ours"), Files::make(&folder, "others"));
         let listen = ["--listen", "ptls:127.0.0.1:6640"];
-        let switch = Switch::start(2, &[&listen[..], &ours.flags()].concat());
+        let mut switch = Switch::start(2, &[&listen[..], &ours.flags()].concat());
         let dump = ["dump", "ports", "--switch", "tls:127.0.0.1:6640"];
         let (is_done, text) = run(&mut tenuto(&[&dump[..], &ours.flags()].concat()));
         assert!(is_done && text.contains("1(s1)"), "{text}");
         let (is_done, text) = run(&mut tenuto(&[&dump[..], &others.flags()].concat()));
         assert!(!is_done, "a stranger was let in: {text}");
+        let line = switch.wait_for("lost: tls:127.0.0.1:");
+        assert!(line.contains("certificate"), "it says why: {line}");
         let plain = ["dump", "ports", "--switch", "tcp:127.0.0.1:6640"];
         assert!(!run(&mut tenuto(&plain)).0, "a plain connection was let in");
+        switch.wait_for("lost: tls:127.0.0.1:");
         let dump = ["dump", "ports", "--switch", SWITCH];
         assert!(run(&mut tenuto(&dump)).0, "the switch goes on");
         switch.stop();

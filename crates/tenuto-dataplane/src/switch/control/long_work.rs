@@ -8,15 +8,18 @@
 //! that was there all the time is met once, as entries do not change their slots.
 
 use super::flow_mods::{FlowChange, has_cookie, sends_to};
+use super::group_stats::GroupReading;
 use super::read_back::{add_up, entry_stats};
 use super::{ConnectionId, Request};
 use crate::Effects;
+use crate::switch::entry::ActionStep;
 use crate::switch::key::Pattern;
 use crate::switch::tables::Scope;
 use crate::switch::{Entry, Switch, SwitchEvent};
-use tenuto_openflow::constants::{multipart_flag, table};
+use tenuto_openflow::constants::{group, meter, multipart_flag, table};
 use tenuto_openflow::{
-    AggregateStats, Body, FlowMod, FlowRemovedReason, FlowStatsRequest, MultipartReply, ReplyBody,
+    AggregateStats, Body, FlowMod, FlowRemovedReason, FlowStatsRequest, GroupMod, Message,
+    MeterMod, MultipartReply, ReplyBody,
 };
 use tenuto_units::Instant;
 
@@ -46,6 +49,46 @@ pub(super) enum Task {
     Remove(FlowMod),
     /// Changed.
     Change(FlowMod, FlowChange),
+    /// Removed with the meters or groups that they use.
+    Delete(Deletion),
+    /// Not entries but groups, told: they may have as many buckets.
+    Groups(GroupReading),
+}
+
+/// Meters or groups that go, and with them the entries that use them.
+#[derive(Clone, Debug)]
+pub(super) enum Deletion {
+    Meters(MeterMod),
+    Groups(GroupMod),
+}
+
+impl Deletion {
+    fn concerns(&self, entry: &Entry) -> bool {
+        let is_it = |wanted: u32, all: u32, id: u32| wanted == all || wanted == id;
+        match self {
+            Self::Meters(it) => {
+                entry.behaviour.meter.is_some_and(|id| is_it(it.meter_id, meter::ALL, id))
+            }
+            Self::Groups(it) => entry.has_step(
+                |step| matches!(*step, ActionStep::Group(id) if is_it(it.group_id, group::ALL, id)),
+            ),
+        }
+    }
+
+    const fn reason(&self) -> FlowRemovedReason {
+        match self {
+            Self::Meters(_) => FlowRemovedReason::Delete,
+            Self::Groups(_) => FlowRemovedReason::GroupDelete,
+        }
+    }
+
+    /// The request that it was.
+    fn body(&self) -> Body {
+        match self {
+            Self::Meters(it) => Body::MeterMod(it.clone()),
+            Self::Groups(it) => Body::GroupMod(it.clone()),
+        }
+    }
 }
 
 impl Task {
@@ -53,6 +96,7 @@ impl Task {
         match self {
             Self::Read(request) | Self::Sum(request, _) => request.table_id,
             Self::Remove(flow_mod) | Self::Change(flow_mod, _) => flow_mod.table_id,
+            Self::Delete(_) | Self::Groups(_) => table::ALL,
         }
     }
 
@@ -64,6 +108,8 @@ impl Task {
                     && sends_to(entry, flow_mod.out_port, flow_mod.out_group)
             }
             Self::Change(flow_mod, _) => has_cookie(entry, flow_mod),
+            Self::Delete(deletion) => deletion.concerns(entry),
+            Self::Groups(_) => false,
         }
     }
 }
@@ -85,10 +131,15 @@ impl Switch {
     pub fn work_on(&mut self, id: ConnectionId, now: Instant, fx: &mut Effects<SwitchEvent>) {
         let work = self.general.as_mut().and_then(|general| general.works.remove(&id));
         let Some(mut work) = work else { return };
-        let slots = self.look_on(&mut work);
-        let is_done = work.at.0 > work.last;
         let request = Request { now, connection: id, xid: work.xid };
-        self.handle_found(request, &mut work.task, &slots, is_done, fx);
+        let is_done = if let Task::Groups(reading) = &mut work.task {
+            self.tell_groups(request, reading, fx)
+        } else {
+            let slots = self.look_on(&mut work);
+            let is_done = work.at.0 > work.last;
+            self.handle_found(request, &mut work.task, &slots, is_done, fx);
+            is_done
+        };
         self.settle();
         if let Some(general) = self.general.as_mut().filter(|_| !is_done) {
             general.works.insert(id, work);
@@ -112,7 +163,7 @@ impl Switch {
         let Some(general) = &mut self.general else { return };
         let is_there = |id| self.connections.iter().any(|connection| connection.id == id);
         general.works.retain(|&id, work| {
-            is_there(id) || matches!(work.task, Task::Remove(_) | Task::Change(..))
+            is_there(id) || !matches!(work.task, Task::Read(_) | Task::Sum(..) | Task::Groups(_))
         });
     }
 
@@ -136,6 +187,22 @@ impl Switch {
             return Some(task);
         }
         let work = LongWork { xid: request.xid, pattern: *pattern, task, at: (first, 0), last };
+        general.works.insert(request.connection, work);
+        None
+    }
+
+    /// Notes a reading of groups down, if what is told at once is limited; gives it back otherwise.
+    pub(super) fn put_off_groups(
+        &mut self,
+        request: Request,
+        reading: GroupReading,
+    ) -> Option<GroupReading> {
+        let is_limited = self.config.general.as_ref().is_some_and(|g| g.entries_at_once.is_some());
+        let Some(general) = self.general.as_mut().filter(|_| is_limited) else {
+            return Some(reading);
+        };
+        let (xid, task) = (request.xid, Task::Groups(reading));
+        let work = LongWork { xid, pattern: Pattern::default(), task, at: (0, 0), last: 0 };
         general.works.insert(request.connection, work);
         None
     }
@@ -203,6 +270,22 @@ impl Switch {
                     self.forget(now, (0, id), &removed, FlowRemovedReason::Delete, fx);
                 }
             }
+            Task::Delete(deletion) => {
+                for &(id, slot) in slots {
+                    let removed = [self.tables.remove_slot(0, id, slot)];
+                    self.forget(now, (0, id), &removed, deletion.reason(), fx);
+                }
+                let done = match is_done {
+                    true => self.finish_deletion(now, deletion, fx),
+                    false => Ok(()),
+                };
+                if let Err(code) = done {
+                    // Meanwhile another controller has made a group that leads to this one.
+                    let message = Message { xid: request.xid, body: deletion.body() };
+                    self.answer_error(request, code, &message, fx);
+                }
+            }
+            Task::Groups(_) => {}
             Task::Change(_, change) => {
                 for &(id, slot) in slots {
                     let Some(state) = self.tables.get(0, id) else { continue };

@@ -9,6 +9,7 @@ mod actions;
 mod attendre;
 mod features;
 mod flow_mods;
+mod group_stats;
 mod long_work;
 mod modes;
 mod objects;
@@ -115,11 +116,21 @@ impl Switch {
             false => self.handle(request, &message.body, frames, fx),
         };
         if let Err(code) = done {
-            let mut head = message.to_bytes();
-            head.truncate(64);
-            self.answer(request, Body::Error(ErrorMessage::new(code, &head)), fx);
+            self.answer_error(request, code, message, fx);
         }
         done != Err(HelloFailed::Incompatible.into())
+    }
+
+    fn answer_error(
+        &self,
+        request: Request,
+        code: ErrorCode,
+        message: &Message,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        let mut head = message.to_bytes();
+        head.truncate(64);
+        self.answer(request, Body::Error(ErrorMessage::new(code, &head)), fx);
     }
 
     fn answer(&self, request: Request, body: Body, fx: &mut Effects<SwitchEvent>) {
@@ -198,8 +209,8 @@ impl Switch {
                 self.flow_mod(now, None, flow_mod, None, fx)?;
                 self.release_waiting(now, flow_mod, false, frames, fx)?;
             }
-            Body::GroupMod(group_mod) => self.group_mod(now, group_mod, fx)?,
-            Body::MeterMod(meter_mod) => self.meter_mod(now, meter_mod, fx)?,
+            Body::GroupMod(group_mod) => self.group_mod(request, group_mod, fx)?,
+            Body::MeterMod(meter_mod) => self.meter_mod(request, meter_mod, fx)?,
             Body::MultipartRequest(multipart) => self.multipart(request, multipart, fx)?,
             Body::Experimenter(Experimenter::Modes(modes)) => {
                 self.modes(request, modes, frames, fx)?;

@@ -1,11 +1,13 @@
 //! What entries refer to: groups, meters and monitors. Whatever goes takes its entries with it.
 
-use super::{ACTIONS_MAX, Done};
+use super::long_work::{Deletion, Task};
+use super::{ACTIONS_MAX, Done, Request};
 use crate::Effects;
 use crate::switch::entry::{ActionStep, Entry};
 use crate::switch::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
 };
+use crate::switch::key::Pattern;
 use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::tables::EntryCounter;
 use crate::switch::users::User;
@@ -13,7 +15,7 @@ use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchE
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, meter_flag, port};
 use tenuto_openflow::{
-    BadAction, BadRequest, Bucket, ErrorCode, FlowRemovedReason, GroupMod, GroupModCommand,
+    Action, BadAction, BadRequest, Bucket, ErrorCode, FlowRemovedReason, GroupMod, GroupModCommand,
     GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
     MonitorCommand, MonitorMod,
 };
@@ -25,13 +27,18 @@ const PRECEDENCES: std::ops::RangeInclusive<u8> = 1..=2;
 impl Switch {
     pub(super) fn group_mod(
         &mut self,
-        now: Instant,
+        request: Request,
         group_mod: &GroupMod,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
+        let now = request.now;
         let known = self.groups.contains_key(&group_mod.group_id);
         match group_mod.command {
-            GroupModCommand::Delete => return self.delete_groups(now, group_mod.group_id, fx),
+            GroupModCommand::Delete => {
+                self.check_unchained(group_mod.group_id)?;
+                let deletion = Deletion::Groups(group_mod.clone());
+                return self.delete_in_steps(request, deletion, fx);
+            }
             GroupModCommand::Add if known => return Err(GroupModFailed::GroupExists.into()),
             GroupModCommand::Modify if !known => return Err(GroupModFailed::UnknownGroup.into()),
             GroupModCommand::Add if self.groups.len() >= self.config.groups_max => {
@@ -78,6 +85,13 @@ impl Switch {
         if type_ == GroupType::Indirect && group_mod.buckets.len() != 1 {
             return Err(GroupModFailed::InvalidGroup.into());
         }
+        let all_actions = group_mod.buckets.iter().flat_map(|bucket| &bucket.actions);
+        if self.general.is_some()
+            && all_actions.into_iter().any(|a| *a == Action::Group(group_mod.group_id))
+        {
+            // Also where it is not there yet, and so could not be referred to.
+            return Err(GroupModFailed::Loop.into());
+        }
         let mut buckets = Vec::with_capacity(group_mod.buckets.len());
         for bucket in &group_mod.buckets {
             let steps = self.bucket_steps(&bucket.actions)?;
@@ -91,7 +105,7 @@ impl Switch {
             let Bucket { weight, watch_port, watch_group, .. } = *bucket;
             buckets.push(BucketState { steps, weight, watch_port, watch_group });
         }
-        let state = GroupState { buckets, sent: group_mod.buckets.clone(), type_ };
+        let state = GroupState::new(type_, buckets, group_mod.buckets.clone());
         if self.general.is_some() {
             self.check_chain(group_mod.group_id, &state)?;
         }
@@ -137,18 +151,25 @@ impl Switch {
         }
     }
 
-    fn delete_groups(
+    /// Whether no group that stays leads to what is to go.
+    fn check_unchained(&self, group_id: u32) -> Done {
+        let gone = |id: u32| group_id == group::ALL || id == group_id;
+        let mut others = self.groups.iter().filter(|(id, _)| !gone(**id));
+        match others.any(|(_, state)| state.uses().any(gone)) {
+            true => Err(GroupModFailed::ChainedGroup.into()),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn delete_groups(
         &mut self,
         now: Instant,
         group_id: u32,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
+        self.check_unchained(group_id)?;
         let all = group_id == group::ALL;
         let gone = |id: u32| all || id == group_id;
-        let mut others = self.groups.iter().filter(|(id, _)| !gone(**id));
-        if others.any(|(_, state)| state.uses().any(gone)) {
-            return Err(GroupModFailed::ChainedGroup.into());
-        }
         Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
         if let Some(general) = &mut self.general {
             general.groups.retain(|id| !gone(id));
@@ -160,6 +181,53 @@ impl Switch {
         }
         self.remove_entries(now, uses, FlowRemovedReason::GroupDelete, fx);
         Ok(())
+    }
+
+    /// Removes meters or groups; the entries that use them first, if there may be very many.
+    fn delete_in_steps(
+        &mut self,
+        request: Request,
+        deletion: Deletion,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        // Work of several steps knows the entries of one level.
+        let in_steps = self.tables.levels() == 1 && self.has_many_users(&deletion);
+        let now = match in_steps {
+            true => self.put_off(request, &Pattern::default(), Task::Delete(deletion)),
+            false => Some(Task::Delete(deletion)),
+        };
+        match now {
+            Some(Task::Delete(deletion)) => self.finish_deletion(request.now, &deletion, fx),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether more entries use what is to go than are handled at once.
+    fn has_many_users(&self, deletion: &Deletion) -> bool {
+        let general = self.config.general.as_ref();
+        let limit = general.and_then(|general| general.entries_at_once).unwrap_or(u32::MAX);
+        match deletion {
+            Deletion::Meters(it) if it.meter_id == meter::ALL => true,
+            Deletion::Groups(it) if it.group_id == group::ALL => true,
+            Deletion::Meters(it) => self.tables.users(0, User::Meter(it.meter_id)) > limit,
+            Deletion::Groups(it) => self.tables.users(0, User::Group(it.group_id)) > limit,
+        }
+    }
+
+    /// The end of a deletion, and all of one that takes no steps.
+    pub(super) fn finish_deletion(
+        &mut self,
+        now: Instant,
+        deletion: &Deletion,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        match deletion {
+            Deletion::Meters(it) => {
+                self.delete_meters(now, it.meter_id, fx);
+                Ok(())
+            }
+            Deletion::Groups(it) => self.delete_groups(now, it.group_id, fx),
+        }
     }
 
     /// Whether entries of any level use a meter or a group.
@@ -184,18 +252,17 @@ impl Switch {
 
     pub(super) fn meter_mod(
         &mut self,
-        now: Instant,
+        request: Request,
         meter_mod: &MeterMod,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
+        let now = request.now;
         if meter_mod.command == MeterModCommand::Delete {
-            self.delete_meters(now, meter_mod.meter_id, fx);
-            return Ok(());
+            return self.delete_in_steps(request, Deletion::Meters(meter_mod.clone()), fx);
         }
-        let id = meter_mod.meter_id as usize;
         let is_virtual = meter_mod.meter_id == meter::CONTROLLER && self.general.is_some();
-        if !is_virtual && (id == 0 || id > self.config.meters_max) {
-            return Err(MeterModFailed::InvalidMeter.into());
+        if !is_virtual {
+            self.check_meter_id(meter_mod)?;
         }
         self.check_meter(meter_mod)?;
         if self.general.is_some() && meter_mod.command == MeterModCommand::Modify {
@@ -221,7 +288,12 @@ impl Switch {
         }
     }
 
-    fn delete_meters(&mut self, now: Instant, meter_id: u32, fx: &mut Effects<SwitchEvent>) {
+    pub(super) fn delete_meters(
+        &mut self,
+        now: Instant,
+        meter_id: u32,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
         let all = meter_id == meter::ALL;
         for id in self.tables.meter_ids().filter(|id| all || *id == meter_id) {
             *self.tables.meter_place(id) = None;
@@ -238,13 +310,25 @@ impl Switch {
         self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
     }
 
+    /// Ids are places: there is no room beyond the last one.
+    fn check_meter_id(&self, meter_mod: &MeterMod) -> Done {
+        let id = meter_mod.meter_id;
+        let is_beyond = id as usize > self.config.meters_max;
+        match meter_mod.command {
+            _ if id == 0 || id > meter::MAX => Err(MeterModFailed::InvalidMeter.into()),
+            MeterModCommand::Modify if is_beyond => Err(MeterModFailed::UnknownMeter.into()),
+            _ if is_beyond => Err(MeterModFailed::OutOfMeters.into()),
+            _ => Ok(()),
+        }
+    }
+
     fn check_meter(&self, meter_mod: &MeterMod) -> Done {
         let Some(general) = &self.config.general else { return check_planned_meter(meter_mod) };
         const KNOWN: u16 =
             meter_flag::KBPS | meter_flag::PKTPS | meter_flag::BURST | meter_flag::STATS;
-        let units = meter_mod.flags & (meter_flag::KBPS | meter_flag::PKTPS);
-        let has_one_unit = units == meter_flag::KBPS || units == meter_flag::PKTPS;
-        if meter_mod.flags & !KNOWN != 0 || !has_one_unit {
+        // Without a unit rates are kbit/s (section 7.3.4.5).
+        const UNITS: u16 = meter_flag::KBPS | meter_flag::PKTPS;
+        if meter_mod.flags & !KNOWN != 0 || meter_mod.flags & UNITS == UNITS {
             return Err(MeterModFailed::BadFlags.into());
         }
         if meter_mod.bands.len() > usize::from(general.bands_max) {

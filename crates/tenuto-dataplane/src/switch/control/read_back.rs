@@ -9,13 +9,11 @@ use crate::switch::tables::TableState;
 use crate::switch::users::User;
 use crate::switch::{EntryCounter, MeterState, PortState, Switch, SwitchEvent};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use tenuto_openflow::constants::{group, meter, meter_flag, port, queue, table};
+use tenuto_openflow::constants::{meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
-    Action, AggregateStats, BadRequest, BandStats, Body, BucketStats, Description, ErrorCode,
-    FixedText, FlowStats, FlowStatsRequest, GroupDescription, GroupStats, Instruction, MeterBand,
-    MeterConfig, MeterStats, MultipartReply, MultipartRequest, PortStats, QueueStats, ReplyBody,
-    RequestBody, TableStats,
+    Action, AggregateStats, BadRequest, BandStats, Body, Description, ErrorCode, FixedText,
+    FlowStats, FlowStatsRequest, Instruction, MeterBand, MeterConfig, MeterStats, MultipartReply,
+    MultipartRequest, PortStats, QueueStats, ReplyBody, RequestBody, TableStats,
 };
 use tenuto_units::Instant;
 
@@ -104,13 +102,9 @@ impl Switch {
                 }
                 ReplyBody::Flow(self.flow_stats(now, 0, Some(wanted)))
             }
-            RequestBody::GroupDesc => {
-                let described = self.groups.iter().map(|(&group_id, state)| GroupDescription {
-                    type_: state.type_,
-                    group_id,
-                    buckets: state.sent.clone(),
-                });
-                ReplyBody::GroupDesc(described.collect())
+            RequestBody::GroupDesc => return self.read_groups(request, None, fx),
+            RequestBody::Group { group_id } if self.general.is_some() => {
+                return self.read_groups(request, Some(*group_id), fx);
             }
             RequestBody::MeterConfig { meter_id } => {
                 let described = self.all_meters(*meter_id).map(|(id, m)| self.described(id, &m));
@@ -141,7 +135,7 @@ impl Switch {
                 }
                 ReplyBody::Aggregate(self.aggregate(wanted))
             }
-            other if self.general.is_some() => self.general_reply(now, other)?,
+            other if self.general.is_some() => self.general_reply(other)?,
             _ => return Err(BadRequest::BadMultipart.into()),
         };
         for part in (MultipartReply { flags: 0, body }).split() {
@@ -151,12 +145,11 @@ impl Switch {
     }
 
     /// What only a general switch answers.
-    fn general_reply(&self, now: Instant, body: &RequestBody) -> Result<ReplyBody, ErrorCode> {
+    fn general_reply(&self, body: &RequestBody) -> Result<ReplyBody, ErrorCode> {
         Ok(match body {
             RequestBody::Queue { port_no, queue_id } => {
                 ReplyBody::Queue(self.queue_stats(*port_no, *queue_id)?)
             }
-            RequestBody::Group { group_id } => ReplyBody::Group(self.group_stats(now, *group_id)),
             RequestBody::GroupFeatures => ReplyBody::GroupFeatures(self.group_features()),
             RequestBody::MeterFeatures => ReplyBody::MeterFeatures(self.meter_features()),
             RequestBody::TableFeatures(wanted) => {
@@ -205,34 +198,6 @@ impl Switch {
             true => Err(tenuto_openflow::QueueOpFailed::BadQueue.into()),
             false => Ok(stats),
         }
-    }
-
-    fn group_stats(&self, now: Instant, wanted: u32) -> Vec<GroupStats> {
-        let Some(general) = &self.general else { return Vec::new() };
-        let counted = general.groups.iter().filter(|(id, _)| wanted == group::ALL || *id == wanted);
-        let bucket = |counter: &crate::switch::EntryCounter| BucketStats {
-            packet_count: counter.frames,
-            byte_count: counter.bytes,
-        };
-        let mut chained = BTreeMap::<u32, u32>::new();
-        for state in self.groups.values() {
-            let used: BTreeSet<u32> = state.uses().collect();
-            used.into_iter().for_each(|id| *chained.entry(id).or_default() += 1);
-        }
-        let stats = counted.map(|(group_id, counters)| {
-            let entries = self.tables.users(0, User::Group(group_id));
-            let (duration_sec, duration_nsec) = duration(now, counters.since);
-            GroupStats {
-                group_id,
-                ref_count: entries + chained.get(&group_id).unwrap_or(&0),
-                packet_count: counters.all.frames,
-                byte_count: counters.all.bytes,
-                duration_sec,
-                duration_nsec,
-                buckets: counters.buckets.iter().map(bucket).collect(),
-            }
-        });
-        stats.collect()
     }
 
     fn described(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
