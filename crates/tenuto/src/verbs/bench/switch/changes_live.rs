@@ -15,8 +15,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tenuto_model::{Plan, Scenario, Verdict};
 use tenuto_runtime::{
-    ControlledRun, LabPorts, Silent, SwitchProcesses, UpError, UpOptions, measure_allowance,
-    up_by_controller,
+    ControlledRun, LabPorts, ModeController, Silent, SwitchProcesses, UpError, UpOptions,
+    measure_allowance, up_by_controller,
 };
 use tenuto_units::Span;
 use tenuto_world::RunDocument;
@@ -196,7 +196,13 @@ impl Bench<'_> {
     }
 
     fn by_controller(&self, seen: &mut Seen) -> Result<(), UpError> {
-        let run = up_by_controller(self.plan, &self.scenario, &self.options, &mut Silent)?;
+        let run = up_by_controller(
+            self.plan,
+            &self.scenario,
+            &self.options,
+            ModeController::Own,
+            &mut Silent,
+        )?;
         let ControlledRun { changes, unfinished, interrupted, .. } = run;
         seen.controlled.extend(changes);
         seen.controlled_unfinished += unfinished;
