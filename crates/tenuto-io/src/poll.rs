@@ -117,6 +117,8 @@ pub struct PollSet {
     places: Vec<usize>,
     /// The two above are those of the entries.
     is_sorted: bool,
+    /// Where [`Self::look_at_a_port`] goes on.
+    next_port: usize,
 }
 
 impl PollSet {
@@ -227,8 +229,8 @@ impl PollSet {
     }
 
     /// Asks once, without waiting, about all but ports that tell by themselves, which are told as not
-    /// ready; returns how many are ready. A call for forty ports costs some 10 us, and
-    /// none of them says more than its own memory does.
+    /// ready; returns how many are ready. A call for thirty rings takes 20 us and more, and none of them
+    /// says more than its own memory does.
     ///
     /// # Errors
     ///
@@ -251,6 +253,25 @@ impl PollSet {
             }
         }
         Ok(ready)
+    }
+
+    /// Asks once, without waiting, about one of the ports that [`Self::look`] passes by, another one each
+    /// time: for errors, which their memory does not tell. Returns how many are ready; what else is known
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ppoll`.
+    pub fn look_at_a_port(&mut self) -> io::Result<usize> {
+        let count = self.entries.len();
+        let is_port = |&place: &usize| self.peeked[place] && self.entries[place].fd >= 0;
+        let place = (0..count).map(|nth| (self.next_port + nth) % count).find(is_port);
+        let Some(place) = place else { return Ok(0) };
+        self.next_port = place + 1;
+        match ppoll(&mut self.entries[place..=place], Some(0)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            result => result,
+        }
     }
 
     fn sort(&mut self) {
@@ -384,6 +405,10 @@ mod tests {
         let readable = |set: &PollSet| [first, peeked, last].map(|key| set.readiness(key).readable);
         assert_eq!((set.look().expect("poll"), readable(&set)), (2, [true, false, true]));
         assert_eq!((set.wait(None).expect("poll"), readable(&set)), (3, [true; 3]));
+        // One port each time; an interrupted look would leave what was known.
+        assert_eq!((set.look().expect("poll"), readable(&set)), (2, [true, false, true]));
+        assert_eq!((set.look_at_a_port().expect("poll"), readable(&set)), (1, [true; 3]));
+        assert_eq!(set.look_at_a_port().expect("poll"), 1, "there is one: again");
         // What changes between looks is followed.
         set.remove(first);
         set.set_interest(last, Interest::None);

@@ -6,7 +6,7 @@ use tenuto_units::{Instant, Span};
 
 /// While a thread looks at its ports itself, it asks the kernel about all else this often.
 const KERNEL_LOOK_PERIOD: Span = Span::from_us(20);
-/// And about the ports too, for errors that their memory does not tell.
+/// And about one more of the ports, for errors that their memory does not tell.
 const PORT_LOOK_PERIOD: Span = Span::from_ms(1);
 /// A rest shorter than this is not worth its wake-up.
 const REST_LEAST: Span = Span::from_us(50);
@@ -101,14 +101,14 @@ pub struct PortWait {
     policy: WaitPolicy,
     rests: Option<Rests>,
     asked_at: Instant,
-    /// When the kernel was last asked about the ports too.
-    asked_all_at: Instant,
+    /// When the kernel was last asked about a port.
+    port_asked_at: Instant,
 }
 
 impl PortWait {
     /// A wait by `policy`, without rests.
     pub fn new(policy: WaitPolicy) -> Self {
-        Self { policy, rests: None, asked_at: Instant::ZERO, asked_all_at: Instant::ZERO }
+        Self { policy, rests: None, asked_at: Instant::ZERO, port_asked_at: Instant::ZERO }
     }
 
     /// A wait that leaves a little more to others than the kernel would take from a thread under
@@ -195,20 +195,23 @@ impl PortWait {
         }
     }
 
-    /// Asks the kernel, about ports that tell by themselves only now and then.
+    /// Asks the kernel; if all ports tell by themselves, about one of them now and then.
     fn ask(&mut self, set: &mut PollSet, now: Instant, known: Pending) -> io::Result<usize> {
         self.asked_at = now;
-        if known != Pending::Unknown && now.since(self.asked_all_at) < PORT_LOOK_PERIOD {
-            return set.look();
+        if known == Pending::Unknown {
+            return set.wait(Some(Instant::ZERO));
         }
-        self.asked_all_at = now;
-        set.wait(Some(Instant::ZERO))
+        let ready = set.look()?;
+        if now.since(self.port_asked_at) < PORT_LOOK_PERIOD {
+            return Ok(ready);
+        }
+        self.port_asked_at = now;
+        Ok(ready + set.look_at_a_port()?)
     }
 
     /// After a sleep.
     fn woken(&mut self) -> io::Result<()> {
         self.asked_at = MonotonicClock::now();
-        self.asked_all_at = self.asked_at;
         if let Some(rests) = &mut self.rests {
             rests.rest(self.asked_at);
         }

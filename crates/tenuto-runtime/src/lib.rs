@@ -78,6 +78,7 @@ pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option
         lab::ROLE_SUPERVISOR => Some(supervisor::main()),
         port_service::ROLE => Some(port_service::main()),
         measure::LIVE_ROLE => Some(measure::live_main()),
+        measure::BRIDGES_ROLE => Some(measure::bridges_main()),
         nodes::ROLE_NODE => Some(node::main()),
         nodes::ROLE_NETNS => Some(node::keep_namespace()),
         _ => None,

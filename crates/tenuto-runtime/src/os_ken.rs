@@ -127,6 +127,8 @@ impl OsKen {
         let mut command = Command::new(python);
         command.args(["-c", PROGRAM]);
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("OSKEN_HUB_TYPE", "eventlet");
+        // What its framework thinks of that is nobody's business here.
+        command.env("PYTHONWARNINGS", "ignore");
         command.stdin(OwnedFd::from(theirs.try_clone()?)).stdout(OwnedFd::from(theirs));
         let child = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", python.display()))
