@@ -36,7 +36,7 @@ pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerT
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent};
 pub use installer::{InstallLimits, InstallTimer, Installer};
-pub use mode_changer::{ChangerMode, ModeChanger};
+pub use mode_changer::{ChangerMode, ModeChanger, ModeCommands};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
 pub use tables::{EntryKey, EntryValue, GroupValue, MeterValue, MonitorValue, SwitchTables};

@@ -1,7 +1,8 @@
 //! A change of mode that the controller makes, as standard SDN does it: what switches that change by
 //! themselves are held against.
 //!
-//! A switch that sees the excess tells the controller and does nothing else. The controller sends
+//! A switch that sees the excess tells the controller and does nothing else; one that cannot see it sends
+//! a packet that was made to say so. The controller sends
 //! every switch the entries of the other mode, deletes those that have no place in it, and closes
 //! with a barrier; the change is done when the last barrier is replied to ([MC-SDN] section III-A).
 //! Nothing of it is a guarantee: it is here to be measured.
@@ -10,8 +11,14 @@ use crate::compile::{ModeSettings, compile, entry};
 use crate::outcome::error_name;
 use crate::session::{Session, SessionEvent, SessionLimits};
 use tenuto_model::{EntrySpec, SwitchDeployment};
-use tenuto_openflow::{Body, Experimenter, FlowMod, FlowModCommand, ModeEventKind, ModesMessage};
+use tenuto_openflow::constants::{controller_max_len, ethertype, port};
+use tenuto_openflow::{
+    Action, Body, Experimenter, FlowMod, FlowModCommand, Instruction, Match, ModeEventKind,
+    ModesMessage, Oxm,
+};
 use tenuto_units::Instant;
+
+const IP_PROTO_UDP: u8 = 17;
 
 /// Which of the two modes the switches have, or are being brought to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +29,68 @@ pub enum ChangerMode {
     Highest,
 }
 
+/// What a controller that changes the mode sends one switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModeCommands {
+    /// What brings an empty switch to the lowest level.
+    pub install: Vec<Body>,
+    /// What brings it from the lowest level to the highest.
+    pub raise: Vec<Body>,
+    /// And back.
+    pub lower: Vec<Body>,
+}
+
+impl ModeCommands {
+    /// For a switch of ours, which tells of an excess by itself. Of the levels of the deployment the
+    /// lowest and the highest are used, as entries of the tables themselves; `modes` says how many
+    /// there are.
+    pub fn of(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
+        let highest = modes.levels.saturating_sub(1);
+        // One level, so that a switch that sees an excess tells of it and stays as it is.
+        let members = vec![deployment.datapath_id];
+        let single = ModeSettings { levels: 1, members, ..modes.clone() };
+        let [lowest, highest] = [0, highest].map(|level| of_level(deployment, level));
+        Self {
+            install: compile(&lowest, &single),
+            raise: changing(&lowest, &highest),
+            lower: changing(&highest, &lowest),
+        }
+    }
+
+    /// The same for any OpenFlow 1.3 switch. It has no monitors: a frame to this UDP port, which is the
+    /// flag of \[MC-SDN\] III-A, goes to the controller as the request to raise the mode.
+    pub fn without_monitors(
+        deployment: &SwitchDeployment,
+        modes: &ModeSettings,
+        request_udp_port: u16,
+    ) -> Self {
+        let unwatched = |entry: &EntrySpec| EntrySpec { monitor: None, ..entry.clone() };
+        let plain = SwitchDeployment {
+            monitors: Vec::new(),
+            entries: deployment.entries.iter().map(unwatched).collect(),
+            ..deployment.clone()
+        };
+        let mut it = Self::of(&plain, modes);
+        let ask = Action::Output { port: port::CONTROLLER, max_len: controller_max_len::NO_BUFFER };
+        it.install.push(Body::FlowMod(FlowMod {
+            priority: u16::MAX,
+            match_: Match::from(vec![
+                Oxm::EthType(ethertype::IPV4),
+                Oxm::IpProto(IP_PROTO_UDP),
+                Oxm::UdpDst(request_udp_port),
+            ]),
+            instructions: vec![Instruction::ApplyActions(vec![ask])],
+            ..FlowMod::new(FlowModCommand::Add, 0)
+        }));
+        it
+    }
+}
+
 /// One switch.
 #[derive(Clone, Debug)]
 struct Channel {
     session: Session,
-    /// What brings an empty switch to the lowest level.
-    install: Vec<Body>,
-    /// What brings it from the lowest level to the highest, and back.
-    raise: Vec<Body>,
-    lower: Vec<Body>,
+    commands: ModeCommands,
     /// Transaction id of the barrier that is waited for.
     barrier: Option<u32>,
     /// Messages written since the output was last taken.
@@ -46,25 +106,20 @@ pub struct ModeChanger {
 }
 
 impl ModeChanger {
-    /// For these switches, in this order. Of the levels of their deployments the lowest and the
-    /// highest are used, as entries of the tables themselves; `modes` says how many there are.
+    /// For these switches of ours, in this order ([`ModeCommands::of`]).
     pub fn new(now: Instant, deployments: &[SwitchDeployment], modes: &ModeSettings) -> Self {
-        let highest = modes.levels.saturating_sub(1);
-        let channel = |deployment: &SwitchDeployment| {
-            // One level, so that a switch that sees an excess tells of it and stays as it is.
-            let members = vec![deployment.datapath_id];
-            let single = ModeSettings { levels: 1, members, ..modes.clone() };
-            let [lowest, highest] = [0, highest].map(|level| of_level(deployment, level));
-            Channel {
-                session: Session::new(SessionLimits::default(), now),
-                install: compile(&lowest, &single),
-                raise: changing(&lowest, &highest),
-                lower: changing(&highest, &lowest),
-                barrier: None,
-                written: 1,
-            }
+        Self::with(now, deployments.iter().map(|it| ModeCommands::of(it, modes)))
+    }
+
+    /// For switches that are sent these commands, in this order.
+    pub fn with(now: Instant, switches: impl IntoIterator<Item = ModeCommands>) -> Self {
+        let channel = |commands| Channel {
+            session: Session::new(SessionLimits::default(), now),
+            commands,
+            barrier: None,
+            written: 1,
         };
-        let channels = deployments.iter().map(channel).collect();
+        let channels = switches.into_iter().map(channel).collect();
         Self { channels, mode: ChangerMode::Lowest, failure: None }
     }
 
@@ -75,7 +130,7 @@ impl ModeChanger {
         let mut is_excess = false;
         while let Some(event) = channel.session.next_event() {
             match event {
-                SessionEvent::Up(_) => channel.command(Channel::install_commands),
+                SessionEvent::Up(_) => channel.command(|commands| &commands.install),
                 SessionEvent::Message(message) => match message.body {
                     Body::BarrierReply if channel.barrier == Some(message.xid) => {
                         channel.barrier = None;
@@ -83,6 +138,7 @@ impl ModeChanger {
                     Body::Experimenter(Experimenter::Modes(ModesMessage::ModeEvent(event))) => {
                         is_excess |= event.kind == ModeEventKind::Violation;
                     }
+                    Body::PacketIn(_) => is_excess = true,
                     _ => {}
                 },
                 SessionEvent::Refused(refusal) => {
@@ -94,7 +150,9 @@ impl ModeChanger {
         }
         if is_excess && self.mode == ChangerMode::Lowest && self.is_settled() {
             self.mode = ChangerMode::Highest;
-            self.channels.iter_mut().for_each(|channel| channel.command(Channel::raise_commands));
+            self.channels
+                .iter_mut()
+                .for_each(|channel| channel.command(|commands| &commands.raise));
         }
     }
 
@@ -102,7 +160,9 @@ impl ModeChanger {
     pub fn lower(&mut self) {
         if self.mode == ChangerMode::Highest && self.is_settled() {
             self.mode = ChangerMode::Lowest;
-            self.channels.iter_mut().for_each(|channel| channel.command(Channel::lower_commands));
+            self.channels
+                .iter_mut()
+                .for_each(|channel| channel.command(|commands| &commands.lower));
         }
     }
 
@@ -144,21 +204,9 @@ impl ModeChanger {
 }
 
 impl Channel {
-    fn install_commands(&self) -> &[Body] {
-        &self.install
-    }
-
-    fn raise_commands(&self) -> &[Body] {
-        &self.raise
-    }
-
-    fn lower_commands(&self) -> &[Body] {
-        &self.lower
-    }
-
     /// Sends a list of commands, and a barrier behind it.
-    fn command(&mut self, list: fn(&Self) -> &[Body]) {
-        for body in list(self).to_vec() {
+    fn command(&mut self, list: fn(&ModeCommands) -> &Vec<Body>) {
+        for body in list(&self.commands).clone() {
             self.session.send(body);
             self.written += 1;
         }

@@ -1,7 +1,7 @@
 //! Waiting for descriptors and deadlines.
 
-use crate::MonotonicClock;
 use crate::sys::time::ppoll;
+use crate::{Capabilities, MonotonicClock, Port};
 use std::io;
 use std::os::fd::RawFd;
 use tenuto_units::{Instant, Span};
@@ -110,6 +110,15 @@ const STEP_DIVISOR: u64 = 128;
 #[derive(Default)]
 pub struct PollSet {
     entries: Vec<libc::pollfd>,
+    /// Of each entry: whether its owner tells by itself what waits there.
+    peeked: Vec<bool>,
+    /// What [`Self::look`] asks about, each with its place among the entries.
+    asked: Vec<libc::pollfd>,
+    places: Vec<usize>,
+    /// The two above are those of the entries.
+    is_sorted: bool,
+    /// Where [`Self::look_at_a_port`] goes on.
+    next_port: usize,
 }
 
 impl PollSet {
@@ -120,25 +129,47 @@ impl PollSet {
 
     /// Adds a descriptor; its key is the smallest that is free.
     pub fn add(&mut self, fd: RawFd, interest: Interest) -> PollKey {
+        self.put(fd, interest, false)
+    }
+
+    /// Adds a port, to wait for frames. One that tells by itself what waits ([`Port::pending`]) ends
+    /// sleeps, and [`Self::look`] passes it by.
+    ///
+    /// # Errors
+    ///
+    /// When the port has no descriptor.
+    pub fn add_port(&mut self, port: &dyn Port) -> io::Result<PollKey> {
+        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port has a descriptor"))?;
+        // Asking about a device that uses our memory itself also has it go on.
+        let Capabilities { peekable, zero_copy, .. } = port.capabilities();
+        Ok(self.put(fd, Interest::Read, peekable && !zero_copy))
+    }
+
+    fn put(&mut self, fd: RawFd, interest: Interest, is_peeked: bool) -> PollKey {
         assert!(fd >= 0, "a descriptor is never negative");
         let entry = libc::pollfd { fd, events: interest.events(), revents: 0 };
+        self.is_sorted = false;
         if let Some(free) = self.entries.iter().position(|entry| entry.fd < 0) {
-            self.entries[free] = entry;
+            (self.entries[free], self.peeked[free]) = (entry, is_peeked);
             return PollKey(free);
         }
         self.entries.push(entry);
+        self.peeked.push(is_peeked);
         PollKey(self.entries.len() - 1)
     }
 
     /// Changes what a descriptor is waited on for.
     pub fn set_interest(&mut self, key: PollKey, interest: Interest) {
-        self.entries[key.0].events = interest.events();
+        let events = &mut self.entries[key.0].events;
+        self.is_sorted &= *events == interest.events();
+        *events = interest.events();
     }
 
     /// Removes a descriptor; its key may be given to a later one.
     pub fn remove(&mut self, key: PollKey) {
         // A negative descriptor is skipped by the kernel.
         self.entries[key.0] = libc::pollfd { fd: -1, events: 0, revents: 0 };
+        self.is_sorted = false;
     }
 
     /// Blocks until a descriptor is ready or the deadline has come; returns how many are ready,
@@ -195,6 +226,64 @@ impl PollSet {
             WaitPolicy::Spin => Ok(0),
             _ => self.wait(deadline),
         }
+    }
+
+    /// Asks once, without waiting, about all but ports that tell by themselves, which are told as not
+    /// ready; returns how many are ready. A call for thirty rings takes 20 us and more, and none of them
+    /// says more than its own memory does.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ppoll`.
+    pub fn look(&mut self) -> io::Result<usize> {
+        if !self.is_sorted {
+            self.sort();
+        }
+        self.forget();
+        if self.asked.is_empty() {
+            return Ok(0);
+        }
+        let ready = match ppoll(&mut self.asked, Some(0)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(0),
+            result => result?,
+        };
+        if ready > 0 {
+            for (asked, &place) in self.asked.iter().zip(&self.places) {
+                self.entries[place].revents = asked.revents;
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Asks once, without waiting, about one of the ports that [`Self::look`] passes by, another one each
+    /// time: for errors, which their memory does not tell. Returns how many are ready; what else is known
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ppoll`.
+    pub fn look_at_a_port(&mut self) -> io::Result<usize> {
+        let count = self.entries.len();
+        let is_port = |&place: &usize| self.peeked[place] && self.entries[place].fd >= 0;
+        let place = (0..count).map(|nth| (self.next_port + nth) % count).find(is_port);
+        let Some(place) = place else { return Ok(0) };
+        self.next_port = place + 1;
+        match ppoll(&mut self.entries[place..=place], Some(0)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            result => result,
+        }
+    }
+
+    fn sort(&mut self) {
+        self.asked.clear();
+        self.places.clear();
+        for (place, entry) in self.entries.iter().enumerate() {
+            if entry.fd >= 0 && !self.peeked[place] {
+                self.asked.push(libc::pollfd { revents: 0, ..*entry });
+                self.places.push(place);
+            }
+        }
+        self.is_sorted = true;
     }
 
     /// Nothing is ready any more, as far as this set knows.
@@ -298,6 +387,37 @@ mod tests {
 
         set.remove(read);
         assert_eq!(set.add(reader.as_raw_fd(), Interest::Read), read, "keys are used again");
+    }
+
+    #[test]
+    fn a_look_passes_by_what_tells_by_itself() {
+        let pipes = [(); 3].map(|()| io::pipe().expect("pipe"));
+        let mut set = PollSet::new();
+        let [first, peeked, last] = [0, 1, 2].map(|n| {
+            let fd = pipes[n].0.as_raw_fd();
+            set.put(fd, Interest::Read, n == 1)
+        });
+        assert_eq!(set.look().expect("poll"), 0);
+        for (_, writer) in &pipes {
+            let mut writer = writer;
+            writer.write_all(b"x").expect("write");
+        }
+        let readable = |set: &PollSet| [first, peeked, last].map(|key| set.readiness(key).readable);
+        assert_eq!((set.look().expect("poll"), readable(&set)), (2, [true, false, true]));
+        assert_eq!((set.wait(None).expect("poll"), readable(&set)), (3, [true; 3]));
+        // One port each time; an interrupted look would leave what was known.
+        assert_eq!((set.look().expect("poll"), readable(&set)), (2, [true, false, true]));
+        assert_eq!((set.look_at_a_port().expect("poll"), readable(&set)), (1, [true; 3]));
+        assert_eq!(set.look_at_a_port().expect("poll"), 1, "there is one: again");
+        // What changes between looks is followed.
+        set.remove(first);
+        set.set_interest(last, Interest::None);
+        assert_eq!((set.look().expect("poll"), readable(&set)), (0, [false; 3]));
+        assert_eq!(set.add(pipes[0].0.as_raw_fd(), Interest::Read), first, "the key is used again");
+        assert_eq!((set.look().expect("poll"), readable(&set)), (1, [true, false, false]));
+        set.remove(peeked);
+        assert_eq!(set.add(pipes[1].0.as_raw_fd(), Interest::Read), peeked, "not peeked any more");
+        assert_eq!((set.look().expect("poll"), readable(&set)), (2, [true, true, false]));
     }
 
     #[test]

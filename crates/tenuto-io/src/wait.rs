@@ -6,6 +6,8 @@ use tenuto_units::{Instant, Span};
 
 /// While a thread looks at its ports itself, it asks the kernel about all else this often.
 const KERNEL_LOOK_PERIOD: Span = Span::from_us(20);
+/// And about one more of the ports, for errors that their memory does not tell.
+const PORT_LOOK_PERIOD: Span = Span::from_ms(1);
 /// A rest shorter than this is not worth its wake-up.
 const REST_LEAST: Span = Span::from_us(50);
 /// A deadline nearer than this is looked out for: a sleep would end after it.
@@ -99,12 +101,14 @@ pub struct PortWait {
     policy: WaitPolicy,
     rests: Option<Rests>,
     asked_at: Instant,
+    /// When the kernel was last asked about a port.
+    port_asked_at: Instant,
 }
 
 impl PortWait {
     /// A wait by `policy`, without rests.
     pub fn new(policy: WaitPolicy) -> Self {
-        Self { policy, rests: None, asked_at: Instant::ZERO }
+        Self { policy, rests: None, asked_at: Instant::ZERO, port_asked_at: Instant::ZERO }
     }
 
     /// A wait that leaves a little more to others than the kernel would take from a thread under
@@ -169,8 +173,7 @@ impl PortWait {
                 return self.woken();
             }
             if known == Pending::Unknown || now.since(self.asked_at) >= KERNEL_LOOK_PERIOD {
-                self.asked_at = now;
-                if set.wait(Some(Instant::ZERO))? > 0 {
+                if self.ask(set, now, known)? > 0 {
                     return Ok(());
                 }
             } else {
@@ -190,6 +193,20 @@ impl PortWait {
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// Asks the kernel; if all ports tell by themselves, about one of them now and then.
+    fn ask(&mut self, set: &mut PollSet, now: Instant, known: Pending) -> io::Result<usize> {
+        self.asked_at = now;
+        if known == Pending::Unknown {
+            return set.wait(Some(Instant::ZERO));
+        }
+        let ready = set.look()?;
+        if now.since(self.port_asked_at) < PORT_LOOK_PERIOD {
+            return Ok(ready);
+        }
+        self.port_asked_at = now;
+        Ok(ready + set.look_at_a_port()?)
     }
 
     /// After a sleep.

@@ -3,37 +3,22 @@
 //! What switches that change by themselves are held against. It tells when it has heard, and when
 //! every switch has answered; nothing of it is judged.
 
+use crate::changer_sessions::{Callers, ChangerSessions};
 use crate::node::Desk;
 use crate::protocol::{ControllerJob, NodeCommand, NodeReport, OPENFLOW_PORT};
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::io;
+use std::net::Ipv4Addr;
 use tenuto_controller::{ChangerMode, ModeChanger};
-use tenuto_io::{Interest, MonotonicClock, PollKey};
+use tenuto_io::MonotonicClock;
 use tenuto_units::{Instant, Span};
 use tenuto_world::{ControlStep, Observation};
 
-/// Bytes taken from a session per turn.
-const INPUT_BYTES: usize = 64 * 1024;
 /// From the end of a change to the way back: the excess is over by then, and what was queued has left.
-const QUIET: Span = Span::from_ms(150);
-
-/// The connection of one switch.
-#[derive(Default)]
-struct Line {
-    connection: Option<(TcpStream, PollKey)>,
-    /// What the switch has not taken yet.
-    output: Vec<u8>,
-}
+pub(crate) const QUIET: Span = Span::from_ms(150);
 
 struct ChangerNode<'a> {
     desk: &'a mut Desk,
-    changer: ModeChanger,
-    listener: TcpListener,
-    listener_key: PollKey,
-    /// Addresses of the switches, in the order of the changer.
-    switches: Vec<Ipv4Addr>,
-    lines: Vec<Line>,
+    sessions: ChangerSessions,
     /// Mode and rest that were told last.
     told: (ChangerMode, bool),
     lower_at: Option<Instant>,
@@ -47,24 +32,14 @@ pub(crate) fn run(
     desk: &mut Desk,
     early: Vec<NodeCommand>,
 ) -> io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT))?;
-    listener.set_nonblocking(true)?;
-    let listener_key = desk.poll.add(listener.as_raw_fd(), Interest::Read);
     let modes = job.modes.settings();
     let changer = ModeChanger::new(MonotonicClock::now(), &job.deployments, &modes);
+    let mut sessions = ChangerSessions::new(changer, switches.len());
+    let at = (Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT).into();
+    sessions.listen(at, Callers::From(switches), &mut desk.poll)?;
     desk.reporter.tell(&NodeReport::Up);
-    let lines = switches.iter().map(|_| Line::default()).collect();
-    let mut node = ChangerNode {
-        desk,
-        changer,
-        listener,
-        listener_key,
-        switches,
-        lines,
-        told: (ChangerMode::Lowest, true),
-        lower_at: None,
-        is_ready: false,
-    };
+    let told = (ChangerMode::Lowest, true);
+    let mut node = ChangerNode { desk, sessions, told, lower_at: None, is_ready: false };
     let mut commands = early;
     while !commands.contains(&NodeCommand::Finish) {
         commands = node.turn()?;
@@ -75,92 +50,24 @@ pub(crate) fn run(
 
 impl ChangerNode<'_> {
     fn turn(&mut self) -> io::Result<Vec<NodeCommand>> {
-        let due = [self.changer.next_deadline(), self.lower_at].into_iter().flatten().min();
-        self.desk.wait(due)?;
-        if self.desk.poll.readiness(self.listener_key).readable {
-            self.accept()?;
-        }
-        for place in 0..self.lines.len() {
-            self.receive(place)?;
-        }
+        let due = [self.sessions.changer.next_deadline(), self.lower_at];
+        self.desk.wait(due.into_iter().flatten().min())?;
+        self.sessions.receive(&mut self.desk.poll)?;
         let now = MonotonicClock::now();
-        self.changer.fire_due(now);
         if self.lower_at.is_some_and(|at| at <= now) {
             self.lower_at = None;
-            self.changer.lower();
+            self.sessions.changer.lower();
         }
         self.tell(now);
-        for place in 0..self.lines.len() {
-            self.send(place)?;
-        }
-        if let Some(why) = self.changer.failure() {
-            return Err(io::Error::other(format!("the modes cannot be changed: {why}")));
-        }
+        self.sessions.send(&mut self.desk.poll)?;
         let commands = self.desk.commands()?;
         self.desk.reporter.pump(MonotonicClock::now());
         Ok(commands)
     }
 
-    fn accept(&mut self) -> io::Result<()> {
-        loop {
-            let (stream, from) = match self.listener.accept() {
-                Ok(accepted) => accepted,
-                Err(error) if is_later(&error) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(error) => return Err(error),
-            };
-            let place = self.switches.iter().position(|own| IpAddr::V4(*own) == from.ip());
-            // Switches connect once: nothing restarts in such a run.
-            let Some(line) = place.and_then(|place| self.lines.get_mut(place)) else { continue };
-            stream.set_nonblocking(true)?;
-            stream.set_nodelay(true)?;
-            let key = self.desk.poll.add(stream.as_raw_fd(), Interest::Read);
-            line.connection = Some((stream, key));
-        }
-    }
-
-    fn receive(&mut self, place: usize) -> io::Result<()> {
-        let Some((stream, key)) = &mut self.lines[place].connection else { return Ok(()) };
-        if !self.desk.poll.readiness(*key).readable {
-            return Ok(());
-        }
-        let mut bytes = [0; INPUT_BYTES];
-        match stream.read(&mut bytes) {
-            Ok(0) => Err(io::Error::other("a switch has left")),
-            Ok(count) => {
-                self.changer.received(MonotonicClock::now(), place, &bytes[..count]);
-                Ok(())
-            }
-            Err(error) if is_later(&error) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn send(&mut self, place: usize) -> io::Result<()> {
-        let line = &mut self.lines[place];
-        let Some((stream, key)) = &mut line.connection else { return Ok(()) };
-        line.output.append(&mut self.changer.take_output(place).0);
-        let mut sent = 0;
-        while sent < line.output.len() {
-            match stream.write(&line.output[sent..]) {
-                Ok(count) => sent += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_later(&error) => break,
-                Err(error) => return Err(error),
-            }
-        }
-        line.output.drain(..sent);
-        let interest = match line.output.is_empty() {
-            true => Interest::Read,
-            false => Interest::ReadWrite,
-        };
-        self.desk.poll.set_interest(*key, interest);
-        Ok(())
-    }
-
     /// Tells how far a change has come, if it has come further.
     fn tell(&mut self, now: Instant) {
-        let is_settled = self.changer.is_settled();
+        let is_settled = self.sessions.changer.is_settled();
         if !self.is_ready {
             if is_settled {
                 self.is_ready = true;
@@ -168,7 +75,7 @@ impl ChangerNode<'_> {
             }
             return;
         }
-        let stands = (self.changer.mode(), is_settled);
+        let stands = (self.sessions.changer.mode(), is_settled);
         if stands == std::mem::replace(&mut self.told, stands) {
             return;
         }
@@ -185,8 +92,4 @@ impl ChangerNode<'_> {
         let line = Observation::ByController { node, step, at_ns: now.as_ns() };
         self.desk.reporter.observe(now, &line);
     }
-}
-
-fn is_later(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

@@ -46,8 +46,8 @@ pub(crate) trait Witness {
     /// arrivals.
     fn burst_ended(&mut self, _first: Instant, _fx: &Effects<SwitchEvent>) {}
 
-    /// These are sent next.
-    fn leaving(&mut self, _transmits: &[Transmit]) {}
+    /// These are sent next, by one port; the last of them is the signal of a change, or nobody asked.
+    fn leaving(&mut self, _transmits: &[Transmit], _is_signal: bool) {}
 }
 
 /// The core, with the store of its frames.
@@ -120,8 +120,8 @@ impl Forwarding {
         self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
     }
 
-    /// Sends whatever the core has handed over. If the mode has changed, as the caller knows, and a
-    /// signal is among it, no more than what leaves by the ports of signals.
+    /// Sends whatever the core has handed over; if the mode has just changed, as the caller knows, no
+    /// more than what is to leave before all else: the first signal of each port.
     pub(crate) fn transmit<P: ForwardingPort>(
         &mut self,
         ports: &mut [P],
@@ -129,14 +129,7 @@ impl Forwarding {
         witness: &mut impl Witness,
     ) {
         let Self { pool, fx, lost, .. } = self;
-        if fx.transmits.is_empty() {
-            return;
-        }
-        let is_it = |sent: &Transmit| is_signal(pool.bytes(sent.frame));
-        let which = match has_swapped && fx.transmits.iter().any(is_it) {
-            true => Which::Signals,
-            false => Which::All,
-        };
+        let which = if has_swapped { Which::Signals } else { Which::All };
         Exits::all(ports).transmit(which, &mut fx.transmits, pool, lost, witness);
     }
 }
@@ -145,8 +138,8 @@ impl Forwarding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     All,
-    /// The mode has changed: neighbours hear of it before anything is sent by a port without a
-    /// signal. The rest stays for the next call.
+    /// The mode has changed: every neighbour hears of it before any hears of it again, and before
+    /// anything else is sent. The rest stays for the next call.
     Signals,
 }
 
@@ -204,23 +197,40 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
             let same = transmits[next..].iter().take_while(|sent| sent.port == number).count();
             let run = next..next + same;
             next = run.end;
-            let is_later = which == Which::Signals
-                && !transmits[run.clone()].iter().any(|sent| is_signal(frames.bytes(sent.frame)));
-            if is_later || self.lending == Some(number) {
-                transmits.copy_within(run, kept);
-                kept += same;
-                continue;
+            let leaving = match which {
+                _ if self.lending == Some(number) => 0,
+                Which::All => same,
+                Which::Signals => {
+                    let is_it = |sent: &Transmit| is_signal(frames.bytes(sent.frame));
+                    transmits[run.clone()].iter().position(is_it).map_or(0, |nth| nth + 1)
+                }
+            };
+            let stays = run.start + leaving..run.end;
+            let run = &transmits[run.start..stays.start];
+            if !run.is_empty() {
+                witness.leaving(run, which == Which::Signals);
+                self.send(number, run, frames, lost);
             }
-            let run = &transmits[run];
-            witness.leaving(run);
-            if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open())
-                && let Err(error) = send(port, run, frames)
-            {
-                lost.push((place, error.to_string()));
-            }
-            run.iter().for_each(|sent| frames.release(sent.frame));
+            transmits.copy_within(stays, kept);
+            kept += same - leaving;
         }
         transmits.truncate(kept);
+    }
+
+    /// Hands frames over to the port that all of them leave by, and gives them back to the store.
+    fn send(
+        &mut self,
+        number: u32,
+        run: &[Transmit],
+        frames: &mut impl Frames,
+        lost: &mut Vec<(usize, String)>,
+    ) {
+        if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open())
+            && let Err(error) = send(port, run, frames)
+        {
+            lost.push((place, error.to_string()));
+        }
+        run.iter().for_each(|sent| frames.release(sent.frame));
     }
 }
 
@@ -281,12 +291,22 @@ mod tests {
         (1..=4).map(|number| Kept { number, sent: Vec::new() }).collect()
     }
 
-    /// Ports with a signal are served first, whole and in order; nothing else is lost or reordered.
+    /// The first signal of each port leaves, with what was to be sent before it there; nothing is lost or
+    /// reordered.
     #[test]
-    fn signals_leave_before_whatever_leaves_by_other_ports() {
+    fn first_signals_leave_before_all_else() {
         let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
-        let leaving =
-            [(1, 10, false), (1, 11, false), (2, 20, true), (2, 21, false), (3, 30, false)];
+        let leaving = [
+            (1, 10, false),
+            (1, 11, false),
+            (2, 20, true),
+            (2, 21, true),
+            (2, 22, false),
+            (3, 30, false),
+            (4, 40, false),
+            (4, 41, true),
+            (4, 42, true),
+        ];
         let mut transmits: Vec<Transmit> = leaving
             .into_iter()
             .map(|(port, mark, is_signal)| Transmit {
@@ -298,11 +318,11 @@ mod tests {
         let mut exits = Exits::all(&mut ports);
         exits.transmit(Which::Signals, &mut transmits, &mut pool, &mut lost, &mut Nobody);
         let sent = |ports: &[Kept]| ports.iter().map(|it| it.sent.clone()).collect::<Vec<_>>();
-        assert_eq!(sent(&ports), [vec![], vec![20, 21], vec![], vec![]]);
-        assert_eq!((transmits.len(), pool.in_use()), (3, 3));
+        assert_eq!(sent(&ports), [vec![], vec![20], vec![], vec![40, 41]]);
+        assert_eq!((transmits.len(), pool.in_use()), (6, 6));
         let mut exits = Exits::all(&mut ports);
         exits.transmit(Which::All, &mut transmits, &mut pool, &mut lost, &mut Nobody);
-        assert_eq!(sent(&ports), [vec![10, 11], vec![20, 21], vec![30], vec![]]);
+        assert_eq!(sent(&ports), [vec![10, 11], vec![20, 21, 22], vec![30], vec![40, 41, 42]]);
         assert_eq!((transmits.len(), pool.in_use(), lost.len()), (0, 0, 0));
     }
 

@@ -7,7 +7,7 @@ use crate::allowance::{HostService, MeasuredOn};
 use crate::books::Books;
 use crate::controlled_run::ControlledRun;
 use crate::lines::{self, LineReader, LineWriter};
-use crate::protocol::{LabCommand, LabJob, ModeDriver, NodeEntry, SwitchProcesses};
+use crate::protocol::{LabCommand, LabJob, ModeController, ModeDriver, NodeEntry, SwitchProcesses};
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,7 +146,7 @@ pub fn up(
     Ok(UpOutcome { document, interrupted, crashed })
 }
 
-/// Runs a plan as [`up`] does, but that the controller changes the mode, whenever a switch tells it
+/// Runs a plan as [`up`] does, but that this controller changes the mode, whenever a switch tells it
 /// of an excess, and brings the lowest mode back some time later: what switches that change by
 /// themselves are held against. Nothing is promised, and nothing judged.
 ///
@@ -156,10 +156,11 @@ pub fn up_by_controller(
     plan: &Plan,
     scenario: &Scenario,
     options: &UpOptions,
+    by: ModeController,
     ui: &mut dyn Ui,
 ) -> Result<ControlledRun, UpError> {
     let Ended { books, interrupted, crashed } =
-        run(plan, scenario, options, ModeDriver::Controller, ui)?;
+        run(plan, scenario, options, ModeDriver::Controller(by), ui)?;
     match crashed {
         Some(text) => Err(UpError::SetUp(text)),
         None => Ok(ControlledRun { interrupted, ..books.close_controlled() }),

@@ -30,6 +30,7 @@ mod assemble;
 mod beside;
 mod books;
 mod changer_node;
+mod changer_sessions;
 mod control_link;
 mod controlled_run;
 mod controlled_switch;
@@ -45,6 +46,8 @@ mod mischief;
 mod node;
 mod node_ports;
 mod nodes;
+mod os_ken;
+mod os_ken_node;
 mod port_service;
 mod protocol;
 mod reporter;
@@ -61,7 +64,7 @@ pub use controlled_run::ControlledRun;
 pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
 pub use exec::{ExecError, exec, running_lab};
 pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up, up_by_controller};
-pub use protocol::{NodeEntry, SwitchProcesses};
+pub use protocol::{ModeController, NodeEntry, SwitchProcesses};
 pub use slow::{SlowError, slowed};
 
 use std::process::ExitCode;
@@ -75,6 +78,7 @@ pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option
         lab::ROLE_SUPERVISOR => Some(supervisor::main()),
         port_service::ROLE => Some(port_service::main()),
         measure::LIVE_ROLE => Some(measure::live_main()),
+        measure::BRIDGES_ROLE => Some(measure::bridges_main()),
         nodes::ROLE_NODE => Some(node::main()),
         nodes::ROLE_NETNS => Some(node::keep_namespace()),
         _ => None,

@@ -1,9 +1,9 @@
 //! A node process: its job, its commands, its signals, and the wait for all of them.
 
 use crate::lines::{self, LineReader};
-use crate::protocol::{NodeCommand, NodeJob, NodeReport};
+use crate::protocol::{ChangerJob, NodeCommand, NodeJob, NodeReport};
 use crate::reporter::Reporter;
-use crate::{changer_node, controller_node, host_node, switch_node};
+use crate::{changer_node, controller_node, host_node, os_ken_node, switch_node};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
@@ -133,7 +133,12 @@ fn start() -> io::Result<()> {
         NodeJob::Switches(job) => switch_node::run(&job, &mut desk, early),
         NodeJob::Host(job) => host_node::run(&job, &mut desk, early),
         NodeJob::Controller(mut job) => match job.changes.take() {
-            Some(switches) => changer_node::run(*job, switches, &mut desk, early),
+            Some(ChangerJob { os_ken: Some(python), .. }) => {
+                os_ken_node::run(&job, &python, &mut desk, early)
+            }
+            Some(ChangerJob { switches, .. }) => {
+                changer_node::run(*job, switches, &mut desk, early)
+            }
             None => controller_node::run(*job, &mut desk, early),
         },
     };

@@ -5,8 +5,8 @@ use crate::reporter::Reporter;
 use std::io;
 use tenuto_dataplane::{FramePool, Frames, Transmit};
 use tenuto_io::{
-    BURST_FRAMES, HostStack, Interest, Lent, Look, MonotonicClock, Pending, PollKey, PollSet, Port,
-    PortKind, PortOpener, PortSettings, RING_FRAMES,
+    BURST_FRAMES, HostStack, Lent, Look, MonotonicClock, Pending, PollKey, PollSet, Port, PortKind,
+    PortOpener, PortSettings, RING_FRAMES,
 };
 use tenuto_model::Network;
 use tenuto_units::Instant;
@@ -92,8 +92,7 @@ impl NodePort {
         port: Box<dyn Port + Send>,
         poll: &mut PollSet,
     ) -> io::Result<Self> {
-        let fd = port.poll_fd().ok_or_else(|| io::Error::other("every port has a descriptor"))?;
-        let key = poll.add(fd, Interest::Read);
+        let key = poll.add_port(&*port)?;
         Ok(Self {
             number,
             port,

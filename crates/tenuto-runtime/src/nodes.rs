@@ -4,8 +4,8 @@ use crate::assemble;
 use crate::lines::{self, LineReader, LineWriter};
 use crate::node_ports;
 use crate::protocol::{
-    ControllerJob, HostJob, LabJob, ModeDriver, NodeCommand, NodeEntry, NodeJob, NodeSettings,
-    SwitchJob, SwitchProcesses, SwitchesJob,
+    ChangerJob, ControllerJob, HostJob, LabJob, ModeController, ModeDriver, NodeCommand, NodeEntry,
+    NodeJob, NodeSettings, SwitchJob, SwitchProcesses, SwitchesJob,
 };
 use crate::wire_up::{NodeKind, Place, management_address};
 use std::io;
@@ -278,7 +278,7 @@ impl Nodes {
         let deployment = plan.switches.iter().find(|d| d.switch == node.name);
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
         let deployment = deployment.ok_or_else(missing)?.clone();
-        let is_changer = job.driver == ModeDriver::Controller;
+        let is_changer = job.driver != ModeDriver::Switches;
         Ok(SwitchJob {
             settings: self.settings_of(place, job),
             namespace_pid: node.carried_by.map(|_| node.namespace_pid()),
@@ -296,7 +296,6 @@ impl Nodes {
         let node = &self.list[place];
         let plan = &job.plan;
         let settings = self.settings_of(place, job);
-        let is_changer = job.driver == ModeDriver::Controller;
         let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
         Ok(match node.kind {
             NodeKind::Switch => NodeJob::Switches(Box::new(self.switches_of(place, job)?)),
@@ -326,7 +325,16 @@ impl Nodes {
                 let deployments: Vec<_> = deployments.cloned().collect();
                 let address =
                     |d: &SwitchDeployment| self.position(&d.switch).map(management_address);
-                let changes = is_changer.then(|| deployments.iter().filter_map(address).collect());
+                let changes = match &job.driver {
+                    ModeDriver::Switches => None,
+                    ModeDriver::Controller(who) => Some(ChangerJob {
+                        switches: deployments.iter().filter_map(address).collect(),
+                        os_ken: match who {
+                            ModeController::Own => None,
+                            ModeController::OsKen { python } => Some(python.clone()),
+                        },
+                    }),
+                };
                 let modes = assemble::modes(plan);
                 NodeJob::Controller(Box::new(ControllerJob {
                     settings,

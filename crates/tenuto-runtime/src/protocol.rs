@@ -53,13 +53,26 @@ pub enum SwitchProcesses {
 }
 
 /// Who changes the mode in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ModeDriver {
     /// The switches, as planned.
     Switches,
     /// The controller, to hold the switches against; nothing is promised then.
-    Controller,
+    Controller(ModeController),
+}
+
+/// Which controller changes the mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModeController {
+    /// Ours, which costs least.
+    Own,
+    /// os-ken, a framework in Python, with a program that does the same.
+    OsKen {
+        /// A Python that has it.
+        python: PathBuf,
+    },
 }
 
 /// From `tenuto up` to the supervisor, after the job.
@@ -174,8 +187,17 @@ pub(crate) struct ControllerJob {
     pub(crate) settings: NodeSettings,
     pub(crate) deployments: Vec<SwitchDeployment>,
     pub(crate) modes: ModesJob,
-    /// It changes the mode itself: addresses of the switches, in the order of the deployments.
-    pub(crate) changes: Option<Vec<Ipv4Addr>>,
+    /// It changes the mode itself.
+    pub(crate) changes: Option<ChangerJob>,
+}
+
+/// A controller that changes the mode.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ChangerJob {
+    /// Addresses of the switches, in the order of the deployments.
+    pub(crate) switches: Vec<Ipv4Addr>,
+    /// A Python with os-ken, which does it then.
+    pub(crate) os_ken: Option<PathBuf>,
 }
 
 /// What switches are told about modes.

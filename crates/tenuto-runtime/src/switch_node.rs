@@ -2,7 +2,8 @@
 //! timers around their cores.
 //!
 //! Frames come first: messages of controllers and what is to be told wait until no switch has any,
-//! but not for longer than a moment. Where the mode changes, signals come before all other frames.
+//! but not for longer than a moment. Where the mode changes, the first signal to each neighbour comes
+//! before all other frames, and whoever has not heard of the change before whoever has.
 
 use crate::beside;
 use crate::control_link::{ControlLink, ControlNews};
@@ -13,7 +14,7 @@ use crate::node_ports::{self, NodePort};
 use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob, SwitchesJob};
 use crate::reporter::Reporter;
 use std::io;
-use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::switch::{PortRole, Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, Transmit};
 use tenuto_io::namespaces::within_netns;
 use tenuto_io::{MonotonicClock, PollSet, ThreadSettings, WaitPolicy};
@@ -48,6 +49,10 @@ struct SwitchNode {
     reporter: Reporter,
     core: Forwarding,
     ports: Vec<NodePort>,
+    /// Places of the ports that signals come by.
+    trunks: Vec<usize>,
+    /// Ports by which a signal has left since a burst was taken last.
+    signalled: Vec<u32>,
     link: ControlLink,
     /// Port that is served first in the next turn.
     first: usize,
@@ -130,11 +135,15 @@ impl SwitchProcess<'_> {
         let until = MonotonicClock::now() + FRAMES_TIME;
         loop {
             let (mut has_worked, now) = (false, MonotonicClock::now());
-            for switch in &mut self.switches {
+            for place in 0..self.switches.len() {
+                let switch = &mut self.switches[place];
+                let swaps = switch.swaps();
                 has_worked |= switch.forward(now, poll)?;
                 // Unless signals are on their way, which messages to a controller would hold up.
-                if !switch.has_swapped() {
+                if switch.swaps() == 0 {
                     switch.answer(poll)?;
+                } else if switch.swaps() > swaps {
+                    spread(&mut self.switches, poll)?;
                 }
             }
             if !has_worked || now >= until {
@@ -153,6 +162,23 @@ impl SwitchProcess<'_> {
     }
 }
 
+/// The mode has changed at one switch: the signals of it are taken where it was not heard of yet, and
+/// passed on, before anything else is done.
+///
+/// Each round makes at least one switch change its mode, or is the last.
+fn spread(switches: &mut [SwitchNode], poll: &PollSet) -> io::Result<()> {
+    for _ in 0..switches.len() {
+        let mut has_spread = false;
+        for switch in switches.iter_mut().filter(|switch| switch.swaps() == 0) {
+            has_spread |= switch.hear(poll)?;
+        }
+        if !has_spread {
+            break;
+        }
+    }
+    Ok(())
+}
+
 impl SwitchNode {
     fn open(job: &SwitchJob, desk: &mut Desk) -> io::Result<Self> {
         let Desk { poll, reporter, .. } = desk;
@@ -169,10 +195,18 @@ impl SwitchNode {
         let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed);
         let mut core = Forwarding::new(Switch::new(config), pool_frames(&job.deployment));
         core.switch.keep_delays();
+        let is_trunk = |port: &NodePort| {
+            let all = &core.switch.config().ports;
+            let own = all.iter().find(|own| own.port == port.number);
+            own.is_some_and(|own| matches!(own.role, PortRole::Trunk(_)))
+        };
+        let trunks = (0..ports.len()).filter(|&place| is_trunk(&ports[place])).collect();
         Ok(Self {
             reporter,
             core,
             ports,
+            trunks,
+            signalled: Vec::new(),
             link: ControlLink::new(controller, job.namespace_pid, poll)?,
             first: 0,
             controlled: job.out_of_mode.clone().map(Controlled::new),
@@ -185,76 +219,109 @@ impl SwitchNode {
         [timer, self.reporter.deadline()].into_iter().flatten().min()
     }
 
-    /// Whether the mode has changed since this switch last told what it has seen.
-    fn has_swapped(&self) -> bool {
-        self.seen.iter().any(|(event, _)| matches!(event, SwitchEvent::Swapped { .. }))
+    /// How often the mode has changed since this switch last told what it has seen.
+    fn swaps(&self) -> usize {
+        let is_swap =
+            |(event, _): &&(SwitchEvent, u64)| matches!(event, SwitchEvent::Swapped { .. });
+        self.seen.iter().filter(is_swap).count()
     }
 
-    /// Does what is due by `now`, and takes a burst from each port with frames; whether there is, or
-    /// soon will be, more to do.
+    /// Does what is due by `now`, and takes a burst from each port with frames, until the mode changes;
+    /// whether there is, or soon will be, more to do.
     fn forward(&mut self, now: Instant, poll: &PollSet) -> io::Result<bool> {
         let mut has_worked = self.settle(now)?;
+        let first = self.first;
+        self.first = (first + 1) % self.ports.len().max(1);
         for turn in 0..self.ports.len() {
-            let place = (self.first + turn) % self.ports.len();
+            let place = (first + turn) % self.ports.len();
             if self.ports[place].is_ready(poll) {
-                has_worked |= self.receive(place)? > 0;
-                if self.has_swapped() {
+                let (frames, has_swapped) = self.receive(place)?;
+                has_worked |= frames > 0;
+                if has_swapped {
                     self.flood()?;
+                    return Ok(true);
                 }
             }
         }
-        self.first = (self.first + 1) % self.ports.len().max(1);
         Ok(has_worked || self.core.switch.next_deadline().is_some_and(|(_, at)| at <= now + SOON))
     }
 
-    /// The mode has changed: the slots of signals are waited for, if they end soon, so that
-    /// neighbours hear of it before anything else is done here or at another switch.
-    fn flood(&mut self) -> io::Result<()> {
-        while self.core.switch.ports().any(|(.., egress)| egress.holds_signals()) {
-            let now = MonotonicClock::now();
-            let is_soon = |(_, at)| at <= now + SOON;
-            if !self.core.switch.next_deadline().is_some_and(is_soon) {
-                break;
+    /// Takes a burst from each port that signals come by, until the mode changes; whether it has.
+    fn hear(&mut self, poll: &PollSet) -> io::Result<bool> {
+        for nth in 0..self.trunks.len() {
+            let place = self.trunks[nth];
+            if self.ports[place].is_ready(poll) && self.receive(place)?.1 {
+                self.flood()?;
+                return Ok(true);
             }
-            self.settle(now)?;
         }
-        Ok(())
+        Ok(false)
     }
 
-    /// Takes a burst from one port; how many frames came.
-    fn receive(&mut self, place: usize) -> io::Result<usize> {
-        let Self { reporter, core, ports, seen, .. } = self;
+    /// The burst that was taken last has changed the mode: waits for the slot of the first signal of each
+    /// port, if it ends soon, so that neighbours hear of it before anything else is done here or at
+    /// another switch.
+    fn flood(&mut self) -> io::Result<()> {
+        loop {
+            let is_awaited =
+                self.core.switch.ports().any(|(port, _, egress)| {
+                    egress.holds_signals() && !self.signalled.contains(&port)
+                });
+            let now = MonotonicClock::now();
+            let is_soon = |(_, at)| at <= now + SOON;
+            if !is_awaited || !self.core.switch.next_deadline().is_some_and(is_soon) {
+                return Ok(());
+            }
+            self.fire(now);
+            self.send(true)?;
+        }
+    }
+
+    /// Takes a burst from one port; how many frames came, and whether they have changed the mode.
+    fn receive(&mut self, place: usize) -> io::Result<(usize, bool)> {
+        let swaps = self.swaps();
+        self.signalled.clear();
+        let Self { reporter, core, ports, seen, signalled, .. } = self;
         let NodePort { was_drained, flooded_until, .. } = ports[place];
         let drops = core.fx.drops.len();
         let mut witness =
-            Watch { reporter, seen, earliest: None, drops, was_drained, flooded_until };
+            Watch { reporter, seen, signalled, earliest: None, drops, was_drained, flooded_until };
         let count = core.receive(ports, place, &mut witness);
         let flooded_until = witness.flooded_until;
         ports[place].flooded_until = flooded_until;
         self.after_sending()?;
-        Ok(count)
+        Ok((count, self.swaps() > swaps))
     }
 
     /// Fires what is due by `now`, and sends what the core has handed over; whether there was any.
     fn settle(&mut self, now: Instant) -> io::Result<bool> {
-        let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
-        if let Some(due) = due {
-            self.reporter.lateness(due, now);
-            self.core.fire();
-            self.note(now);
-        }
-        if due.is_none() && self.core.fx.transmits.is_empty() {
+        let swaps = self.swaps();
+        if !self.fire(now) && self.core.fx.transmits.is_empty() {
             return Ok(false);
         }
-        let has_swapped = self.has_swapped();
-        let Self { reporter, core, ports, seen, .. } = self;
+        self.send(self.swaps() > swaps)?;
+        Ok(true)
+    }
+
+    /// Fires what is due by `now`; whether anything was.
+    fn fire(&mut self, now: Instant) -> bool {
+        let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
+        let Some(due) = due else { return false };
+        self.reporter.lateness(due, now);
+        self.core.fire();
+        self.note(now);
+        true
+    }
+
+    /// Sends what the core has handed over; if the mode has just changed, the first signals alone.
+    fn send(&mut self, has_swapped: bool) -> io::Result<()> {
+        let Self { reporter, core, ports, seen, signalled, .. } = self;
         let (drops, was_drained, flooded_until) = (0, true, Instant::ZERO);
         let mut witness =
-            Watch { reporter, seen, earliest: None, drops, was_drained, flooded_until };
+            Watch { reporter, seen, signalled, earliest: None, drops, was_drained, flooded_until };
         core.transmit(ports, has_swapped, &mut witness);
         witness.sent();
-        self.after_sending()?;
-        Ok(true)
+        self.after_sending()
     }
 
     fn after_sending(&mut self) -> io::Result<()> {
@@ -362,6 +429,8 @@ fn note(seen: &mut Vec<(SwitchEvent, u64)>, began: Instant, fx: &mut Effects<Swi
 struct Watch<'a> {
     reporter: &'a mut Reporter,
     seen: &'a mut Vec<(SwitchEvent, u64)>,
+    /// Ports by which a signal has left.
+    signalled: &'a mut Vec<u32>,
     /// Departure that is the longest ago of what was sent.
     earliest: Option<Instant>,
     /// Frames that went no further before this burst.
@@ -411,9 +480,12 @@ impl Witness for Watch<'_> {
         }
     }
 
-    fn leaving(&mut self, transmits: &[Transmit]) {
+    fn leaving(&mut self, transmits: &[Transmit], is_signal: bool) {
         let first = transmits.iter().map(|sent| sent.departure).min();
         self.earliest = [self.earliest, first].into_iter().flatten().min();
+        if is_signal {
+            self.signalled.extend(transmits.first().map(|sent| sent.port));
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use super::{PRIORITY, Subject};
 use crate::links::{LinkName, disable_ipv6_on};
 use crate::{
-    BURST_FRAMES, FlushReport, Interest, MonotonicClock, Pending, PollKey, PollSet, Port,
-    PortOpener, PortSettings, PortWait, WaitPolicy, realtime,
+    BURST_FRAMES, FlushReport, MonotonicClock, Pending, PollKey, PollSet, Port, PortOpener,
+    PortSettings, PortWait, WaitPolicy, realtime,
 };
 use std::io;
 use std::sync::Arc;
@@ -164,11 +164,7 @@ impl Bridge {
         let notes = first.notes.into_iter().chain(second.notes).collect();
         let ports = [first.port, second.port];
         let mut set = PollSet::new();
-        let mut add = |port: &dyn Port| {
-            let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port to wait for"));
-            fd.map(|fd| set.add(fd, Interest::Read))
-        };
-        let keys = [add(&*ports[0])?, add(&*ports[1])?];
+        let keys = [set.add_port(&*ports[0])?, set.add_port(&*ports[1])?];
         Ok((Self { ports, set, keys }, notes))
     }
 

@@ -4,7 +4,6 @@ use super::Shared;
 use super::lane::{LaneEntry, LaneExit};
 use crate::{BURST_FRAMES, Interest, Look, Pending, PollKey, PollSet, Port, PortWait};
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -29,8 +28,7 @@ pub fn serve_relays(mut ends: Vec<RelayEnd>, mut wait: PortWait) -> io::Result<(
     let mut set = PollSet::new();
     let mut keys = Vec::new();
     for end in &ends {
-        let [device, bell] = end.fds()?;
-        keys.push([set.add(device, Interest::Read), set.add(bell, Interest::Read)]);
+        keys.push([set.add_port(&*end.port)?, set.add(end.shared.there.fd(), Interest::Read)]);
     }
     let mut is_open = vec![true; ends.len()];
     while is_open.contains(&true) {
@@ -61,12 +59,6 @@ impl RelayEnd {
         from_us: LaneExit,
     ) -> Self {
         Self { port, shared, to_us, from_us, is_lost: false, is_held: false }
-    }
-
-    fn fds(&self) -> io::Result<[RawFd; 2]> {
-        let device = self.port.poll_fd();
-        let device = device.ok_or_else(|| io::Error::other("a port has a descriptor"))?;
-        Ok([device, self.shared.there.fd()])
     }
 
     /// Whether something is to be done here.

@@ -3,6 +3,7 @@
 //! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
+mod bridges;
 mod live;
 mod long_work;
 mod look_ups;
@@ -14,6 +15,8 @@ mod queues;
 mod spread;
 mod updates;
 
+pub use bridges::{BridgeChanges, BridgeOrder, BridgeReport, measure_bridges};
+pub(crate) use bridges::{ROLE as BRIDGES_ROLE, main as bridges_main};
 pub use live::{
     BABBLE_FRAME_BYTES, BabblePoint, FlowCurve, FlowPoint, LINE_BPS, LiveFigures, LiveOrder,
     LiveQuantity, LiveRatio, LiveReport, LiveSubject, LiveTask, METER_KBIT, VICTIM_FRAME_BYTES,

@@ -10,8 +10,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::Transmit;
 use tenuto_io::{
-    BURST_FRAMES, Interest, Lent, LinkState, Look, MemoryPort, Pending, PollKey, PollSet, Port,
-    PortKind, PortOpener, PortSettings as OpenSettings,
+    BURST_FRAMES, Lent, LinkState, Look, MemoryPort, Pending, PollKey, PollSet, Port, PortKind,
+    PortOpener, PortSettings as OpenSettings,
 };
 
 /// Frames that a pair in memory holds in each direction.
@@ -80,12 +80,12 @@ impl SwitchPort {
             opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
             groups.take(opened.port, interface)?
         };
-        let fd = port.poll_fd().ok_or_else(|| io::Error::other("a port has a descriptor"))?;
+        let key = poll.add_port(&*port)?;
         Ok(Self {
             number: settings.number,
             interface: interface.clone(),
             port,
-            key: Some(poll.add(fd, Interest::Read)),
+            key: Some(key),
             tap: settings.tap.as_ref().map(Tap::open).transpose()?,
             far,
             _claim: claimed,

@@ -2,7 +2,7 @@
 
 use crate::networks::{Words, options, planned, possible, shipped};
 use tenuto_model::{Event, EventAction, Scenario, Verdict};
-use tenuto_runtime::{SwitchProcesses, UpOptions, up, up_by_controller};
+use tenuto_runtime::{ModeController, SwitchProcesses, UpOptions, up, up_by_controller};
 
 const MS: u64 = 1_000_000;
 
@@ -80,7 +80,8 @@ fn by_controller(name: &str, switches: SwitchProcesses) {
     };
     scenario.events = vec![behave(400, 1), behave(500, 0), behave(1_400, 1), behave(1_500, 0)];
     let options = UpOptions { switches, ..options(&plan, name) };
-    let outcome = up_by_controller(&plan, &scenario, &options, &mut Words::default());
+    let outcome =
+        up_by_controller(&plan, &scenario, &options, ModeController::Own, &mut Words::default());
     std::fs::remove_dir_all(&options.run_dir).expect("ours");
     let Some(run) = possible(name, outcome) else { return };
     println!("{run:?}");

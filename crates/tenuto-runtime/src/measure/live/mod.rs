@@ -9,7 +9,7 @@ mod babbling;
 mod entries;
 mod flows;
 mod inside;
-mod open_vswitch;
+pub(in crate::measure) mod open_vswitch;
 mod ours;
 mod rates;
 mod ratios;

@@ -11,7 +11,7 @@ use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
 use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_units::Span;
 
-const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
+pub(in crate::measure) const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// Where its files go: seen inside only.
 const FOLDER: &str = "/run";
 const PATIENCE: Span = Span::from_s(20);
@@ -34,7 +34,7 @@ pub(super) struct OpenVswitch {
     _database: Daemon,
 }
 
-struct Daemon(Child);
+pub(in crate::measure) struct Daemon(pub(in crate::measure) Child);
 
 impl Drop for Daemon {
     fn drop(&mut self) {
@@ -136,7 +136,7 @@ fn add_flows(folder: &Path) -> io::Result<()> {
 }
 
 /// A program of Open vSwitch with its files in `folder`.
-fn tool(name: &str, folder: &Path) -> Command {
+pub(in crate::measure) fn tool(name: &str, folder: &Path) -> Command {
     let mut command = Command::new(name);
     for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"] {
         command.env(variable, folder);
@@ -146,14 +146,14 @@ fn tool(name: &str, folder: &Path) -> Command {
 }
 
 /// What a daemon says goes to a file beside the others.
-fn quiet(mut command: Command, folder: &Path) -> io::Result<Command> {
+pub(in crate::measure) fn quiet(mut command: Command, folder: &Path) -> io::Result<Command> {
     let log = std::fs::File::options().create(true).append(true).open(folder.join("log"))?;
     command.stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }
 
 /// Runs a tool to its end; what it says.
-fn run(command: &mut Command) -> io::Result<String> {
+pub(in crate::measure) fn run(command: &mut Command) -> io::Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let Output { status, stdout, stderr } =
         command.output().map_err(|error| match error.kind() {
@@ -170,12 +170,12 @@ fn run(command: &mut Command) -> io::Result<String> {
     Err(io::Error::other(format!("{name}: {}", said.lines().next().unwrap_or("failed"))))
 }
 
-fn missing(error: impl std::fmt::Display) -> io::Error {
+pub(in crate::measure) fn missing(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{error} (package openvswitch-switch)"))
 }
 
 /// Waits until a file is there.
-fn wait_for(path: &Path) -> io::Result<()> {
+pub(in crate::measure) fn wait_for(path: &Path) -> io::Result<()> {
     let until = MonotonicClock::now() + PATIENCE;
     while !path.exists() {
         if MonotonicClock::now() >= until {

@@ -16,6 +16,8 @@ use tenuto_units::Span;
 pub(super) const FRAME_BYTES: [usize; 2] = [64, 1_500];
 /// At which delays are measured: far below what any subject forwards.
 const PACED_PPS: u64 = 20_000;
+/// Windows of delay on AF_XDP in each turn: what is asked of their tails takes more of them to be seen.
+const TAIL_WINDOWS: usize = 3;
 /// Where the first of our switches listens, in a network of its own.
 const LISTEN_PORT: u16 = 6_701;
 
@@ -244,6 +246,16 @@ impl Turns {
         Self { kinds: [of(false), of(true)], drawn: 1 }
     }
 
+    /// The order of the next turn, whose further windows of delay are those of AF_XDP alone.
+    fn of(&mut self, is_delay: bool) -> Vec<usize> {
+        let mut order = self.shuffled();
+        for _ in 1..if is_delay { TAIL_WINDOWS } else { 1 } {
+            self.shuffled();
+            order.extend(&self.kinds[1]);
+        }
+        order
+    }
+
     /// The places of all, in the order of the next turn.
     fn shuffled(&mut self) -> Vec<usize> {
         let Self { kinds, drawn } = self;
@@ -278,7 +290,7 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     for repetition in 1..=order.repetitions {
         for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
             for rate_pps in [None, Some(PACED_PPS)] {
-                for place in turns.shuffled() {
+                for place in turns.of(rate_pps.is_some()) {
                     let bench = &mut benches[place];
                     let what = if rate_pps.is_some() { "delay" } else { "rate" };
                     say(format!(

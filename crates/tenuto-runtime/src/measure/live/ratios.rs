@@ -30,6 +30,28 @@ impl LiveQuantity {
         }
     }
 
+    /// Whether it is that of the frames of all windows together, as one window has too few beyond it.
+    pub const fn is_pooled(self) -> bool {
+        matches!(self, Self::Delay(990 | 999))
+    }
+
+    /// Ours by theirs; the n-th windows are a pair.
+    fn ratio(self, ours: &[Window], theirs: &[Window]) -> Option<Paired> {
+        match self {
+            Self::Delay(permille) if self.is_pooled() => {
+                let [ours, theirs] = [ours, theirs].map(|windows| {
+                    windows.iter().map(|it| it.delays_ns.as_slice()).collect::<Vec<_>>()
+                });
+                Paired::of_pools(&ours, &theirs, usize::from(permille))
+            }
+            _ => {
+                let of =
+                    |windows: &[Window]| windows.iter().map(|it| self.of(it)).collect::<Vec<_>>();
+                Paired::of(&of(ours), &of(theirs))
+            }
+        }
+    }
+
     /// Of one window.
     fn of(self, window: &Window) -> f64 {
         match self {
@@ -71,15 +93,14 @@ fn pairs() -> impl Iterator<Item = (LiveSubject, LiveSubject, LiveQuantity)> {
 /// All that can be compared at one size of frames.
 pub(super) fn of(benches: &[Bench], size: usize) -> impl Iterator<Item = LiveRatio> {
     pairs().filter_map(move |(subject, other, quantity)| {
-        let values = |wanted: LiveSubject| -> Option<Vec<f64>> {
+        let windows = |wanted: LiveSubject| -> Option<&[Window]> {
             let bench = benches.iter().find(|bench| bench.subject == wanted)?;
-            let windows = match quantity {
+            Some(match quantity {
                 LiveQuantity::Rate => &bench.rates[size],
                 LiveQuantity::Delay(_) => &bench.delays[size],
-            };
-            Some(windows.iter().map(|window| quantity.of(window)).collect())
+            })
         };
-        let ratio = Paired::of(&values(subject)?, &values(other)?)?;
+        let ratio = quantity.ratio(windows(subject)?, windows(other)?)?;
         Some(LiveRatio { subject, other, frame_bytes: FRAME_BYTES[size], quantity, ratio })
     })
 }

@@ -5,6 +5,7 @@
 //! is judged as in every live run: by its certified bound and what this machine was measured to add.
 
 use super::changes::{TARGET_RATIO, median, raise_bound_ps, scenario};
+use super::changes_peers::{self, Peers, Who};
 use super::networks::{Crowd, Laboratory, Shape};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -15,8 +16,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tenuto_model::{Plan, Scenario, Verdict};
 use tenuto_runtime::{
-    ControlledRun, LabPorts, Silent, SwitchProcesses, UpError, UpOptions, measure_allowance,
-    up_by_controller,
+    ControlledRun, LabPorts, ModeController, Silent, SwitchProcesses, UpError, UpOptions,
+    measure_allowance, up_by_controller,
 };
 use tenuto_units::Span;
 use tenuto_world::RunDocument;
@@ -42,6 +43,8 @@ struct Seen {
     undecided: usize,
     controlled: Vec<ControlledChange>,
     controlled_unfinished: usize,
+    /// The same change by others, where that is compared.
+    peers: Peers,
     /// Runs that broke a promise, in a sentence each.
     broken: Vec<String>,
     is_interrupted: bool,
@@ -63,12 +66,21 @@ struct Bench<'a> {
     options: UpOptions,
 }
 
-/// The table, and how it went: `Bad` if a raise was above its bound and what the machine adds.
-pub(super) fn sheet(
-    raises: u32,
-    switches: SwitchProcesses,
+/// What is to be run.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Raises of each network by the switches, and as many by each controller.
+    pub(super) raises: u32,
+    pub(super) switches: SwitchProcesses,
+    /// These networks alone, if any is named: `star-1`.
+    pub(super) networks: &'a [String],
+}
+
+/// The tables, and how it went: `Bad` if a raise was above its bound and what the machine adds.
+pub(super) fn sheets(
+    wanted: Wanted<'_>,
     progress: &mut dyn FnMut(&str),
-) -> Result<(Sheet, Outcome), Failure> {
+) -> Result<(Vec<Sheet>, Outcome), Failure> {
     let mut sheet = Sheet::new(
         "MC-SDN, section VI: changes of mode with real frames, nine switches",
         &[
@@ -95,15 +107,19 @@ pub(super) fn sheet(
     );
     let (mut ratios, mut unfinished, mut broken) = (Vec::new(), (0, 0), Vec::new());
     let mut outcome = Outcome::Good;
-    for it in &laboratories() {
+    let mut peers = Vec::new();
+    for it in &chosen(wanted.networks)? {
         let folder = Folder::new()?;
-        let (seen, bounds) = match one(it, (raises, switches), &folder.0, progress)? {
+        let (seen, bounds) = match one(it, wanted, &folder.0, progress)? {
             Ran::Seen(seen, bounds) => (seen, bounds),
             Ran::NotHere(why) => {
                 sheet.note(format!("SKIPPED: {why}"));
-                return Ok((sheet, outcome));
+                return Ok((vec![sheet], outcome));
             }
         };
+        if !seen.peers.is_empty() {
+            peers.push((*it, seen.peers.clone()));
+        }
         let (row, ratio) = row(it, &seen, bounds);
         sheet.push(row);
         ratios.push(ratio.unwrap_or(0.0));
@@ -115,13 +131,28 @@ pub(super) fn sheet(
             break;
         }
     }
-    notes(&mut sheet, &ratios, unfinished, switches);
+    notes(&mut sheet, &ratios, unfinished, wanted.switches);
     if !broken.is_empty() {
         outcome = Outcome::Bad;
         sheet.note(format!("BROKEN: {} runs kept no promise", broken.len()));
         broken.iter().for_each(|text| sheet.note(text.clone()));
     }
-    Ok((sheet, outcome))
+    Ok((vec![sheet, changes_peers::sheet(&peers)], outcome))
+}
+
+/// Those that are named, or all.
+fn chosen(names: &[String]) -> Result<Vec<Laboratory>, Failure> {
+    let all = laboratories();
+    let name = |it: &Laboratory| it.name().replace(' ', "-");
+    if let Some(unknown) = names.iter().find(|text| all.iter().all(|it| name(it) != **text)) {
+        let known: Vec<String> = all.iter().map(name).collect();
+        return Err(Failure::usage(&format!(
+            "--live-networks: no network is called {unknown:?}; there are {}",
+            known.join(", ")
+        )));
+    }
+    let is_chosen = |it: &Laboratory| names.is_empty() || names.contains(&name(it));
+    Ok(all.into_iter().filter(is_chosen).collect())
 }
 
 /// Three shapes by 1, 50 and 100 rules, and 100 rules with packets that wait.
@@ -134,7 +165,7 @@ fn laboratories() -> Vec<Laboratory> {
 /// Runs one network both ways.
 fn one(
     it: &Laboratory,
-    (raises, switches): (u32, SwitchProcesses),
+    Wanted { raises, switches, .. }: Wanted<'_>,
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Ran, Failure> {
@@ -180,10 +211,34 @@ fn one(
             }
         }
     }
+    if it.crowd.is_none() {
+        progress(&format!("changes-live: {name}, by os-ken, and in Open vSwitch"));
+        bench.by_peers(raises, &mut seen);
+    }
     Ok(Ran::Seen(seen, bounds))
 }
 
 impl Bench<'_> {
+    /// The same change by other controllers, and of other switches.
+    fn by_peers(&self, changes: u32, seen: &mut Seen) {
+        let own = seen.controlled.iter().map(|it| it.in_effect.as_ns()).collect();
+        seen.peers = vec![
+            (Who::Themselves, Ok((seen.raises_ns.clone(), seen.unfinished))),
+            (Who::OursOwn, Ok((own, seen.controlled_unfinished))),
+            (Who::OursOsKen, self.by_os_ken()),
+        ];
+        seen.peers.extend(changes_peers::of_bridges(self.plan, changes));
+    }
+
+    fn by_os_ken(&self) -> changes_peers::Changes {
+        let Some(python) = changes_peers::python() else { return changes_peers::without_os_ken() };
+        let by = ModeController::OsKen { python };
+        let run = up_by_controller(self.plan, &self.scenario, &self.options, by, &mut Silent);
+        let run = run.map_err(|error| error.to_string())?;
+        let ns = run.changes.iter().map(|it| it.in_effect.as_ns()).collect();
+        Ok((ns, run.unfinished))
+    }
+
     fn by_switches(&self, seen: &mut Seen) -> Result<(), UpError> {
         let outcome = tenuto_runtime::up(self.plan, &self.scenario, &self.options, &mut Silent)?;
         if let Some(why) = outcome.crashed {
@@ -196,7 +251,13 @@ impl Bench<'_> {
     }
 
     fn by_controller(&self, seen: &mut Seen) -> Result<(), UpError> {
-        let run = up_by_controller(self.plan, &self.scenario, &self.options, &mut Silent)?;
+        let run = up_by_controller(
+            self.plan,
+            &self.scenario,
+            &self.options,
+            ModeController::Own,
+            &mut Silent,
+        )?;
         let ControlledRun { changes, unfinished, interrupted, .. } = run;
         seen.controlled.extend(changes);
         seen.controlled_unfinished += unfinished;

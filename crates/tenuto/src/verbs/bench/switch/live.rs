@@ -167,14 +167,19 @@ fn compared(report: &LiveReport) -> Sheet {
             reached,
         ]);
     }
-    let pairs = report.ratios.iter().map(|it| it.ratio.pairs).min().unwrap_or(0);
+    let pairs = report.ratios.iter().map(|it| it.ratio.pairs);
+    let (least, most) = (pairs.clone().min().unwrap_or(0), pairs.max().unwrap_or(0));
     sheet.note(format!(
-        "medians of {pairs} quotients of windows that had their turns next to each other, in an order \
+        "medians of {least} to {most} quotients of windows that had their turns next to each other, in an order \
          drawn anew for each turn; low and high enclose the true median in 95 of 100 such \
          measurements (ranks of the sign test), from six pairs on"
     ));
     sheet
         .note("open: the interval holds values on both sides of the target; `--repeat` narrows it");
+    sheet.note(
+        "p99 and p99.9 are those of the frames of all windows together; low and high are of 2000 draws of \
+         pairs of windows, with replacement",
+    );
     sheet.note("by the same switch without monitor and meter: what both cost together");
     sheet
 }

@@ -4,6 +4,7 @@ mod babbling;
 mod babbling_live;
 mod changes;
 mod changes_live;
+mod changes_peers;
 mod figures;
 mod live;
 mod networks;
@@ -34,6 +35,9 @@ pub(crate) struct Switch {
     /// In live mode changes: a process for each switch, or one whose thread never sleeps
     #[arg(long, value_name = "HOW", value_parser = switch_processes, default_value = "together")]
     live_switches: SwitchProcesses,
+    /// Live mode changes on these networks alone, such as star-1,grid-50,linear-100+; without it, all twelve
+    #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
+    live_networks: Vec<String>,
     /// Length of a window of live forwarding, ms
     #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(20..=500))]
     window: u64,
@@ -87,9 +91,13 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         outcome = if kept { outcome } else { Outcome::Bad };
     }
     if has(Part::ChangesLive) {
-        let (sheet, ended) =
-            changes_live::sheet(args.live_changes, args.live_switches, &mut progress)?;
-        sheets.push(sheet);
+        let of = changes_live::Wanted {
+            raises: args.live_changes,
+            switches: args.live_switches,
+            networks: &args.live_networks,
+        };
+        let (live, ended) = changes_live::sheets(of, &mut progress)?;
+        sheets.extend(live);
         outcome = if outcome == Outcome::Good { ended } else { outcome };
     }
     let mut figures = figures::Figures(args.figures.clone());

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use std::fmt::Write;
 use tenuto_model::{MemorySources, Network, read_network};
 
-const SWITCHES: usize = 9;
+pub(super) const SWITCHES: usize = 9;
 /// Hosts at the first switch beside its own, whose flows fill its queues.
 const CROWD: usize = 4;
 /// Where those go.
@@ -86,6 +86,8 @@ impl Laboratory {
 
     /// The flow whose excess raises the mode.
     pub(super) const TRIGGER: &'static str = "f1";
+    /// The host that sends it.
+    pub(super) const REQUESTER: &'static str = "h1";
 
     /// From one raise to the next: the mode is back by then, and twice the dwell time has passed.
     pub(super) fn cycle_ns(self) -> u64 {
@@ -138,9 +140,10 @@ impl Laboratory {
         let targets = targets.join(", ");
         let _ = writeln!(
             out,
-            "flows:\n  {}: {{source: h1, targets: [{targets}], level: HI, message: 100 B, \
+            "flows:\n  {}: {{source: {}, targets: [{targets}], level: HI, message: 100 B, \
              period: {{LO: {PERIOD_LO_MS} ms, HI: {PERIOD_HI_MS} ms}}, priority: 0}}",
-            Self::TRIGGER
+            Self::TRIGGER,
+            Self::REQUESTER
         );
         for n in 2..=self.rules {
             let _ = writeln!(
