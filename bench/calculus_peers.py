@@ -269,22 +269,36 @@ def has_detours(paths):
     return False
 
 
+def leads_on(servers, nexts):
+    """Whether every server stands in the file before those that its flows go on to: panco cuts flows elsewhere."""
+    place = {server["name"]: index for index, server in enumerate(servers)}
+    return all(place[here] < place[there] for here, after in nexts.items() for there in after)
+
+
 def ways(flow):
     """All paths of a flow."""
     return [flow["path"], *(branch["path"] for branch in flow.get("multicast", ()))]
 
 
-def is_overloaded(graph):
-    """Whether flows bring more to a server than it serves; a flow comes to it once, however many branches lead on."""
+def loads(graph):
+    """Per server what flows bring in the long term, and what it serves; a flow comes to it once, however many branches
+    lead on."""
     load = {server["name"]: 0.0 for server in graph["servers"]}
     try:
         for flow in graph["flows"]:
             for server in {server for path in ways(flow) for server in path}:
                 load[server] += min(flow["arrival_curve"]["rates"])
-        served = {server["name"]: max(server["service_curve"]["rates"]) for server in graph["servers"]}
-        return any(load[name] > rate * (1 + 1e-9) for name, rate in served.items())
+        return [(load[server["name"]], max(server["service_curve"]["rates"])) for server in graph["servers"]]
     except TypeError:  # units in strings
-        return False
+        return []
+
+
+def is_overloaded(graph):
+    return any(load > rate * (1 + 1e-9) for load, rate in loads(graph))
+
+
+def is_full(graph):
+    return any(load > rate * (1 - 1e-6) for load, rate in loads(graph))
 
 
 def read_facts(path, text):
@@ -320,6 +334,7 @@ def read_facts(path, text):
         for there in path[place + 2 :]
     )
     has_lines = all("capacity" in server for server in servers)
+    is_tree = not splits and not has_branches and leads_on(servers, nexts)
     return {
         "order": network["multiplexing"],
         "has_lines": has_lines,
@@ -328,10 +343,10 @@ def read_facts(path, text):
         "has_shortcuts": has_shortcuts,
         "has_detours": has_detours(paths),
         "is_overloaded": is_overloaded(graph),
-        "is_tree": not splits and not has_branches,
+        "is_tree": is_tree,
         "servers": len(servers),
-        # Trees of FIFO servers without lines: panco's ELP is the worst case itself.
-        "is_exact": is_fifo and not has_lines and not splits and not network["packetizer"],
+        # Trees of FIFO servers without lines: panco's ELP is the worst case itself, but for full servers (README.md).
+        "is_exact": is_fifo and not has_lines and is_tree and not is_full(graph) and not network["packetizer"],
     }
 
 

@@ -104,6 +104,47 @@ KINDS = {
     "anyburstless": {"order": "ARBITRARY", "bursts": "some"},
     "anytwins": {"order": "ARBITRARY", "copies": 3, "equal": True, "longest": 4},
     "anyuneven": {"order": "ARBITRARY", "spread": 100.0},
+    "fattree": {"shape": "fattree", "capacity": "least"},
+    "fattreeopen": {"shape": "fattree", "capacity": None, "load": (0.7, 0.99)},
+    "dumbbell": {"shape": "dumbbell", "capacity": "least", "load": (0.5, 0.999)},
+    "parkinglot": {"shape": "parkinglot", "capacity": "least", "load": (0.5, 0.95)},
+    "parkinglotopen": {"shape": "parkinglot", "capacity": None, "load": (0.5, 0.999)},
+    "nested": {"shape": "nested", "capacity": None},
+    "diamonds": {"shape": "diamonds", "capacity": "least"},
+    "grid": {"shape": "grid", "capacity": "least"},
+    "torus": {"shape": "torus", "capacity": "least", "load": (0.2, 0.7)},
+    "starofrings": {"shape": "starofrings", "capacity": "least", "load": (0.2, 0.8)},
+    "twinrings": {"shape": "twinrings", "capacity": None, "load": (0.1, 0.5)},
+    "twinringstight": {"shape": "twinrings", "capacity": "least", "load": (0.5, 0.9)},
+    "counterrings": {"shape": "counterrings", "load": (0.2, 0.8)},
+    "crowd": {"shape": "crowd", "capacity": "least", "load": (0.5, 0.9)},
+    "crowdany": {"shape": "crowd", "order": "ARBITRARY"},
+    "alone": {"shape": "alone", "capacity": "least"},
+    "idle": {"load": (0.01, 0.05), "capacity": "least"},
+    "brim": {"load": (0.9999, 0.999999), "capacity": None},
+    "epsilon": {"load": (1.0 + 2e-9, 1.0 + 1e-7), "capacity": None},
+    "dots": {"bursts": (1.0, 8.0), "capacity": "least"},
+    "floods": {"bursts": (1e5, 1e7), "capacity": "least"},
+    "uneventenfold": {"spread": 10.0, "capacity": "least", "bursts": (1.0, 1e5)},
+    "eonlatency": {"latency": (1e3, 1e6), "capacity": "least"},
+    "somelatency": {"latency": (0.0, 100.0), "style": "somelatency", "capacity": "least"},
+    "mixed": {"style": "mixed", "capacity": "least"},
+    "mixedopen": {"style": "mixed", "capacity": None, "load": (0.6, 0.95)},
+    "mixedcyclic": {"style": "mixed", "shape": "cyclic", "capacity": "least", "load": (0.2, 0.6)},
+    "mixedany": {"style": "mixed", "order": "ARBITRARY", "capacity": "least"},
+    "exact": {"style": "exact", "capacity": None},
+    "exactany": {"style": "exact", "order": "ARBITRARY", "capacity": None},
+    "exactcyclic": {"style": "exact", "shape": "cyclic", "capacity": None},
+    "ubitover": {"style": "ubitover", "capacity": None},
+    "anyfattree": {"order": "ARBITRARY", "shape": "fattree", "capacity": "least"},
+    "anyparkinglot": {"order": "ARBITRARY", "shape": "parkinglot", "capacity": None},
+    "anynested": {"order": "ARBITRARY", "shape": "nested", "capacity": None},
+    "anydiamonds": {"order": "ARBITRARY", "shape": "diamonds", "capacity": "least"},
+    "anygrid": {"order": "ARBITRARY", "shape": "grid", "capacity": None, "load": (0.6, 0.95)},
+    "anytorus": {"order": "ARBITRARY", "shape": "torus", "load": (0.1, 0.4)},
+    "packetsgrid": {"packets": True, "style": "packets", "shape": "grid", "capacity": "least"},
+    "packetsring": {"packets": True, "shape": "ring", "equal": True, "load": (0.1, 0.4)},
+    "ethernet": {"style": "ethernet", "shape": "grid", "capacity": "least"},
     "xml": {"style": "xml", "capacity": "least"},
     "xmlcyclic": {"style": "xml", "shape": "cyclic", "load": (0.2, 0.6)},
 }
@@ -117,6 +158,10 @@ def random_network(seed, kind):
     graph["network"]["name"] = f"{kind}{seed}"
     if settings["style"] == "xml":
         return f"{kind}-{seed}.xml", as_xml(graph)
+    if settings["style"] == "ethernet":
+        return f"{kind}-{seed}.xml", as_xml(graph, with_stations=True)
+    if settings["style"] in CHANGES:
+        CHANGES[settings["style"]](rng, graph)
     if settings["style"] == "multicast":
         add_branches(rng, graph)
     if settings["style"] == "branches":
@@ -298,7 +343,160 @@ def shuffled(rng, settings):
     return servers, [[names[s] for s in path] for path in paths]
 
 
+def fattree(rng, _settings):
+    """Two pods of two edge and two upper switches below two cores: one server per line and direction."""
+    names, paths = {}, []
+
+    def port(here, there):
+        return names.setdefault((here, there), len(names))
+
+    for _ in range(rng.randint(6, 18)):
+        (pod, edge), (to, leaf) = rng.sample([(p, e) for p in range(2) for e in range(2)], 2)
+        host, up = rng.randrange(2), rng.randrange(2)
+        nodes = [("edge", pod, edge), ("up", pod, up)]
+        nodes += [("core", up), ("up", to, up)] if to != pod else []
+        nodes += [("edge", to, leaf), ("host", to, leaf, host)]
+        paths.append([port(*pair) for pair in zip(nodes, nodes[1:])])
+    return len(names), paths
+
+
+def dumbbell(rng, _settings):
+    """Ends on both sides of one line."""
+    left, right = rng.randint(2, 5), rng.randint(2, 5)
+    flows = rng.randint(max(left, right), 12)
+    return left + 1 + right, [[rng.randrange(left), left, left + 1 + rng.randrange(right)] for _ in range(flows)]
+
+
+def parkinglot(rng, _settings):
+    """One flow over all servers; at each some enter that leave behind it, or go on to the end."""
+    servers = rng.randint(3, 9)
+    paths = [list(range(servers))]
+    for first in range(servers):
+        paths += [list(range(first, rng.choice([first + 1, servers]))) for _ in range(rng.randint(1, 2))]
+    return servers, paths
+
+
+def nested(rng, _settings):
+    """Each flow within the way of the one before."""
+    servers = rng.randint(4, 10)
+    paths, first, last = [], 0, servers
+    while last - first > 0:
+        paths += [list(range(first, last))] * rng.randint(1, 2)
+        first, last = first + rng.randint(0, 1), last - rng.randint(0, 1)
+        if len(paths) > 14:
+            break
+    return servers, paths
+
+
+def diamonds(rng, _settings):
+    """Flows part in two ways and meet again, several times."""
+    count = rng.randint(2, 3)
+    paths = []
+    for _ in range(rng.randint(4, 12)):
+        first = rng.randrange(count)
+        path = []
+        for at in range(first, rng.randint(first, count - 1) + 1):
+            path += [3 * at, 3 * at + rng.randint(1, 2)]
+        paths.append(path + ([3 * count] if rng.random() < 0.5 else []))
+    paths = [[s for s in path if s < 3 * count or path[-2] >= 3 * count - 2] for path in paths]
+    return 3 * count + 1, paths
+
+
+def in_grid(rng, side, wraps):
+    """Output ports of a square of switches; east or west first, then north or south."""
+    names, paths = {}, []
+    for _ in range(rng.randint(5, 16)):
+        x, y, to_x, to_y = (rng.randrange(side) for _ in range(4))
+        path = []
+        while x != to_x:
+            step = 1 if wraps or to_x > x else -1
+            path.append(names.setdefault((x, y, step, 0), len(names)))
+            x = (x + step) % side
+        while y != to_y:
+            step = 1 if wraps or to_y > y else -1
+            path.append(names.setdefault((x, y, 0, step), len(names)))
+            y = (y + step) % side
+        path.append(names.setdefault((x, y, "host"), len(names)))
+        paths.append(path)
+    return len(names), paths
+
+
+def grid(rng, _settings):
+    return in_grid(rng, rng.randint(2, 4), False)
+
+
+def torus(rng, _settings):
+    return in_grid(rng, rng.randint(3, 4), True)
+
+
+def starofrings(rng, _settings):
+    """Rings with a hub in common; flows go along a ring, over the hub and along another."""
+    rings, size = rng.randint(2, 3), rng.randint(2, 4)
+    paths = []
+    for _ in range(rng.randint(5, 12)):
+        ring = rng.randrange(rings)
+        path = [1 + ring * size + at for at in range(rng.randrange(size), size)]
+        if rng.random() < 0.7:
+            other = rng.choice([r for r in range(rings) if r != ring])
+            path += [0] + [1 + other * size + at for at in range(rng.randint(1, size))]
+        elif rng.random() < 0.5 and len(path) < size:
+            path += [1 + ring * size + at for at in range(size - len(path))]
+        paths.append(path)
+    return 1 + rings * size, paths
+
+
+def twinrings(rng, _settings):
+    """Two rings that share two servers in a row."""
+    sizes = rng.randint(3, 5), rng.randint(3, 5)
+    first = list(range(sizes[0]))
+    second = [0, 1] + list(range(sizes[0], sizes[0] + sizes[1] - 2))
+    paths = []
+    for _ in range(rng.randint(4, 9)):
+        ring = rng.choice([first, second])
+        at = rng.randrange(len(ring))
+        paths.append([ring[(at + i) % len(ring)] for i in range(rng.randint(2, len(ring)))])
+    return sizes[0] + sizes[1] - 2, paths
+
+
+def counterrings(rng, _settings):
+    """Both directions of a ring, whose flows leave by the same ports."""
+    size = rng.randint(3, 5)
+    paths = []
+    for _ in range(rng.randint(5, 12)):
+        at, hops, turn = rng.randrange(size), rng.randint(1, size - 1), rng.choice([0, 1])
+        way = [(at + i * (1 - 2 * turn)) % size for i in range(hops)]
+        end = (at + hops * (1 - 2 * turn)) % size
+        paths.append([turn * size + server for server in way] + [2 * size + end])
+    return 3 * size, paths
+
+
+def crowd(rng, _settings):
+    """Very many flows on few ways."""
+    servers = rng.randint(4, 8)
+    ways = [sorted(rng.sample(range(servers), rng.randint(1, min(4, servers)))) for _ in range(rng.randint(4, 12))]
+    return servers, [rng.choice(ways) for _ in range(rng.randint(80, 240))]
+
+
+def alone(rng, _settings):
+    """Each flow by itself, servers that nobody comes to, and two that meet once."""
+    count = rng.randint(2, 4)
+    paths = [[3 * f + i for i in range(rng.randint(1, 3))] for f in range(count)]
+    return 3 * count + 2, paths + [[3 * count], [3 * count]]
+
+
 SHAPES = {
+    "fattree": fattree,
+    "dumbbell": dumbbell,
+    "parkinglot": parkinglot,
+    "nested": nested,
+    "diamonds": diamonds,
+    "grid": grid,
+    "torus": torus,
+    "starofrings": starofrings,
+    "twinrings": twinrings,
+    "counterrings": counterrings,
+    "crowd": crowd,
+    "alone": alone,
     "sourcetree": sourcetree,
     "twoservers": twoservers,
     "branches": branches,
@@ -381,10 +579,64 @@ def spell_units(rng, graph):
             flow["max_packet_length"] = flow["max_packet_length"] * 8 / 1e3
 
 
-def as_xml(graph):
+def quiet_servers(rng, graph):
+    """Some servers without latency; one with at least 1 us, since Saihu fails on none at all."""
+    for server in graph["servers"][1:]:
+        if rng.random() < 0.5:
+            server["service_curve"]["latencies"] = [0.0]
+
+
+def mix_curves(rng, graph):
+    """One to four buckets and one to three rate-latencies, some of which say nothing; lines of any speed."""
+    for flow in graph["flows"]:
+        curve = flow["arrival_curve"]
+        burst, rate = curve["bursts"][0], curve["rates"][0]
+        for _ in range(rng.randint(0, 3)):
+            curve["bursts"].append(rng.choice([0.0, burst * rng.uniform(0.01, 1.5)]))
+            curve["rates"].append(rate * rng.uniform(1.0, 200.0))
+    for server in graph["servers"]:
+        curve = server["service_curve"]
+        rate, latency = curve["rates"][0], curve["latencies"][0]
+        for _ in range(rng.randint(0, 2)):
+            share = rng.uniform(0.1, 1.0)
+            curve["rates"].append(rate * share)
+            curve["latencies"].append(latency * rng.uniform(0.1, 2.0) * share)
+        if "capacity" in server:
+            server["capacity"] = rate * rng.choice([1.0, 1.0, 1.5, 10.0, 1000.0])
+
+
+def fill_exactly(rng, graph):
+    """Every server as fast as what its flows bring, in whole kbit/s."""
+    demand = {server["name"]: 0 for server in graph["servers"]}
+    for flow in graph["flows"]:
+        kbps = rng.randint(100, 9000)
+        flow["arrival_curve"]["rates"] = [kbps / 1e3]
+        for name in flow["path"]:
+            demand[name] += kbps
+    for server in graph["servers"]:
+        server["service_curve"]["rates"] = [(demand[server["name"]] or 1000) / 1e3]
+
+
+def exceed_by_little(rng, graph):
+    """As above, and one bit/s more of one flow."""
+    fill_exactly(rng, graph)
+    curve = rng.choice(graph["flows"])["arrival_curve"]
+    curve["rates"] = [round(curve["rates"][0] + 1e-6, 6)]
+
+
+CHANGES = {
+    "somelatency": quiet_servers,
+    "mixed": mix_curves,
+    "exact": fill_exactly,
+    "ubitover": exceed_by_little,
+}
+
+
+def as_xml(graph, with_stations=False):
     """The physical network: a switch for every server, a line for every pair, a station for every sink.
 
-    A switch that flows leave by several lines has a server behind each.
+    A switch that flows leave by several lines has a server behind each. With stations, flows of one first server come from
+    one station in front of it, as fast as that server.
     """
     lines = ["<elements>", f'<network name="{graph["network"]["name"]}" technology="FIFO+IS" overhead="0"/>']
     links = set()
@@ -396,9 +648,14 @@ def as_xml(graph):
             f'<switch name="{server["name"]}" service-latency="{latency}us" service-rate="{rate}Mbps" '
             f'transmission-capacity="{capacity}Mbps"/>'
         )
+        if with_stations:
+            lines.append(
+                f'<station name="e{server["name"]}" service-latency="1us" service-rate="{rate}Mbps" '
+                f'transmission-capacity="{rate}Mbps"/>'
+            )
     flows = []
     for flow in graph["flows"]:
-        path = flow["path"]
+        path = [f"e{flow['path'][0]}"] * with_stations + flow["path"]
         sink = f"t{flow['name']}"
         links.update(zip(path, path[1:] + [sink]))
         curve = flow["arrival_curve"]

@@ -3,6 +3,7 @@
 use crate::blind::{self, Blind};
 use crate::cyclic;
 use crate::executor::{Executor, InTurn, gather};
+use crate::inner;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
 use crate::prove::{Proved, SOLVER, Solved};
@@ -118,7 +119,13 @@ impl Lower<'_> {
         let bursts = Bursts::new(BTreeMap::new(), servers);
         let known = self.known(&bursts);
         analysis.proofs.bursts = match claims_bursts {
-            true if self.topology.is_acyclic => blind::bursts(known, self.options, &solved),
+            true if self.topology.is_acyclic => {
+                let in_any_order = blind::bursts(known, self.options, &solved);
+                match in_any_order.is_empty() {
+                    true => inner::bursts(known, self.options, self.executor, &solved),
+                    false => in_any_order,
+                }
+            }
             true if self.options.effort >= Effort::Plp => {
                 cyclic::bursts(&known, self.options, self.executor)
             }

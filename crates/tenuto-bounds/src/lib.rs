@@ -22,6 +22,7 @@ mod exact;
 mod executor;
 mod factors;
 mod grouping;
+mod inner;
 mod interior;
 mod natural;
 mod outcome;

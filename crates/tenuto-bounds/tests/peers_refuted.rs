@@ -93,3 +93,58 @@ fn peak_rates_above_a_server_are_beyond_three_peers() {
     }
     assert!(reached_us <= bound_us, "{reached_us} {bound_us}");
 }
+
+/// Five flows of three buckets over FIFO servers, of which f2's bound by DNC's total flow analysis
+/// is exceeded by far.
+fn peaks_that_meet() -> ServerGraph {
+    let servers = [
+        ("s0", 44.8083, 26.0560),
+        ("s1", 29.0137, 24.5922),
+        ("s2", 8.6946, 24.8152),
+        ("s3", 7.8021, 34.8529),
+        ("s4", 26.6498, 25.6644),
+        ("s5", 36.9007, 31.9812),
+        ("s6", 38.0909, 33.4504),
+        ("s7", 45.7244, 38.1825),
+    ];
+    let flows: [(f64, f64, &[usize]); 5] = [
+        (2730.7, 7.6208, &[2, 5, 7]),
+        (2962.2, 6.3780, &[0, 1, 4, 5]),
+        (3129.3, 6.6484, &[0, 3, 5]),
+        (786.5, 5.8223, &[1, 5, 6, 7]),
+        (771.5, 5.8656, &[0, 3, 4, 7]),
+    ];
+    let flow = |(index, (burst, rate, path)): (usize, (f64, f64, &[usize]))| {
+        let arrival = buckets(burst, rate);
+        let mut flow = unicast(format!("f{index}"), arrival[0], path);
+        flow.arrival = arrival;
+        flow
+    };
+    ServerGraph {
+        name: "peaks that meet".into(),
+        servers: servers.map(server).into(),
+        flows: flows.into_iter().enumerate().map(flow).collect(),
+    }
+}
+
+/// f1, f2 and f4 send all they may from one instant on: 2599 us later they have brought 104.1 kb to s0, which takes
+/// 104.1 kb/26.06 Mb/s + 44.8 us - 2599 us = 1439 us for it. f0 and f3 begin so that they meet f2 at s5 with all theirs.
+#[test]
+fn peaks_that_meet_are_beyond_a_peer() {
+    let graph = peaks_that_meet();
+    let Analysis { bounds, .. } = analyse(&graph, &Options::default(), &mut |_| ());
+    let bound_us = bounds[2].delay.expect("a bound").0 as f64 / MICROSECOND_PS;
+    let (packet_ubit, horizon_ps) = (80_000_000, 20_000_000_000);
+    let us = |value: i128| vec![value * 1_000_000];
+    let schedule = Schedule {
+        bursts_ps: vec![us(156), us(10), us(11), us(150), us(10)],
+        is_lazy: vec![true; graph.servers.len()],
+    };
+    let reached_ps = largest_delays(&graph, &schedule, packet_ubit, horizon_ps)[2][0];
+    // A packet of each flow at each server counts as a whole where bits would flow.
+    let packets_us = 80.0 * (3.0 / 26.056 + 2.0 / 34.853 + 4.0 / 31.981);
+    let reached_us = reached_ps as f64 / MICROSECOND_PS - packets_us;
+    println!("reached {reached_us:.1} us, bound {bound_us:.1} us");
+    assert!(reached_us > 1605.0, "DNC's total flow analysis: {reached_us}");
+    assert!(reached_us <= bound_us, "{reached_us} {bound_us}");
+}

@@ -150,7 +150,7 @@ pub(crate) struct Import {
     /// Cycle of time-triggered applications, such as 500us
     #[arg(long, value_name = "TIME", value_parser = duration_ns)]
     pub(crate) cycle: Option<u64>,
-    /// Servers of Saihu without capacity never send faster than their fastest service rate
+    /// Servers of Saihu and xTFA without capacity never send faster than their fastest service rate
     #[arg(long)]
     pub(crate) lines_of_service: bool,
 }

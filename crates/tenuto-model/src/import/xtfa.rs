@@ -224,7 +224,7 @@ impl<'x> Xtfa<'_, '_, 'x> {
             let latency = self.inherited(link, "service-latency", Dimension::Time, Toward::Up);
             let packet = self.packets.get(&port).copied().unwrap_or(0);
             let packet_ubit = i128::from(if self.is_packetized { packet } else { 0 });
-            let line = self.line(link, packet_ubit);
+            let line = self.line(link, rate, packet_ubit);
             if self.draft.find(&port).is_some() {
                 self.it.note("ports with several links have the service of the first");
                 continue;
@@ -245,13 +245,27 @@ impl<'x> Xtfa<'_, '_, 'x> {
     }
 
     /// The line behind a port: its capacity, a fact of the network whether or not `technology`
-    /// asks for an analysis that uses it.
-    fn line(&mut self, link: Node<'x, 'x>, burst_ubit: i128) -> Option<Bucket> {
+    /// asks for an analysis that uses it; without one none, unless whoever imports says that ports
+    /// never send faster than they serve.
+    fn line(&mut self, link: Node<'x, 'x>, service: u64, burst_ubit: i128) -> Option<Bucket> {
         let key = "transmission-capacity";
-        let rate =
-            self.inherited(link, key, Dimension::Rate, Toward::Up).filter(|rate| *rate > 0)?;
-        self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
-        Some(Bucket { burst_ubit, rate_ubps: i128::from(rate) })
+        let stated = self.inherited(link, key, Dimension::Rate, Toward::Up);
+        if let Some(rate) = stated.filter(|rate| *rate > 0) {
+            self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
+            return Some(Bucket { burst_ubit, rate_ubps: i128::from(rate) });
+        }
+        if self.it.options.lines_of_service {
+            self.it.note(
+                "ports without capacity have a line of their service rate, as --lines-of-service \
+                 says: bounds hold if they never send faster",
+            );
+            return Some(Bucket { burst_ubit, rate_ubps: i128::from(service) });
+        }
+        self.it.note(
+            "ports without capacity shape nothing; --lines-of-service takes their service rate for \
+             a line, as Saihu does",
+        );
+        None
     }
 
     /// The largest packet of a flow, 10⁻⁶ bit.

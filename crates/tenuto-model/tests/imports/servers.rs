@@ -198,6 +198,23 @@ fn xtfa_ports_become_servers_with_the_nearest_of_each_value() {
 }
 
 #[test]
+fn xtfa_ports_without_capacity_have_lines_if_that_is_stated() {
+    let text = XTFA.replace("transmission-capacity", "weight");
+    let text = text.replace("<station name=\"e1\"", "<station name=\"e1\" service-rate=\"9Mbps\"");
+    let lines = |options: &ImportOptions<'_>| {
+        let imported = accepted(&text, "small", options);
+        let said = notes(&imported);
+        assert!(said.contains("ports without capacity"), "{said}");
+        let servers = graph(imported).servers;
+        servers.iter().map(|s| s.line.map(|l| l.rate_ubps)).collect::<Vec<_>>()
+    };
+    assert!(lines(&ImportOptions::default()).iter().all(Option::is_none));
+    let stated = ImportOptions { lines_of_service: true, ..ImportOptions::default() };
+    let rates = [9, 50, 40].map(|rate| Some(rate * MEGA));
+    assert_eq!(lines(&stated), rates);
+}
+
+#[test]
 fn xtfa_mistakes_have_their_line() {
     let cases = [
         ("period=\"1ms\"", "period=\"0.001\"", 12, "Saihu reads seconds, xTFA milliseconds"),
