@@ -173,13 +173,11 @@ pub(super) fn over_links(network: &Network, refusal: &Refusal) -> Vec<Change> {
 /// and with each link lost that may be.
 pub(super) fn later(plan: &Plan, refusal: &Refusal) -> Vec<Change> {
     const STEP_NS: u64 = 10_000;
-    if refusal.flows.len() > 3 {
-        return Vec::new();
-    }
+    const NAMED_MAX: usize = 3;
     let lost = plan.link_losses.iter().flat_map(|loss| &loss.flows);
     let rows: Vec<&FlowBound> = plan.flows.iter().chain(lost).collect();
     let mut network = plan.network.clone();
-    let mut texts = Vec::new();
+    let (mut texts, mut largest) = (Vec::new(), 0);
     for name in &refusal.flows {
         let rows = rows.iter().filter(|row| row.flow == *name);
         let Some(bound) = rows.filter_map(|row| row.delay_bound_ps).max() else {
@@ -193,6 +191,12 @@ pub(super) fn later(plan: &Plan, refusal: &Refusal) -> Vec<Change> {
         }
         deadlines.for_each(|deadline| *deadline = least.max(*deadline));
         texts.push(format!("{name} deadline >= {}", milliseconds(least)));
+        largest = largest.max(least);
+    }
+    if texts.len() > NAMED_MAX {
+        let further = texts.split_off(NAMED_MAX).len();
+        let at_most = milliseconds(largest);
+        texts.push(format!("{further} further deadlines at their bounds (at most {at_most})"));
     }
     if texts.is_empty() { Vec::new() } else { vec![(texts.join(" and "), network)] }
 }

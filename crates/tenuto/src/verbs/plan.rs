@@ -68,10 +68,10 @@ fn differ(
     earlier: &tenuto_model::Plan,
     planned: &Planned,
 ) -> Result<Outcome, Failure> {
-    let difference = Difference::between(earlier, &planned.plan);
+    let difference = Difference::between(earlier, planned);
     if args.json {
         output::say_json(&difference)?;
-    } else {
+    } else if planned.certification.allows_bounds() {
         output::say(&difference.text())?;
     }
     conclude(planned, args.json, None)
@@ -106,18 +106,38 @@ fn explain(
         return conclude(&planned, args.json, None);
     }
     if args.json {
-        output::say_json(&Explained { schema: "tenuto-explanation/1", explanation: &explanation })?;
+        output::say_json(&Explained::of(&planned, &explanation))?;
     } else {
         output::say(&explain_text::text(&explanation, args.all))?;
     }
     conclude(&planned, args.json, None)
 }
 
+/// The document of an explanation.
 #[derive(Serialize)]
 struct Explained<'a> {
     schema: &'static str,
+    version: &'static str,
+    world: &'static str,
+    seed: Option<u64>,
+    plan_hash: &'a str,
+    verdict: &'static str,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
+}
+
+impl<'a> Explained<'a> {
+    fn of(planned: &'a Planned, explanation: &'a tenuto_planner::Explanation) -> Self {
+        Self {
+            schema: "tenuto-explanation/1",
+            version: env!("CARGO_PKG_VERSION"),
+            world: "planned",
+            seed: None,
+            plan_hash: &planned.plan.plan_hash,
+            verdict: planned.promise().word(),
+            explanation,
+        }
+    }
 }
 
 /// Bounds of a server graph.
@@ -127,6 +147,11 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     if of_frames || is_ranked || !args.planning.set.is_empty() {
         let hint = "--model, --as-stated, --priorities and --set are for networks; this is a \
                     server graph";
+        return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    if args.explain.is_some() || args.diff.is_some() {
+        let hint = "--explain and --diff are for networks; of a server graph --all and --json tell \
+                    the delay at every server";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
     }
     if args.method.peer().is_some() {

@@ -28,6 +28,28 @@ fn the_sample_of_the_readme_is_what_is_printed() {
 }
 
 #[test]
+fn explanations_and_differences_are_documents_like_all_others() {
+    let said = tenuto(&["plan", "line.yaml", "--explain", "speed", "--json"]).exits(0).json();
+    assert_eq!(said["schema"], "tenuto-explanation/1");
+    assert_eq!((&said["verdict"], &said["flow"]), (&"guaranteed".into(), &"speed".into()));
+    let said = tenuto(&["plan", "line.yaml", "--diff", "line.yaml", "--json"]).exits(0).json();
+    assert_eq!(said["schema"], "tenuto-plan-difference/1");
+    assert_eq!((&said["verdict"], &said["unchanged"]), (&"guaranteed".into(), &1.into()));
+    assert_eq!(said["plan_hash"], said["before_hash"]);
+}
+
+#[test]
+fn many_late_flows_are_named_and_their_deadlines_offered() {
+    let folder = folder("late");
+    let flow =
+        "{source: sensor, targets: [display], message: 1 kB, period: 10 ms, deadline: 100 us}";
+    let flows: String = (0..5).map(|n| format!("  f{n}: {flow}\n")).collect();
+    write(&folder, "late.yaml", &format!("{LINE}{flows}"));
+    let said = tenuto_in(&folder, &["plan", "late.yaml"]).exits(1);
+    said.complains_of(&["late too: f", " and 2 further deadlines at their bounds (at most"]);
+}
+
+#[test]
 fn a_bound_is_explained_hop_by_hop() {
     let plan = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
     let rows =

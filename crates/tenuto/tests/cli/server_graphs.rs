@@ -24,6 +24,10 @@ fn a_graph_is_checked_planned_and_certified() {
     let csv = std::fs::read_to_string(folder.join("own.csv")).expect("written");
     assert!(csv.starts_with("flow,target,deadline_ps,delay_bound_ps"), "{csv}");
     tenuto_in(&folder, &["certify", "own.bounds.json"]).exits(0).says(&["CERTIFIED: 2 bounds"]);
+    for option in [["--explain", "f"], ["--diff", "own.yaml"]] {
+        let args = [&["plan", "own.yaml"], &option[..]].concat();
+        tenuto_in(&folder, &args).exits(2).complains_of(&["--explain and --diff are for networks"]);
+    }
     let said = tenuto_in(&folder, &["plan", "own.yaml", "--json", "--method", "tfa"]).exits(0);
     let document: Value = serde_json::from_str(&said.stdout).expect("one document");
     assert_eq!(document["schema"], "tenuto-plan-report/1");
