@@ -261,6 +261,21 @@ fn what_would_be_left_out_in_silence_is_refused() {
 }
 
 #[test]
+fn a_skew_by_default_is_for_flows_of_two_copies() {
+    let text = "tenuto: 1\nnetworks: [A, B]\nhosts: {h: {}, g: {}}\n\
+        switches: {a: {network: A, profile: ideal}, b: {network: B, profile: ideal}}\n\
+        defaults: {link: {rate: 1 Gbit/s}, flow: {copies: [A, B], skew_max: 1 ms}}\n\
+        links: [{ends: [h, a]}, {ends: [a, g]}, {ends: [h, b]}, {ends: [b, g]}]\n\
+        flows:\n  two: {source: h, targets: [g], frame: 64 B, period: 1 ms}\n  \
+        one: {source: h, targets: [g], frame: 64 B, period: 1 ms, copies: [A]}\n";
+    let n = network(text);
+    let skew = |name| n.flow(name).expect("there").skew_max_ns;
+    assert_eq!((skew("two"), skew("one")), (Some(1_000_000), None));
+    let own = text.replace("copies: [A]}", "copies: [A], skew_max: 1 ms}");
+    assert!(problems(&own).contains("a skew is between two copies"));
+}
+
+#[test]
 fn a_profile_file_is_one_profile() {
     let text = "tenuto: 1\nhosts: {a: {}, b: {}}\nswitches: {s: {profile: ./p.yaml}}\n\
                 defaults: {link: {rate: 1 Gbit/s}}\nlinks: [{ends: [a, s]}, {ends: [s, b]}]\n";

@@ -99,6 +99,9 @@ fn redundant_networks_have_their_copies_and_skew() {
     let row = &document["flows"][0];
     assert_eq!(row["copies"].as_array().map(Vec::len), Some(2), "{row:#}");
     assert!(row["skew_bound_ns"].as_u64() <= row["skew_limit_ns"].as_u64(), "{row:#}");
+    let copies = row["copies"].as_array().expect("copies");
+    let least = copies.iter().filter_map(|copy| copy["delay_bound_ns"].as_u64()).min();
+    assert!(least.is_some() && row["first_arrival_bound_ns"].as_u64() == least, "{row:#}");
     let text =
         tenuto(&["plan", "avionics.yaml"]).exits(0).says(&["skew ms", "more with more slack"]);
     let all = tenuto(&["plan", "avionics.yaml", "--all"]).exits(0);
