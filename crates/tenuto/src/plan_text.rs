@@ -270,7 +270,8 @@ fn change_words(plan: &Plan, change: &ModeChangeBound) -> String {
     format!("{label} <= {} ms{after}{terms}{drained}", ms_up(change.bound_ps))
 }
 
-fn assumptions(plan: &Plan) -> String {
+/// What every bound of the plan rests on.
+pub(crate) fn assumptions(plan: &Plan) -> String {
     let mut out = String::new();
     for (index, assumption) in plan.assumptions.iter().enumerate() {
         let head = if index == 0 { "assumes" } else { "" };

@@ -156,7 +156,7 @@ fn avionics_and_gateways() {
     if let Some(text) = data(name) {
         let refused = tenuto_model::import(None, &text, name, &over_data()).expect_err("BAGs");
         let said = refused.to_string();
-        for words in ["20 ms is none: did you mean 16 or 32?", "virtual_links.yaml:24"] {
+        for words in ["20 ms is none: did you mean 16 or 32?", "virtual_links.yaml:20"] {
             assert!(said.contains(words), "{words}: {said}");
         }
     }

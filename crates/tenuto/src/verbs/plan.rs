@@ -109,6 +109,7 @@ fn explain(
         output::say_json(&Explained::of(&planned, &explanation))?;
     } else {
         output::say(&explain_text::text(&explanation, args.all))?;
+        output::say(&plan_text::assumptions(&planned.plan))?;
     }
     conclude(&planned, args.json, None)
 }
@@ -124,6 +125,7 @@ struct Explained<'a> {
     verdict: &'static str,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
+    assumptions: Vec<&'a str>,
 }
 
 impl<'a> Explained<'a> {
@@ -136,6 +138,7 @@ impl<'a> Explained<'a> {
             plan_hash: &planned.plan.plan_hash,
             verdict: planned.promise().word(),
             explanation,
+            assumptions: planned.plan.assumptions.iter().map(|it| it.text.as_str()).collect(),
         }
     }
 }

@@ -32,6 +32,7 @@ fn explanations_and_differences_are_documents_like_all_others() {
     let said = tenuto(&["plan", "line.yaml", "--explain", "speed", "--json"]).exits(0).json();
     assert_eq!(said["schema"], "tenuto-explanation/1");
     assert_eq!((&said["verdict"], &said["flow"]), (&"guaranteed".into(), &"speed".into()));
+    assert!(said["assumptions"][0].as_str().is_some_and(|text| text.contains("store-and-forward")));
     let said = tenuto(&["plan", "line.yaml", "--diff", "line.yaml", "--json"]).exits(0).json();
     assert_eq!(said["schema"], "tenuto-plan-difference/1");
     assert_eq!((&said["verdict"], &said["unchanged"]), (&"guaranteed".into(), &1.into()));
@@ -56,7 +57,9 @@ fn a_bound_is_explained_hop_by_hop() {
         plan["flows"].as_array().expect("flows").iter().filter(|row| row["flow"] == "STREAM");
     let bound_ns = rows.filter_map(|row| row["delay_bound_ns"].as_i64()).max().expect("bounds");
     let whole = format!("bound {}.", bound_ns / 1_000_000);
-    let said = tenuto(&["plan", "vehicle.yaml", "--explain", "STREAM"]).exits(0);
+    let said = tenuto(&["plan", "vehicle.yaml", "--explain", "STREAM"])
+        .exits(0)
+        .says(&["assumes     store-and-forward", "babbling sources"]);
     // STREAM does not run in HI: what is promised there is no part of it.
     let way = said.stdout.lines().find(|line| line.starts_with("way")).expect("its way");
     assert!(way.starts_with("way     s2 sw1 sw2 d2: ") && way.contains(&whole), "{way}");
