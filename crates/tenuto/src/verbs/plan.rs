@@ -91,13 +91,7 @@ fn explain(
     let network = &planned.plan.network;
     let Some(explanation) = tenuto_planner::explain(network, &options, flow) else {
         let names = network.flows.iter().map(|flow| flow.name.as_str());
-        let shown = args.network.display().to_string();
-        let hint = tenuto_model::meant(flow, names);
-        return Err(Failure::input(
-            format!("there is no flow {flow}"),
-            Some(&shown),
-            hint.as_deref(),
-        ));
+        return Err(no_such_flow(args, flow, names));
     };
     if !planned.certification.allows_bounds() {
         if args.json {
@@ -152,9 +146,8 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
                     server graph";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
     }
-    if args.explain.is_some() || args.diff.is_some() {
-        let hint = "--explain and --diff are for networks; of a server graph --all and --json tell \
-                    the delay at every server";
+    if args.diff.is_some() {
+        let hint = "--diff is for networks; of server graphs compare what --csv writes";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
     }
     if args.method.peer().is_some() {
@@ -167,6 +160,9 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
     let is_usual = matches!(args.method, Method::Auto);
     let bounded = server_bounds::bounded(graph, &options, is_usual)?;
+    if let Some(flow) = &args.explain {
+        return explain_servers(args, &bounded, flow, (&options, is_usual));
+    }
     if let Some(path) = &args.output {
         output::write_file(path, &bounded.text)?;
     }
@@ -188,6 +184,41 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
         output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
     }
     Ok(Outcome::Good)
+}
+
+fn explain_servers(
+    args: &Plan,
+    bounded: &server_bounds::Bounded,
+    flow: &str,
+    (options, is_usual): (&tenuto_bounds::Options, bool),
+) -> Result<Outcome, Failure> {
+    use server_bounds::{explain, explain_text, text};
+    let Some(explanation) = explain::explain(bounded, flow, options, is_usual)? else {
+        let names = bounded.graph.flows.iter().map(|flow| flow.name.as_str());
+        return Err(no_such_flow(args, flow, names));
+    };
+    if args.json {
+        output::say_json(&explanation)?;
+    } else {
+        output::say(&explain_text::text(&explanation, args.all))?;
+    }
+    let refusals = server_bounds::refusals(bounded);
+    if refusals.is_empty() {
+        return Ok(Outcome::Good);
+    }
+    output::complain(&text::refused(bounded, &refusals));
+    Ok(Outcome::Bad)
+}
+
+/// That no flow has this name, and which was meant.
+fn no_such_flow<'a>(
+    args: &Plan,
+    flow: &str,
+    names: impl IntoIterator<Item = &'a str> + Clone,
+) -> Failure {
+    let shown = args.network.display().to_string();
+    let hint = tenuto_model::meant(flow, names);
+    Failure::input(format!("there is no flow {flow}"), Some(&shown), hint.as_deref())
 }
 
 fn conclude(planned: &Planned, is_json: bool, file: Option<&str>) -> Result<Outcome, Failure> {
