@@ -7,7 +7,11 @@ use std::fmt;
 /// fill memory with complaints about itself.
 const KEPT_MAX: usize = 200;
 /// Warnings with one hint that are printed in full: a hundred alike hide the verdict below them.
-const ALIKE_MAX: usize = 3;
+const WARNINGS_ALIKE_MAX: usize = 3;
+/// Errors with one message that are printed in full.
+const ERRORS_ALIKE_MAX: usize = 8;
+/// Lines that are named of those that are not.
+const LINES_TOLD_MAX: usize = 12;
 /// Characters of a source line that are kept around the place of the problem.
 const EXCERPT_CHARS_MAX: usize = 56;
 /// Column at which the place is printed, if the message is shorter.
@@ -181,23 +185,51 @@ impl fmt::Display for Diagnostic {
 }
 
 impl fmt::Display for Diagnostics {
-    /// One block per problem, of warnings alike the first few, then the count; what does not concern a plan may print the
-    /// problems one by one instead.
+    /// As [`Diagnostics::text`] where nothing is planned of what has errors.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
+        f.write_str(&self.text("nothing was planned"))
+    }
+}
+
+impl Diagnostics {
+    /// One block per problem, of those alike the first few, then the counts, and what errors came to: `end`. What does
+    /// not concern people may print the problems one by one instead.
+    pub fn text(&self, end: &str) -> String {
+        let mut out = String::new();
+        let mut alike: BTreeMap<(Severity, &str), Vec<Option<u32>>> = BTreeMap::new();
         for diagnostic in &self.kept {
             let hint = diagnostic.hint.as_deref();
-            if let (Severity::Warning, Some(hint)) = (diagnostic.severity, hint) {
-                let seen = alike.entry(hint).or_default();
-                *seen += 1;
-                if *seen > ALIKE_MAX {
+            let (kind, shown_max) = match (diagnostic.severity, hint) {
+                (Severity::Warning, None) => (None, usize::MAX),
+                (Severity::Warning, Some(hint)) => (Some(hint), WARNINGS_ALIKE_MAX),
+                (Severity::Error, _) => (Some(diagnostic.message.as_str()), ERRORS_ALIKE_MAX),
+            };
+            if let Some(kind) = kind {
+                let seen = alike.entry((diagnostic.severity, kind)).or_default();
+                seen.push(diagnostic.line);
+                if seen.len() > shown_max {
                     continue;
                 }
             }
-            writeln!(f, "{diagnostic}")?;
+            out.push_str(&format!("{diagnostic}\n"));
         }
-        for (hint, seen) in alike.into_iter().filter(|(_, seen)| *seen > ALIKE_MAX) {
-            writeln!(f, "and {} more like that: {hint}", seen - ALIKE_MAX)?;
+        for ((severity, kind), lines) in alike {
+            let further = match severity {
+                Severity::Warning => lines.get(WARNINGS_ALIKE_MAX..),
+                Severity::Error => lines.get(ERRORS_ALIKE_MAX..),
+            };
+            let further = further.unwrap_or_default();
+            if further.is_empty() {
+                continue;
+            }
+            let numbers: Vec<String> =
+                further.iter().flatten().take(LINES_TOLD_MAX).map(u32::to_string).collect();
+            let more = if further.len() > numbers.len() { ", …" } else { "" };
+            let lines = match (severity, numbers.is_empty()) {
+                (Severity::Error, false) => format!(" (lines {}{more})", numbers.join(", ")),
+                _ => String::new(),
+            };
+            out.push_str(&format!("and {} more like that: {kind}{lines}\n", further.len()));
         }
         let count = |number: usize, word: &str| match number {
             1 => format!("1 {word}"),
@@ -205,19 +237,18 @@ impl fmt::Display for Diagnostics {
         };
         let dropped = self.errors + self.warnings - self.kept.len();
         if dropped > 0 {
-            writeln!(f, "and {} like these", count(dropped, "more problem"))?;
+            out.push_str(&format!("and {} like these\n", count(dropped, "more problem")));
         }
         match (self.errors, self.warnings) {
-            (0, 0) => Ok(()),
-            (0, warnings) => write!(f, "{}", count(warnings, "warning")),
-            (errors, 0) => write!(f, "{}; nothing was planned", count(errors, "error")),
-            (errors, warnings) => write!(
-                f,
-                "{}, {}; nothing was planned",
-                count(errors, "error"),
-                count(warnings, "warning")
-            ),
+            (0, 0) => {}
+            (0, warnings) => out.push_str(&count(warnings, "warning")),
+            (errors, 0) => out.push_str(&format!("{}; {end}", count(errors, "error"))),
+            (errors, warnings) => {
+                let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
+                out.push_str(&format!("{errors}, {warnings}; {end}"));
+            }
         }
+        out
     }
 }
 
@@ -228,7 +259,7 @@ pub(crate) fn excerpt(line: &str, column: u32) -> String {
     let indent = line.chars().take_while(|c| c.is_whitespace()).count();
     let room = EXCERPT_CHARS_MAX;
     let start = if column > indent + room - 8 { column.saturating_sub(room / 2) } else { indent };
-    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    let clean = |c: char| if crate::read::reader::is_unseen(c) { ' ' } else { c };
     let mut shown: String = line.chars().skip(start).take(room).map(clean).collect();
     if start > indent {
         shown.insert(0, '…');
@@ -274,6 +305,20 @@ mod tests {
         all.push(Diagnostic { line: Some(15), ..bag() });
         all.push(Diagnostic { severity: Severity::Warning, ..bag() });
         assert!(all.to_string().ends_with("\n2 errors, 1 warning; nothing was planned"));
+    }
+
+    #[test]
+    fn of_many_errors_alike_the_lines_are_told() {
+        let mut all = Diagnostics::new();
+        for line in 1..=60 {
+            all.push(Diagnostic { line: Some(line), ..bag() });
+        }
+        let text = all.text("nothing was imported");
+        assert_eq!(text.matches("error: BAG").count(), ERRORS_ALIKE_MAX);
+        let told =
+            "and 52 more like that: BAG must be a power of two from 1 to 128 ms (lines 9, 10, 11,";
+        assert!(text.contains(told), "{text}");
+        assert!(text.ends_with("20, …)\n60 errors; nothing was imported"), "{text}");
     }
 
     #[test]

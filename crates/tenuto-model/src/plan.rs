@@ -261,6 +261,15 @@ pub struct FlowBound {
     pub method: String,
 }
 
+impl FlowBound {
+    /// By when the first of several copies is there while no network is lost: the least bound of a
+    /// copy, picoseconds. `None` with one copy, and where no copy has a bound.
+    pub fn first_arrival_bound_ps(&self) -> Option<u64> {
+        let bounds = self.copies.iter().filter_map(|copy| copy.delay_bound_ps);
+        bounds.min().filter(|_| self.copies.len() > 1)
+    }
+}
+
 /// The bound of one copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyBound {

@@ -345,6 +345,12 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
+/// Whether what follows a number is its power of ten, as in `1e6 B`.
+fn is_scientific(rest: &str) -> bool {
+    let Some(power) = rest.strip_prefix(['e', 'E']) else { return false };
+    power.strip_prefix(['+', '-']).unwrap_or(power).starts_with(|c: char| c.is_ascii_digit())
+}
+
 fn shorten(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= 24 {
@@ -356,6 +362,8 @@ fn shorten(text: &str) -> String {
 impl Dimension {
     fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let (number, unit) = split(text);
+        let is_digit = |c: char| c.is_ascii_digit();
+        let number = if number.contains(is_digit) { number } else { "" };
         let fail = |message: String, hint: String| Err(QuantityError { message, hint });
         let shown = shorten(text);
         if number.is_empty() {
@@ -366,6 +374,10 @@ impl Dimension {
                 format!("{} `{shown}` has no unit", self.noun),
                 format!("did you mean {number} {}? {}", self.usual, self.units_text()),
             );
+        }
+        if is_scientific(unit) {
+            let why = "powers of ten are not read";
+            return fail(format!("`{shown}` is not a {}: {why}", self.noun), self.example());
         }
         let Some(&(_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
             let slip = self.slips.iter().find(|(slip, _)| *slip == unit);
@@ -386,7 +398,7 @@ impl Dimension {
         match total {
             Some(total) if total % scale != 0 => fail(
                 format!("{} `{shown}` is not whole in {}", self.noun, self.whole),
-                format!("did you mean {} {}?", total / scale, self.whole),
+                format!("did you mean {} {}?", (total / scale).max(1), self.whole),
             ),
             Some(total) if total / scale <= u128::from(self.max) => {
                 Ok(u64::try_from(total / scale).expect("compared with a 64-bit maximum"))
@@ -525,7 +537,10 @@ mod tests {
             (parse_time_ns("25"), "time `25` has no unit: did you mean 25 ms?"),
             (parse_time_ns("25 sec"), "did you mean 25 s?"),
             (parse_time_ns("-5 ms"), "cannot be negative"),
-            (parse_time_ns("0.5 ns"), "not whole in ns: did you mean 0 ns?"),
+            (parse_time_ns("0.5 ns"), "not whole in ns: did you mean 1 ns?"),
+            (parse_time_ns("1e1 ms"), "powers of ten are not read"),
+            (parse_time_ns(".inf ms"), "`.inf ms` is not a time"),
+            (parse_time_ns("- ms"), "`- ms` is not a time"),
             (parse_time_ns("99999999 min"), "too large"),
             (parse_time_ns("soon"), "`soon` is not a time"),
             (parse_time_ns("1.2.3 ms"), "not a decimal"),

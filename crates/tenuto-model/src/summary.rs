@@ -31,7 +31,9 @@ pub fn summary(network: &Network) -> String {
         say("networks", network.networks.join(" "));
     }
     let profiles: Vec<&str> = network.profiles.keys().map(String::as_str).collect();
-    say("profiles", profiles.join(" "));
+    if !profiles.is_empty() {
+        say("profiles", profiles.join(" "));
+    }
     let rates: BTreeSet<u64> = network.links.iter().map(|l| l.rate_bps).collect();
     say("rates", rates.into_iter().map(format_rate).collect::<Vec<_>>().join(", "));
     let t = network.tolerates;

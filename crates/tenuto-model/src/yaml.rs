@@ -96,6 +96,13 @@ pub(crate) fn parse(text: &str, file: usize) -> (Vec<Node>, Vec<FormProblem>) {
         builder.fail(start, "the file is too large to be read", "at most 32 MB");
         return (Vec::new(), builder.problems);
     }
+    if let Some(at) = text.find('\0') {
+        // The parser would take it for the end of the file, and leave out what follows.
+        let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
+        let place = Place { file, line, ..Place::default() };
+        builder.fail(place, "there is a NUL byte in the file", "is it whole, and saved as text?");
+        return (Vec::new(), builder.problems);
+    }
     let start = text.strip_prefix('\u{feff}').unwrap_or(text);
     for event in Parser::new_from_str(start) {
         match event {
@@ -274,6 +281,7 @@ mod tests {
             ("a: !!int 3\n", "tags"),
             ("? [a]\n: b\n", "a key must be"),
             ("a: [1, 2\nb: 3", "not valid YAML"),
+            ("a: 1\nb: 2\n\0c: 3\n", "NUL byte"),
         ] {
             let (_, problems) = parse(text, 0);
             assert!(problems.iter().any(|p| p.message.contains(words)), "{text}");

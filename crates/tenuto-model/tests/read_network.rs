@@ -241,6 +241,75 @@ fn mistakes_of_nodes_and_links_are_answered() {
 }
 
 #[test]
+fn what_would_be_left_out_in_silence_is_refused() {
+    let good = "{source: h1, targets: [h2], frame: 64 B, period: 1 ms}";
+    let other = "tenuto: 1\nhosts: {h1: {}}\nlinks: []\n";
+    for (text, words) in [
+        (format!("{}\0\n  G: {good}\n", with_flow(good)), "NUL byte"),
+        (format!("{}---\n{other}", with_flow(good)), "another network in the same file"),
+        (with_flow(good).replace("h1", "\"h\\u200b1\""), "invisible characters"),
+        (with_flow("{source: h1, targets: [h2], frame: 64 B, period: [1 ms]}"), "1 ms? leave the"),
+        (with_flow("{source: h1, targets: [h2], frame: 64 B, period: 1e1 ms}"), "powers of ten"),
+        (with_flow("{source: h3, targets: [h2], frame: 64 B, period: 1 ms}"), "did you mean h1?"),
+        (with_flow("{source: north, targets: [h2], frame: 64 B, period: 1 ms}"), "is: h1, h2"),
+    ] {
+        let said = problems(&text);
+        assert!(said.contains(words), "expected {words:?} of\n{text}got\n{said}");
+    }
+    let broken = problems("tenuto: 1\nhosts: [a\n");
+    assert!(!broken.contains("there is no network"), "{broken}");
+}
+
+#[test]
+fn a_skew_by_default_is_for_flows_of_two_copies() {
+    let text = "tenuto: 1\nnetworks: [A, B]\nhosts: {h: {}, g: {}}\n\
+        switches: {a: {network: A, profile: ideal}, b: {network: B, profile: ideal}}\n\
+        defaults: {link: {rate: 1 Gbit/s}, flow: {copies: [A, B], skew_max: 1 ms}}\n\
+        links: [{ends: [h, a]}, {ends: [a, g]}, {ends: [h, b]}, {ends: [b, g]}]\n\
+        flows:\n  two: {source: h, targets: [g], frame: 64 B, period: 1 ms}\n  \
+        one: {source: h, targets: [g], frame: 64 B, period: 1 ms, copies: [A]}\n";
+    let n = network(text);
+    let skew = |name| n.flow(name).expect("there").skew_max_ns;
+    assert_eq!((skew("two"), skew("one")), (Some(1_000_000), None));
+    let own = text.replace("copies: [A]}", "copies: [A], skew_max: 1 ms}");
+    assert!(problems(&own).contains("a skew is between two copies"));
+}
+
+#[test]
+fn a_profile_file_is_one_profile() {
+    let text = "tenuto: 1\nhosts: {a: {}, b: {}}\nswitches: {s: {profile: ./p.yaml}}\n\
+                defaults: {link: {rate: 1 Gbit/s}}\nlinks: [{ends: [a, s]}, {ends: [s, b]}]\n";
+    let profile = "tenuto_profile: 1\nname: p\nlike: ideal\n";
+    for (profile, words) in [
+        ("", "the profile is empty"),
+        ("# nothing but a comment\n", "the profile is empty"),
+        ("name: [", "not valid YAML"),
+        (&format!("{profile}---\n{profile}"), "the file goes on after `---`"),
+    ] {
+        let files = MemorySources::new().with("n.yaml", text).with("p.yaml", profile);
+        let said = read_network(&files, "n.yaml").expect_err(words).to_string();
+        assert!(said.contains(words) && said.contains("p.yaml"), "{words}: {said}");
+    }
+}
+
+#[test]
+fn tables_without_commas_or_names_are_said_to_be_so_once() {
+    let text = "tenuto: 1\nhosts: {a: {}, b: {}}\ndefaults: {link: {rate: 1 Gbit/s}}\n\
+                links: [{ends: [a, b]}]\nflow_tables: [t.csv]\n";
+    for (table, words) in [
+        ("name;source;targets\nx;a;b\ny;a;b\n", "separated by `;`"),
+        ("name\tsource\nx\ta\n", "separated by tabs"),
+        ("nam,source\nx,a\ny,a\n", "has no column `name`"),
+        ("name,source,targets\n\"x,a,b\ny,a,b\n", "a quote is opened"),
+    ] {
+        let files = MemorySources::new().with("n.yaml", text).with("t.csv", table);
+        let all = read_network(&files, "n.yaml").expect_err(words);
+        assert!(all.to_string().contains(words), "{words}: {all}");
+        assert!(all.errors() <= 2, "{all}");
+    }
+}
+
+#[test]
 fn problems_come_all_at_once_with_their_place() {
     let text = with_flow("{source: h9, targets: [h2], frame: 64 B, period: 25, jiter: 1 us}");
     let all = read(&text).expect_err("three mistakes");

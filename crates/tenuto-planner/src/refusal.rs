@@ -163,6 +163,16 @@ fn late_place(analysis: &Analysis<'_>, hop: &Hop) -> String {
     }
 }
 
+/// `A, B, C and 4 more`.
+fn named(flows: &[String]) -> String {
+    const NAMED_MAX: usize = 6;
+    let shown = flows[..flows.len().min(NAMED_MAX)].join(", ");
+    match flows.len().saturating_sub(NAMED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 fn late(analysis: &Analysis<'_>, place: String, rows: &[&tenuto_model::FlowBound]) -> Refusal {
     let over = |row: &&&tenuto_model::FlowBound| {
         let bound = row.delay_bound_ps.unwrap_or(0);
@@ -179,7 +189,7 @@ fn late(analysis: &Analysis<'_>, place: String, rows: &[&tenuto_model::FlowBound
     }
     let needed = Picos(i128::from(worst.delay_bound_ps.unwrap_or(0))).to_ns_up();
     let modes = &analysis.ports.topology.network.modes;
-    let because = format!(
+    let mut because = format!(
         "{} to {} takes up to {} in {}, its deadline is {}",
         worst.flow,
         worst.target,
@@ -187,6 +197,12 @@ fn late(analysis: &Analysis<'_>, place: String, rows: &[&tenuto_model::FlowBound
         worst.mode.label(modes),
         milliseconds(worst.deadline_ns),
     );
+    if let [_, others @ ..] = flows.as_slice()
+        && !others.is_empty()
+    {
+        because.push_str("; late too: ");
+        because.push_str(&named(others));
+    }
     Refusal {
         mode: Some(worst.mode),
         needed: Some(needed),

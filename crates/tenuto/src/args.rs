@@ -153,6 +153,9 @@ pub(crate) struct Import {
     /// Servers of Saihu and xTFA without capacity never send faster than their fastest service rate
     #[arg(long)]
     pub(crate) lines_of_service: bool,
+    /// One JSON document on stdout: what was assumed and left out, and without -o the file
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Flags)]
@@ -531,8 +534,10 @@ impl Verb {
             Self::Explore(it) => it.json,
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
-            Self::Import(_) | Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
-            Self::Switch(_) | Self::Trace(_) | Self::Dump(_) => false,
+            Self::Import(it) => it.json,
+            Self::Dump(it) => it.wants_json(),
+            Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Switch(_) | Self::Trace(_) => false,
         }
     }
 }

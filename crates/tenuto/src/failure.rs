@@ -67,6 +67,16 @@ impl Failure {
         Self::one(Outcome::BadInput, "bad_input", message.into(), file, hint)
     }
 
+    /// Bad input: every problem of it, and what it came to.
+    pub(crate) fn of(problems: &Diagnostics, end: &str) -> Self {
+        Self {
+            outcome: Outcome::BadInput,
+            verdict: "bad_input",
+            text: problems.text(end),
+            problems: problems.iter().cloned().collect(),
+        }
+    }
+
     /// A command line that says nothing sensible; it was told to people already.
     pub(crate) fn usage(message: &str) -> Self {
         Self::one(Outcome::BadInput, "bad_input", message.into(), None, None)
@@ -157,11 +167,6 @@ fn problem(message: String, file: Option<&str>, hint: Option<&str>) -> Diagnosti
 
 impl From<Diagnostics> for Failure {
     fn from(problems: Diagnostics) -> Self {
-        Self {
-            outcome: Outcome::BadInput,
-            verdict: "bad_input",
-            text: problems.to_string(),
-            problems: problems.iter().cloned().collect(),
-        }
+        Self::of(&problems, "nothing was planned")
     }
 }

@@ -3,13 +3,15 @@
 use crate::failure::Failure;
 use crate::output;
 use serde::Deserialize;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use tenuto_bounds::ServerGraph;
 use tenuto_model::{Network, Plan, Scenario, Sources};
 
 /// Largest file that is read, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Most bytes that are read of what is no file, such as a pipe.
+const STREAM_BYTES_MAX: u64 = 64 << 20;
 /// Length of a run without a scenario.
 const PLAIN_NS: u64 = 20_000_000_000;
 
@@ -23,14 +25,37 @@ impl Sources for Files {
         if about.is_dir() {
             return Err("it is a folder".into());
         }
+        let too_large = || Err("it is too large: at most 1 GB".to_owned());
         if about.len() > FILE_BYTES_MAX {
-            return Err("it is too large: at most 1 GB".into());
+            return too_large();
         }
-        let bytes = std::fs::read(path).map_err(|error| words(&error))?;
-        String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            format!("it is not UTF-8 text (byte {at})")
-        })
+        // A device or a pipe has no length of its own.
+        let most = if about.is_file() { FILE_BYTES_MAX } else { STREAM_BYTES_MAX };
+        let file = std::fs::File::open(path).map_err(|error| words(&error))?;
+        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
+        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| words(&error))?;
+        if u64::try_from(bytes.len()).is_ok_and(|length| length > most) {
+            return match about.is_file() {
+                true => too_large(),
+                false => Err("it is no file, and does not end within 64 MB".to_owned()),
+            };
+        }
+        text_of(bytes)
+    }
+}
+
+/// Bytes as text, or why they are none.
+fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err("it is text in UTF-16, not in UTF-8".to_owned());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("it is not UTF-8 text (byte {at})")
+    })?;
+    match text.find('\0') {
+        Some(at) => Err(format!("it is not text: there is a NUL byte in it (byte {at})")),
+        None => Ok(text),
     }
 }
 
@@ -46,9 +71,14 @@ fn words(error: &std::io::Error) -> String {
 /// The text of a file, or where it is missing and what there is instead.
 pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     let shown = path.display().to_string();
+    if shown == "-" && !path.exists() {
+        let hint = "name a file: what it says of others is looked for beside it";
+        return Err(Failure::input("standard input is not read", Some(&shown), Some(hint)));
+    }
     Files.read(&shown).map_err(|why| {
         let hint = match neighbours(path) {
             Some(others) if why.contains("no such file") || why.contains("a folder") => others,
+            None if why.contains("no such file") => "is the path right?".to_owned(),
             _ => "a file of text in UTF-8 that you may read".to_owned(),
         };
         Failure::input(format!("the file cannot be read: {why}"), Some(&shown), Some(&hint))

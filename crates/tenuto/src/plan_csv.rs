@@ -9,7 +9,7 @@ pub(crate) fn text(plan: &Plan) -> String {
     let network = &plan.network;
     let mut out = String::from(
         "flow,target,mode,level,priority,deadline_ns,delay_bound_ns,slack_ns,skew_bound_ns,\
-         skew_limit_ns,method,worst_hop\n",
+         skew_limit_ns,method,worst_hop,first_arrival_bound_ns\n",
     );
     for row in &plan.flows {
         let flow = network.flow(&row.flow);
@@ -28,6 +28,7 @@ pub(crate) fn text(plan: &Plan) -> String {
             number(flow.and_then(|f| f.skew_max_ns)),
             row.method.clone(),
             worst_hop(network, row),
+            number(row.first_arrival_bound_ps().map(|ps| ps.div_ceil(1_000))),
         ];
         let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
         writeln!(out, "{}", cells.join(",")).expect("writing to a string");

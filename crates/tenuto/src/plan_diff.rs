@@ -1,6 +1,7 @@
 //! What differs between two plans: bounds, ports, and what every switch is told.
 
 use crate::format::{Table, counted, ms_down, ms_up};
+use crate::planning::Planned;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_model::{FlowBound, Plan, SwitchDeployment};
@@ -10,6 +11,10 @@ use tenuto_model::{FlowBound, Plan, SwitchDeployment};
 pub(crate) struct Difference {
     schema: &'static str,
     version: &'static str,
+    world: &'static str,
+    seed: Option<u64>,
+    plan_hash: String,
+    verdict: &'static str,
     before_hash: String,
     after_hash: String,
     feasible_before: bool,
@@ -45,8 +50,13 @@ struct SwitchChange {
 }
 
 impl Difference {
-    pub(crate) fn between(before: &Plan, after: &Plan) -> Self {
-        let (old, new) = (rows(before), rows(after));
+    /// What differs from `before`; bounds are left out where the checker does not allow them.
+    pub(crate) fn between(before: &Plan, planned: &Planned) -> Self {
+        let after = &planned.plan;
+        let (old, new) = match planned.certification.allows_bounds() {
+            true => (rows(before), rows(after)),
+            false => (BTreeMap::new(), BTreeMap::new()),
+        };
         let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
         let mut flows = Vec::new();
         let mut unchanged = 0;
@@ -71,6 +81,10 @@ impl Difference {
         Self {
             schema: "tenuto-plan-difference/1",
             version: env!("CARGO_PKG_VERSION"),
+            world: "planned",
+            seed: None,
+            plan_hash: after.plan_hash.clone(),
+            verdict: planned.promise().word(),
             before_hash: before.plan_hash.clone(),
             after_hash: after.plan_hash.clone(),
             feasible_before: before.feasible,

@@ -50,6 +50,8 @@ struct FlowRow<'a> {
     method: &'a str,
     hops: Vec<HopRow>,
     copies: Vec<CopyRow<'a>>,
+    /// Of the first copy, while no network is lost.
+    first_arrival_bound_ns: Option<u64>,
     skew_limit_ns: Option<u64>,
     skew_bound_ns: Option<u64>,
 }
@@ -203,6 +205,7 @@ fn flow<'a>(network: &'a Network, row: &'a FlowBound) -> FlowRow<'a> {
         method: &row.method,
         hops: row.copies.first().map(|copy| hops(network, &copy.hops)).unwrap_or_default(),
         copies: row.copies.iter().filter_map(|it| copy(network, it)).collect(),
+        first_arrival_bound_ns: row.first_arrival_bound_ps().map(ns_up),
         skew_limit_ns: flow.and_then(|f| f.skew_max_ns),
         skew_bound_ns: row.skew_bound_ps.map(ns_up),
     }

@@ -113,7 +113,7 @@ fn flow_table(plan: &Plan, all: bool) -> String {
         heads.push(">after a loss ms");
     }
     if has_skew {
-        heads.extend([">skew ms", ">limit ms"]);
+        heads.extend([">first ms", ">skew ms", ">limit ms"]);
     }
     heads.extend(["method", "worst hop"]);
     let mut table = Table::new(&heads);
@@ -135,6 +135,7 @@ fn flow_table(plan: &Plan, all: bool) -> String {
         }
         if has_skew {
             let limit = flow.and_then(|f| f.skew_max_ns);
+            cells.push(row.first_arrival_bound_ps().map_or_else(|| "-".into(), ms_up));
             cells.push(row.skew_bound_ps.map_or_else(|| "-".into(), ms_up));
             cells.push(limit.map_or_else(|| "-".into(), |ns| ms_down(i128::from(ns) * 1_000)));
         }
@@ -269,7 +270,8 @@ fn change_words(plan: &Plan, change: &ModeChangeBound) -> String {
     format!("{label} <= {} ms{after}{terms}{drained}", ms_up(change.bound_ps))
 }
 
-fn assumptions(plan: &Plan) -> String {
+/// What every bound of the plan rests on.
+pub(crate) fn assumptions(plan: &Plan) -> String {
     let mut out = String::new();
     for (index, assumption) in plan.assumptions.iter().enumerate() {
         let head = if index == 0 { "assumes" } else { "" };

@@ -157,7 +157,7 @@ fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
         }
         tenuto_planner::Progress::Deploying => "compiling what the nodes are told".into(),
         tenuto_planner::Progress::Trying { done } => {
-            format!("looking for what would fit: {done} plans tried")
+            format!("looking for what would fit: {} tried", crate::format::counted(done, "plan"))
         }
     }
 }

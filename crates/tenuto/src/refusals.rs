@@ -14,7 +14,11 @@ pub(crate) fn text(plan: &Plan, shows_rest: bool) -> String {
     }
     let rest = unharmed(plan);
     if shows_rest && rest > 0 {
-        writeln!(out, "the other {} keep their bounds", counted(rest, "flow")).expect("a string");
+        let words = match rest {
+            1 => "the other flow keeps its bounds".to_owned(),
+            _ => format!("the other {} keep their bounds", counted(rest, "flow")),
+        };
+        writeln!(out, "{words}").expect("a string");
     }
     out
 }

@@ -256,8 +256,8 @@ impl FlowJudge<'_> {
             }
             _ => {
                 let hosts = self.network.hosts.iter().map(|h| h.name.as_str());
-                let near = reader.nearest(name, hosts).map(|n| format!("did you mean {n}?"));
-                (format!("there is no host `{}`", shown(name)), near.unwrap_or_default())
+                let meant = reader.meant(name, hosts).unwrap_or_default();
+                (format!("there is no host `{}`", shown(name)), meant)
             }
         };
         reader.error_at(&self.at(key), &message, &hint);
@@ -272,9 +272,9 @@ impl FlowJudge<'_> {
         for switch in &flow.monitor_at {
             if !matches!(self.topology.node(switch), Some(NodeRef::Switch(_))) {
                 let switches = self.network.switches.iter().map(|s| s.name.as_str());
-                let near = reader.nearest(switch, switches).map(|n| format!("did you mean {n}?"));
+                let meant = reader.meant(switch, switches).unwrap_or_default();
                 let message = format!("there is no switch `{}`", shown(switch));
-                reader.error_at(&self.at("monitor_at"), &message, &near.unwrap_or_default());
+                reader.error_at(&self.at("monitor_at"), &message, &meant);
             }
         }
         let mut seen: BTreeSet<&str> = BTreeSet::new();

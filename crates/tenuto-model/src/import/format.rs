@@ -19,6 +19,8 @@ pub enum ImportFormat {
     Graphml,
     /// GML topologies, as the Internet Topology Zoo has them.
     Gml,
+    /// Topologies as JSON lists of nodes and links.
+    NodeLists,
     /// TSNCF applications (time-triggered and AVB) for a GraphML topology.
     Applications,
     /// Virtual-link tables with partitions, classes and queues.
@@ -41,7 +43,7 @@ pub enum ImportFormat {
 
 impl ImportFormat {
     /// Every format, in the order in which help lists them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Wopanets,
         Self::Xtfa,
         Self::Saihu,
@@ -49,6 +51,7 @@ impl ImportFormat {
         Self::Netcalbounds,
         Self::Graphml,
         Self::Gml,
+        Self::NodeLists,
         Self::Applications,
         Self::VlTable,
         Self::AfdxDesigner,
@@ -70,6 +73,7 @@ impl ImportFormat {
             Self::Netcalbounds => "netcalbounds",
             Self::Graphml => "graphml",
             Self::Gml => "gml",
+            Self::NodeLists => "node-lists",
             Self::Applications => "applications",
             Self::VlTable => "vl-table",
             Self::AfdxDesigner => "afdx-designer",
@@ -92,8 +96,11 @@ impl ImportFormat {
             Self::Netcalbounds => "NetCalBounds tandem, without units: servers",
             Self::Graphml => "GraphML topology: a network; --flows FILE.csv, --rate",
             Self::Gml => "GML topology: a network; --flows FILE.csv, --rate",
+            Self::NodeLists => {
+                "JSON lists of hosts, switches (or nodes) and links: a network; --flows, --rate"
+            }
             Self::Applications => "TSNCF applications XML; --topology FILE.graphml, --rate",
-            Self::VlTable => "CSV of AFDX virtual links; --rate, or --topology FILE",
+            Self::VlTable => "CSV or YAML of AFDX virtual links; --rate, or --topology FILE",
             Self::AfdxDesigner => "AFDX Designer .afdxxml: a network",
             Self::Lias => "JSON of the LIAS AFDX generator: a network",
             Self::Tsnsched => "TSNsched JSON: a network",
@@ -102,6 +109,15 @@ impl ImportFormat {
             Self::Ros2 => "CSV or YAML of ROS 2 topics; --rate, or --topology FILE",
             Self::Tssdn => "links.dat of time-sensitive SDN; --flows FILE, --rate, --cycle",
         }
+    }
+
+    /// Whether files of both are so alike that a mistake in one makes it look like the other.
+    pub(super) const fn is_dialect_of(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Wopanets | Self::Xtfa, Self::Wopanets | Self::Xtfa)
+                | (Self::Saihu | Self::Rtns, Self::Saihu | Self::Rtns)
+        ) || self as u8 == other as u8
     }
 
     /// The format of that name.
@@ -143,6 +159,9 @@ impl ImportFormat {
             () if has("end_systems") && has("Flux") => Some(Self::Lias),
             () if has("streams") && has("links/ports") => Some(Self::TasBenchmark),
             () if has("devices") && has("switches") => Some(Self::Tsnsched),
+            () if has("links") && (has("switches") || has("nodes")) && !has("flows") => {
+                Some(Self::NodeLists)
+            }
             () => None,
         }
     }
@@ -162,6 +181,9 @@ impl ImportFormat {
                 Some(Self::Ros2)
             }
             () if text.contains("VL_ID") => Some(Self::VlTable),
+            () if text.lines().any(|line| line.trim_end() == "virtual_links:") => {
+                Some(Self::VlTable)
+            }
             () => None,
         }
     }
@@ -197,6 +219,8 @@ mod tests {
             ("ID,Transmission Time/us,Period/us", Some(ImportFormat::Can)),
             ("topic,publisher,subscribers", Some(ImportFormat::Ros2)),
             ("# VL_ID,Source\nV1,a,b", Some(ImportFormat::VlTable)),
+            ("---\ntitle: x\nvirtual_links:\n  - vl_id: 1", Some(ImportFormat::VlTable)),
+            ("{\"hosts\": [], \"switches\": [], \"links\": []}", Some(ImportFormat::NodeLists)),
             ("(h1 s1)", Some(ImportFormat::Tssdn)),
             ("tenuto: 1", None),
             ("{}", None),

@@ -8,7 +8,13 @@ use crate::yaml::{self, Node, Place, Value};
 
 /// The top of a JSON file, which is an object.
 pub(crate) fn parse(it: &mut Import<'_>) -> Option<Node> {
-    let (documents, problems) = yaml::parse(it.text, 0);
+    let text = it.text;
+    parse_text(it, 0, text)
+}
+
+/// The top of a further JSON file.
+pub(crate) fn parse_text(it: &mut Import<'_>, file: usize, text: &str) -> Option<Node> {
+    let (documents, problems) = yaml::parse(text, file);
     let is_whole = problems.is_empty();
     for problem in problems {
         let message = problem.message.replace("YAML", "JSON");
@@ -18,6 +24,7 @@ pub(crate) fn parse(it: &mut Import<'_>) -> Option<Node> {
     if !is_whole {
         return None;
     }
+    it.reader.expect_one(&documents);
     let Some(node) = documents.into_iter().next() else {
         it.error(Place::default(), "the file is empty", "a JSON object starts with {");
         return None;

@@ -15,10 +15,12 @@ mod hops;
 mod json;
 mod lias;
 mod netcalbounds;
+mod node_lists;
 mod ros2;
 mod rtns;
 mod saihu;
 mod saihu_units;
+mod seen;
 mod server_draft;
 mod star;
 mod table;
@@ -27,6 +29,7 @@ mod topology;
 mod tsnsched;
 mod tssdn;
 mod vl_table;
+mod vl_yaml;
 mod wopanets;
 mod xml;
 mod xtfa;
@@ -182,14 +185,31 @@ pub fn import(
         it.error(Place::default(), "the file is too large to be read", "at most 32 MB");
         return Err(it.reader.diagnostics);
     }
-    let Some(format) = format.or_else(|| ImportFormat::detect(text)) else {
+    let detected = ImportFormat::detect(text);
+    let Some(meant) = format.or(detected) else {
         let names = ImportFormat::ALL.map(ImportFormat::name).join(", ");
-        let hint = format!("name it: {names}");
-        it.error(Place::default(), "the format of the file is not recognised", &hint);
+        let message = format!("the format of the file is not recognised: {}", seen::seen(text));
+        it.error(Place::default(), message, &format!("name it, if it is one of {names}"));
         return Err(it.reader.diagnostics);
     };
-    let found = read(format, &mut it);
-    finish(format, it, found)
+    let found = read(meant, &mut it);
+    let result = finish(meant, it, found);
+    match detected {
+        Some(other) if result.is_err() && !other.is_dialect_of(meant) => {
+            Err(mistaken(meant, other, file))
+        }
+        _ => result,
+    }
+}
+
+/// What is said instead of all that a file of another format lacks.
+fn mistaken(meant: ImportFormat, detected: ImportFormat, file: &str) -> Diagnostics {
+    let mut reader = Reader::default();
+    reader.add_file(file, "");
+    let message = format!("this is no file of {meant}: it looks like one of {detected}");
+    let hint = format!("did you mean `import {detected}`?");
+    reader.report(Severity::Error, Place::default(), "", message, Some(hint));
+    reader.diagnostics
 }
 
 fn of_draft(draft: Draft) -> Found {
@@ -203,7 +223,9 @@ fn read(format: ImportFormat, it: &mut Import<'_>) -> Option<Found> {
         ImportFormat::Saihu => saihu::read(it).map(Found::Servers),
         ImportFormat::Rtns => rtns::read(it).map(Found::Servers),
         ImportFormat::Netcalbounds => netcalbounds::read(it).map(Found::Servers),
-        ImportFormat::Graphml | ImportFormat::Gml => topology::read(it, format).map(of_draft),
+        ImportFormat::Graphml | ImportFormat::Gml | ImportFormat::NodeLists => {
+            topology::read(it, format).map(of_draft)
+        }
         ImportFormat::Applications => applications::read(it).map(of_draft),
         ImportFormat::VlTable => vl_table::read(it).map(of_draft),
         ImportFormat::AfdxDesigner => afdx_designer::read(it).map(of_draft),

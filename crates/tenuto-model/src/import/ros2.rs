@@ -146,6 +146,7 @@ fn of_yaml(it: &mut Import<'_>) -> Option<Vec<Topic>> {
     if !is_whole {
         return None;
     }
+    it.reader.expect_one(&documents);
     let Some(node) = documents.into_iter().next() else {
         it.error(Place::default(), "the file is empty", "write `topics:` and a list of maps");
         return None;

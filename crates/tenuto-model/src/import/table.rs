@@ -14,6 +14,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// A row of these cells.
+    pub(crate) const fn new(place: Place, cells: Vec<String>) -> Self {
+        Self { place, cells }
+    }
+
     /// The first cell.
     pub(crate) fn first(&self) -> &str {
         self.cells.first().map_or("", String::as_str)

@@ -1,7 +1,7 @@
 //! Topologies with a file of flows: nodes and edges become hosts, switches and links.
 
 use super::assembly::Assembly;
-use super::{Import, ImportFormat, applications, gml, graphml};
+use super::{Import, ImportFormat, applications, gml, graphml, node_lists};
 use crate::read::network::{Draft, read_flow_table};
 use crate::read::reader::shown;
 use crate::yaml::{Place, TEXT_BYTES_MAX};
@@ -60,11 +60,11 @@ pub(super) fn read(it: &mut Import<'_>, format: ImportFormat) -> Option<Draft> {
     Some(draft)
 }
 
-/// The topology of another file: GraphML, GML or a network of ours.
+/// The topology of another file: GraphML, GML, JSON lists or a network of ours.
 pub(super) fn of_file(it: &mut Import<'_>, path: &str) -> Option<Assembly> {
     let text = load(it, path)?;
     match ImportFormat::detect(&text) {
-        Some(format @ (ImportFormat::Graphml | ImportFormat::Gml)) => {
+        Some(format) if is_topology(format) => {
             let file = it.reader.add_file(path, &text);
             let name = it.stem();
             assemble(it, format, &text, file, &name)
@@ -80,6 +80,11 @@ pub(super) fn of_file(it: &mut Import<'_>, path: &str) -> Option<Assembly> {
             }
         },
     }
+}
+
+/// Whether a file of the format has nodes and links, and no flows.
+const fn is_topology(format: ImportFormat) -> bool {
+    matches!(format, ImportFormat::Graphml | ImportFormat::Gml | ImportFormat::NodeLists)
 }
 
 /// The text of a further file.
@@ -103,6 +108,7 @@ fn assemble(
 ) -> Option<Assembly> {
     let graph = match format {
         ImportFormat::Gml => gml::parse(it, file, text)?,
+        ImportFormat::NodeLists => node_lists::parse(it, file, text)?,
         _ => graphml::parse(it, file, text)?,
     };
     build(it, graph, name)

@@ -1,9 +1,10 @@
-//! AFDX virtual links as CSV: one row each, with partition, sinks, BAG, frame, networks and queue.
+//! AFDX virtual links as CSV: one row each, with partition, sinks, BAG, frame, networks and queue. Lists in YAML
+//! are read as the rows of such a table.
 
 use super::assembly::{Assembly, FlowParts, size_of_wire_bytes, target};
 use super::decimal::Toward;
 use super::table::{Row, Table, at, rows};
-use super::{Import, topology};
+use super::{Import, topology, vl_yaml};
 use crate::read::network::Draft;
 use crate::read::reader::shown;
 use crate::yaml::Place;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use tenuto_units::{FRAME_BYTES_MAX, WIRE_OVERHEAD_BYTES};
 
 /// The columns, in the order in which the format's own comment lists them.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 15] = [
     "vl_id",
     "source_partition",
     "sinks",
@@ -26,6 +27,9 @@ const COLUMNS: [&str; 13] = [
     "qos",
     "bw_kbps_per_net",
     "notes",
+    // Of the form in YAML only.
+    "number",
+    "jitter_us",
 ];
 
 /// The networks A and B of the table's hosts, or `--topology`, with a flow per row.
@@ -41,7 +45,7 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<Draft> {
     }
     it.note("traffic class, QoS and notes are left out; deadlines are the BAG: the table has none");
     let is_double = table.rows.iter().any(|row| {
-        table.get(row, "redundancy").is_some_and(|text| text.eq_ignore_ascii_case("a/b"))
+        table.get(row, "redundancy").is_some_and(|text| text.split(['/', '+', ' ']).count() > 1)
     });
     let mut assembly = base(it, &table, is_double)?;
     for (index, row) in table.rows.iter().enumerate() {
@@ -53,6 +57,9 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<Draft> {
 
 /// The table; its column names may stand in a comment, or nowhere.
 fn table(it: &mut Import<'_>) -> Option<Table> {
+    if it.text.lines().any(|line| line.trim_end() == "virtual_links:") {
+        return vl_yaml::table(it);
+    }
     let mut rows = rows(it);
     let comment = it.text.lines().find_map(|line| {
         let line = line.trim().strip_prefix('#')?.trim();
@@ -70,7 +77,7 @@ fn table(it: &mut Import<'_>) -> Option<Table> {
         Some(names) => Some(Table::new(&names.split(',').collect::<Vec<_>>(), rows)),
         None => {
             it.note("the table names no columns: they are taken in the order of its format");
-            Some(Table::new(&COLUMNS, rows))
+            Some(Table::new(&COLUMNS[..13], rows))
         }
     }
 }
@@ -140,7 +147,9 @@ fn read_row(
     judge_rate(it, table, row, frames * frame, bag_ns);
     let (vl, size) = if frames == 1 {
         let size = Size::FrameBytes(u32::try_from(frame).unwrap_or(FRAME_BYTES_MAX));
-        (u16::try_from(index + 1).ok(), size)
+        let number = table.number(it, row, "number", 0, Toward::Up);
+        let by_row = || u64::try_from(index + 1).unwrap_or(u64::MAX);
+        (u16::try_from(number.unwrap_or_else(by_row)).ok(), size)
     } else {
         let message = format!("`{}` sends {frames} frames per BAG", shown(&name));
         it.warn(
@@ -163,8 +172,8 @@ fn read_row(
         targets.push(target(&assembly.node(it, &sink, at(row, "sinks"))?, bag_ns, None));
     }
     let priority = priority(it, table, row);
-    let contract =
-        Contract { period_ns: bag_ns, size, frame_bytes_min: None, jitter_ns: 0, priority };
+    let jitter_ns = table.number(it, row, "jitter_us", 3, Toward::Up).unwrap_or_default();
+    let contract = Contract { period_ns: bag_ns, size, frame_bytes_min: None, jitter_ns, priority };
     let port = table.number(it, row, "udp_dstport", 0, Toward::Up);
     let copies = copies(it, assembly, table, row);
     for target in &mut targets {
@@ -176,7 +185,9 @@ fn read_row(
         flow.udp_port = port.and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
         flow.copies = copies;
     }
-    it.note("virtual links are numbered by their rows: the table has names only");
+    if table.get(row, "number").is_none() {
+        it.note("virtual links are numbered by their rows: the table has names only");
+    }
     Some(())
 }
 

@@ -110,6 +110,9 @@ pub(super) fn read_flow(reader: &mut Reader, layers: &FlowLayers<'_>, draft: &mu
     let vl = flow.number("vl", 1, u64::from(u16::MAX));
     let matching = flow.read_match(vl.is_some());
     let source = flow.read_source();
+    // A default is for those flows that have two copies.
+    let is_meant = copies.len() > 1 || !layers.one_of(&["skew_max"]).is_empty();
+    let skew_max_ns = flow.time("skew_max").filter(|_| is_meant);
     let ranked = layers.get("priority").is_some();
     let flow = Flow {
         name: layers.name.to_owned(),
@@ -123,7 +126,7 @@ pub(super) fn read_flow(reader: &mut Reader, layers: &FlowLayers<'_>, draft: &mu
         monitor_at: flow.names("monitor_at").unwrap_or_default(),
         copies,
         apart,
-        skew_max_ns: flow.time("skew_max"),
+        skew_max_ns,
         udp_port: flow.number("udp_port", 1, u64::from(u16::MAX)),
     };
     if in_doubt {

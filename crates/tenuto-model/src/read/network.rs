@@ -118,14 +118,21 @@ pub fn read_network(
         }
     };
     let documents = reader.parse(path, &text);
-    let is_scenario = |node: &&Node| node.get("tenuto_scenario").is_none();
-    let Some(node) = documents.iter().find(is_scenario) else {
-        let place = Place::default();
-        let hint = Some("a network starts with `tenuto: 1`".to_owned());
-        let message = "there is no network in this file".to_owned();
-        reader.report(crate::Severity::Error, place, "", message, hint);
+    let is_network = |node: &&Node| node.get("tenuto_scenario").is_none();
+    let mut networks = documents.iter().filter(is_network);
+    let Some(node) = networks.next() else {
+        // What is no YAML was said; that no network is in it follows.
+        if !reader.diagnostics.has_errors() {
+            let hint = "a network starts with `tenuto: 1`";
+            reader.report_file(path, "there is no network in this file", hint);
+        }
         return Err(reader.diagnostics);
     };
+    for further in networks {
+        let further = Field { node: further, path: String::new() };
+        let hint = "a file has one, and perhaps its scenario (`tenuto_scenario: 1`)";
+        reader.error(&further, "this is another network in the same file", hint);
+    }
     let top = Field { node, path: String::new() };
     let network = read_top(&mut reader, &top, sources, path);
     reader.finish(network)

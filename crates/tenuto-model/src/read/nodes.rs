@@ -333,9 +333,7 @@ fn read_ends(reader: &mut Reader, item: &Field<'_>, draft: &Draft) -> Option<[Wr
         let hint = if draft.is_controller(node) {
             "controllers are reached out of band: they take no links".to_owned()
         } else {
-            reader
-                .nearest(node, draft.names.iter().map(String::as_str))
-                .map_or_else(String::new, |near| format!("did you mean {near}?"))
+            reader.meant(node, draft.names.iter().map(String::as_str)).unwrap_or_default()
         };
         reader.error(&ends, &format!("there is no host or switch `{}`", shown(node)), &hint);
         None

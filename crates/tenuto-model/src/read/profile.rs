@@ -40,7 +40,14 @@ pub(crate) const METER_COUNTS: [(&str, MeterCounts); 3] = [
 pub(crate) fn read_profile_file(reader: &mut Reader, path: &str, text: &str) -> Option<Profile> {
     let before = reader.diagnostics.errors();
     let documents = reader.parse(path, text);
-    let node = documents.first()?;
+    let Some(node) = documents.first() else {
+        if reader.diagnostics.errors() == before {
+            let hint = "a profile starts with `tenuto_profile: 1`";
+            reader.report_file(path, "the profile is empty", hint);
+        }
+        return None;
+    };
+    reader.expect_one(&documents);
     let field = Field { node, path: String::new() };
     let version = field.get("tenuto_profile");
     match version.as_ref().and_then(|v| reader.text(v)) {

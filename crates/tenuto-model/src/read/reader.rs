@@ -79,6 +79,22 @@ impl Reader {
         documents
     }
 
+    /// An error of a file as a whole, which was read last under this path.
+    pub(crate) fn report_file(&mut self, path: &str, message: &str, hint: &str) {
+        let file = self.files.iter().rposition(|file| file.path == path).unwrap_or_default();
+        let place = Place { file, ..Place::default() };
+        self.report(Severity::Error, place, "", message.to_owned(), Some(hint.to_owned()));
+    }
+
+    /// Refuses what stands behind the first document of a file that has one.
+    pub(crate) fn expect_one(&mut self, documents: &[Node]) {
+        if let Some(further) = documents.get(1) {
+            let hint = "keep one part of the file, or make two files".to_owned();
+            let message = "the file goes on after `---`".to_owned();
+            self.report(Severity::Error, further.place, "", message, Some(hint));
+        }
+    }
+
     /// Remembers where a key path was written, for problems found later.
     pub(crate) fn remember(&mut self, path: String, place: Place) {
         self.places.insert(path, place);
@@ -230,7 +246,17 @@ impl Reader {
             Value::Text(text) => Some(text),
             _ => {
                 let message = format!("{} where a single value is needed", field.node.noun());
-                self.error(field, &message, "");
+                let hint = match &field.node.value {
+                    Value::List(items) => match items.as_slice() {
+                        [Node { value: Value::Text(text), .. }] => {
+                            format!("did you mean {}? leave the brackets out", shown(text))
+                        }
+                        _ => "write one value, without brackets".to_owned(),
+                    },
+                    Value::Map(_) => "write one value, without braces".to_owned(),
+                    _ => "write a value".to_owned(),
+                };
+                self.error(field, &message, &hint);
                 None
             }
         }
@@ -254,7 +280,7 @@ impl Reader {
         let inside = value.filter(|v| (min..=max).contains(v));
         if inside.is_none() {
             let message = format!("`{}` is not a whole number from {min} to {max}", shown(text));
-            self.error(field, &message, "");
+            self.error(field, &message, "write it in digits, without unit, point or sign");
         }
         inside
     }
@@ -277,13 +303,13 @@ impl Reader {
 
     /// Whether a name can be one; what cannot is reported at `place`.
     pub(crate) fn check_name(&mut self, name: &str, path: &str, place: Place) -> bool {
-        let odd = |c: char| c.is_control() || matches!(c, ':' | '>' | ',' | '"' | '`');
+        let odd = |c: char| is_unseen(c) || matches!(c, ':' | '>' | ',' | '"' | '`');
         let why = if name.is_empty() {
             "a name cannot be empty"
         } else if name.chars().count() > 64 {
             "a name has at most 64 characters"
         } else if name.contains(odd) {
-            "a name has no control characters and none of : > , \" `"
+            "a name has no control or invisible characters and none of : > , \" `"
         } else if name.trim() != name {
             "a name neither starts nor ends with a space"
         } else {
@@ -303,9 +329,17 @@ impl Reader {
     }
 }
 
-/// A text as messages show it: cut, without control characters.
+/// Whether a character shows nothing, or turns the order of those around it: two names that differ
+/// in such only look alike, and a line with them says another thing than it does.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A text as messages show it: cut, without control and invisible characters.
 pub(crate) fn shown(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    let clean = |c: char| if is_unseen(c) { ' ' } else { c };
     let mut short: String = text.chars().take(40).map(clean).collect();
     if text.chars().nth(40).is_some() {
         short.push('…');

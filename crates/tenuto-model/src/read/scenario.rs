@@ -25,12 +25,17 @@ pub fn read_scenario(text: &str, path: &str, network: &Network) -> Result<Scenar
     let documents = reader.parse(path, text);
     let is_scenario = |node: &&Node| node.get("tenuto_scenario").is_some();
     let Some(node) = documents.iter().find(is_scenario) else {
+        if reader.diagnostics.has_errors() {
+            return Err(reader.diagnostics);
+        }
         let place = documents.first().map_or_else(Place::default, |d| d.place);
         let hint = Some("a scenario starts with `tenuto_scenario: 1`".to_owned());
         let message = "there is no scenario in this file".to_owned();
         reader.report(Severity::Error, place, "", message, hint);
         return Err(reader.diagnostics);
     };
+    let scenarios: Vec<Node> = documents.iter().filter(is_scenario).cloned().collect();
+    reader.expect_one(&scenarios);
     let top = Field { node, path: String::new() };
     let scenario = read_top(&mut reader, &top, network);
     reader.finish(Some(scenario)).map(|(scenario, _)| scenario)
@@ -126,8 +131,8 @@ fn read_programs(
     }
     for (name, field) in hosts.pairs() {
         if !network.hosts.iter().any(|h| h.name == name) {
-            let near = reader.nearest(name, network.hosts.iter().map(|h| h.name.as_str()));
-            let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
+            let hosts = network.hosts.iter().map(|h| h.name.as_str());
+            let hint = reader.meant(name, hosts).unwrap_or_default();
             reader.error(&field, &format!("there is no host `{}`", shown(name)), &hint);
         }
         reader.expect_map(&field, &["run"]);

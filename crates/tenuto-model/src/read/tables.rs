@@ -143,6 +143,14 @@ fn read_header(
 ) -> Vec<Option<usize>> {
     let place = Place { file, line, ..Place::default() };
     let mut found: Vec<Option<usize>> = Vec::new();
+    let other_comma = |c: &char| matches!(c, ';' | '\t' | '|');
+    if let (1, Some(other)) = (record.len(), record.iter().flat_map(str::chars).find(other_comma)) {
+        let written = if other == '\t' { "tabs".to_owned() } else { format!("`{other}`") };
+        let message = format!("the cells of the table are separated by {written}");
+        let hint = "separate them by commas; targets and copies in a cell by spaces".to_owned();
+        reader.report(Severity::Error, place, "", message, Some(hint));
+        return found;
+    }
     for name in record {
         let index = COLUMNS.iter().position(|(column, ..)| *column == name);
         if index.is_none() {
@@ -159,6 +167,7 @@ fn read_header(
         let message = "the table has no column `name`".to_owned();
         let hint = "each flow has a name, by which YAML can add routes and deadlines";
         reader.report(Severity::Error, place, "", message, Some(hint.to_owned()));
+        found.clear();
     }
     found
 }
@@ -171,9 +180,17 @@ fn read_row(
     columns: &[Option<usize>],
 ) -> Option<(String, Node)> {
     let row = Place { file, line, ..Place::default() };
+    if columns.is_empty() {
+        return None;
+    }
     if record.len() != columns.len() {
         let message = format!("the row has {} cells, the header {}", record.len(), columns.len());
-        let hint = "leave a cell empty to have the default".to_owned();
+        let is_open = |cell: &str| cell.contains('\n');
+        let hint = if record.iter().any(is_open) {
+            "a quote is opened and not closed".to_owned()
+        } else {
+            "leave a cell empty to have the default".to_owned()
+        };
         reader.report(Severity::Error, row, "", message, Some(hint));
         return None;
     }

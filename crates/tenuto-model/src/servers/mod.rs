@@ -12,6 +12,7 @@ pub use read::read_servers;
 pub(crate) use tree::{Tree, TreeError};
 pub use write::write_servers;
 
+use crate::read::reader::is_unseen;
 use std::fmt::Write;
 use tenuto_calculus::ServerGraph;
 
@@ -30,8 +31,8 @@ pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
         Some("a name cannot be empty")
     } else if name.chars().count() > NAME_CHARS_MAX {
         Some("a name has at most 128 characters")
-    } else if name.contains(|c: char| c.is_control() || c == '"') {
-        Some("a name has no control characters and no \"")
+    } else if name.contains(|c: char| is_unseen(c) || c == '"') {
+        Some("a name has no control or invisible characters and no \"")
     } else if name.trim() != name {
         Some("a name neither starts nor ends with a space")
     } else {

@@ -2,11 +2,11 @@
 
 use super::tree::{Tree, TreeError};
 use super::{PIECES_MAX, SERVERS_MAX, name_problem};
+use crate::Diagnostics;
 use crate::quantity::{QuantityError, parse_data_ubit, parse_rate_ubps, parse_time_ps};
 use crate::read::network::FLOWS_MAX;
 use crate::read::reader::{Field, Reader, shown};
-use crate::yaml::{Place, Value};
-use crate::{Diagnostics, Severity};
+use crate::yaml::Value;
 use std::collections::BTreeMap;
 use tenuto_calculus::{
     Bucket, GraphFlow, GraphServer, GraphTarget, Multiplexing, RateLatency, ServerGraph,
@@ -27,11 +27,13 @@ pub fn read_servers(text: &str, file: &str) -> Result<(ServerGraph, Diagnostics)
     let mut reader = Reader::default();
     let documents = reader.parse(file, text);
     let Some(node) = documents.first() else {
-        let hint = Some("a server graph starts with `tenuto_servers: 1`".to_owned());
-        let message = "there is no server graph in this file".to_owned();
-        reader.report(Severity::Error, Place::default(), "", message, hint);
+        if !reader.diagnostics.has_errors() {
+            let hint = "a server graph starts with `tenuto_servers: 1`";
+            reader.report_file(file, "there is no server graph in this file", hint);
+        }
         return Err(reader.diagnostics);
     };
+    reader.expect_one(&documents);
     let top = Field { node, path: String::new() };
     let graph = read_top(&mut reader, &top, file);
     reader.finish(graph)
@@ -149,6 +151,11 @@ fn bucket(reader: &mut Reader, piece: &Field<'_>) -> Bucket {
     }
 }
 
+/// Whether a rate that can be read is zero.
+fn rate_is_zero(rate: &Field<'_>) -> bool {
+    matches!(&rate.node.value, Value::Text(text) if parse_rate_ubps(text) == Ok(0))
+}
+
 fn read_server(reader: &mut Reader, name: &str, field: &Field<'_>) -> GraphServer {
     reader.expect_map(field, &SERVER_KEYS);
     let mut server = GraphServer {
@@ -165,6 +172,9 @@ fn read_server(reader: &mut Reader, name: &str, field: &Field<'_>) -> GraphServe
                 let latency = fine(reader, &piece, "latency", parse_time_ps).unwrap_or(0);
                 let rate_ubps = fine(reader, &piece, "rate", parse_rate_ubps).unwrap_or(0);
                 server.service.push(RateLatency { rate_ubps, latency: Picos(latency) });
+                if piece.get("rate").is_some_and(|rate| rate_is_zero(&rate)) {
+                    reader.error(&piece, "a service of no rate serves nothing", "leave it out");
+                }
             }
         }
     }

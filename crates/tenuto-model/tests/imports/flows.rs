@@ -141,6 +141,30 @@ fn virtual_links_go_over_networks_a_and_b() {
     mistakes(ImportFormat::VlTable, VLS, &at_100(), &cases);
 }
 
+const VLS_YAML: &str = "---
+title: links
+virtual_links:
+  - {vl_id: 1001, name: pitch, source: P1, destinations: [P2, P3], bag_ms: 2, max_frame_size_bytes: 256, jitter_us: 50, switch_queue: 7, redundancy: A+B}
+  - {vl_id: 1002, name: log, source: P2, destinations: [P1], bag_ms: 128, max_frame_size_bytes: 1500, switch_queue: 2, redundancy: A}
+";
+
+#[test]
+fn virtual_links_may_be_a_list_in_yaml() {
+    let imported = accepted(VLS_YAML, "vls.yaml", &at_100());
+    says(&imported, &["keys are not read: title", "PRIO_7"]);
+    let n = network(imported);
+    assert_eq!(counts(&n), [3, 2, 6, 2, 3]);
+    let first = flow(&n, "pitch");
+    assert_eq!((first.vl, first.highest().jitter_ns), (Some(1001), 50_000));
+    assert_eq!((first.highest().priority, first.copies.len()), (0, 2));
+    assert_eq!(flow(&n, "log").copies, ["A"]);
+    let cases = [
+        ("bag_ms: 128", "bag_ms: 20", 5, "BAG must be a power of two"),
+        ("source: P2", "sorce: P2", 5, "the cell is empty"),
+    ];
+    mistakes(ImportFormat::VlTable, VLS_YAML, &at_100(), &cases);
+}
+
 const DESIGNER: &str = r#"<afdxxml name="d"><resources>
   <endSystem name="e1" number="1" ports="1"/><endSystem name="e2" number="2" ports="2"/>
   <partition connectedTo="1" name="p1" number="3"/><partition connectedTo="2" name="p2" number="4"/>

@@ -21,6 +21,8 @@ fn topologies() {
         // Each link is there once per direction; of TC5, six are there once.
         ("vehicle-tc/TC1.graphml", ImportFormat::Graphml, [20, 32 + 12, 186 / 2 + 12]),
         ("vehicle-tc/TC5.graphml", ImportFormat::Graphml, [23, 32 + 15, (192 + 6) / 2 + 15]),
+        ("wind-oss/topology.json", ImportFormat::NodeLists, [60, 40, 99]),
+        ("admission-lists/line4-1G/network.json", ImportFormat::NodeLists, [16, 4, 19]),
         // Switches only: each gets a host and a link to it.
         ("topology-zoo/Abilene.gml", ImportFormat::Gml, [11, 11, 14 + 11]),
         ("topology-zoo/Nsfnet.gml", ImportFormat::Gml, [13, 13, 15 + 13]),
@@ -149,6 +151,14 @@ fn avionics_and_gateways() {
     let name = "afdx-vltable-format/vl_table.csv";
     if let Some(n) = come_in(name, ImportFormat::VlTable, &over_data()) {
         assert_eq!(counts(&n), [6, 2, 12, 3, 4]);
+    }
+    let name = "afdx-vltable-format/virtual_links.yaml";
+    if let Some(text) = data(name) {
+        let refused = tenuto_model::import(None, &text, name, &over_data()).expect_err("BAGs");
+        let said = refused.to_string();
+        for words in ["20 ms is none: did you mean 16 or 32?", "virtual_links.yaml:20"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
     for (name, messages) in [("CAN1-500K", 64), ("CAN2-2M", 41), ("CAN4-5M", 39)] {
         let options = ImportOptions {

@@ -50,6 +50,40 @@ fn hosts_with_several_links_are_split(n: &Network) {
     assert_eq!((own.1.node.as_str(), own.2.rate_bps), ("ES3-ports", 200_000_000));
 }
 
+const LISTS: &str = r#"{"name": "plant", "hosts": [{"name": "m1", "ip": "10.0.1.10/24"}, "m2"],
+  "switches": ["s1", "s2"], "links": [["s1", "s2"], ["m1", "s1"],
+  {"src": "m2", "dst": "s2", "rate_bps": 1e9, "prop_s": 0.0}]}"#;
+
+#[test]
+fn lists_of_nodes_and_links_with_a_table_of_flows() {
+    let flows = "name,source,targets,period_ms,frame_bytes_max\nF,m1,m2,10,300\n";
+    let sources = MemorySources::new().with("f.csv", flows).with("lists.json", LISTS);
+    let with_flows = ImportOptions { flows: Some("f.csv"), ..options(&sources) };
+    let imported = accepted(LISTS, "lists.json", &with_flows);
+    assert_eq!(imported.format, ImportFormat::NodeLists);
+    let n = network(imported);
+    assert_eq!(counts(&n), [2, 2, 3, 1, 1]);
+    assert_eq!(n.ends_of("m2").next().expect("a link").2.rate_bps, 1_000_000_000);
+    let cases = [
+        ("\"prop_s\": 0.0", "\"prop_s\": 1e-6", 3, "propagation delays are not read"),
+        ("[\"s1\", \"s2\"], [\"m1\"", "[\"s1\"], [\"m1\"", 2, "a link has two ends"),
+        ("\"dst\": \"s2\"", "\"dest\": \"s2\"", 3, "the link has no two ends"),
+        ("{\"name\": \"m1\"", "{\"nam\": \"m1\"", 1, "the node has no name"),
+    ];
+    mistakes(ImportFormat::NodeLists, LISTS, &options(&sources), &cases);
+}
+
+#[test]
+fn a_file_of_another_format_is_told_as_that() {
+    let sources = files();
+    let said = refused(ImportFormat::Tsnsched, GRAPHML, &options(&sources)).to_string();
+    assert!(said.contains("looks like one of graphml"), "{said}");
+    let unknown =
+        tenuto_model::import(None, "<delays><flow/></delays>", "r.xml", &options(&sources));
+    let said = unknown.expect_err("results of another tool").to_string();
+    assert!(said.contains("XML that starts with <delays>"), "{said}");
+}
+
 #[test]
 fn graphml_with_a_table_of_flows() {
     let sources = files();
@@ -158,7 +192,7 @@ fn a_topology_without_rates_asks_for_one() {
 
 #[test]
 fn xml_that_stands_for_more_is_refused() {
-    let bomb = "<!DOCTYPE g [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><graphml>&b;</graphml>";
+    let bomb = "<!DOCTYPE g [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><g>&b;</g>";
     for format in [ImportFormat::Graphml, ImportFormat::Wopanets, ImportFormat::Xtfa] {
         let said = refused(format, bomb, &ImportOptions::default()).to_string();
         assert!(said.contains("not valid XML"), "{said}");

@@ -10,6 +10,8 @@ const GIGABIT_BPS: u64 = 1_000_000_000;
 const STAMP_BYTES: u32 = 16;
 /// Times are told in microseconds.
 const NS_PER_US: u64 = 1_000;
+/// Deadlines and skews are told to so much.
+const STEP_NS: u64 = 10_000;
 /// The longest BAG of a virtual link.
 const BAG_MAX_NS: u64 = 128 * NS_PER_MS;
 
@@ -150,11 +152,11 @@ pub(super) fn further_apart(network: &Network, refusal: &Refusal) -> Vec<Change>
     let (Some(needed), [name]) = (refusal.needed, refusal.flows.as_slice()) else {
         return Vec::new();
     };
-    let ms = needed.div_ceil(NS_PER_MS);
+    let least = needed.div_ceil(STEP_NS) * STEP_NS;
     let mut network = network.clone();
     let flow = network.flows.iter_mut().find(|flow| flow.name == *name);
-    flow.into_iter().for_each(|flow| flow.skew_max_ns = Some(ms * NS_PER_MS));
-    vec![(format!("{name} skew_max >= {ms} ms"), network)]
+    flow.into_iter().for_each(|flow| flow.skew_max_ns = Some(least));
+    vec![(format!("{name} skew_max >= {}", milliseconds(least)), network)]
 }
 
 /// Copies that may cross the same switches.
@@ -172,14 +174,11 @@ pub(super) fn over_links(network: &Network, refusal: &Refusal) -> Vec<Change> {
 /// Deadlines of the late flows at their bounds, to the next 10 µs: those of the network as it is,
 /// and with each link lost that may be.
 pub(super) fn later(plan: &Plan, refusal: &Refusal) -> Vec<Change> {
-    const STEP_NS: u64 = 10_000;
-    if refusal.flows.len() > 3 {
-        return Vec::new();
-    }
+    const NAMED_MAX: usize = 3;
     let lost = plan.link_losses.iter().flat_map(|loss| &loss.flows);
     let rows: Vec<&FlowBound> = plan.flows.iter().chain(lost).collect();
     let mut network = plan.network.clone();
-    let mut texts = Vec::new();
+    let (mut texts, mut largest) = (Vec::new(), 0);
     for name in &refusal.flows {
         let rows = rows.iter().filter(|row| row.flow == *name);
         let Some(bound) = rows.filter_map(|row| row.delay_bound_ps).max() else {
@@ -193,6 +192,12 @@ pub(super) fn later(plan: &Plan, refusal: &Refusal) -> Vec<Change> {
         }
         deadlines.for_each(|deadline| *deadline = least.max(*deadline));
         texts.push(format!("{name} deadline >= {}", milliseconds(least)));
+        largest = largest.max(least);
+    }
+    if texts.len() > NAMED_MAX {
+        let further = texts.split_off(NAMED_MAX).len();
+        let at_most = milliseconds(largest);
+        texts.push(format!("{further} further deadlines at their bounds (at most {at_most})"));
     }
     if texts.is_empty() { Vec::new() } else { vec![(texts.join(" and "), network)] }
 }

@@ -1,5 +1,7 @@
 //! Plans of server graphs: bounds, what is scarce, and how both are told.
 
+pub(crate) mod explain;
+pub(crate) mod explain_text;
 pub(crate) mod json;
 mod scarce;
 pub(crate) mod text;

@@ -10,8 +10,8 @@ const ROWS_SHOWN: usize = 20;
 
 /// The unit in which a table shows its times.
 #[derive(Clone, Copy)]
-struct Scale {
-    unit: &'static str,
+pub(super) struct Scale {
+    pub(super) unit: &'static str,
     /// Picoseconds of a thousandth of the unit.
     thousandth_ps: i128,
 }
@@ -19,8 +19,12 @@ struct Scale {
 impl Scale {
     /// Fits the largest bound, with four digits or more before the point only where it must.
     fn of(bounds: &[TargetBound]) -> Self {
-        let largest = bounds.iter().filter_map(|bound| Some(bound.delay?.0)).max().unwrap_or(0);
-        match largest {
+        Self::of_largest(bounds.iter().filter_map(|bound| Some(bound.delay?.0)))
+    }
+
+    /// Fits the largest of some times, picoseconds.
+    pub(super) fn of_largest(times: impl Iterator<Item = i128>) -> Self {
+        match times.max().unwrap_or(0) {
             0..10_000_000_000 => Self { unit: "us", thousandth_ps: 1_000 },
             10_000_000_000..10_000_000_000_000 => Self { unit: "ms", thousandth_ps: 1_000_000 },
             _ => Self { unit: "s", thousandth_ps: 1_000_000_000 },
@@ -28,12 +32,12 @@ impl Scale {
     }
 
     /// A bound, rounded up.
-    fn up(self, ps: i128) -> String {
+    pub(super) fn up(self, ps: i128) -> String {
         self.text(ps.div_euclid(self.thousandth_ps) + i128::from(ps % self.thousandth_ps != 0))
     }
 
     /// A deadline or slack, rounded down.
-    fn down(self, ps: i128) -> String {
+    pub(super) fn down(self, ps: i128) -> String {
         self.text(ps.div_euclid(self.thousandth_ps))
     }
 

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output;
 use clap::{Args as Flags, ValueEnum};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use tenuto_runtime::standalone::{
     Dump as Tables, DumpPart, Endpoint, SwitchClient, dump_json, dump_text,
@@ -33,6 +34,29 @@ pub(crate) struct Dump {
     json: bool,
     #[command(flatten)]
     tls: TlsFlags,
+}
+
+/// What a switch has, with the keys that every document has.
+fn document(parts: Value) -> Value {
+    let mut document = json!({
+        "schema": "tenuto-dump/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "world": "live",
+        "seed": null,
+        "plan_hash": null,
+        "verdict": "shown",
+    });
+    if let (Value::Object(document), Value::Object(parts)) = (&mut document, parts) {
+        document.extend(parts);
+    }
+    document
+}
+
+impl Dump {
+    /// Whether stdout is for a program.
+    pub(crate) const fn wants_json(&self) -> bool {
+        self.json
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -105,7 +129,7 @@ pub(crate) fn run(args: &Dump) -> Result<Outcome, Failure> {
             let shown = path.display().to_string();
             Failure::input(format!("the file cannot be written: {error}"), Some(&shown), None)
         })?,
-        None if args.json => output::say_json(&dump_json(&tables, &parts, &names))?,
+        None if args.json => output::say_json(&document(dump_json(&tables, &parts, &names)))?,
         None => output::say(&dump_text(&tables, &parts, &names))?,
     }
     Ok(Outcome::Good)

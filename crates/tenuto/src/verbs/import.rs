@@ -1,12 +1,13 @@
 //! `tenuto import FORMAT FILE`: another tool's file as one of ours.
 
 use crate::args::Import;
-use crate::failure::Failure;
+use crate::failure::{Failure, Problem};
 use crate::format::Table;
 use crate::outcome::Outcome;
 use crate::{load, output};
+use serde::Serialize;
 use std::path::Path;
-use tenuto_model::{Content, ImportFormat, ImportOptions};
+use tenuto_model::{Content, ImportFormat, ImportOptions, Imported};
 
 pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
     let (Some(format), Some(file)) = (&args.format, &args.file) else {
@@ -34,8 +35,9 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         lines_of_service: args.lines_of_service,
         sources: &load::Files,
     };
-    let imported =
-        tenuto_model::import(ImportFormat::by_name(format), &text, &shown(file), &options)?;
+    let named = ImportFormat::by_name(format);
+    let imported = tenuto_model::import(named, &text, &shown(file), &options)
+        .map_err(|problems| Failure::of(&problems, "nothing was imported"))?;
     if format == "auto" {
         output::complain(&format!("note: the file is read as {}", imported.format));
     }
@@ -44,6 +46,13 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
     }
     if !imported.warnings.is_empty() {
         output::complain(&imported.warnings.to_string());
+    }
+    if args.json {
+        if let Some(path) = &args.output {
+            output::write_file(path, &imported.yaml)?;
+        }
+        output::say_json(&Document::of(&imported, args.output.as_deref()))?;
+        return Ok(Outcome::Good);
     }
     match &args.output {
         Some(path) => {
@@ -56,6 +65,62 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         None => output::say(&imported.yaml)?,
     }
     Ok(Outcome::Good)
+}
+
+/// What an import came to, for programs.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: &'static str,
+    world: Option<&'static str>,
+    seed: Option<u64>,
+    plan_hash: Option<&'static str>,
+    verdict: &'static str,
+    format: &'static str,
+    /// `network` or `servers`.
+    becomes: &'static str,
+    name: &'a str,
+    flows: usize,
+    targets: usize,
+    /// The file that was written.
+    file: Option<String>,
+    /// The text itself, where no file was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    notes: &'a [String],
+    problems: Vec<Problem<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(imported: &'a Imported, output: Option<&Path>) -> Self {
+        let (becomes, name, flows, targets) = match &imported.content {
+            Content::Network(network) => {
+                let targets = network.flows.iter().map(|flow| flow.targets.len()).sum();
+                ("network", network.name.as_str(), network.flows.len(), targets)
+            }
+            Content::Servers(graph) => {
+                let targets = graph.flows.iter().map(|flow| flow.targets.len()).sum();
+                ("servers", graph.name.as_str(), graph.flows.len(), targets)
+            }
+        };
+        Self {
+            schema: "tenuto-import/1",
+            version: env!("CARGO_PKG_VERSION"),
+            world: None,
+            seed: None,
+            plan_hash: None,
+            verdict: "imported",
+            format: imported.format.name(),
+            becomes,
+            name,
+            flows,
+            targets,
+            file: output.map(shown),
+            text: output.is_none().then_some(imported.yaml.as_str()),
+            notes: &imported.notes,
+            problems: imported.warnings.iter().map(Problem::from).collect(),
+        }
+    }
 }
 
 fn shown(path: &Path) -> String {

@@ -68,10 +68,10 @@ fn differ(
     earlier: &tenuto_model::Plan,
     planned: &Planned,
 ) -> Result<Outcome, Failure> {
-    let difference = Difference::between(earlier, &planned.plan);
+    let difference = Difference::between(earlier, planned);
     if args.json {
         output::say_json(&difference)?;
-    } else {
+    } else if planned.certification.allows_bounds() {
         output::say(&difference.text())?;
     }
     conclude(planned, args.json, None)
@@ -91,13 +91,7 @@ fn explain(
     let network = &planned.plan.network;
     let Some(explanation) = tenuto_planner::explain(network, &options, flow) else {
         let names = network.flows.iter().map(|flow| flow.name.as_str());
-        let shown = args.network.display().to_string();
-        let hint = tenuto_model::meant(flow, names);
-        return Err(Failure::input(
-            format!("there is no flow {flow}"),
-            Some(&shown),
-            hint.as_deref(),
-        ));
+        return Err(no_such_flow(args, flow, names));
     };
     if !planned.certification.allows_bounds() {
         if args.json {
@@ -106,18 +100,41 @@ fn explain(
         return conclude(&planned, args.json, None);
     }
     if args.json {
-        output::say_json(&Explained { schema: "tenuto-explanation/1", explanation: &explanation })?;
+        output::say_json(&Explained::of(&planned, &explanation))?;
     } else {
         output::say(&explain_text::text(&explanation, args.all))?;
+        output::say(&plan_text::assumptions(&planned.plan))?;
     }
     conclude(&planned, args.json, None)
 }
 
+/// The document of an explanation.
 #[derive(Serialize)]
 struct Explained<'a> {
     schema: &'static str,
+    version: &'static str,
+    world: &'static str,
+    seed: Option<u64>,
+    plan_hash: &'a str,
+    verdict: &'static str,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
+    assumptions: Vec<&'a str>,
+}
+
+impl<'a> Explained<'a> {
+    fn of(planned: &'a Planned, explanation: &'a tenuto_planner::Explanation) -> Self {
+        Self {
+            schema: "tenuto-explanation/1",
+            version: env!("CARGO_PKG_VERSION"),
+            world: "planned",
+            seed: None,
+            plan_hash: &planned.plan.plan_hash,
+            verdict: planned.promise().word(),
+            explanation,
+            assumptions: planned.plan.assumptions.iter().map(|it| it.text.as_str()).collect(),
+        }
+    }
 }
 
 /// Bounds of a server graph.
@@ -127,6 +144,10 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     if of_frames || is_ranked || !args.planning.set.is_empty() {
         let hint = "--model, --as-stated, --priorities and --set are for networks; this is a \
                     server graph";
+        return Err(Failure::input("these options do not fit", None, Some(hint)));
+    }
+    if args.diff.is_some() {
+        let hint = "--diff is for networks; of server graphs compare what --csv writes";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
     }
     if args.method.peer().is_some() {
@@ -139,6 +160,9 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
     let is_usual = matches!(args.method, Method::Auto);
     let bounded = server_bounds::bounded(graph, &options, is_usual)?;
+    if let Some(flow) = &args.explain {
+        return explain_servers(args, &bounded, flow, (&options, is_usual));
+    }
     if let Some(path) = &args.output {
         output::write_file(path, &bounded.text)?;
     }
@@ -160,6 +184,41 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
         output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
     }
     Ok(Outcome::Good)
+}
+
+fn explain_servers(
+    args: &Plan,
+    bounded: &server_bounds::Bounded,
+    flow: &str,
+    (options, is_usual): (&tenuto_bounds::Options, bool),
+) -> Result<Outcome, Failure> {
+    use server_bounds::{explain, explain_text, text};
+    let Some(explanation) = explain::explain(bounded, flow, options, is_usual)? else {
+        let names = bounded.graph.flows.iter().map(|flow| flow.name.as_str());
+        return Err(no_such_flow(args, flow, names));
+    };
+    if args.json {
+        output::say_json(&explanation)?;
+    } else {
+        output::say(&explain_text::text(&explanation, args.all))?;
+    }
+    let refusals = server_bounds::refusals(bounded);
+    if refusals.is_empty() {
+        return Ok(Outcome::Good);
+    }
+    output::complain(&text::refused(bounded, &refusals));
+    Ok(Outcome::Bad)
+}
+
+/// That no flow has this name, and which was meant.
+fn no_such_flow<'a>(
+    args: &Plan,
+    flow: &str,
+    names: impl IntoIterator<Item = &'a str> + Clone,
+) -> Failure {
+    let shown = args.network.display().to_string();
+    let hint = tenuto_model::meant(flow, names);
+    Failure::input(format!("there is no flow {flow}"), Some(&shown), hint.as_deref())
 }
 
 fn conclude(planned: &Planned, is_json: bool, file: Option<&str>) -> Result<Outcome, Failure> {

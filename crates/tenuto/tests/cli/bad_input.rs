@@ -41,6 +41,40 @@ fn files_that_are_something_else() {
 }
 
 #[test]
+fn what_does_not_end_or_is_no_text_is_not_read() {
+    let folder = folder("no-text");
+    write(&folder, "nul.yaml", &format!("{LINE}\0# the rest\n"));
+    let wide: Vec<u8> = LINE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(folder.join("wide.yaml"), [&[0xff, 0xfe], wide.as_slice()].concat())
+        .expect("a file for the test");
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero.yaml")).expect("a link");
+    write(&folder, "table.yaml", &LINE.replace("flows:", "flow_tables: [zero.csv]\nflows:"));
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero.csv")).expect("a link");
+    for (file, words) in [
+        ("nul.yaml", "there is a NUL byte"),
+        ("wide.yaml", "UTF-16"),
+        ("zero.yaml", "does not end within 64 MB"),
+        ("table.yaml", "does not end within 64 MB"),
+        ("-", "standard input is not read"),
+    ] {
+        tenuto_in(&folder, &["plan", file]).exits(2).complains_of(&[words]);
+    }
+    tenuto_in(&folder, &["import", "auto", "zero.yaml"]).exits(2);
+}
+
+#[test]
+fn a_switch_of_an_empty_profile_is_refused() {
+    let folder = folder("empty-profile");
+    write(&folder, "line.yaml", &LINE.replace("profile: tenuto", "profile: ./mine.yaml"));
+    write(&folder, "mine.yaml", "");
+    for verb in ["check", "plan", "tables", "sim"] {
+        tenuto_in(&folder, &[verb, "line.yaml"])
+            .exits(2)
+            .complains_of(&["the profile is empty", "mine.yaml"]);
+    }
+}
+
+#[test]
 fn a_command_line_that_says_nothing_sensible() {
     for args in [
         &["plan"][..],

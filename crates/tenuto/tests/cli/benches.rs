@@ -30,6 +30,29 @@ fn loko_is_held_against_its_print() {
 }
 
 #[test]
+fn a_profile_tells_its_service_for_a_stated_use() {
+    let value = |args: &[&str], quantity: &str| {
+        let said = tenuto(&[&["bench", "loko", "service", "--json"], args].concat()).exits(0);
+        let sheet = said.json()["sheets"][0].clone();
+        let rows = sheet["rows"].as_array().expect("rows").clone();
+        let row = rows.into_iter().find(|row| row[0] == quantity);
+        row.unwrap_or_else(|| panic!("no {quantity} in {sheet:#}"))[2].clone()
+    };
+    // Table 2, and section 4 for a full table.
+    assert_eq!(value(&[], "full-rate burst"), 2_067);
+    let full = value(&["--entries", "128"], "rate R").as_f64().expect("a number");
+    assert!((full - 1.88).abs() < 0.01, "{full}");
+    let port = value(&["--match", "port"], "rate R").as_f64().expect("a number");
+    let rewritten = value(&["--action", "set-nw-src"], "rate R").as_f64().expect("a number");
+    assert!(port > 11.79 && rewritten < 11.79, "{port} {rewritten}");
+    assert_eq!(value(&["--frame", "1032"], "full-rate"), "less than a frame fits");
+    tenuto(&["bench", "loko", "service", "--network", "cell.yaml"]).exits(0).says(&["cell-switch"]);
+    let other = ["bench", "loko", "service", "--profile"];
+    tenuto(&[&other[..], &["zodiac"]].concat()).exits(2).complains_of(&["did you mean zodiac-fx?"]);
+    tenuto(&[&other[..], &["afdx"]].concat()).exits(2).complains_of(&["no processor is in front"]);
+}
+
+#[test]
 fn figure_20_is_drawn_from_few_runs_too() {
     let said = tenuto(&["bench", "loko", "fig20", "--runs", "5", "--json"]).exits(0);
     let document = said.json();

@@ -1,6 +1,7 @@
 //! `check` and `import`.
 
 use crate::stranger::{LINE, folder, tenuto, tenuto_in, write};
+use serde_json::Value;
 
 #[test]
 fn shipped_networks_are_consistent() {
@@ -52,6 +53,28 @@ fn a_scenario_beside_the_network_is_read_too() {
     tenuto_in(&folder, &["check", "line.yaml"])
         .exits(2)
         .complains_of(&["line.scenario.yaml:2", "did you mean"]);
+}
+
+#[test]
+fn an_import_tells_programs_what_was_assumed() {
+    let folder = folder("import-json");
+    write(&folder, "two.xml", WOPANETS);
+    let said = tenuto_in(&folder, &["import", "auto", "two.xml", "--json"]).exits(0);
+    let document = said.json();
+    assert_eq!(document["schema"], "tenuto-import/1");
+    assert_eq!(document["verdict"], "imported");
+    assert_eq!(
+        (&document["format"], &document["becomes"]),
+        (&"wopanets".into(), &"network".into())
+    );
+    assert!(document["text"].as_str().is_some_and(|text| text.contains("tenuto: 1")));
+    assert!(document["notes"].as_array().is_some_and(|notes| !notes.is_empty()));
+    let said = tenuto_in(&folder, &["import", "auto", "two.xml", "-o", "two.yaml", "--json"]);
+    let document = said.exits(0).json();
+    assert_eq!((&document["file"], &document["text"]), (&"two.yaml".into(), &Value::Null));
+    let said = tenuto_in(&folder, &["import", "saihu", "two.xml", "--json"]).exits(2);
+    let said = said.complains_of(&["looks like one of wopanets", "nothing was imported"]);
+    assert_eq!(said.json()["verdict"], "bad_input");
 }
 
 const WOPANETS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

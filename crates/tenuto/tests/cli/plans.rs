@@ -28,13 +28,38 @@ fn the_sample_of_the_readme_is_what_is_printed() {
 }
 
 #[test]
+fn explanations_and_differences_are_documents_like_all_others() {
+    let said = tenuto(&["plan", "line.yaml", "--explain", "speed", "--json"]).exits(0).json();
+    assert_eq!(said["schema"], "tenuto-explanation/1");
+    assert_eq!((&said["verdict"], &said["flow"]), (&"guaranteed".into(), &"speed".into()));
+    assert!(said["assumptions"][0].as_str().is_some_and(|text| text.contains("store-and-forward")));
+    let said = tenuto(&["plan", "line.yaml", "--diff", "line.yaml", "--json"]).exits(0).json();
+    assert_eq!(said["schema"], "tenuto-plan-difference/1");
+    assert_eq!((&said["verdict"], &said["unchanged"]), (&"guaranteed".into(), &1.into()));
+    assert_eq!(said["plan_hash"], said["before_hash"]);
+}
+
+#[test]
+fn many_late_flows_are_named_and_their_deadlines_offered() {
+    let folder = folder("late");
+    let flow =
+        "{source: sensor, targets: [display], message: 1 kB, period: 10 ms, deadline: 100 us}";
+    let flows: String = (0..5).map(|n| format!("  f{n}: {flow}\n")).collect();
+    write(&folder, "late.yaml", &format!("{LINE}{flows}"));
+    let said = tenuto_in(&folder, &["plan", "late.yaml"]).exits(1);
+    said.complains_of(&["late too: f", " and 2 further deadlines at their bounds (at most"]);
+}
+
+#[test]
 fn a_bound_is_explained_hop_by_hop() {
     let plan = tenuto(&["plan", "vehicle.yaml", "--json"]).exits(0).json();
     let rows =
         plan["flows"].as_array().expect("flows").iter().filter(|row| row["flow"] == "STREAM");
     let bound_ns = rows.filter_map(|row| row["delay_bound_ns"].as_i64()).max().expect("bounds");
     let whole = format!("bound {}.", bound_ns / 1_000_000);
-    let said = tenuto(&["plan", "vehicle.yaml", "--explain", "STREAM"]).exits(0);
+    let said = tenuto(&["plan", "vehicle.yaml", "--explain", "STREAM"])
+        .exits(0)
+        .says(&["assumes     store-and-forward", "babbling sources"]);
     // STREAM does not run in HI: what is promised there is no part of it.
     let way = said.stdout.lines().find(|line| line.starts_with("way")).expect("its way");
     assert!(way.starts_with("way     s2 sw1 sw2 d2: ") && way.contains(&whole), "{way}");
@@ -77,6 +102,9 @@ fn redundant_networks_have_their_copies_and_skew() {
     let row = &document["flows"][0];
     assert_eq!(row["copies"].as_array().map(Vec::len), Some(2), "{row:#}");
     assert!(row["skew_bound_ns"].as_u64() <= row["skew_limit_ns"].as_u64(), "{row:#}");
+    let copies = row["copies"].as_array().expect("copies");
+    let least = copies.iter().filter_map(|copy| copy["delay_bound_ns"].as_u64()).min();
+    assert!(least.is_some() && row["first_arrival_bound_ns"].as_u64() == least, "{row:#}");
     let text =
         tenuto(&["plan", "avionics.yaml"]).exits(0).says(&["skew ms", "more with more slack"]);
     let all = tenuto(&["plan", "avionics.yaml", "--all"]).exits(0);

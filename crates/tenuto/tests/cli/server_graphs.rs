@@ -15,6 +15,42 @@ flows:
 ";
 
 #[test]
+fn a_bound_of_a_graph_is_explained_server_by_server() {
+    let folder = folder("servers-explained");
+    write(&folder, "own.yaml", OWN);
+    let said = tenuto_in(&folder, &["plan", "own.yaml", "--explain", "f"]).exits(0);
+    let said = said.says(&["f to b: bound ", "deadline 4", "1  a   10.00 Mbit/s", "2  b   10.00"]);
+    let said = said.says(&[
+        "itself",
+        "its own source",
+        "would be smaller",
+        "b at twice its rate",
+        "assumes",
+    ]);
+    assert!(said.stdout.contains("every promise holds"), "{}", said.stdout);
+    let args = ["plan", "own.yaml", "--explain", "f", "--json", "--method", "tfa"];
+    let document = tenuto_in(&folder, &args).exits(0).json();
+    assert_eq!(document["schema"], "tenuto-server-explanation/1");
+    // By hand: f's burst of 1 kbit grows by 2 Mbit/s in the 1.1 ms of a.
+    let hops = &document["rows"][0]["hops"];
+    assert_eq!(
+        (&hops[0]["server"], &hops[0]["delay_ps"]),
+        (&"a".into(), &1_100_000_000_u64.into())
+    );
+    assert_eq!(hops[1]["brings"][0]["burst_bits"], 3_200);
+    assert_eq!(
+        (&hops[1]["brings"][1]["flow"], &hops[1]["brings"][1]["burst_bits"]),
+        (&"g".into(), &2_000.into())
+    );
+    for change in document["tightens"].as_array().expect("changes") {
+        assert!(change["delay_bound_ps"].as_u64() < document["rows"][0]["delay_bound_ps"].as_u64());
+    }
+    tenuto_in(&folder, &["plan", "own.yaml", "--explain", "h"])
+        .exits(2)
+        .complains_of(&["no flow h"]);
+}
+
+#[test]
 fn a_graph_is_checked_planned_and_certified() {
     let folder = folder("servers");
     write(&folder, "own.yaml", OWN);
@@ -24,6 +60,8 @@ fn a_graph_is_checked_planned_and_certified() {
     let csv = std::fs::read_to_string(folder.join("own.csv")).expect("written");
     assert!(csv.starts_with("flow,target,deadline_ps,delay_bound_ps"), "{csv}");
     tenuto_in(&folder, &["certify", "own.bounds.json"]).exits(0).says(&["CERTIFIED: 2 bounds"]);
+    let args = ["plan", "own.yaml", "--diff", "own.yaml"];
+    tenuto_in(&folder, &args).exits(2).complains_of(&["--diff is for networks"]);
     let said = tenuto_in(&folder, &["plan", "own.yaml", "--json", "--method", "tfa"]).exits(0);
     let document: Value = serde_json::from_str(&said.stdout).expect("one document");
     assert_eq!(document["schema"], "tenuto-plan-report/1");

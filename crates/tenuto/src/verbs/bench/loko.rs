@@ -3,6 +3,7 @@
 use super::allocations;
 use super::loko_admission;
 use super::sheet::{Form, Sheet, rounded, show};
+use super::switch_use::{self, SwitchUse};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use clap::{Args, ValueEnum};
@@ -27,11 +28,13 @@ const PRINTED_BURST_BYTES: u64 = 2_376;
 
 #[derive(Debug, Args)]
 pub(crate) struct Loko {
-    /// One part only; without it, all but fig20, allocations and accept
+    /// One part only; without it, all but fig20, allocations, accept and service
     part: Option<Part>,
     /// Runs per path length of fig20
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
+    #[command(flatten)]
+    used: SwitchUse,
     #[command(flatten)]
     pub(super) form: Form,
 }
@@ -52,6 +55,8 @@ enum Part {
     Allocations,
     /// Flows that exact and reserving admission holds beside every allocation
     Accept,
+    /// Service curve, buffer and allocations of a profile for a stated use
+    Service,
 }
 
 pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
@@ -78,6 +83,9 @@ pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
     }
     if has(Part::Accept) {
         sheets.extend(loko_admission::sheets());
+    }
+    if has(Part::Service) {
+        sheets.extend(switch_use::sheets(&args.used)?);
     }
     show("loko", Some(SEED), &sheets, &args.form)
 }

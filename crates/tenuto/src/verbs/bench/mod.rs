@@ -9,6 +9,7 @@ mod loko_admission;
 mod mc_sdn;
 mod sheet;
 mod switch;
+mod switch_use;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
