@@ -305,6 +305,11 @@ fn commands_that_nobody_may_send_are_counted_and_dropped() {
     assert_eq!((totals.commands_accepted, totals.commands_rejected, buffers.len()), (2, 6, 2));
     let rejected: Vec<u64> = bench.switch.ports().map(|(_, c, _)| c.commands_rejected).collect();
     assert_eq!(rejected, [1, 0, 4, 1]);
+    let errors = match bench.reply(RequestBody::PortStats { port_no: port::ANY }) {
+        ReplyBody::PortStats(ports) => ports.iter().map(|port| port.rx_errors).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(errors, rejected, "and in OpenFlow's own counters");
 }
 
 #[test]

@@ -271,6 +271,24 @@ fn groups_are_told_in_steps_as_at_once() {
     }
 }
 
+/// Groups without entries go in steps too; what another connection has told to use one goes along.
+#[test]
+fn all_groups_go_in_steps() {
+    let mut bench = bench(Some(4));
+    let add = |id| group_mod(GroupModCommand::Add, id, vec![Bucket::new(vec![output(3)]); 3]);
+    bench.ask_on(0, Body::FlowMod(FlowMod::new(FlowModCommand::Delete, table::ALL)));
+    finish(&mut bench, 0, Vec::new());
+    bench.install((1..=4).map(add));
+    assert!(bench.ask_on(1, group_mod(GroupModCommand::Delete, group::ALL, vec![])).is_empty());
+    bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.fx);
+    bench.refused_on(0, add(2), GroupModFailed::GroupExists);
+    bench.install([entry(vec![Oxm::InPort(1)], vec![Action::Group(3)])]);
+    let (heard, steps) = finish(&mut bench, 1, Vec::new());
+    assert!(heard.is_empty() && steps > 1, "{steps}: {heard:?}");
+    assert_eq!(bench.switch.tables().entries(), 0);
+    bench.install((1..=4).map(add));
+}
+
 /// The time of fifty entries has come: a few go, and frames and other timers have their turn.
 #[test]
 fn entries_go_in_steps_when_their_time_has_come() {

@@ -6,7 +6,7 @@
 //! link, or sent back to where it came from as long as the receiver knows its neighbour's address.
 //! It can be *replayed*: the receiver keeps the last `sequence` per link and takes only larger
 //! ones, and a `Challenge` carries a fresh nonce that its `Answer` repeats.
-//! The destination is a constant and is not authenticated; do not read anything from it.
+//! The destination is a constant and is not authenticated: switches ask that it is this one.
 
 use crate::bytes::{array, be_u16, be_u64};
 use crate::error::WireError;

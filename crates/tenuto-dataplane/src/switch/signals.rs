@@ -5,6 +5,7 @@ use super::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
 use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
 use tenuto_units::{Instant, Span, wire_bits};
+use tenuto_wire::signal::SIGNAL_DST;
 use tenuto_wire::{SignalFrame, SignalRepr, frame_bytes};
 
 /// Least time in which the signals of one change may be sent again (theory, signal envelope).
@@ -76,9 +77,11 @@ impl Switch {
         let signal = frame.repr();
         let fresh = signal.sequence > self.ports[place].signal_seen;
         let foreign = frame.src() != self.config.mac();
+        // The tag does not say whom it is for, which is always the same.
+        let addressed = bytes.starts_with(&SIGNAL_DST.0);
         // Bytes behind the tag are nobody's word, and more than the analysis charges.
         let exact = bytes.len() == tenuto_wire::signal::SIGNAL_FRAME_LEN;
-        (exact && fresh && foreign && frame.verify(key)).then_some(signal)
+        (exact && addressed && fresh && foreign && frame.verify(key)).then_some(signal)
     }
 
     fn reject_signal(

@@ -10,7 +10,7 @@ use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
 use std::sync::Arc;
 use tenuto_openflow::{Encap, Match, Version};
 use tenuto_units::{Instant, wire_bits};
-use tenuto_wire::attendre::COMMAND_LEN_MAX;
+use tenuto_wire::attendre::{COMMAND_DST, COMMAND_LEN_MAX};
 use tenuto_wire::{CommandFrame, CommandRepr, frame_bytes};
 
 /// What the next switch behind a port is told, ready to be sent.
@@ -197,7 +197,8 @@ impl Switch {
         self.attendre()?;
         let PortRole::Trunk(key) = &self.config.ports[place].role else { return None };
         let frame = CommandFrame::parse(bytes).ok()?;
-        if frame.src() == self.config.mac() || !frame.verify(key) {
+        let addressed = bytes.starts_with(&COMMAND_DST.0);
+        if !addressed || frame.src() == self.config.mac() || !frame.verify(key) {
             return None;
         }
         let CommandRepr { table, priority, messages, generation, counter, sequence, matching } =

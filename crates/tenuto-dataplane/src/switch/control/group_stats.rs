@@ -1,5 +1,6 @@
 //! Reading groups back, some at a time: each may have as many buckets as a table has entries.
 
+use super::long_work::Task;
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::expiry::duration;
@@ -36,7 +37,7 @@ impl Switch {
             used.for_each(|id| *leading.entry(id).or_default() += 1);
         }
         let reading = GroupReading { counted, leading, next: Some(0) };
-        if let Some(mut reading) = self.put_off_groups(request, reading) {
+        if let Some(Task::Groups(mut reading)) = self.note_down(request, Task::Groups(reading)) {
             self.tell_groups(request, &mut reading, fx);
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::switch::entry::ActionStep;
 use crate::switch::key::Pattern;
 use crate::switch::tables::Scope;
 use crate::switch::{Entry, Switch, SwitchEvent};
+use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, multipart_flag, table};
 use tenuto_openflow::{
     AggregateStats, Body, FlowMod, FlowRemovedReason, FlowStatsRequest, GroupMod, Message,
@@ -136,9 +137,8 @@ impl Switch {
             self.tell_groups(request, reading, fx)
         } else {
             let slots = self.look_on(&mut work);
-            let is_done = work.at.0 > work.last;
-            self.handle_found(request, &mut work.task, &slots, is_done, fx);
-            is_done
+            let is_last = work.at.0 > work.last;
+            self.handle_found(request, &mut work.task, &slots, is_last, fx) && is_last
         };
         self.settle();
         if let Some(general) = self.general.as_mut().filter(|_| !is_done) {
@@ -191,18 +191,12 @@ impl Switch {
         None
     }
 
-    /// Notes a reading of groups down, if what is told at once is limited; gives it back otherwise.
-    pub(super) fn put_off_groups(
-        &mut self,
-        request: Request,
-        reading: GroupReading,
-    ) -> Option<GroupReading> {
+    /// Notes a task down that may concern every entry; gives it back where nothing is done in steps.
+    pub(super) fn note_down(&mut self, request: Request, task: Task) -> Option<Task> {
         let is_limited = self.config.general.as_ref().is_some_and(|g| g.entries_at_once.is_some());
-        let Some(general) = self.general.as_mut().filter(|_| is_limited) else {
-            return Some(reading);
-        };
-        let (xid, task) = (request.xid, Task::Groups(reading));
-        let work = LongWork { xid, pattern: Pattern::default(), task, at: (0, 0), last: 0 };
+        let Some(general) = self.general.as_mut().filter(|_| is_limited) else { return Some(task) };
+        let (xid, pattern, last) = (request.xid, Pattern::default(), self.config.tables - 1);
+        let work = LongWork { xid, pattern, task, at: (0, 0), last };
         general.works.insert(request.connection, work);
         None
     }
@@ -232,6 +226,8 @@ impl Switch {
         found
     }
 
+    /// Does something about the entries that were found; false if, though they are the last, there is
+    /// more to do.
     fn handle_found(
         &mut self,
         request: Request,
@@ -239,7 +235,7 @@ impl Switch {
         slots: &[(u8, u32)],
         is_done: bool,
         fx: &mut Effects<SwitchEvent>,
-    ) {
+    ) -> bool {
         let now = request.now;
         match task {
             Task::Read(_) => {
@@ -275,11 +271,10 @@ impl Switch {
                     let removed = [self.tables.remove_slot(0, id, slot)];
                     self.forget(now, (0, id), &removed, deletion.reason(), fx);
                 }
-                let done = match is_done {
-                    true => self.finish_deletion(now, deletion, fx),
-                    false => Ok(()),
-                };
-                if let Err(code) = done {
+                if !is_done || !self.drops_groups(deletion) {
+                    return false;
+                }
+                if let Err(code) = self.finish_deletion(now, deletion, fx) {
                     // Meanwhile another controller has made a group that leads to this one.
                     let message = Message { xid: request.xid, body: deletion.body() };
                     self.answer_error(request, code, &message, fx);
@@ -295,5 +290,22 @@ impl Switch {
                 }
             }
         }
+        true
+    }
+
+    /// Drops some groups where all are to go; whether none is left of those.
+    fn drops_groups(&mut self, deletion: &Deletion) -> bool {
+        let Deletion::Groups(GroupMod { group_id: group::ALL, .. }) = deletion else { return true };
+        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
+        let (groups, mut cost) = (Arc::make_mut(&mut self.groups), 0);
+        while limit.is_none_or(|limit| cost < limit as usize) {
+            let Some((id, state)) = groups.pop_first() else { return true };
+            if let Some(general) = &mut self.general {
+                general.groups.remove(&id);
+            }
+            cost += 1 + state.buckets.len();
+        }
+        self.tables.touch();
+        groups.is_empty()
     }
 }

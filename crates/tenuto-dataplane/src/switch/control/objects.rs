@@ -7,7 +7,6 @@ use crate::switch::entry::{ActionStep, Entry};
 use crate::switch::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
 };
-use crate::switch::key::Pattern;
 use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::tables::EntryCounter;
 use crate::switch::users::User;
@@ -191,9 +190,9 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         // Work of several steps knows the entries of one level.
-        let in_steps = self.tables.levels() == 1 && self.has_many_users(&deletion);
+        let in_steps = self.tables.levels() == 1 && self.takes_much_along(&deletion);
         let now = match in_steps {
-            true => self.put_off(request, &Pattern::default(), Task::Delete(deletion)),
+            true => self.note_down(request, Task::Delete(deletion)),
             false => Some(Task::Delete(deletion)),
         };
         match now {
@@ -202,13 +201,17 @@ impl Switch {
         }
     }
 
-    /// Whether more entries use what is to go than are handled at once.
-    fn has_many_users(&self, deletion: &Deletion) -> bool {
+    /// Whether more entries, or groups and buckets, may go than are handled at once.
+    fn takes_much_along(&self, deletion: &Deletion) -> bool {
         let general = self.config.general.as_ref();
         let limit = general.and_then(|general| general.entries_at_once).unwrap_or(u32::MAX);
+        let is_many = |count: usize| count > limit as usize;
         match deletion {
-            Deletion::Meters(it) if it.meter_id == meter::ALL => true,
-            Deletion::Groups(it) if it.group_id == group::ALL => true,
+            Deletion::Meters(it) if it.meter_id == meter::ALL => is_many(self.tables.entries()),
+            Deletion::Groups(it) if it.group_id == group::ALL => {
+                let buckets = self.groups.values().map(|state| 1 + state.buckets.len());
+                is_many(self.tables.entries() + buckets.sum::<usize>())
+            }
             Deletion::Meters(it) => self.tables.users(0, User::Meter(it.meter_id)) > limit,
             Deletion::Groups(it) => self.tables.users(0, User::Group(it.group_id)) > limit,
         }

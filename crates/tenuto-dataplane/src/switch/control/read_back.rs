@@ -307,7 +307,7 @@ fn port_stats(port: &PortState) -> PortStats {
         tx_bytes: sent.bytes,
         rx_dropped: c.policed + c.unknown + c.out_of_mode + c.buffer_full,
         tx_dropped: sent.refused + sent.purged + c.not_sent,
-        rx_errors: c.malformed + c.signals_rejected,
+        rx_errors: c.malformed + c.signals_rejected + c.commands_rejected,
         ..PortStats::default()
     }
 }
