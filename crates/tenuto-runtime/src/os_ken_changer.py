@@ -50,7 +50,8 @@ class ModeChanger(app_manager.OSKenApp):
     @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)
     def barrier(self, event):
         self.awaited.discard(event.msg.datapath.id)
-        if self.awaited or len(self.switches) < len(ORDER["switches"]):
+        is_whole = len(self.switches) == len(ORDER["switches"])
+        if self.awaited or not is_whole or self.doing is None:
             return
         done, self.doing = self.doing, None
         self.say({"install": "ready", "raise": "raised", "lower": "lowered"}[done])

@@ -233,10 +233,15 @@ impl Bench<'_> {
     fn by_os_ken(&self) -> changes_peers::Changes {
         let Some(python) = changes_peers::python() else { return changes_peers::without_os_ken() };
         let by = ModeController::OsKen { python };
-        let run = up_by_controller(self.plan, &self.scenario, &self.options, by, &mut Silent);
-        let run = run.map_err(|error| error.to_string())?;
-        let ns = run.changes.iter().map(|it| it.in_effect.as_ns()).collect();
-        Ok((ns, run.unfinished))
+        let (mut ns, mut unfinished) = (Vec::new(), 0);
+        for _ in 0..TURNS {
+            let by = by.clone();
+            let run = up_by_controller(self.plan, &self.scenario, &self.options, by, &mut Silent);
+            let run = run.map_err(|error| error.to_string())?;
+            ns.extend(run.changes.iter().map(|it| it.in_effect.as_ns()));
+            unfinished += run.unfinished;
+        }
+        Ok((ns, unfinished))
     }
 
     fn by_switches(&self, seen: &mut Seen) -> Result<(), UpError> {
