@@ -37,7 +37,7 @@ impl Sources for Files {
         if u64::try_from(bytes.len()).is_ok_and(|length| length > most) {
             return match about.is_file() {
                 true => too_large(),
-                false => Err("it is no file, and does not end within 64 MB".to_owned()),
+                false => Err("it does not end within 64 MB".to_owned()),
             };
         }
         text_of(bytes)

@@ -1,10 +1,10 @@
 //! `plan --explain FLOW` of a server graph: server by server, who is in the way with how much at
 //! once, and what would make the bound smaller, each bounded and certified itself.
 
-use super::{Bounded, bounded, rate_ubps, refusals, service_ubps};
+use super::{Bounded, bounded, rate_ubps, refusals};
 use crate::failure::Failure;
 use serde::Serialize;
-use tenuto_bounds::{GraphFlow, Multiplexing, Options, ServerGraph, TargetBound};
+use tenuto_bounds::{GraphFlow, GraphServer, Multiplexing, Options, ServerGraph, TargetBound};
 
 /// Beyond this many flows bounding again takes too long for an answer.
 const FLOWS_MAX: usize = 200;
@@ -49,13 +49,19 @@ pub(super) struct Row {
 pub(super) struct Hop {
     pub(super) server: String,
     pub(super) is_fifo: bool,
-    pub(super) rate_bps: i128,
-    /// The least latency of its service.
-    pub(super) latency_ps: i128,
+    /// Its service: the best of these.
+    pub(super) service: Vec<Piece>,
     /// By total flow analysis.
     pub(super) delay_ps: Option<i128>,
     /// The flow itself first, then the others by what they bring at once.
     pub(super) brings: Vec<Brings>,
+}
+
+/// A rate from a latency on.
+#[derive(Debug, Serialize)]
+pub(super) struct Piece {
+    pub(super) rate_bps: i128,
+    pub(super) latency_ps: i128,
 }
 
 /// What a flow brings to a server.
@@ -172,8 +178,11 @@ fn hop(it: &Bounded, flow: usize, visit: usize) -> Hop {
     Hop {
         server: server.name.clone(),
         is_fifo: server.multiplexing == Multiplexing::Fifo,
-        rate_bps: service_ubps(server).div_euclid(FINE),
-        latency_ps: server.service.iter().map(|piece| piece.latency.0).min().unwrap_or(0),
+        service: server
+            .service
+            .iter()
+            .map(|it| Piece { rate_bps: it.rate_ubps.div_euclid(FINE), latency_ps: it.latency.0 })
+            .collect(),
         delay_ps: delay_ps(it, index),
         brings: brings.into_iter().map(|(_, it)| it).collect(),
     }
@@ -198,16 +207,24 @@ fn brought(it: &Bounded, flow: usize, visit: usize) -> Brings {
         flow.arrival.iter().map(after).min()
     };
     let burst_ubit = before.and_then(piece);
-    let rate = service_ubps(&it.graph.servers[server]);
     Brings {
         flow: flow.name.clone(),
         burst_bits: burst_ubit.map(|ubit| -(-ubit).div_euclid(FINE)),
         rate_bps: -(-rate_ubps(flow)).div_euclid(FINE),
-        costs_ps: burst_ubit
-            .filter(|_| rate > 0)
-            .map(|ubit| -(-ubit.saturating_mul(PS_PER_S)).div_euclid(rate)),
+        costs_ps: burst_ubit.and_then(|ubit| served_in_ps(&it.graph.servers[server], ubit)),
         from: parent.map(|visit| it.graph.servers[flow.visits[visit].server].name.clone()),
     }
+}
+
+/// How long a server takes for so much, beyond its least latency.
+fn served_in_ps(server: &GraphServer, ubit: i128) -> Option<i128> {
+    let least = server.service.iter().map(|piece| piece.latency.0).min()?;
+    let pieces = server.service.iter().filter(|piece| piece.rate_ubps > 0);
+    let served = pieces.map(|piece| {
+        let busy = -(-ubit.saturating_mul(PS_PER_S)).div_euclid(piece.rate_ubps);
+        piece.latency.0.saturating_add(busy)
+    });
+    Some(served.min()? - least)
 }
 
 /// Changes that may make a bound smaller, as far as they do.

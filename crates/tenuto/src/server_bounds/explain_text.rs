@@ -1,6 +1,6 @@
 //! `plan --explain FLOW` of a server graph, for people.
 
-use super::explain::{Explanation, Hop, Row};
+use super::explain::{Explanation, Hop, Piece, Row};
 use super::text::Scale;
 use crate::format::{Table, counted, kilobytes_up, megabits_up};
 use std::fmt::Write;
@@ -71,14 +71,14 @@ fn hop_text(out: &mut String, number: usize, hop: &Hop, scale: Scale) {
         |ps| format!("up to {} {}", scale.up(ps), scale.unit),
     );
     let order = if hop.is_fifo { "in order" } else { "in any order" };
-    let _ = writeln!(
-        out,
-        "\n  {number}  {}   {} Mbit/s, serves {order}, from {} {} on: {delay}",
-        hop.server,
-        megabits_up(u64::try_from(hop.rate_bps).unwrap_or(u64::MAX)),
-        scale.up(hop.latency_ps),
-        scale.unit,
-    );
+    let piece = |it: &Piece| {
+        let rate = megabits_up(u64::try_from(it.rate_bps).unwrap_or(u64::MAX));
+        format!("{rate} Mbit/s after {} {}", scale.up(it.latency_ps), scale.unit)
+    };
+    let pieces: Vec<String> = hop.service.iter().map(piece).collect();
+    let best = if pieces.len() > 1 { "the best of " } else { "" };
+    let service = pieces.join(", ");
+    let _ = writeln!(out, "\n  {number}  {}   {best}{service}, {order}: {delay}", hop.server);
     let costs = format!(">takes {}", scale.unit);
     let mut table = Table::new(&["     what", ">at once", ">Mbit/s", &costs, "from"]);
     for (index, it) in hop.brings.iter().take(LISTED_MAX + 1).enumerate() {

@@ -48,7 +48,9 @@ fn a_profile_tells_its_service_for_a_stated_use() {
     assert_eq!(value(&["--frame", "1032"], "full-rate"), "less than a frame fits");
     tenuto(&["bench", "loko", "service", "--network", "cell.yaml"]).exits(0).says(&["cell-switch"]);
     let other = ["bench", "loko", "service", "--profile"];
-    tenuto(&[&other[..], &["zodiac"]].concat()).exits(2).complains_of(&["did you mean zodiac-fx?"]);
+    tenuto(&[&other[..], &["zodiac-fz"]].concat())
+        .exits(2)
+        .complains_of(&["did you mean zodiac-fx?"]);
     tenuto(&[&other[..], &["afdx"]].concat()).exits(2).complains_of(&["no processor is in front"]);
 }
 

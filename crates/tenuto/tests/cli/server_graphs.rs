@@ -19,7 +19,7 @@ fn a_bound_of_a_graph_is_explained_server_by_server() {
     let folder = folder("servers-explained");
     write(&folder, "own.yaml", OWN);
     let said = tenuto_in(&folder, &["plan", "own.yaml", "--explain", "f"]).exits(0);
-    let said = said.says(&["f to b: bound ", "deadline 4", "1  a   10.00 Mbit/s", "2  b   10.00"]);
+    let said = said.says(&["f to b: bound ", "deadline 4", "1  a   10.00 Mbit/s after", "2  b   "]);
     let said = said.says(&[
         "itself",
         "its own source",
