@@ -107,6 +107,21 @@ const BATCH: usize = 32;
 /// Rows below which a program says little.
 const ROWS_USEFUL: usize = 600;
 
+/// Small programs are given up behind so many batches in a row in which they lowered bounds by
+/// less than this share: ways behind have less to gain.
+const BATCHES_IN_VAIN: usize = 4;
+const GAIN_ONE_IN: i128 = 1_000;
+
+/// The bounds of ways together, ps; `None` if one has none.
+fn sum(ways: &[Way], analysis: &Analysis) -> Option<i128> {
+    let mut bounds = ways.iter().flat_map(|way| &way.bounds);
+    bounds.try_fold(0_i128, |sum, &index| sum.checked_add(analysis.bounds[index].delay?.0))
+}
+
+fn is_in_vain(before: Option<i128>, after: Option<i128>) -> bool {
+    before.zip(after).is_some_and(|(before, after)| before - after < before / GAIN_ONE_IN)
+}
+
 impl Lower<'_> {
     fn all(
         &self,
@@ -159,6 +174,7 @@ impl Lower<'_> {
         ways.truncate(self.options.rows_total_max / share);
         let total = ways.len();
         let rows_max = self.options.rows_max.min(share);
+        let mut in_vain = Vec::new();
         for (batch, ways) in ways.chunks(BATCH).enumerate() {
             progress(Progress { method: Method::Plp, done: batch * BATCH, total });
             let search = |index: usize| {
@@ -166,11 +182,17 @@ impl Lower<'_> {
                 search::delay(&known, &way.servers, self.options, rows_max, solved)
             };
             let found = gather(self.executor, ways.len(), search);
+            let before = sum(ways, analysis);
             for (way, found) in ways.iter().zip(found) {
                 let Some((method, proved)) = found.flatten() else { continue };
                 for &index in &way.bounds {
                     take(self.graph, analysis, index, method, &proved);
                 }
+            }
+            in_vain.push(is_in_vain(before, sum(ways, analysis)));
+            let is_over = in_vain.ends_with(&[true; BATCHES_IN_VAIN]);
+            if is_over && self.options.effort < Effort::Tight && !ways.iter().any(|w| w.is_late) {
+                break;
             }
         }
     }

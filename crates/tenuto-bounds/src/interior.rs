@@ -2,7 +2,10 @@
 //! equations ([Van20], chapters 18 to 20).
 //!
 //! Rows are many and short, unknowns few and free, so the normal equations Aᵀ·D·A are positive
-//! definite, sparse, and an order smaller than the system of both.
+//! definite, sparse, and an order smaller than the system of both. Programs of trees are highly
+//! degenerate: Mehrotra's step alone is short. So his correction is weighted by what lets the step
+//! be longest, and products of slacks and prices that lie far from the others are drawn back to
+//! them as long as that makes the step longer \[Gon96, CG08\]: factors are made less often.
 
 use crate::cholesky::Cholesky;
 use crate::solver::FloatProgram;
@@ -18,8 +21,23 @@ const POOR: f64 = 1e-8;
 const STEP_SHARE: f64 = 0.9995;
 /// A shorter step leads nowhere.
 const STEP_MIN: f64 = 1e-8;
-/// Added to what is eliminated, as a share of the largest.
-const REGULAR_SHARE: f64 = 1e-16;
+/// After a shorter step the next one goes towards the centre only.
+const STEP_SHORT: f64 = 0.1;
+/// That centre, as a share of the mean product.
+const CENTRE_SHARE: f64 = 0.8;
+/// Starts that are tried in turn: added to the slacks at zero, and their product with prices.
+const STARTS: [(f64, f64); 2] = [(0.1, 0.01), (0.1, 0.001)];
+/// Added to what is eliminated: a share of itself, and this.
+const REGULAR: (f64, f64) = (1e-13, 1e-12);
+/// Products of slacks and prices are drawn to within these multiples of what is aimed at.
+const NEAR: (f64, f64) = (0.1, 10.0);
+/// How often they are drawn in one step, and by how much the step has to be longer to go on.
+const DRAWN_MAX: usize = 2;
+const LONGER: f64 = 0.02;
+/// A step that is as long as this is long enough.
+const STEP_LONG: f64 = 0.95;
+/// Shares of a correction that are tried, from the whole of it to the least.
+const SHARES: usize = 4;
 
 /// Multipliers of rows, or `None` if the steps end far from any optimum.
 pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
@@ -28,10 +46,19 @@ pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
         return None;
     }
     let mut normal = Normal::new(program)?;
-    let mut at = Point::start(program, &mut normal);
+    STARTS.iter().find_map(|start| multipliers_from(program, &mut normal, *start))
+}
+
+fn multipliers_from(
+    program: &FloatProgram,
+    normal: &mut Normal,
+    start: (f64, f64),
+) -> Option<Vec<f64>> {
+    let mut at = Point::start(program, start);
     let mut best: Option<(f64, Vec<f64>)> = None;
+    let mut length = 1.0;
     for _ in 0..STEPS_MAX {
-        let left = at.left(program, &normal);
+        let left = at.left(program, normal);
         let error = left.error(program, &at);
         if !error.is_finite() {
             break;
@@ -42,7 +69,8 @@ pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
         if error <= GAP {
             break;
         }
-        if at.step(&mut normal, &left) < STEP_MIN {
+        length = at.step(normal, &left, length < STEP_SHORT);
+        if length < STEP_MIN {
             break;
         }
     }
@@ -75,24 +103,11 @@ impl Left {
 }
 
 impl Point {
-    /// Least squares of both sides, moved inside.
-    fn start(program: &FloatProgram, normal: &mut Normal) -> Self {
-        normal.factor(&vec![1.0; program.rows.len()]);
-        let unknowns = normal.rows.transposed(&program.most);
-        let unknowns = normal.solve(&unknowns);
-        let slacks: Vec<f64> =
-            program.most.iter().zip(normal.rows.times(&unknowns)).map(|(b, ax)| b - ax).collect();
-        let prices = normal.solve(&objective(program));
-        let prices = normal.rows.times(&prices);
-        let least = |values: &[f64]| values.iter().copied().fold(0.0, f64::min);
-        let (more_slack, more_price) = (-1.5 * least(&slacks), -1.5 * least(&prices));
-        let moved = |values: &[f64], by: f64| values.iter().map(|v| v + by).collect::<Vec<f64>>();
-        let (slacks, prices) = (moved(&slacks, more_slack), moved(&prices, more_price));
-        let product = dot(&slacks, &prices).max(1e-4);
-        let share = |of: &[f64]| 0.5 * product / of.iter().sum::<f64>().max(1e-8);
-        let (more_slack, more_price) = (share(&prices), share(&slacks));
-        let (slacks, prices) = (moved(&slacks, more_slack), moved(&prices, more_price));
-        Self { unknowns, slacks, prices }
+    /// Zero, with slacks a little longer than they are and prices that balance them.
+    fn start(program: &FloatProgram, (apart, product): (f64, f64)) -> Self {
+        let slacks: Vec<f64> = program.most.iter().map(|most| most.max(0.0) + apart).collect();
+        let prices = slacks.iter().map(|slack| product / slack).collect();
+        Self { unknowns: vec![0.0; program.unknowns], slacks, prices }
     }
 
     fn left(&self, program: &FloatProgram, normal: &Normal) -> Left {
@@ -105,61 +120,118 @@ impl Point {
         Left { rows, columns, mean }
     }
 
-    /// One step; how long the shorter of its two sides is.
-    fn step(&mut self, normal: &mut Normal, left: &Left) -> f64 {
+    /// One step; how long the shorter of its two sides is. With `is_stuck` towards the centre.
+    fn step(&mut self, normal: &mut Normal, left: &Left, is_stuck: bool) -> f64 {
         let weights: Vec<f64> = self.prices.iter().zip(&self.slacks).map(|(y, s)| y / s).collect();
         normal.factor(&weights);
-        let products = |aim: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            let own = self.slacks.iter().zip(&self.prices).enumerate();
-            own.map(|(row, (s, y))| aim(row) - s * y).collect()
-        };
-        let predicted = self.direction(normal, left, &weights, &products(&|_| 0.0));
-        let (by_slack, by_price) = self.lengths(&predicted);
-        let after: f64 = (0..self.slacks.len())
-            .map(|row| {
-                (self.slacks[row] + by_slack * predicted.slacks[row])
-                    * (self.prices[row] + by_price * predicted.prices[row])
-            })
-            .sum();
-        let share = (after / self.slacks.len() as f64 / left.mean).clamp(0.0, 1.0);
-        let aim = share * share * share * left.mean;
-        let wanted = |row: usize| aim - predicted.slacks[row] * predicted.prices[row];
-        let mut corrected = self.direction(normal, left, &weights, &products(&wanted));
-        corrected.refine(normal, left, &weights);
-        let (by_slack, by_price) = self.lengths(&corrected);
+        let newton = Newton { normal, weights: &weights };
+        let products: Vec<f64> =
+            self.slacks.iter().zip(&self.prices).map(|(s, y)| -s * y).collect();
+        let mut ahead = self.direction(&newton, Some(left), &products);
+        let aim = self.correct(&newton, left, is_stuck, &mut ahead);
+        self.draw_together(&newton, aim, &mut ahead);
+        ahead.refine(&newton, left);
+        let (by_slack, by_price) = self.lengths(&ahead);
         let (by_slack, by_price) =
             ((by_slack * STEP_SHARE).min(1.0), (by_price * STEP_SHARE).min(1.0));
-        go(&mut self.unknowns, &corrected.unknowns, by_slack);
-        go(&mut self.slacks, &corrected.slacks, by_slack);
-        go(&mut self.prices, &corrected.prices, by_price);
+        go(&mut self.unknowns, &ahead.unknowns, by_slack);
+        go(&mut self.slacks, &ahead.slacks, by_slack);
+        go(&mut self.prices, &ahead.prices, by_price);
         by_slack.min(by_price)
     }
 
-    /// Newton's direction for what is left over and these products of slacks and prices.
-    fn direction(&self, normal: &Normal, left: &Left, weights: &[f64], products: &[f64]) -> Self {
+    /// Mehrotra's correction of a predicted direction; what products it aims at.
+    fn correct(&self, newton: &Newton<'_>, left: &Left, is_stuck: bool, ahead: &mut Self) -> f64 {
+        let (by_slack, by_price) = self.lengths(ahead);
+        let (by_slack, by_price) = (by_slack.min(1.0), by_price.min(1.0));
+        let after: f64 = self.products(ahead, by_slack, by_price).sum();
+        let share = (after / self.slacks.len() as f64 / left.mean).clamp(0.0, 1.0);
+        let shorter = by_slack.min(by_price);
+        let (aim, least, curved) = match is_stuck {
+            true => (CENTRE_SHARE * left.mean, 1.0, 0.0),
+            false => (share * share * share * left.mean, shorter * shorter, 1.0),
+        };
+        let bent = ahead.slacks.iter().zip(&ahead.prices).map(|(s, y)| aim - curved * s * y);
+        let more = self.direction(newton, None, &bent.collect::<Vec<f64>>());
+        self.add_best(ahead, &more, least);
+        aim
+    }
+
+    /// Draws products that a longer step would leave far from the aim back to it.
+    fn draw_together(&self, newton: &Newton<'_>, aim: f64, ahead: &mut Self) {
+        for _ in 0..DRAWN_MAX {
+            let (by_slack, by_price) = self.lengths(ahead);
+            let shorter = by_slack.min(by_price);
+            if shorter > STEP_LONG {
+                return;
+            }
+            let farther = |length: f64| (length * 1.1 + 0.1).min(1.0);
+            let products = self.products(ahead, farther(by_slack), farther(by_price));
+            let drawn = |product: f64| {
+                (product.clamp(NEAR.0 * aim, NEAR.1 * aim) - product).max(-NEAR.1 * aim)
+            };
+            let more = self.direction(newton, None, &products.map(drawn).collect::<Vec<f64>>());
+            let (by_slack, by_price) = self.add_best(ahead, &more, NEAR.0);
+            if by_slack.min(by_price) < shorter + LONGER {
+                return;
+            }
+        }
+    }
+
+    /// Products of slacks and prices so far along a direction.
+    fn products<'a>(
+        &'a self,
+        ahead: &'a Self,
+        by_slack: f64,
+        by_price: f64,
+    ) -> impl Iterator<Item = f64> + 'a {
+        let slacks = self.slacks.iter().zip(&ahead.slacks).map(move |(s, d)| s + by_slack * d);
+        let prices = self.prices.iter().zip(&ahead.prices).map(move |(y, d)| y + by_price * d);
+        slacks.zip(prices).map(|(s, y)| s * y)
+    }
+
+    /// Adds that share of a correction, `least` or more, with which the step is longest; its length.
+    fn add_best(&self, ahead: &mut Self, more: &Self, least: f64) -> (f64, f64) {
+        let shares: [f64; SHARES] = [1.0, 0.7 + 0.3 * least, 0.4 + 0.6 * least, least];
+        let (by_slack, of_slack) = longest(&self.slacks, &ahead.slacks, &more.slacks, &shares);
+        let (by_price, of_price) = longest(&self.prices, &ahead.prices, &more.prices, &shares);
+        go(&mut ahead.unknowns, &more.unknowns, of_slack);
+        go(&mut ahead.slacks, &more.slacks, of_slack);
+        go(&mut ahead.prices, &more.prices, of_price);
+        (by_slack, by_price)
+    }
+
+    /// Newton's direction for what is left over, if anything is to be made good, and these products
+    /// of slacks and prices.
+    fn direction(&self, newton: &Newton<'_>, left: Option<&Left>, products: &[f64]) -> Self {
+        let Newton { normal, weights } = newton;
+        let over = |row: usize| left.map_or(0.0, |left| left.rows[row]);
         let rows = 0..self.slacks.len();
         let fixed: Vec<f64> = rows
             .clone()
-            .map(|row| products[row] / self.slacks[row] - weights[row] * left.rows[row])
+            .map(|row| products[row] / self.slacks[row] - weights[row] * over(row))
             .collect();
-        let paid = normal.rows.transposed(&fixed);
-        let wanted: Vec<f64> = left.columns.iter().zip(&paid).map(|(l, p)| l - p).collect();
+        let mut wanted = normal.rows.transposed(&fixed);
+        wanted.iter_mut().for_each(|paid| *paid = -*paid);
+        if let Some(left) = left {
+            go(&mut wanted, &left.columns, 1.0);
+        }
         let unknowns = normal.solve(&wanted);
         let along = normal.rows.times(&unknowns);
-        let slacks = rows.clone().map(|row| left.rows[row] - along[row]).collect();
+        let slacks = rows.clone().map(|row| over(row) - along[row]).collect();
         let prices = rows.map(|row| fixed[row] + weights[row] * along[row]).collect();
         Self { unknowns, slacks, prices }
     }
 
     /// Puts right what rounding left of a direction: that prices pay for the objective.
-    fn refine(&mut self, normal: &Normal, left: &Left, weights: &[f64]) {
+    fn refine(&mut self, Newton { normal, weights }: &Newton<'_>, left: &Left) {
         let paid = normal.rows.transposed(&self.prices);
         let rest: Vec<f64> = left.columns.iter().zip(&paid).map(|(l, p)| l - p).collect();
         let more = normal.solve(&rest);
         let along = normal.rows.times(&more);
         go(&mut self.unknowns, &more, 1.0);
         go(&mut self.slacks, &along, -1.0);
-        let changed: Vec<f64> = along.iter().zip(weights).map(|(a, w)| a * w).collect();
+        let changed: Vec<f64> = along.iter().zip(*weights).map(|(a, w)| a * w).collect();
         go(&mut self.prices, &changed, 1.0);
     }
 
@@ -171,6 +243,30 @@ impl Point {
         };
         (length(&self.slacks, &direction.slacks), length(&self.prices, &direction.prices))
     }
+}
+
+/// The equations of one step, factored.
+struct Newton<'a> {
+    normal: &'a Normal,
+    /// Per row: D.
+    weights: &'a [f64],
+}
+
+/// Of shares of `more` that are added to these speeds the one with which no value falls below
+/// nothing for longest, behind how long that is.
+fn longest(values: &[f64], speeds: &[f64], more: &[f64], shares: &[f64; SHARES]) -> (f64, f64) {
+    let mut fastest = [STEP_SHARE; SHARES];
+    for ((value, speed), more) in values.iter().zip(speeds).zip(more) {
+        let under = -1.0 / value;
+        let (speed, more) = (speed * under, more * under);
+        for (fastest, share) in fastest.iter_mut().zip(shares) {
+            let fall = speed + share * more;
+            *fastest = if fall > *fastest { fall } else { *fastest };
+        }
+    }
+    let slowest =
+        (1..SHARES).fold(0, |best, at| if fastest[at] < fastest[best] { at } else { best });
+    (1.0 / fastest[slowest], shares[slowest])
 }
 
 /// Aᵀ·D·A of a program, and its factors.
@@ -219,8 +315,7 @@ impl Normal {
             start = end;
         }
         let diagonal = &mut self.values[..self.rows.unknowns];
-        let largest = diagonal.iter().copied().fold(0.0, f64::max);
-        diagonal.iter_mut().for_each(|value| *value += largest * REGULAR_SHARE);
+        diagonal.iter_mut().for_each(|value| *value += *value * REGULAR.0 + REGULAR.1);
         self.factors.factor(&self.values);
     }
 
