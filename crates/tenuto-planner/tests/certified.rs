@@ -89,7 +89,7 @@ fn other_traffic_cannot_pass_for_a_flow() {
 #[test]
 fn whole_paths_are_proved_and_never_believed() {
     let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
-    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml"] {
+    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml", "cell.yaml"] {
         let mut plan = plan(&network(file), &options);
         let sums = tenuto_planner::plan(&network(file), &Options::default());
         tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
