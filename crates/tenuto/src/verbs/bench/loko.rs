@@ -1,8 +1,8 @@
 //! `tenuto bench loko`: the Zodiac FX, its allocations, and what Silo and QJump would promise.
 
 use super::allocations;
-use super::loko_admission;
 use super::sheet::{Form, Sheet, rounded, show};
+use super::{loko_admission, loko_order};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use clap::{Args, ValueEnum};
@@ -78,6 +78,7 @@ pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
     }
     if has(Part::Accept) {
         sheets.extend(loko_admission::sheets());
+        sheets.push(loko_order::sheet());
     }
     show("loko", Some(SEED), &sheets, &args.form)
 }
