@@ -4,7 +4,7 @@ use crate::books::Books;
 use crate::curves::NBIT;
 use crate::network::PortId;
 use crate::refusal::{Resource, Scarce};
-use crate::reservation::{Place, Reservation};
+use crate::reservation::Reservation;
 use std::collections::VecDeque;
 
 /// How far an add may go.
@@ -148,18 +148,14 @@ impl Work {
         let (port, queue) = (scarce.port, usize::from(scarce.queue));
         let (needed, reserved) = (scarce.needed, scarce.available);
         let ample = needed / EASE_PARTS;
-        // Frames before a processor come one by one, so that its delay has steps: what is given away
-        // there saves no raise, and the next flows miss it.
-        let is_processor = Place::of(&books.network, port) == Place::Processor;
-        let is_eased = limits.is_eased && !is_processor;
-        let extra = match is_eased {
+        let extra = match limits.is_eased {
             true => ample,
             false => (needed - reserved) * reservation.headroom_percent / 100,
         };
         let wanted = needed.saturating_add(extra);
         // What is asked for here is all that the raise depends on: whether it was known before or
         // had to be looked for makes no difference to it.
-        let asked = match is_eased {
+        let asked = match limits.is_eased {
             true => needed.saturating_add(ample.saturating_mul(EASE_OF_SLACK)),
             false => wanted,
         };
@@ -168,7 +164,7 @@ impl Work {
         if needed > bearable {
             return Err(Scarce { available: bearable, ..*scarce });
         }
-        let raised = match is_eased {
+        let raised = match limits.is_eased {
             true => needed + ample.min((bearable - needed) / EASE_OF_SLACK),
             false => wanted.min(bearable),
         };

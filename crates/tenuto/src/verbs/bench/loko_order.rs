@@ -102,8 +102,8 @@ fn allocated(chosen: &[Option<Allocation>], list: &[Demand]) -> Held {
     Held { flows: held.len(), crossed: held.iter().map(|demand| demand.path.len()).sum() }
 }
 
-/// A drawn tree of 25 to 41 switches with half as many to one and a half times as many links more,
-/// and one or two hosts at each.
+/// A drawn tree of 25 to 41 switches with a tenth to three tenths as many links more, and one or two
+/// hosts at each: ways are long, and few are equally long.
 fn drawn(seed: u64) -> Indexed {
     let mut draws = Draws::new(seed.wrapping_mul(77) + 5);
     let mut below = |limit: usize| {
@@ -112,7 +112,7 @@ fn drawn(seed: u64) -> Indexed {
     };
     let switches = 25 + below(17);
     let mut links: Vec<(usize, usize)> = (1..switches).map(|at| (below(at), at)).collect();
-    for _ in 0..switches / 2 + below(switches) {
+    for _ in 0..switches / 10 + below(switches) / 5 {
         let (a, b) = (below(switches), below(switches));
         let link = (a.min(b), a.max(b));
         if a != b && !links.contains(&link) {
