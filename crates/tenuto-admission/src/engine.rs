@@ -9,7 +9,7 @@ use crate::refusal::{Refusal, Resource, Scarce};
 use crate::rehearsal;
 use crate::request::{Request, Visit};
 use crate::reservation::{Place, Reservation};
-use crate::routes::{Routes, Step, is_dear};
+use crate::routes::{Routes, Step, is_dear, least_used_first};
 use crate::search::Search;
 use crate::transition;
 use std::collections::{BTreeMap, BTreeSet};
@@ -543,7 +543,11 @@ impl Engine {
         let mut last = Refusal::Unreachable;
         let count = self.routes.count(&self.books.network, request);
         let shortest = self.routes.way(request, 0).len();
-        for way in 0..count {
+        let order = match self.method {
+            Method::Exact => least_used_first(&self.books, self.routes.ways(request)),
+            Method::Budget | Method::Reserve => std::array::from_fn(|way| way),
+        };
+        for way in order.into_iter().take(count) {
             if is_dear(&self.books, self.routes.way(request, way), shortest) {
                 continue;
             }

@@ -14,6 +14,8 @@ const WAYS_MAX: usize = 4;
 const DETOUR_PARTS: i64 = 2;
 /// The same for processors, which fill long before their rate is used.
 const DETOUR_PARTS_OF_PROCESSOR: i64 = 8;
+/// How finely use is compared.
+const USED_PARTS: i128 = 1_024;
 
 /// One port of a tree, and the place of the port before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +50,37 @@ impl Routes {
         count
     }
 
-    /// One of the ways that were counted.
-    pub(crate) fn way(&self, request: &Request, at: usize) -> &[Step] {
+    /// All ways that were counted.
+    pub(crate) fn ways(&self, request: &Request) -> &[Way] {
         let targets = self.known.get(&request.source);
         let ways = targets.and_then(|targets| targets.get(request.targets.as_slice()));
-        ways.and_then(|ways| ways.get(at)).map_or(&[], Vec::as_slice)
+        ways.map_or(&[], Vec::as_slice)
     }
+
+    /// One of the ways that were counted.
+    pub(crate) fn way(&self, request: &Request, at: usize) -> &[Step] {
+        self.ways(request).get(at).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The order in which ways are tried: shorter ones first, of equally long ones that whose busiest
+/// trunk or processor is used least.
+pub(crate) fn least_used_first(books: &Books, ways: &[Way]) -> [usize; WAYS_MAX] {
+    let mut order: [usize; WAYS_MAX] = std::array::from_fn(|at| at);
+    let mut keys = [(usize::MAX, i64::MAX); WAYS_MAX];
+    for (key, way) in keys.iter_mut().zip(ways) {
+        let used = |step: &Step| match Place::of(&books.network, step.port) {
+            Place::Trunk | Place::Processor => {
+                let curves = books.curves(step.port);
+                let rate = i128::from(curves.rate_up_to(QUEUES_MAX - 1)) * USED_PARTS;
+                i64::try_from(rate / i128::from(curves.rate_bps.max(1))).unwrap_or(i64::MAX)
+            }
+            Place::Source | Place::Edge => 0,
+        };
+        *key = (way.len(), way.iter().map(used).max().unwrap_or(0));
+    }
+    order.sort_by_key(|&at| keys[at]);
+    order
 }
 
 /// Whether a way has more hops than the `shortest`, and crosses what those to come will want.

@@ -31,7 +31,12 @@ pub(crate) fn delay(
 }
 
 /// P in front of a place in a stream's tree; 0 at the source and without a processor.
-fn processing(context: &Context<'_>, stream: &Stream, place: usize, mode: Mode) -> Option<u64> {
+pub(crate) fn processing(
+    context: &Context<'_>,
+    stream: &Stream,
+    place: usize,
+    mode: Mode,
+) -> Option<u64> {
     let line = stream.tree[place].parent.map(|parent| stream.tree[parent].port);
     line.map_or(Some(0), |line| context.processing_ps(mode, line))
 }

@@ -283,11 +283,17 @@ impl Solution {
         self.delays == other.delays && self.processing == other.processing
     }
 
-    /// Claims nothing.
+    /// Claims nothing, and keeps nothing that followed from what was claimed.
     pub(crate) fn give_up(&mut self) {
         self.delays.iter_mut().flatten().for_each(|(_, delay)| *delay = None);
         self.processing.fill(None);
+        self.late.fill(None);
         self.arriving.bursts.fill(None);
+        self.arriving.steps.fill(None);
+        // Without a processor behind it a line has nothing that varies, whatever is claimed.
+        for varying in self.arriving.varying.iter_mut().filter(|it| **it != Some(Picos(0))) {
+            *varying = None;
+        }
     }
 }
 

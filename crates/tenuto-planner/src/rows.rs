@@ -59,8 +59,7 @@ fn row(
             let is_in_both = flow.level >= usize::from(from);
             let before =
                 is_in_both.then(|| copy_bound(analysis, tree, place, Transition::Steady(from)));
-            // The proofs stand in the rows of the two modes.
-            CopyBound { proof: None, ..before.into_iter().fold(after, worse) }
+            before.into_iter().fold(after, worse)
         }
         _ => copy_bound(analysis, tree, place, mode),
     };
@@ -69,7 +68,7 @@ fn row(
         && analysis.settled(from, to).is_none()
     {
         // Nothing says that the network is ever again as the lower mode's analysis has it.
-        copies.iter_mut().for_each(|copy| copy.delay_bound_ps = None);
+        copies.iter_mut().for_each(|copy| (copy.delay_bound_ps, copy.proof) = (None, None));
     }
     let expected = flow.copies.len().max(1);
     let is_complete = copies.len() == expected && copies.iter().all(|c| c.delay_bound_ps.is_some());
@@ -85,6 +84,10 @@ fn row(
         None => "tfa",
     };
     let method = method.to_owned();
+    if matches!(mode, Transition::Return { .. }) {
+        // The proofs stand in the rows of the two modes.
+        copies.iter_mut().for_each(|copy| copy.proof = None);
+    }
     FlowBound {
         flow: flow.name.clone(),
         target: target.host.clone(),

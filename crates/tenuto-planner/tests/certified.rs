@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::path::PathBuf;
-use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan};
+use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan, Receive};
 use tenuto_planner::{Options, WholePaths, plan};
 
 struct Folder(PathBuf);
@@ -89,7 +89,7 @@ fn other_traffic_cannot_pass_for_a_flow() {
 #[test]
 fn whole_paths_are_proved_and_never_believed() {
     let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
-    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml"] {
+    for file in ["line.yaml", "vehicle.yaml", "avionics-live.yaml", "cell.yaml"] {
         let mut plan = plan(&network(file), &options);
         let sums = tenuto_planner::plan(&network(file), &Options::default());
         tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{file}: {f:?}"));
@@ -113,6 +113,70 @@ fn whole_paths_are_proved_and_never_believed() {
         plan.seal();
         tenuto_certify::certify(&plan.to_json()).expect_err("claims less than is proved");
     }
+}
+
+/// Proofs whose root is a processor: those are named behind the ports of all links.
+fn over_processors(plan: &mut Plan) -> impl Iterator<Item = &mut serde_json::Value> {
+    let ports = u64::try_from(2 * plan.network.links.len()).expect("few");
+    let copies = plan.flows.iter_mut().flat_map(|row| &mut row.copies);
+    let proofs = copies.filter_map(|copy| copy.proof.as_mut().map(|proof| &mut proof.linear));
+    proofs.filter(move |linear| linear["nodes"][0]["server"].as_u64() >= Some(ports))
+}
+
+/// What the checker says of the plan of the cell, changed and sealed again.
+fn said_of_the_cell(change: impl Fn(&mut Plan)) -> Vec<String> {
+    let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
+    let mut plan = plan(&network("cell.yaml"), &options);
+    assert_eq!(over_processors(&mut plan).count(), 9, "every path of the cell is over processors");
+    change(&mut plan);
+    plan.seal();
+    let findings = tenuto_certify::certify(&plan.to_json()).err().unwrap_or_default();
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn paths_over_processors_are_paths_only_where_all_is_served_in_order() {
+    assert!(said_of_the_cell(|_| {}).is_empty());
+    let is_told = |change: &dyn Fn(&mut Plan), why: &str| {
+        let said = said_of_the_cell(change);
+        let is_told = |line: &String| line.starts_with("linear proof") && line.contains(why);
+        assert!(said.iter().any(is_told), "{why}: {said:#?}");
+    };
+    is_told(
+        &|plan| {
+            for profile in plan.network.profiles.values_mut() {
+                profile.processor.as_mut().expect("one").receive = Receive::RoundRobin(1);
+            }
+        },
+        "in turn",
+    );
+    is_told(
+        &|plan| {
+            for profile in plan.network.profiles.values_mut() {
+                profile.processor.as_mut().expect("one").link = None;
+            }
+        },
+        "keep no order",
+    );
+    is_told(&|plan| plan.network.tolerates.babbling_hosts = 1, "trusted sources");
+    is_told(&|plan| plan.processors.clear(), "without a claim");
+    // Nodes that are quicker than what is known of their servers.
+    for (member, why) in [("delay_ps", "its delay exceeds"), ("busy_ps", "it may be busy over")] {
+        let quicker = |plan: &mut Plan| {
+            for linear in over_processors(plan) {
+                let told = linear["nodes"][0][member].as_u64().expect("a time");
+                linear["nodes"][0][member] = (told / 2).into();
+            }
+        };
+        is_told(&quicker, why);
+    }
+    // A switch that is slower than the one that the proofs are of.
+    let slower = said_of_the_cell(|plan| {
+        for profile in plan.network.profiles.values_mut() {
+            profile.processor.as_mut().expect("one").base_ps += 20_000_000;
+        }
+    });
+    assert!(slower.iter().any(|line| line.contains("bound of a copy")), "{slower:#?}");
 }
 
 /// Switches in a circle, every flow most of the way round: what one hands on, the next depends on.

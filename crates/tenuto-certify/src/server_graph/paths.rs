@@ -99,6 +99,11 @@ impl<'a> Paths<'a> {
 }
 
 impl Proof {
+    /// The server where its paths end.
+    pub(crate) fn root(&self) -> Option<usize> {
+        self.nodes.first().map(|node| node.server)
+    }
+
     /// Nodes behind the root on the longest branch, as far as the tree is one.
     pub(crate) fn nodes_behind_root(&self) -> usize {
         let mut behind: Vec<usize> = Vec::with_capacity(self.nodes.len());

@@ -41,7 +41,7 @@ impl ClassGraph {
         let ports = 0..context.net.ports.len();
         let delay = |port: usize| {
             let claim = context.claim(analysis.mode, port, class)?;
-            Some(i128::from(claim) + i128::from(scene.variation(port)))
+            Some(i128::from(claim) + i128::from(scene.variation(port)?))
         };
         let mut this = Self {
             graph: Graph { servers: Vec::new(), flows: Vec::new() },
@@ -53,7 +53,7 @@ impl ClassGraph {
             this.add(&scene, index, stream, &mut unbounded);
         }
         let flows = &this.graph.flows;
-        let until = ends.map(|ends| windows(context, ends, class, flows));
+        let until = ends.map(|ends| windows(context, (analysis.mode, ends), class, flows));
         let until = until.unwrap_or_default();
         for flow in this.graph.flows.iter_mut().filter(|flow| flow.is_lossy) {
             let ended = ended(flow, &until);
@@ -149,9 +149,10 @@ fn visits(stream: &Stream, is_in: impl Fn(usize) -> bool) -> Vec<(usize, Option<
 const NOTHING: Latency = Latency { rate_ubps: 0, latency_ps: 0 };
 
 impl Scene<'_, '_> {
-    /// The jitter of the node behind a port.
-    fn variation(&self, port: usize) -> u64 {
-        self.context.net.latency_jitter_ps(self.context.net.ports[port].peer)
+    /// How much the node behind a port varies, its processor included; `None` without a claim.
+    fn variation(&self, port: usize) -> Option<u64> {
+        let jitter = self.context.net.latency_jitter_ps(self.context.net.ports[port].peer);
+        self.context.varying_ps(self.analysis.mode, port)?.checked_add(jitter)
     }
 
     /// What comes of a stream to the queues behind its source's port.
@@ -162,6 +163,15 @@ impl Scene<'_, '_> {
 
     fn load(&self, port: usize) -> Option<&Load> {
         self.analysis.loads.get(&port)
+    }
+
+    /// What a stream shares its way to a port with.
+    fn line_of(&self, port: usize, before: usize) -> GroupKey {
+        let device = self.context.net.device(self.context.net.ports[port].node);
+        match device.is_some_and(|device| device.processor.link.is_some()) {
+            true => GroupKey::Processor,
+            false => GroupKey::Link(before),
+        }
     }
 
     /// An egress as the class sees it; a rate of zero where something above it has no bound.
@@ -206,7 +216,7 @@ impl Scene<'_, '_> {
         }
         let bits = BigInt::from(above.burst_ubit) * 1_000_000_000_000_u64;
         let wait = i128::try_from(ceil_div(bits, rate_ubps.into())).ok()?;
-        let after = i128::from(info.tick_ps) + i128::from(self.variation(port));
+        let after = i128::from(info.tick_ps) + i128::from(self.variation(port)?);
         Some(Latency { rate_ubps, latency_ps: wait.checked_add(after)? })
     }
 
@@ -222,10 +232,19 @@ impl Scene<'_, '_> {
     /// Λ of the line behind a port, for the largest frame of any stream that goes on over it.
     fn line(&self, port: usize) -> Option<Plain> {
         let context = self.context;
-        context.net.profile(context.net.ports[port].peer)?;
+        let node = context.net.ports[port].peer;
+        context.net.profile(node)?;
         let mut widest: Option<Plain> = None;
-        let key = GroupKey::Link(port);
-        for (next, load) in &self.analysis.loads {
+        let follows = |next: usize| {
+            let mut trees = context.streams.iter().map(|stream| &stream.tree);
+            trees.any(|tree| {
+                let mut here = tree.iter().filter(|place| place.port == next);
+                here.any(|place| place.parent.is_some_and(|before| tree[before].port == port))
+            })
+        };
+        let behind = |next: &usize| context.net.ports[*next].node == node && follows(*next);
+        for (next, load) in self.analysis.loads.iter().filter(|(next, _)| behind(next)) {
+            let key = self.line_of(*next, port);
             let Some(group) = load.groups.get(&key) else { continue };
             let shaped = context.shaping(*next, key, group, 0)?;
             let shaped = plain(context, Some(&shaped.burst), &shaped.rate)?;

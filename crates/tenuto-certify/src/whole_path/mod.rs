@@ -2,9 +2,11 @@
 //! description and claims, and the linear proofs that the plan carries (theory, "Whole paths").
 
 mod graph;
+mod processors;
 mod window;
 
 use crate::analysis::{Analysis, Context};
+use crate::bounds::processing;
 use crate::envelopes::levels;
 use crate::finding::{Findings, rule};
 use crate::raise::Ends;
@@ -13,6 +15,7 @@ use crate::routes::Stream;
 use crate::server_graph::{Document, Paths, Proof};
 use graph::ClassGraph;
 use num_bigint::BigInt;
+use processors::ProcessorGraph;
 use std::collections::BTreeMap;
 
 /// Bounds that were proved, by mode, stream and target.
@@ -36,11 +39,10 @@ pub(crate) fn proved(
     let mut proved = Proved::new();
     for ((mode, class), claims) in claims(context, findings) {
         let Some(analysis) = analyses.get(&mode) else { continue };
-        if (0..context.net.nodes.len()).any(|node| context.net.device(node).is_some()) {
-            let found = "what ports share in front of their queues is no server of one path";
-            findings.add(rule::LINEAR, mode.label(&context.net.raw.modes), "linear proofs", found);
+        let Some(class) = class else {
+            over_processors(context, mode, claims, &mut proved, findings);
             continue;
-        }
+        };
         let graph = ClassGraph::new(context, (analysis, ends.get(&mode).copied()), class);
         let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
         let Some(paths) = Paths::new(&document, findings) else { continue };
@@ -56,12 +58,39 @@ pub(crate) fn proved(
     proved
 }
 
-/// The proofs of all rows, by mode and class.
+/// Checks the proofs of a mode whose servers are processors, with ports between them.
+fn over_processors(
+    context: &Context<'_>,
+    mode: Mode,
+    claims: Vec<Claim<'_>>,
+    proved: &mut Proved,
+    findings: &mut Findings,
+) {
+    let graph = match ProcessorGraph::new(context, mode) {
+        Ok(graph) => graph,
+        Err(why) => {
+            let label = mode.label(&context.net.raw.modes);
+            return findings.add(rule::LINEAR, label, "linear proofs", why);
+        }
+    };
+    let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
+    let Some(paths) = Paths::new(&document, findings) else { return };
+    for claim in claims {
+        match graph.bound(context, &claim, &paths) {
+            Ok(bound) => {
+                proved.insert((mode, claim.stream, claim.target), bound);
+            }
+            Err(flaw) => findings.add(rule::LINEAR, claim.place, "a linear proof", flaw),
+        }
+    }
+}
+
+/// The proofs of all rows, by mode and class, or none for those over processors.
 fn claims<'a>(
     context: &Context<'a>,
     findings: &mut Findings,
-) -> BTreeMap<(Mode, u8), Vec<Claim<'a>>> {
-    let mut all: BTreeMap<(Mode, u8), Vec<Claim<'a>>> = BTreeMap::new();
+) -> BTreeMap<(Mode, Option<u8>), Vec<Claim<'a>>> {
+    let mut all: BTreeMap<(Mode, Option<u8>), Vec<Claim<'a>>> = BTreeMap::new();
     for row in &context.plan.flows {
         for copy in &row.copies {
             let Some(proof) = &copy.proof else { continue };
@@ -76,7 +105,11 @@ fn claims<'a>(
                 continue;
             };
             let claim = Claim { stream, target, proof: &proof.linear, place };
-            all.entry((row.mode, flow.contracts[low].class)).or_default().push(claim);
+            // A path over processors ends at one, and those are named behind all ports.
+            let root = proof.linear.root();
+            let is_of_class = root.is_none_or(|server| server < context.net.ports.len());
+            let class = is_of_class.then_some(flow.contracts[low].class);
+            all.entry((row.mode, class)).or_default().push(claim);
         }
     }
     all
@@ -122,8 +155,15 @@ impl ClassGraph {
             let info = &context.net.ports[port];
             let is_visited = self.stops.get(&(stream, port)).is_some_and(|stop| stop.0 == flow);
             let latency = match is_visited && was_visited {
-                true => context.net.latency_min_ps(info.node),
-                false => context.net.latency_max_ps(info.node),
+                true => {
+                    let least = context.net.device(info.node).map_or(0, |device| device.least_ps());
+                    context.net.latency_min_ps(info.node).saturating_add(least)
+                }
+                false => {
+                    let most = processing(context, it, *place, mode);
+                    let most = most.ok_or("a processor without a claim")?;
+                    context.net.latency_max_ps(info.node).saturating_add(most)
+                }
             };
             constant += u128::from(info.propagation_ps) + u128::from(latency);
             if is_visited {

@@ -6,6 +6,7 @@
 
 use crate::analysis::Context;
 use crate::raise::Ends;
+use crate::read::Mode;
 use crate::server_graph::GraphFlow;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Θ by port, picoseconds; absent where nobody can say, as in a circle of ports.
 pub(super) fn windows(
     context: &Context<'_>,
-    ends: &Ends,
+    (mode, ends): (Mode, &Ends),
     class: u8,
     flows: &[GraphFlow],
 ) -> BTreeMap<usize, BigInt> {
@@ -41,7 +42,7 @@ pub(super) fn windows(
             for next in &onward[&port] {
                 longest = longest.zip(known[next].clone()).map(|(a, b)| a.max(b));
             }
-            let own = step_back(context, ends, port, class);
+            let own = step_back(context, (mode, ends), port, class);
             known.insert(port, longest.zip(own).map(|(longest, own)| longest + own));
         }
     }
@@ -50,9 +51,19 @@ pub(super) fn windows(
 }
 
 /// From a place in the next queue to the earliest date that it may give at this port.
-fn step_back(context: &Context<'_>, ends: &Ends, port: usize, class: u8) -> Option<BigInt> {
+fn step_back(
+    context: &Context<'_>,
+    (mode, ends): (Mode, &Ends),
+    port: usize,
+    class: u8,
+) -> Option<BigInt> {
     let info = &context.net.ports[port];
-    let after = [info.tick_ps, info.propagation_ps, context.net.latency_max_ps(info.peer)];
+    let after = [
+        info.tick_ps,
+        info.propagation_ps,
+        context.net.latency_max_ps(info.peer),
+        context.processing_ps(mode, port)?,
+    ];
     let begun = ends.begun_before(port, class)?;
     Some(after.into_iter().fold(begun, |sum, part| sum + part))
 }

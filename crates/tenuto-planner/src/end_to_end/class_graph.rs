@@ -37,7 +37,7 @@ impl ClassGraph {
         let servers = 0..ports.topology.servers.len();
         let delay = |server: usize| {
             let own = result.solution.delay(server, class)?;
-            Some(Picos(own.0 + variation(ports, server)))
+            Some(Picos(own.0 + variation(ports, result, server)?))
         };
         let mut this = Self {
             graph: ServerGraph::default(),
@@ -65,6 +65,24 @@ impl ClassGraph {
             this.graph.servers[server].service = vec![none()];
         }
         this
+    }
+
+    /// Servers of which nothing is known, and nobody to visit them.
+    pub(super) fn empty(servers: usize) -> Self {
+        let server = GraphServer {
+            name: String::new(),
+            service: vec![none()],
+            line: None,
+            multiplexing: Multiplexing::Fifo,
+            packet_ubit: 0,
+        };
+        Self {
+            graph: ServerGraph { servers: vec![server; servers], ..ServerGraph::default() },
+            delays: vec![None; servers],
+            trees: Vec::new(),
+            targets: Vec::new(),
+            unbounded: Vec::new(),
+        }
     }
 
     /// Adds the flows of one tree: all of it, or its source's port and what is behind it apart.
@@ -143,11 +161,16 @@ fn constant(
         let egress = &topology.servers[server];
         let node = &topology.nodes[egress.node];
         let is_visited = visited.contains_key(hop);
+        let line = it.hops[*hop].parent.map(|parent| it.hops[parent].server);
+        let site = ports.processors.site(egress.node);
         // Behind a visited server the variation is in its service.
         sum += egress.propagation_ps
             + match is_visited && was_visited {
-                true => node.latency_min_ps(),
-                false => node.latency_max_ps(),
+                true => node.latency_min_ps() + site.map_or(0, crate::processor::Site::least_ps),
+                false => {
+                    let processing = line.map_or(Some(Picos(0)), |l| result.solution.processing[l]);
+                    node.latency_max_ps() + processing?.0
+                }
             };
         if !is_visited {
             sum += result.solution.delay_of(server, &result.scene.shares[tree].classes)?.0;
@@ -157,13 +180,17 @@ fn constant(
     Some(Picos(sum))
 }
 
-/// The jitter of the node behind a server.
-fn variation(ports: &Ports<'_>, server: usize) -> i128 {
-    ports.topology.nodes[ports.topology.servers[server].peer].latency_jitter_ps()
+/// How much the node behind a server varies, its processor included; `None` without a bound.
+fn variation(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<i128> {
+    let node = ports.topology.servers[server].peer;
+    let jitter = ports.topology.nodes[node].latency_jitter_ps();
+    let Some(site) = ports.processors.site(node) else { return Some(jitter) };
+    let processing = result.solution.processing[server]?;
+    Some(jitter + (processing.0 - site.least_ps()).max(0))
 }
 
 /// A server of which nothing is known.
-const fn none() -> RateLatency {
+pub(super) const fn none() -> RateLatency {
     RateLatency { rate_ubps: 0, latency: Picos(0) }
 }
 
@@ -200,12 +227,14 @@ fn server(
     if egress.is_trunk {
         lasting = lasting.plus(ports.signals);
     }
-    let after = egress.tick_ps + variation(ports, server);
+    let after = variation(ports, result, server).map(|varying| egress.tick_ps + varying);
     let ended = ending.map(|ending| Bucket { rate_ubps: 0, ..until_swap.grown(ending) });
     let ended = ended.filter(|_| until_swap.rate_ubps > 0);
     let mut service = Vec::new();
-    for above in [Some(until_swap), ended].into_iter().flatten().filter(|_| is_bounded) {
-        service.extend(left_over(egress.rate_bps, lasting.plus(above), after));
+    for above in [Some(until_swap), ended].into_iter().flatten() {
+        let after = after.filter(|_| is_bounded);
+        let left = after.and_then(|after| left_over(egress.rate_bps, lasting.plus(above), after));
+        service.extend(left);
     }
     if service.is_empty() {
         service.push(none());

@@ -2,6 +2,7 @@
 //! on it (theory, "Whole paths" and "Whole paths in a raise").
 
 mod class_graph;
+mod processor_graph;
 mod reach;
 
 use crate::analysis::Analysis;
@@ -51,10 +52,6 @@ pub(crate) fn whole_paths(
     executor: &dyn Executor,
     progress: &mut dyn FnMut(usize, usize),
 ) -> WholePaths {
-    if !analysis.ports.processors.is_empty() {
-        // What ports share in front of their queues is no server of one path.
-        return WholePaths::new();
-    }
     let shares = analysis.results.len().div_ceil(3).max(1);
     let options = &tenuto_bounds::Options {
         line_shaping: analysis.ports.options.line_shaping,
@@ -70,20 +67,27 @@ pub(crate) fn whole_paths(
         classes.sort_unstable();
         classes.dedup();
         for class in classes {
-            of_class(analysis, (result, class), (options, executor), &mut found, progress);
+            let of = ClassGraph::new(analysis, result, class);
+            on(&of, result, (options, executor), &mut found, progress);
+        }
+        if let Some(of) = processor_graph::of_network(analysis, result) {
+            // Every hop is two servers there.
+            let tree_servers_max = 2 * options.tree_servers_max;
+            let options = &tenuto_bounds::Options { tree_servers_max, ..options.clone() };
+            on(&of, result, (options, executor), &mut found, progress);
         }
     }
     found
 }
 
-fn of_class(
-    analysis: &Analysis<'_>,
-    (result, class): (&Outlook, u8),
+/// Keeps what is proved on a graph, unless another proves less.
+fn on(
+    of: &ClassGraph,
+    result: &Outlook,
     (options, executor): (&tenuto_bounds::Options, &dyn Executor),
     found: &mut WholePaths,
     progress: &mut dyn FnMut(usize, usize),
 ) {
-    let of = ClassGraph::new(analysis, result, class);
     let delays = of.delays.clone();
     let proved = tenuto_bounds::tighten(&of.graph, delays, options, executor, &mut |step| {
         progress(step.done, step.total);
@@ -98,6 +102,9 @@ fn of_class(
         let nodes_behind_root = proof.nodes_behind_root();
         let proof = WholePathProof { method: bound.method.to_string(), linear };
         let whole = WholePath { delay_ps, proof, nodes_behind_root };
-        found.insert((result.scene.transition, tree, place), whole);
+        let of = (result.scene.transition, tree, place);
+        if found.get(&of).is_none_or(|before| whole.delay_ps < before.delay_ps) {
+            found.insert(of, whole);
+        }
     }
 }

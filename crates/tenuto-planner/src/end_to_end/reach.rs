@@ -66,6 +66,7 @@ fn look_back(
     let ports = &analysis.ports;
     let egress = &ports.topology.servers[server];
     let busy = ports.ending(server, &result.scene, class)?.0 - change;
+    let processing = result.solution.processing[server]?.0;
     let behind = ports.topology.nodes[egress.peer].latency_max_ps();
-    Some(busy + egress.tick_ps + egress.propagation_ps + behind)
+    Some(busy + egress.tick_ps + egress.propagation_ps + behind + processing)
 }

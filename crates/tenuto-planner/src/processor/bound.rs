@@ -71,7 +71,7 @@ impl Site<'_> {
     }
 
     /// The time of the largest frame on the line to the processor.
-    fn link_ps(&self) -> i128 {
+    pub(crate) fn link_ps(&self) -> i128 {
         self.processor.link.map_or(0, |l| i128::from(l.occupied_ps(self.frame_bytes_max)))
     }
 

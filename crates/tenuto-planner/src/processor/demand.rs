@@ -41,7 +41,7 @@ pub(super) enum Counted {
 
 /// The cost function of one device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Costs<'a> {
+pub(crate) struct Costs<'a> {
     processor: &'a Processor,
     compared: u32,
     unit: BufferUnit,
@@ -66,7 +66,7 @@ impl PerBit {
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(processor: &'a Processor, profile: &Profile) -> Self {
+    pub(crate) fn new(processor: &'a Processor, profile: &Profile) -> Self {
         let compared = match processor.look_up {
             LookUp::Linear => profile.entries_max,
             LookUp::ByMask(masks) => profile.entries_max.min(masks),
@@ -76,7 +76,7 @@ impl<'a> Costs<'a> {
     }
 
     /// c(L, m), picoseconds.
-    pub(super) fn of(&self, frame_bytes: u32, outputs: u32) -> i128 {
+    pub(crate) fn of(&self, frame_bytes: u32, outputs: u32) -> i128 {
         i128::from(self.processor.planned_ps(frame_bytes, self.compared, outputs))
     }
 
@@ -102,12 +102,18 @@ impl<'a> Costs<'a> {
 
     /// What is counted of a largest message.
     fn message(&self, what: Counted, contract: &Contract, as_stated: bool, outputs: u32) -> i128 {
-        let mix = contract.size.frames(as_stated);
-        let before = u64::from(mix.frames - 1);
-        let last_bits = mix.message_wire_bits - before * mix.frame_wire_bits_max;
-        let each = |wire_bits: u64| self.counted(what, frame_bytes(wire_bits), outputs);
-        i128::from(before) * each(mix.frame_wire_bits_max) + each(last_bits)
+        let (before, full, last) = frame_sizes(contract, as_stated);
+        let each = |frame_bytes: u32| self.counted(what, frame_bytes, outputs);
+        i128::from(before) * each(full) + each(last)
     }
+}
+
+/// The frames of a largest message: how many before the last, their bytes, those of the last.
+pub(crate) fn frame_sizes(contract: &Contract, as_stated: bool) -> (u64, u32, u32) {
+    let mix = contract.size.frames(as_stated);
+    let before = u64::from(mix.frames - 1);
+    let last_bits = mix.message_wire_bits - before * mix.frame_wire_bits_max;
+    (before, frame_bytes(mix.frame_wire_bits_max), frame_bytes(last_bits))
 }
 
 /// The frame, padded, of so many bits on the wire.

@@ -8,7 +8,8 @@ pub(crate) mod rows;
 
 pub(crate) use bound::Held;
 pub(crate) use changing::{Changing, Needed};
-use demand::{Costs, Counted, Entering};
+pub(crate) use demand::{Costs, frame_sizes};
+use demand::{Counted, Entering};
 
 use crate::envelope::Reading;
 use crate::mesh::Mesh;

@@ -1,9 +1,9 @@
 //! `tenuto bench loko`: the Zodiac FX, its allocations, and what Silo and QJump would promise.
 
 use super::allocations;
-use super::loko_admission;
 use super::sheet::{Form, Sheet, rounded, show};
 use super::switch_use::{self, SwitchUse};
+use super::{loko_admission, loko_order};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use clap::{Args, ValueEnum};
@@ -83,6 +83,7 @@ pub(super) fn run(args: &Loko) -> Result<Outcome, Failure> {
     }
     if has(Part::Accept) {
         sheets.extend(loko_admission::sheets());
+        sheets.push(loko_order::sheet());
     }
     if has(Part::Service) {
         sheets.extend(switch_use::sheets(&args.used)?);

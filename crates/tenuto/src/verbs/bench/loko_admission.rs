@@ -139,17 +139,17 @@ fn row(
 }
 
 /// The longest that a switch takes to empty a full buffer, ns: no allocation promises a later end.
-fn brim_ns(model: &SwitchModel) -> u64 {
+pub(super) fn brim_ns(model: &SwitchModel) -> u64 {
     let bits = model.buffer_bytes.saturating_mul(8 * NS_PER_S);
     model.latency_ps.div_ceil(1_000) + bits.div_ceil(model.rate_bps.max(1))
 }
 
 /// Nothing reserved and nothing limited.
-fn open(method: Method) -> Kept {
+pub(super) fn open(method: Method) -> Kept {
     Kept { method, reservation: Reservation::none(), ceilings: Ceilings::default() }
 }
 
-fn decided(kept: &Kept, network: &Network, list: &[Request]) -> Engine {
+pub(super) fn decided(kept: &Kept, network: &Network, list: &[Request]) -> Engine {
     let mut engine = kept.engine(network.clone());
     for request in list {
         let _decision = engine.add(request);
@@ -166,7 +166,7 @@ fn is_kept_by(engine: &Engine) -> bool {
 }
 
 /// Switches by index with a sending and a receiving host each, and directed links between them.
-struct Switches {
+pub(super) struct Switches {
     count: usize,
     links: Vec<(usize, usize)>,
     is_ring: bool,
@@ -182,12 +182,12 @@ impl Switches {
         }
     }
 
-    fn of(it: &Indexed) -> Self {
+    pub(super) fn of(it: &Indexed) -> Self {
         let links = it.links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         Self { count: it.switches, links, is_ring: false }
     }
 
-    fn network(&self, model: &SwitchModel) -> Network {
+    pub(super) fn network(&self, model: &SwitchModel) -> Network {
         let named = |kind: &'static str, is_switch: bool| {
             (0..self.count).map(move |at| Node { name: format!("{kind}{at}"), is_switch })
         };
@@ -232,7 +232,7 @@ impl Switches {
         PortId(u32::try_from(port).expect("a few hundred"))
     }
 
-    fn requests(&self, list: &[Demand], brim_ns: u64) -> Vec<Request> {
+    pub(super) fn requests(&self, list: &[Demand], brim_ns: u64) -> Vec<Request> {
         let request = |(id, demand): (u64, &Demand)| {
             let (first, last) = (demand.path.first()?, demand.path.last()?);
             let switches = u64::try_from(demand.path.len()).ok()?;

@@ -6,6 +6,7 @@ mod allocations;
 mod attendre_delay;
 mod loko;
 mod loko_admission;
+mod loko_order;
 mod mc_sdn;
 mod sheet;
 mod switch;
