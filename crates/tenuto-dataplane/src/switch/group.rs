@@ -177,6 +177,11 @@ impl GroupCounts {
         self.0.retain(|(id, _)| stays(*id));
     }
 
+    /// Forgets all groups up to this number, and that one.
+    pub(super) fn forget_through(&mut self, last: u32) {
+        self.0.drain(..self.0.partition_point(|(id, _)| *id <= last));
+    }
+
     /// Groups and their counters, from a number to another.
     pub(super) fn range(
         &self,

@@ -297,15 +297,18 @@ impl Switch {
     fn drops_groups(&mut self, deletion: &Deletion) -> bool {
         let Deletion::Groups(GroupMod { group_id: group::ALL, .. }) = deletion else { return true };
         let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
-        let (groups, mut cost) = (Arc::make_mut(&mut self.groups), 0);
-        while limit.is_none_or(|limit| cost < limit as usize) {
-            let Some((id, state)) = groups.pop_first() else { return true };
-            if let Some(general) = &mut self.general {
-                general.groups.remove(&id);
-            }
+        let (groups, mut last, mut cost) = (Arc::make_mut(&mut self.groups), None, 0);
+        while limit.is_none_or(|limit| cost < limit as usize)
+            && let Some((id, state)) = groups.pop_first()
+        {
+            last = Some(id);
             cost += 1 + state.buckets.len();
         }
+        if let (Some(general), Some(last)) = (&mut self.general, last) {
+            general.groups.forget_through(last);
+        }
         self.tables.touch();
+        self.tables.forget_tracks();
         groups.is_empty()
     }
 }
