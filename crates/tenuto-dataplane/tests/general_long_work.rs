@@ -278,6 +278,8 @@ fn all_groups_go_in_steps() {
     let add = |id| group_mod(GroupModCommand::Add, id, vec![Bucket::new(vec![output(3)]); 3]);
     bench.ask_on(0, Body::FlowMod(FlowMod::new(FlowModCommand::Delete, table::ALL)));
     finish(&mut bench, 0, Vec::new());
+    // It was told of the entries that are gone.
+    bench.heard(1);
     bench.install((1..=4).map(add));
     assert!(bench.ask_on(1, group_mod(GroupModCommand::Delete, group::ALL, vec![])).is_empty());
     bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.fx);
