@@ -42,7 +42,11 @@ pub(crate) fn bursts(
 ) -> Vec<BurstClaim> {
     let (graph, topology) = (known.graph, known.topology);
     let is_in_order = graph.servers.iter().all(|s| s.multiplexing == Multiplexing::Fifo);
-    if options.effort < Effort::Tight || !is_in_order || !topology.is_acyclic || are_small(&known) {
+    if options.effort < Effort::Tight
+        || !is_in_order
+        || !topology.is_acyclic
+        || are_small(&known, options)
+    {
         return Vec::new();
     }
     let wanted = wanted(&known);
@@ -69,15 +73,22 @@ pub(crate) fn bursts(
     claims
 }
 
-/// Whether the whole trees of all servers are small.
-fn are_small(known: &Known<'_>) -> bool {
-    let mut sizes = vec![0_usize; known.graph.servers.len()];
+/// Whether the whole trees of all servers are small, or fit and have no server twice: copies of one
+/// server know nothing of each other, and that is what bursts make up for.
+fn are_small(known: &Known<'_>, options: &Options) -> bool {
+    let mut trees = vec![(0_usize, BTreeSet::new()); known.graph.servers.len()];
     for &server in &known.topology.order {
-        let upstream = known.topology.upstream[server].iter();
-        let before: usize = upstream.map(|&from| sizes[from]).fold(0, usize::saturating_add);
-        sizes[server] = before.saturating_add(1);
+        let (mut size, mut distinct) = (1_usize, BTreeSet::from([server]));
+        for &from in &known.topology.upstream[server] {
+            size = size.saturating_add(trees[from].0);
+            distinct.extend(&trees[from].1);
+        }
+        trees[server] = (size, distinct);
     }
-    sizes.into_iter().all(|size| size <= WHOLE_SERVERS_MAX)
+    let is_small = |(size, distinct): &(usize, BTreeSet<usize>)| {
+        *size <= WHOLE_SERVERS_MAX || (*size == distinct.len() && *size <= options.tree_servers_max)
+    };
+    trees.iter().all(is_small)
 }
 
 /// Per server: what goes on from there.
