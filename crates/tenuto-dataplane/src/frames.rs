@@ -59,6 +59,21 @@ impl FramePool {
         Self { bytes: Vec::new(), slots: Vec::new(), free: Vec::new(), limit }
     }
 
+    /// The same with memory set aside for all of them, if there is so much, so that what is held is never
+    /// moved to make room; that of the first `used` is written to at once, so that no frame waits until
+    /// there is memory behind it. The rest costs nothing before it is needed.
+    pub fn set_aside(limit: usize, used: usize) -> Self {
+        let mut pool = Self::new(limit);
+        // Without it the pool grows as it is needed.
+        let _ = pool.bytes.try_reserve_exact(limit.saturating_mul(FRAME_CAPACITY));
+        let _ = pool.slots.try_reserve_exact(limit);
+        let _ = pool.free.try_reserve_exact(limit);
+        let used: Vec<u32> = (0..used).map_while(|_| pool.add_slot()).collect();
+        // The first of them is taken first.
+        pool.free.extend(used.iter().rev());
+        pool
+    }
+
     /// Frames held now.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -195,6 +210,30 @@ impl Drop for LentFrames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It hands out the same as a pool that grows, and moves nothing.
+    #[test]
+    fn a_pool_that_was_set_aside_is_as_one_that_grows() {
+        for used in [0, 3, 8, 20] {
+            let mut grown = FramePool::new(8);
+            let mut aside = FramePool::set_aside(8, used);
+            assert_eq!(aside.in_use(), 0);
+            let (place, room) = (aside.bytes.as_ptr(), aside.bytes.capacity());
+            for round in 0..3 {
+                let ids = |pool: &mut FramePool| {
+                    (0..9).map(|n| pool.insert(&[n; 60])).collect::<Vec<_>>()
+                };
+                let (ours, theirs) = (ids(&mut aside), ids(&mut grown));
+                assert_eq!((&ours, ours[8]), (&theirs, None), "{used} {round}");
+                for id in ours.into_iter().flatten() {
+                    assert_eq!(aside.bytes(id), grown.bytes(id));
+                    aside.release(id);
+                    grown.release(id);
+                }
+            }
+            assert_eq!((aside.bytes.as_ptr(), aside.bytes.capacity()), (place, room));
+        }
+    }
 
     #[test]
     fn lent_frames_that_are_still_held_are_kept() {

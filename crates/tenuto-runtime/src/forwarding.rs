@@ -7,6 +7,9 @@ use tenuto_io::{BURST_FRAMES, Lent, MonotonicClock};
 use tenuto_units::Instant;
 use tenuto_wire::EtherType;
 
+/// Frames whose memory is there from the start, 2 MB: as many as several full bursts that have to wait.
+const FRAMES_READY: usize = 1_024;
+
 /// A port as forwarding sees it.
 pub(crate) trait ForwardingPort {
     /// Its number in OpenFlow.
@@ -65,7 +68,7 @@ impl Forwarding {
     pub(crate) fn new(switch: Switch, frames: usize) -> Self {
         Self {
             switch,
-            pool: FramePool::new(frames),
+            pool: FramePool::set_aside(frames, FRAMES_READY),
             fx: Effects::new(),
             lost: Vec::new(),
             burst: Burst::new(),

@@ -137,7 +137,11 @@ pub(super) fn sheets(
         sheet.note(format!("BROKEN: {} runs kept no promise", broken.len()));
         broken.iter().for_each(|text| sheet.note(text.clone()));
     }
-    Ok((vec![sheet, changes_peers::sheet(&peers)], outcome))
+    let mut sheets = vec![sheet];
+    if !peers.is_empty() {
+        sheets.push(changes_peers::sheet(&peers));
+    }
+    Ok((sheets, outcome))
 }
 
 /// Those that are named, or all.
