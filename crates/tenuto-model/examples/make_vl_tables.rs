@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+#[allow(clippy::disallowed_methods, reason = "an example reads its arguments")]
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("a380-switch") => print!("{}", a380_switch()),

@@ -334,8 +334,11 @@ fn tables_give_flows_and_yaml_overrides_them() {
         let sources = MemorySources::new().with("n/n.yaml", yaml).with("n/vls.csv", csv);
         read_network(&sources, "n/n.yaml")
     };
-    // A skew is between two copies: the first row has one copy and the default skew.
-    let error = read(csv).expect_err("skew of one copy");
+    // A skew is between two copies: the first row has one, which the default skew does not concern.
+    let (n, _) = read(csv).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((n.flows[0].copies.len(), n.flows[0].skew_max_ns), (1, None));
+    assert_eq!(n.flows[1].skew_max_ns, Some(5_000_000));
+    let error = read(&csv.replace(",A,", ",A,3")).expect_err("skew of one copy");
     assert!(error.to_string().contains("between two copies"), "{error}");
     let (n, _) = read(&csv.replace(",A,", ",A B,")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((n.flows[0].vl, n.flows[0].copies.len()), (Some(1001), 2));

@@ -1,4 +1,5 @@
 //! Networks of vehicles, a spacecraft and plants: planned, or refused with the reason.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::path::PathBuf;
 use tenuto_model::{ImportOptions, Network, Plan, Sources, import};

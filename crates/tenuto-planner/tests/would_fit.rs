@@ -386,6 +386,7 @@ fn as_edited(text: &NetworkText, line: &Line<'_>) -> Option<NetworkText> {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a campaign is asked for in the environment")]
 fn whatever_would_fit_fits() {
     let count = std::env::var("TENUTO_CAMPAIGN").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
     let first: u64 =

@@ -11,7 +11,8 @@ const LOOKED_AT_BYTES_MAX: usize = 1 << 20;
 /// How the text begins: its element, its keys, or its first line.
 pub(super) fn seen(text: &str) -> String {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    let first = text.lines().next().unwrap_or_default();
+    let is_said = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let first = text.lines().find(is_said).unwrap_or_default();
     match text.chars().next() {
         None => "it is empty".to_owned(),
         Some('<') => element(text).map_or_else(
@@ -64,7 +65,7 @@ mod tests {
             ("\u{feff}<?xml version=\"1.0\"?><!-- a --><delays><flow/></delays>", "<delays>"),
             ("{\"hosts\": [], \"links\": [{\"a\": 1}]}", "the keys hosts, links"),
             ("{\"hosts\": [", "it starts like JSON"),
-            ("tenuto: 1\n", "a file of ours"),
+            ("# a comment\ntenuto: 1\n", "a file of ours"),
             ("0.000000,10320\n1,2", "it starts with `0.000000,10320`"),
         ] {
             assert!(seen(text).contains(words), "{}", seen(text));

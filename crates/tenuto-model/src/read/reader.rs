@@ -168,7 +168,7 @@ impl Reader {
             file: self.files.get(place.file).map(|f| f.path.clone()).unwrap_or_default(),
             line: (place.line > 0).then_some(place.line),
             column,
-            field_path: path.to_owned(),
+            field_path: path.chars().filter(|c| !is_unseen(*c)).collect(),
             excerpt,
         });
     }

@@ -1,4 +1,5 @@
 //! Imports: files of our own, and published ones where `TENUTO_DATA` says.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 mod flows;
 mod published;

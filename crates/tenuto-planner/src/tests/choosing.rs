@@ -114,6 +114,7 @@ fn more_sets_of_flows_fit_a_mesh() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a test reads its data")]
 fn more_sets_of_flows_fit_known_topologies() {
     let mut networks = Vec::new();
     for name in ["Abilene", "Nsfnet", "Sprint", "Gridnet", "Arpanet19719"] {
