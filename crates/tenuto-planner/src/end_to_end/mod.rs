@@ -73,7 +73,7 @@ pub(crate) fn whole_paths(
         if let Some(of) = processor_graph::of_network(analysis, result) {
             // Every hop is two servers there.
             let tree_servers_max = 2 * options.tree_servers_max;
-            let options = &tenuto_bounds::Options { tree_servers_max, ..options.clone() };
+            let options = &tenuto_bounds::Options { tree_servers_max, ..*options };
             on(&of, result, (options, executor), &mut found, progress);
         }
     }
