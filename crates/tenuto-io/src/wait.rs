@@ -172,7 +172,7 @@ impl PortWait {
                 if pending(Look::BeforeSleep) == Pending::Frames {
                     continue;
                 }
-                return self.sleep(set, deadline).map(|_| ());
+                return self.block(set, deadline).map(|_| ());
             }
             if known == Pending::Unknown || now.since(self.asked_at) >= KERNEL_LOOK_PERIOD {
                 if self.ask(set, now, known)? > 0 {
@@ -187,7 +187,7 @@ impl PortWait {
             let owed = self.owed();
             if owed >= REST_LEAST && pending(Look::BeforeSleep) != Pending::Frames {
                 let until = now + owed;
-                if self.sleep(set, Some(deadline.map_or(until, |at| at.min(until))))? > 0 {
+                if self.block(set, Some(deadline.map_or(until, |at| at.min(until))))? > 0 {
                     return Ok(());
                 }
             }
@@ -209,8 +209,8 @@ impl PortWait {
         Ok(ready + set.look_at_a_port()?)
     }
 
-    /// Sleeps until a descriptor is ready or the time has come; how many are ready.
-    fn sleep(&mut self, set: &mut PollSet, until: Option<Instant>) -> io::Result<usize> {
+    /// Blocks until a descriptor is ready or the time has come; how many are ready.
+    fn block(&mut self, set: &mut PollSet, until: Option<Instant>) -> io::Result<usize> {
         let before = self.rests.map(|_| realtime::thread_processor_time());
         let ready = set.wait(until)?;
         self.asked_at = MonotonicClock::now();
