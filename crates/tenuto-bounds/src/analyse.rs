@@ -220,7 +220,7 @@ impl Lower<'_> {
             let excess = delays.map(|delays| {
                 delays.iter().sum::<i128>() - delays.iter().max().copied().unwrap_or(0)
             });
-            let is_late = bounds.iter().any(|&index| self.is_late(&analysis.bounds[index]));
+            let is_late = bounds.iter().any(|&index| is_late(self.graph, &analysis.bounds[index]));
             Way { servers, bounds, excess, is_late }
         };
         let mut ways: Vec<Way> = bounds.into_iter().map(way).collect();
@@ -228,11 +228,11 @@ impl Lower<'_> {
         ways.sort_by_key(|way| (!way.is_late, Reverse(way.excess.unwrap_or(i128::MAX))));
         ways
     }
+}
 
-    fn is_late(&self, bound: &TargetBound) -> bool {
-        let deadline = self.graph.flows[bound.flow].targets[bound.target].deadline;
-        deadline.is_some_and(|deadline| bound.delay.is_none_or(|delay| delay > deadline))
-    }
+fn is_late(graph: &ServerGraph, bound: &TargetBound) -> bool {
+    let deadline = graph.flows[bound.flow].targets[bound.target].deadline;
+    deadline.is_some_and(|deadline| bound.delay.is_none_or(|delay| delay > deadline))
 }
 
 /// Lowers bounds by what holds in any order: where some server serves so, no more is asked, or
@@ -256,33 +256,42 @@ fn whatever_order(
     let open: Vec<usize> = (0..analysis.bounds.len()).filter(is_open).collect();
     let total = open.len();
     let mut blind = Blind::new(known, options, solved, total + analysis.proofs.bursts.len());
+    let gives_up = !is_asked && options.effort < Effort::Tight;
+    let mut in_vain = 0;
     for (done, index) in open.into_iter().enumerate() {
-        let (flow, target) = (analysis.bounds[index].flow, analysis.bounds[index].target);
+        let bound = &analysis.bounds[index];
+        let is_done = bound.delay.is_some() && !is_late(graph, bound);
+        if gives_up && is_done && in_vain >= BATCHES_IN_VAIN * BATCH {
+            continue;
+        }
+        let (flow, target) = (bound.flow, bound.target);
         let path = graph.path(flow, target);
         let method = blind.method();
         progress(Progress { method, done, total });
         let stop = Stop { flow, visit: graph.flows[flow].targets[target].visit };
-        if let Some(proved) = blind.delay(&path, stop) {
-            take(graph, analysis, index, method, &proved);
-        }
+        let proved = blind.delay(&path, stop);
+        let is_lower = proved.is_some_and(|it| take(graph, analysis, index, method, &it));
+        in_vain = if is_lower { 0 } else { in_vain + 1 };
     }
 }
 
-/// Keeps what was proved, if it is less than what is there.
+/// Keeps what was proved, if it is less than what is there; whether it is.
 fn take(
     graph: &ServerGraph,
     analysis: &mut Analysis,
     index: usize,
     method: Method,
     proved: &Proved,
-) {
+) -> bool {
     let bound = &mut analysis.bounds[index];
     let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
     let delay = proved.bound.checked_add(constant).map(Picos);
-    if delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before)) {
+    let is_lower = delay.is_some_and(|delay| bound.delay.is_none_or(|before| delay < before));
+    if is_lower {
         (bound.delay, bound.method) = (delay, method);
         analysis.proofs.linear[index] = Some(proved.proof.clone());
     }
+    is_lower
 }
 
 /// Indices of all flows and targets, in the order of [`Analysis::bounds`].
