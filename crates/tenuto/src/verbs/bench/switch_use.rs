@@ -1,4 +1,4 @@
-//! Service curve, buffer and allocations of a switch for one stated use ([Loko] sections 4 and 5).
+//! Service curve, buffer and allocations of a switch for one stated use (\[Loko\] sections 4 and 5).
 
 use super::sheet::{Sheet, rounded};
 use crate::failure::Failure;
