@@ -40,6 +40,21 @@ fn buckets(burst_bytes: f64, rate_mbps: f64) -> Vec<Bucket> {
     (0..3).map(bucket).collect()
 }
 
+/// Servers by name, latency (us) and rate (Mb/s); flows of three buckets over them.
+fn graph(name: &str, servers: &[(&str, f64, f64)], flows: &[(f64, f64, &[usize])]) -> ServerGraph {
+    let flow = |(index, &(burst, rate, path)): (usize, &(f64, f64, &[usize]))| {
+        let arrival = buckets(burst, rate);
+        let mut flow = unicast(format!("f{index}"), arrival[0], path);
+        flow.arrival = arrival;
+        flow
+    };
+    ServerGraph {
+        name: name.into(),
+        servers: servers.iter().copied().map(server).collect(),
+        flows: flows.iter().enumerate().map(flow).collect(),
+    }
+}
+
 /// Four flows of three buckets; the peak rates of any two that share a server exceed it.
 fn peak_rates() -> ServerGraph {
     let servers = [
@@ -55,17 +70,7 @@ fn peak_rates() -> ServerGraph {
         (3991.189, 5.5138, &[1, 2, 3, 4]),
         (873.611, 3.5166, &[0, 1, 2, 3, 4]),
     ];
-    let flow = |(index, (burst, rate, path)): (usize, (f64, f64, &[usize]))| {
-        let arrival = buckets(burst, rate);
-        let mut flow = unicast(format!("f{index}"), arrival[0], path);
-        flow.arrival = arrival;
-        flow
-    };
-    ServerGraph {
-        name: "peak rates".into(),
-        servers: servers.map(server).into(),
-        flows: flows.into_iter().enumerate().map(flow).collect(),
-    }
+    graph("peak rates", &servers, &flows)
 }
 
 /// f0 crosses s2 only. It and f1 send all they may from one instant on, the others nothing, and s2
@@ -114,17 +119,7 @@ fn peaks_that_meet() -> ServerGraph {
         (786.5, 5.8223, &[1, 5, 6, 7]),
         (771.5, 5.8656, &[0, 3, 4, 7]),
     ];
-    let flow = |(index, (burst, rate, path)): (usize, (f64, f64, &[usize]))| {
-        let arrival = buckets(burst, rate);
-        let mut flow = unicast(format!("f{index}"), arrival[0], path);
-        flow.arrival = arrival;
-        flow
-    };
-    ServerGraph {
-        name: "peaks that meet".into(),
-        servers: servers.map(server).into(),
-        flows: flows.into_iter().enumerate().map(flow).collect(),
-    }
+    graph("peaks that meet", &servers, &flows)
 }
 
 /// f1, f2 and f4 send all they may from one instant on: 2599 us later they have brought 104.1 kb to s0, which takes

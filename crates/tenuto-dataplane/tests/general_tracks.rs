@@ -6,8 +6,8 @@
 use proptest::prelude::*;
 use support::Bench;
 use support::general::config;
+use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::{Burst, ClassifierKind, SwitchConfig};
-use tenuto_dataplane::{Dropped, Frames};
 use tenuto_openflow::constants::{config_flag, flow_flag, meter_flag, port, port_config};
 use tenuto_openflow::*;
 use tenuto_units::Span;
@@ -141,37 +141,19 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
         Step::Change(flow_mod) => Body::FlowMod(*flow_mod),
         Step::Meter(rate, remarks) => meter(MeterModCommand::Modify, 1, rate, remarks),
         Step::Port(port_no, config) => {
-            let described = bench.reply(RequestBody::PortDescription);
-            let ReplyBody::PortDescription(ports) = described else { panic!("{described:?}") };
-            let hw_addr = ports.iter().find(|it| it.port_no == port_no).expect("there").hw_addr;
             let mask = port_config::NO_FWD | port_config::NO_RECV | port_config::PORT_DOWN;
-            Body::PortMod(PortMod { port_no, hw_addr, config, mask, advertise: 0 })
+            bench.port_mod(port_no, config, mask)
         }
         Step::Fragments(drops) => {
             let flags = if drops { config_flag::FRAG_DROP } else { 0 };
             Body::SetConfig(SwitchConfigMsg { flags, miss_send_len: 64 })
         }
         Step::WaitMs(ms) => {
-            let until = bench.now + Span::from_ms(ms);
-            while let Some((timer, at)) =
-                bench.switch.next_deadline().filter(|(_, at)| *at <= until)
-            {
-                bench.now = bench.now.max(at);
-                bench.switch.fire(timer, bench.now, &mut bench.frames, &mut bench.fx);
-            }
-            bench.now = until;
+            bench.fire_to(bench.now + Span::from_ms(ms));
             return bench.heard(0);
         }
     };
     bench.ask_on(0, body)
-}
-
-type Left = (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<Body>);
-
-fn what_left(bench: &mut Bench) -> Left {
-    let mut sent = bench.take_transmits();
-    sent.sort_by_key(|(port, _)| *port);
-    (sent, std::mem::take(&mut bench.fx.drops), bench.heard(0))
 }
 
 /// Everything that a controller can read of what was counted.
@@ -211,7 +193,7 @@ proptest! {
                     prop_assert_eq!((work.lookups, work.actions, work.bytes), (other.lookups, other.actions, other.bytes));
                 }
                 prop_assert_eq!(carry_out(&mut quick, step), carry_out(&mut twin, step));
-                prop_assert_eq!(what_left(&mut quick), what_left(&mut twin), "{:?}", step);
+                prop_assert_eq!(quick.what_left(), twin.what_left(), "{:?}", step);
                 prop_assert_eq!(quick.switch.next_deadline(), twin.switch.next_deadline());
             }
             prop_assert_eq!(counted(&mut quick), counted(&mut twin));

@@ -2,11 +2,12 @@
 
 use super::Bench;
 use std::collections::BTreeMap;
+use tenuto_dataplane::Dropped;
 use tenuto_dataplane::switch::{ConnectionId, FailMode, GeneralConfig, SwitchConfig};
 use tenuto_openflow::constants::port;
 use tenuto_openflow::{
     Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, Framer, GroupMod, GroupModCommand,
-    GroupType, Instruction, Match, Message, MultipartRequest, Oxm, ReplyBody, RequestBody,
+    GroupType, Instruction, Match, Message, MultipartRequest, Oxm, PortMod, ReplyBody, RequestBody,
 };
 
 pub(crate) fn config() -> SwitchConfig {
@@ -50,6 +51,9 @@ pub(crate) fn group_of(
 ) -> Body {
     Body::GroupMod(GroupMod { command, type_, group_id: id, buckets })
 }
+
+/// What became of frames: those sent, those dropped, and messages.
+pub(crate) type Left = (Vec<(u32, Vec<u8>)>, Vec<Dropped>, Vec<Body>);
 
 impl Bench {
     /// Sends a message over a connection and gives what comes back over it.
@@ -104,6 +108,21 @@ impl Bench {
             Body::MultipartReply(reply) => reply.body,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The change of a port's settings in a mask.
+    pub(crate) fn port_mod(&mut self, port_no: u32, config: u32, mask: u32) -> Body {
+        let described = self.reply(RequestBody::PortDescription);
+        let ReplyBody::PortDescription(ports) = described else { panic!("{described:?}") };
+        let hw_addr = ports.iter().find(|it| it.port_no == port_no).expect("there").hw_addr;
+        Body::PortMod(PortMod { port_no, hw_addr, config, mask, advertise: 0 })
+    }
+
+    /// What left by ports, by their numbers, what did not, and what a controller heard.
+    pub(crate) fn what_left(&mut self) -> Left {
+        let mut sent = self.take_transmits();
+        sent.sort_by_key(|(port, _)| *port);
+        (sent, std::mem::take(&mut self.fx.drops), self.heard(0))
     }
 
     /// Ports that a frame leaves by.

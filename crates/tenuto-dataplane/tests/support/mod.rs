@@ -151,12 +151,17 @@ impl Bench {
 
     /// Fires what is due until `end`, and gives what left, in order.
     pub(crate) fn run_to(&mut self, end: Instant) -> Vec<(u32, Vec<u8>)> {
+        self.fire_to(end);
+        self.take_transmits()
+    }
+
+    /// Fires what is due until `end`.
+    pub(crate) fn fire_to(&mut self, end: Instant) {
         while let Some((timer, at)) = self.switch.next_deadline().filter(|(_, at)| *at <= end) {
             self.now = self.now.max(at);
             self.switch.fire(timer, self.now, &mut self.frames, &mut self.fx);
         }
         self.now = self.now.max(end);
-        self.take_transmits()
     }
 
     pub(crate) fn take_transmits(&mut self) -> Vec<(u32, Vec<u8>)> {
