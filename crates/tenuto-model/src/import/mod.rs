@@ -40,7 +40,7 @@ use crate::check::judge;
 use crate::read::network::Draft;
 use crate::read::reader::{Reader, shown};
 use crate::source::MemorySources;
-use crate::yaml::{Place, TEXT_BYTES_MAX};
+use crate::yaml::{self, Node, Place, TEXT_BYTES_MAX};
 use crate::{Diagnostics, Network, Severity, Sources, write_network, write_servers};
 use tenuto_calculus::ServerGraph;
 
@@ -157,6 +157,20 @@ impl Import<'_> {
     fn report(&mut self, severity: Severity, place: Place, message: String, hint: &str) {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
         self.reader.report(severity, place, "", message, hint);
+    }
+
+    /// The file as YAML, of one document at most; `None` if it is no YAML, which is reported.
+    pub(crate) fn yaml(&mut self) -> Option<Vec<Node>> {
+        let (documents, problems) = yaml::parse(self.text, 0);
+        let is_whole = problems.is_empty();
+        for problem in problems {
+            self.reader.report(Severity::Error, problem.place, "", problem.message, problem.hint);
+        }
+        if !is_whole {
+            return None;
+        }
+        self.reader.expect_one(&documents);
+        Some(documents)
     }
 
     /// The name of the file without folder and ending.

@@ -11,8 +11,8 @@ use super::{Import, star};
 use crate::quantity::{parse_size_bytes, parse_time_ns};
 use crate::read::network::{Draft, settle_priorities};
 use crate::read::reader::{Field, shown};
-use crate::yaml::{self, Place, Value};
-use crate::{Contract, Severity, Size, Target};
+use crate::yaml::{Place, Value};
+use crate::{Contract, Size, Target};
 use std::collections::BTreeMap;
 
 /// Bytes of RTPS headers per started kilobyte of a message.
@@ -138,15 +138,7 @@ fn of_table(it: &mut Import<'_>) -> Option<Vec<Topic>> {
 }
 
 fn of_yaml(it: &mut Import<'_>) -> Option<Vec<Topic>> {
-    let (documents, problems) = yaml::parse(it.text, 0);
-    let is_whole = problems.is_empty();
-    for problem in problems {
-        it.reader.report(Severity::Error, problem.place, "", problem.message, problem.hint);
-    }
-    if !is_whole {
-        return None;
-    }
-    it.reader.expect_one(&documents);
+    let documents = it.yaml()?;
     let Some(node) = documents.into_iter().next() else {
         it.error(Place::default(), "the file is empty", "write `topics:` and a list of maps");
         return None;

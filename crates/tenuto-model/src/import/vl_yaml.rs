@@ -2,9 +2,8 @@
 
 use super::Import;
 use super::table::{Row, Table};
-use crate::Severity;
 use crate::read::reader::{Field, shown};
-use crate::yaml::{self, Value};
+use crate::yaml::Value;
 
 /// Keys of a virtual link, and the columns that they are.
 const KEYS: [(&str, &str); 9] = [
@@ -21,15 +20,7 @@ const KEYS: [(&str, &str); 9] = [
 
 /// The virtual links of the file as a table.
 pub(super) fn table(it: &mut Import<'_>) -> Option<Table> {
-    let (documents, problems) = yaml::parse(it.text, 0);
-    let is_whole = problems.is_empty();
-    for problem in problems {
-        it.reader.report(Severity::Error, problem.place, "", problem.message, problem.hint);
-    }
-    if !is_whole {
-        return None;
-    }
-    it.reader.expect_one(&documents);
+    let documents = it.yaml()?;
     let node = documents.first()?;
     let top = Field { node, path: String::new() };
     let others: Vec<&str> = top.pairs().into_iter().map(|(key, _)| key).collect();
