@@ -174,7 +174,7 @@ impl Lower<'_> {
         ways.truncate(self.options.rows_total_max / share);
         let total = ways.len();
         let rows_max = self.options.rows_max.min(share);
-        let mut in_vain = Vec::new();
+        let mut in_vain = 0;
         for (batch, ways) in ways.chunks(BATCH).enumerate() {
             progress(Progress { method: Method::Plp, done: batch * BATCH, total });
             let search = |index: usize| {
@@ -189,8 +189,8 @@ impl Lower<'_> {
                     take(self.graph, analysis, index, method, &proved);
                 }
             }
-            in_vain.push(is_in_vain(before, sum(ways, analysis)));
-            let is_over = in_vain.ends_with(&[true; BATCHES_IN_VAIN]);
+            in_vain = if is_in_vain(before, sum(ways, analysis)) { in_vain + 1 } else { 0 };
+            let is_over = in_vain >= BATCHES_IN_VAIN;
             if is_over && self.options.effort < Effort::Tight && !ways.iter().any(|w| w.is_late) {
                 break;
             }

@@ -32,8 +32,8 @@ struct Wanted {
     rate_ubps: i128,
 }
 
-/// Bursts that are less than what total flow analysis says of them, each proved from those
-/// upstream; none where whole trees are small.
+/// Bursts of a graph without cycles that are less than what total flow analysis says of them, each
+/// proved from those upstream; none where whole trees are small.
 pub(crate) fn bursts(
     known: Known<'_>,
     options: &Options,
@@ -42,11 +42,7 @@ pub(crate) fn bursts(
 ) -> Vec<BurstClaim> {
     let (graph, topology) = (known.graph, known.topology);
     let is_in_order = graph.servers.iter().all(|s| s.multiplexing == Multiplexing::Fifo);
-    if options.effort < Effort::Tight
-        || !is_in_order
-        || !topology.is_acyclic
-        || are_small(&known, options)
-    {
+    if options.effort < Effort::Tight || !is_in_order || are_small(&known, options) {
         return Vec::new();
     }
     let wanted = wanted(&known);
