@@ -3,6 +3,7 @@
 //! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
+mod apart;
 mod bridges;
 mod live;
 mod long_work;

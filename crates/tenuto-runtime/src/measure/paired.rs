@@ -4,7 +4,6 @@
 //! the quantities do. The interval around their median assumes nothing about how they spread: of `n`
 //! quotients, the k-th least and the k-th greatest enclose the median of all that could have been
 //! drawn unless less than `k` of them fell on one side of it (binomial, as of coins).
-
 //!
 //! A delay that one frame in a thousand exceeds is known badly in each window, and far better in all of them
 //! together. How far the quotient of two such delays can be off is asked of the windows themselves: pairs
@@ -12,6 +11,7 @@
 //! (the bootstrap of Efron, of percentiles).
 
 use serde::{Deserialize, Serialize};
+use tenuto_planner::loko::Draws;
 
 /// So often pairs are drawn anew, and from where the draws begin.
 const DRAWS: usize = 2_000;
@@ -70,13 +70,12 @@ impl Paired {
         if pairs == 0 || !median.is_finite() {
             return None;
         }
-        let mut drawn = SEED;
+        let mut drawn = Draws::new(SEED);
         let mut draw = || {
             let mut times = vec![0; pairs];
             for _ in 0..pairs {
-                drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                times[usize::try_from((drawn >> 33) % pairs as u64).expect("less than a place")] +=
-                    1;
+                let place = usize::try_from(drawn.below(pairs as u64));
+                times[place.expect("less than a place")] += 1;
             }
             quotient(&times)
         };

@@ -12,17 +12,15 @@ mod network;
 
 pub(crate) use inside::main;
 
+use super::apart;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use tenuto_io::namespaces::{LabNamespaces, namespace_rights, spawn_in_new_namespaces};
+use std::process::Stdio;
 use tenuto_model::Plan;
 
 /// First argument of the process inside.
 pub(crate) const ROLE: &str = "__bridges";
-/// Hidden inside by an empty file system, which dies with the process.
-const PRIVATE: &str = "/run";
 
 /// What is to be measured; the first line that the process inside is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,14 +60,7 @@ pub struct BridgeReport {
 /// When namespaces are not allowed here, or Open vSwitch is missing or does not take the network; the text
 /// says which.
 pub fn measure_bridges(order: &BridgeOrder) -> io::Result<BridgeReport> {
-    let lab = namespace_rights().lab().map_err(|refusal| {
-        let text = format!("no namespaces here: {refusal}");
-        io::Error::new(io::ErrorKind::PermissionDenied, text)
-    })?;
-    let lab = LabNamespaces { tmpfs: Some(PathBuf::from(PRIVATE)), ..lab };
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut guardian = spawn_in_new_namespaces(command, &lab).map_err(io::Error::other)?;
+    let mut guardian = apart::start(&[ROLE], Stdio::piped())?;
     let missing = || io::Error::other("no pipe");
     let mut stdin = guardian.stdin.take().ok_or_else(missing)?;
     let mut line = serde_json::to_vec(order)?;

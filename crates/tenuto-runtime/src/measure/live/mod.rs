@@ -22,17 +22,13 @@ pub use flows::{FlowCurve, FlowPoint};
 pub use rates::{LiveFigures, LiveSubject};
 pub use ratios::{LiveQuantity, LiveRatio};
 
-use super::Spread;
+use super::{Spread, apart};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use tenuto_io::namespaces::{LabNamespaces, namespace_rights, spawn_in_new_namespaces};
+use std::process::Stdio;
 
 /// First argument of the process inside.
 pub(crate) const ROLE: &str = "__measure";
-/// Hidden inside by an empty file system, which dies with the process.
-const PRIVATE: &str = "/run";
 
 pub(crate) use inside::main;
 
@@ -103,15 +99,7 @@ enum Line {
 /// When namespaces are not allowed here, the first interfaces cannot be made, or what is measured
 /// breaks off; the text says which.
 pub fn measure_live(order: LiveOrder, progress: &mut dyn FnMut(&str)) -> io::Result<LiveReport> {
-    let lab = namespace_rights().lab().map_err(|refusal| {
-        let text = format!("no namespaces here: {refusal}");
-        io::Error::new(io::ErrorKind::PermissionDenied, text)
-    })?;
-    let lab = LabNamespaces { tmpfs: Some(PathBuf::from(PRIVATE)), ..lab };
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(ROLE).arg(serde_json::to_string(&order)?);
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut guardian = spawn_in_new_namespaces(command, &lab).map_err(io::Error::other)?;
+    let mut guardian = apart::start(&[ROLE, &serde_json::to_string(&order)?], Stdio::null())?;
     let stdout = guardian.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
     let mut found = Err(io::Error::other("the measuring process ended without a result"));
     for line in BufReader::new(stdout).lines() {
