@@ -324,6 +324,12 @@ mod tests {
             let curves: Vec<Curve> = (0..1 + draw(4))
                 .map(|_| (0..1 + draw(4)).map(|_| line(draw(50), draw(12))).collect())
                 .collect();
+            let total = sum(&curves);
+            for t in [0, 1, 3, 17, 60].map(BigInt::from) {
+                let least = |c: &Curve| c.iter().map(|l| &l.burst + &l.rate * &t).min();
+                let each: BigInt = curves.iter().filter_map(least).sum();
+                assert_eq!(least(&total), Some(each), "{curves:?} at {t}");
+            }
             let capacity = 1 + draw(20);
             let fast = largest_excess(&curves, &capacity.into());
             let fast = fast.map(|f| BigRational::new(f.num, f.den));
