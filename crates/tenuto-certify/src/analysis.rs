@@ -6,9 +6,10 @@ use crate::envelopes::{
     Bucket, Enforced, Envelope, contract_envelope, enforced_envelope, is_guaranteed, levels,
     levels_of, unforwarded_levels,
 };
-use crate::exact::{Curve, Line, Scale};
+use crate::exact::{Line, Scale};
+use crate::farther::{Farther, Late, SlowLine};
 use crate::finding::{Findings, rule};
-use crate::messages::Messages;
+use crate::group::{Below, Group, GroupKey};
 use crate::network::Net;
 use crate::processor::Entries;
 use crate::read::{self, Mode, Model};
@@ -69,112 +70,38 @@ pub(crate) struct Load {
     pub(crate) classes: BTreeMap<u8, ()>,
 }
 
-/// What shares an input link; at a host every stream is a group of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum GroupKey {
-    Link(usize),
-    /// The line between a processor and its ports carries all.
-    Processor,
-    Alone(usize),
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Group {
-    pub(crate) frame_max: BigInt,
+/// A stream at a port.
+struct Coming<'c> {
+    key: GroupKey,
     /// How much the time at the processor in front varies; `None` without a bound.
-    pub(crate) varying_ps: Option<u64>,
-    /// By the highest class in which the frames can be.
-    pub(crate) classes: BTreeMap<u8, Sum>,
-    /// The same without the flows that are counted in whole messages, and those.
-    pub(crate) trickling: BTreeMap<u8, Sum>,
-    pub(crate) stepped: Vec<Stepped>,
-}
-
-/// A flow that is counted in whole messages.
-#[derive(Debug)]
-pub(crate) struct Stepped {
-    /// The highest class in which it can be.
-    pub(crate) class: u8,
+    varying_ps: Option<u64>,
+    envelope: &'c Envelope,
+    counts_messages: bool,
     /// Whether it goes on after the swap.
-    pub(crate) stays: bool,
-    pub(crate) messages: Messages,
-    pub(crate) bucket: Bucket,
-}
-
-/// Sum of buckets: of flows that stay, and of flows that end with the swap.
-#[derive(Clone, Debug)]
-pub(crate) struct Sum {
-    pub(crate) burst: Option<BigInt>,
-    pub(crate) rate: BigInt,
-    pub(crate) rate_until_swap: BigInt,
-}
-
-impl Default for Sum {
-    fn default() -> Self {
-        Self { burst: Some(BigInt::zero()), rate: BigInt::zero(), rate_until_swap: BigInt::zero() }
-    }
-}
-
-impl Sum {
-    pub(crate) fn add(&mut self, bucket: &Bucket, stays: bool) {
-        self.burst = self.burst.take().zip(bucket.burst.as_ref()).map(|(a, b)| a + b);
-        *(if stays { &mut self.rate } else { &mut self.rate_until_swap }) += &bucket.rate;
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.burst = self.burst.take().zip(other.burst.as_ref()).map(|(a, b)| a + b);
-        self.rate += &other.rate;
-        self.rate_until_swap += &other.rate_until_swap;
-    }
-
-    /// The curve at time t + `ahead_ps`; flows that end do so at `end_ps`, if ever.
-    pub(crate) fn curve(&self, ahead_ps: u64, end_ps: Option<&BigInt>) -> Curve {
-        let Some(burst) = &self.burst else { return Curve::new() };
-        let all = &self.rate + &self.rate_until_swap;
-        let open = Line::new(burst + &all * ahead_ps, all);
-        match end_ps.filter(|_| !self.rate_until_swap.is_zero()) {
-            None => vec![open],
-            Some(end) => {
-                let ended = burst + &self.rate_until_swap * end + &self.rate * ahead_ps;
-                vec![open, Line::new(ended, self.rate.clone())]
-            }
-        }
-    }
+    stays: bool,
+    /// The slower lines that it came over, the nearest first.
+    farther: &'c [Farther],
 }
 
 impl Load {
     /// Adds a stream that can be in any of `classes`.
-    fn add(
-        &mut self,
-        key: GroupKey,
-        varying_ps: Option<u64>,
-        envelope: &Envelope,
-        counts_messages: bool,
-        stays: bool,
-        classes: impl Iterator<Item = u8> + Clone,
-    ) {
+    fn add(&mut self, coming: &Coming<'_>, classes: impl Iterator<Item = u8> + Clone) {
         let highest = classes.clone().min().unwrap_or(0);
         let lowest = classes.clone().max().unwrap_or(0);
-        let group = self.groups.entry(key).or_default();
-        group.varying_ps = varying_ps;
-        if envelope.frame_max > group.frame_max {
-            group.frame_max = envelope.frame_max.clone();
-        }
-        group.classes.entry(highest).or_default().add(&envelope.bucket, stays);
-        match envelope.messages.as_ref().filter(|_| counts_messages) {
-            Some(messages) => group.stepped.push(Stepped {
-                class: highest,
-                stays,
-                messages: messages.clone(),
-                bucket: envelope.bucket.clone(),
-            }),
-            None => group.trickling.entry(highest).or_default().add(&envelope.bucket, stays),
-        }
+        let group = self.groups.entry(coming.key);
+        let group = group.or_insert_with(|| Group::new(coming.varying_ps));
+        let how = (coming.stays, coming.counts_messages);
+        group.add(coming.envelope, highest, how, coming.farther);
         let frame = self.frames.entry(lowest).or_default();
-        if envelope.frame_max > *frame {
-            *frame = envelope.frame_max.clone();
+        if coming.envelope.frame_max > *frame {
+            *frame = coming.envelope.frame_max.clone();
         }
         self.classes.extend(classes.map(|class| (class, ())));
+    }
+
+    /// The sets of all groups.
+    pub(crate) fn sets(&self) -> usize {
+        self.groups.values().map(|group| group.sets.len()).sum()
     }
 }
 
@@ -342,6 +269,26 @@ impl<'a> Context<'a> {
         Some(Line::new(burst, rate))
     }
 
+    /// Λ of a set behind a line farther back, of its flows up to `class`, at time t + `ahead_ps`.
+    pub(crate) fn shaping_farther(&self, set: &Below, class: u8, ahead_ps: u64) -> Option<Line> {
+        if !self.plan.line_shaping {
+            return None;
+        }
+        let carried = set.carried(class)?;
+        let line = &self.net.ports[set.line];
+        let rate = self.scale.bps(line.rate_bps, 1, 1);
+        let mut burst = &rate * ahead_ps + &rate * carried.late_ps?;
+        if self.is_for_frames() {
+            let below = self.net.below_scheduler_bits(line.node);
+            burst += carried.frame_max
+                + self.scale.bits(below, 1, 1)
+                + &rate * self.net.latency_jitter_ps(line.peer)
+                + &rate * line.tick_ps
+                + &rate * set.varying_ps?;
+        }
+        Some(Line::new(burst, rate))
+    }
+
     /// S: what can be in the way of class `class` without being of it or above.
     pub(crate) fn blocking(&self, port: usize, load: Option<&Load>, class: u8) -> BigInt {
         if !self.is_for_frames() {
@@ -376,6 +323,7 @@ impl<'a> Context<'a> {
             let range = levels_of(self.net, stream, mode);
             let envelopes =
                 range.map_or_else(Vec::new, |range| self.grown(mode, index, stream, range));
+            let late = self.late(mode, stream);
             for (at, place) in stream.tree.iter().enumerate() {
                 let load = analysis.loads.entry(place.port);
                 match place.parent {
@@ -383,30 +331,37 @@ impl<'a> Context<'a> {
                         let (low, high) = unforwarded_levels(mode, flow.level);
                         let (net, scale) = (self.net, &self.scale);
                         let envelope = contract_envelope(net, scale, stream.flow, (low, high));
+                        let coming = Coming {
+                            key: GroupKey::Alone(index),
+                            varying_ps: Some(0),
+                            envelope: &envelope,
+                            counts_messages: counts,
+                            stays: true,
+                            farther: &[],
+                        };
                         let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        let load = load.or_default();
-                        let key = GroupKey::Alone(index);
-                        load.add(key, Some(0), &envelope, counts, true, classes);
+                        load.or_default().add(&coming, classes);
                     }
                     parent => {
                         let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
                             continue;
                         };
                         let line = parent.map(|parent| stream.tree[parent].port);
-                        let device = self.net.device(self.net.ports[place.port].node);
-                        let key = match line {
-                            None => GroupKey::Alone(index),
-                            Some(_) if device.is_some_and(|d| d.processor.link.is_some()) => {
-                                GroupKey::Processor
-                            }
-                            Some(line) => GroupKey::Link(line),
-                        };
-                        let varying = match line {
+                        let key = self.group_key(index, line, place.port);
+                        let varying_ps = match line {
                             Some(line) if key != GroupKey::Processor => self.varying_ps(mode, line),
                             _ => Some(0),
                         };
+                        let coming = Coming {
+                            key,
+                            varying_ps,
+                            envelope,
+                            counts_messages: counts,
+                            stays,
+                            farther: &self.farther(mode, stream, at, &late),
+                        };
                         let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        load.or_default().add(key, varying, envelope, counts, stays, classes);
+                        load.or_default().add(&coming, classes);
                     }
                 }
             }
@@ -415,6 +370,55 @@ impl<'a> Context<'a> {
             }
         }
         analysis
+    }
+
+    /// What a stream that came over `line`, if over any, shares its way to `port` with.
+    fn group_key(&self, stream: usize, line: Option<usize>, port: usize) -> GroupKey {
+        let device = self.net.device(self.net.ports[port].node);
+        match line {
+            None => GroupKey::Alone(stream),
+            Some(_) if device.is_some_and(|device| device.processor.link.is_some()) => {
+                GroupKey::Processor
+            }
+            Some(line) => GroupKey::Link(line),
+        }
+    }
+
+    /// What may be added to a stream's delays behind every port of its tree; empty where no line
+    /// farther back needs it.
+    fn late(&self, mode: Mode, stream: &Stream) -> Vec<Late> {
+        let mut late: Vec<Late> = Vec::with_capacity(stream.tree.len());
+        if !self.plan.line_shaping || stream.slower.iter().all(Vec::is_empty) {
+            return late;
+        }
+        for place in &stream.tree {
+            let before = place.parent.map_or_else(Late::default, |parent| late[parent]);
+            let behind = self.net.ports[place.port].peer;
+            let parts = self.claim_for(mode, stream, place.port);
+            let more = parts.zip(self.varying_ps(mode, place.port)).map(|(delay, varying)| {
+                let jitter = self.net.latency_jitter_ps(behind);
+                [delay, varying, jitter].into_iter().map(u128::from).sum()
+            });
+            late.push(before.behind(more));
+        }
+        late
+    }
+
+    /// The slower lines over which a stream came to a place in its tree, the nearest first.
+    fn farther(&self, mode: Mode, stream: &Stream, at: usize, late: &[Late]) -> Vec<Farther> {
+        let Some(last) = stream.tree[at].parent.and_then(|parent| late.get(parent)) else {
+            return Vec::new();
+        };
+        let of = |slow: &SlowLine| {
+            let line = stream.tree[slow.place].port;
+            Farther {
+                line,
+                way: slow.way,
+                varying_ps: self.varying_ps(mode, line),
+                late_ps: last.since(late[slow.place]),
+            }
+        };
+        stream.slower[at].iter().map(of).collect()
     }
 
     /// The envelope of a stream at every port of its tree.

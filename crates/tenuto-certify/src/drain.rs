@@ -6,7 +6,8 @@
 //! return they have to go back to lower contracts themselves.
 //! Behind a processor that ports share no line can be told from another: there is no drain.
 
-use crate::analysis::{Analysis, Context, GroupKey, Load};
+use crate::analysis::{Analysis, Context, Load};
+use crate::group::GroupKey;
 use crate::raise::{Ends, busy_period};
 use num_bigint::BigInt;
 use num_traits::Zero;

@@ -147,6 +147,53 @@ pub(crate) fn add(one: &[Line], two: &[Line]) -> Curve {
     one.iter().flat_map(|a| two.iter().map(move |b| pair(a, b))).collect()
 }
 
+/// The lines of a curve that are least anywhere from 0 on, in order of time, each with the time
+/// from which it is; `None` if the curve is infinite.
+fn least_lines(curve: &[Line]) -> Option<Vec<(Frac, &Line)>> {
+    let mut lines: Vec<&Line> = curve.iter().collect();
+    lines.sort_by(|a, b| b.rate.cmp(&a.rate).then_with(|| b.burst.cmp(&a.burst)));
+    let mut least: Vec<(Frac, &Line)> = Vec::with_capacity(lines.len());
+    for line in lines {
+        // A flatter line ends every one that it meets before that became the least, or at 0.
+        let from = loop {
+            let Some((since, last)) = least.last() else { break Frac::whole(BigInt::zero()) };
+            if line.burst > last.burst {
+                let met = Frac { num: &line.burst - &last.burst, den: &last.rate - &line.rate };
+                if met.cmp(since) == Ordering::Greater {
+                    break met;
+                }
+            }
+            least.pop();
+        };
+        least.push((from, line));
+    }
+    (!least.is_empty()).then_some(least)
+}
+
+/// Sum of many curves, as the lines that are least anywhere from 0 on; infinite if one of them is.
+pub(crate) fn sum(curves: &[Curve]) -> Curve {
+    let mut now = Line::new(BigInt::zero(), BigInt::zero());
+    let mut changes = Vec::new();
+    for curve in curves {
+        let Some(lines) = least_lines(curve) else { return Curve::new() };
+        let mut before: Option<&Line> = None;
+        for (from, line) in lines {
+            match before.replace(line) {
+                None => now = Line::new(now.burst + &line.burst, now.rate + &line.rate),
+                Some(last) => changes.push((from, last, line)),
+            }
+        }
+    }
+    changes.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut all = vec![now.clone()];
+    for (_, last, line) in changes {
+        now.burst += &line.burst - &last.burst;
+        now.rate += &line.rate - &last.rate;
+        all.push(now.clone());
+    }
+    all
+}
+
 /// The difference between a sum of curves and a line through the origin, as a walk over time.
 struct Excess<'a> {
     curves: &'a [Curve],
@@ -161,22 +208,12 @@ impl<'a> Excess<'a> {
     fn new(curves: &'a [Curve], capacity: &'a BigInt) -> Option<Self> {
         let (mut slope, mut breaks) = (-capacity, Vec::new());
         for curve in curves {
-            let mut active = curve
-                .iter()
-                .min_by(|a, b| a.burst.cmp(&b.burst).then_with(|| a.rate.cmp(&b.rate)))?;
-            slope += &active.rate;
-            // The next active line is the flatter one that is met first; of several, the flattest.
-            while let Some((time, next)) = curve
-                .iter()
-                .filter(|line| line.rate < active.rate)
-                .map(|line| {
-                    let num = &line.burst - &active.burst;
-                    (Frac { num, den: &active.rate - &line.rate }, line)
-                })
-                .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.rate.cmp(&b.1.rate)))
-            {
-                breaks.push((time, &next.rate - &active.rate));
-                active = next;
+            let mut before: Option<&Line> = None;
+            for (from, line) in least_lines(curve)? {
+                match before.replace(line) {
+                    None => slope += &line.rate,
+                    Some(last) => breaks.push((from, &line.rate - &last.rate)),
+                }
             }
         }
         breaks.sort_by(|a, b| a.0.cmp(&b.0));
@@ -287,6 +324,12 @@ mod tests {
             let curves: Vec<Curve> = (0..1 + draw(4))
                 .map(|_| (0..1 + draw(4)).map(|_| line(draw(50), draw(12))).collect())
                 .collect();
+            let total = sum(&curves);
+            for t in [0, 1, 3, 17, 60].map(BigInt::from) {
+                let least = |c: &Curve| c.iter().map(|l| &l.burst + &l.rate * &t).min();
+                let each: BigInt = curves.iter().filter_map(least).sum();
+                assert_eq!(least(&total), Some(each), "{curves:?} at {t}");
+            }
             let capacity = 1 + draw(20);
             let fast = largest_excess(&curves, &capacity.into());
             let fast = fast.map(|f| BigRational::new(f.num, f.den));

@@ -2,22 +2,25 @@
 //!
 //! A claim D is accepted if, with d = D − tick, for all t ≥ 0
 //!
-//! C·(t + d) ≥ S + Σ_g min{ K_g(t) + H_g(t+d), Λ_g(t) + H_g(d), Λ_g(t+d) }.
+//! C·(t + d) ≥ S + Σ_g A_g(t, d).
 //!
 //! Any such d bounds the delay, not only the least one, and the right side minus the left is
 //! concave in t, so it is evaluated once, where it is largest. Everything that is not known
 //! (a burst behind a port without a claim) is infinite, which can only refuse.
 
-use crate::analysis::{Analysis, Context, Load, Sum};
+use crate::analysis::{Analysis, Context, Load};
 use crate::exact::{self, Curve, Line};
 use crate::finding::{Findings, rule};
+use crate::group::{Group, Sum};
+use crate::nested::{self, Own};
 use crate::raise::Ends;
 use crate::stepped::Place;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-/// The curves of class `class` at `port` for the delay `delay_ps`; flows out of mode end at `end`.
-fn curves(
+/// The curves of class `class` at `port` for the delay `delay_ps`, or, with none, what of it and above
+/// comes within one window; flows out of mode end at `end`.
+pub(crate) fn curves(
     context: &Context<'_>,
     load: Option<&Load>,
     port: usize,
@@ -27,23 +30,15 @@ fn curves(
 ) -> Vec<Curve> {
     let mut all: Vec<Curve> = Vec::new();
     for (key, group) in load.into_iter().flat_map(|load| &load.groups) {
-        let (mut same, mut above) = (Sum::default(), Sum::default());
-        for (highest, sum) in group.classes.range(..=class) {
-            if *highest == class { same.merge(sum) } else { above.merge(sum) }
-        }
-        if group.classes.range(..=class).next().is_none() {
-            continue;
-        }
-        let above_then = above.curve(delay_ps, end);
-        let mut curve = exact::add(&same.curve(0, end), &above_then);
-        if let Some(now) = context.shaping(port, *key, group, 0) {
-            // The line bounds both up to t; what is higher in (t, t+d] has a window of length d.
-            let rest = |line: &Line| Line::new(line.burst.clone(), BigInt::zero());
-            let above_waiting: Curve = above_then.iter().map(rest).collect();
-            curve.extend(exact::add(&[now], &above_waiting));
-            curve.extend(context.shaping(port, *key, group, delay_ps));
-        }
-        all.push(curve);
+        let own = |at: usize| {
+            let (mut same, mut above) = (Sum::default(), Sum::default());
+            for (highest, sum) in group.sets[at].classes.range(..=class) {
+                if *highest == class { same.merge(sum) } else { above.merge(sum) }
+            }
+            let none = BigInt::zero();
+            Own::new(&same.curve(0, end), &above.curve(delay_ps, end), &none, &none)
+        };
+        all.extend(nested::curve(context, (port, *key), group, class, delay_ps, own));
     }
     all.extend(context.signals(port).map(|signals| {
         let burst = &signals.burst + &signals.rate * delay_ps;
@@ -63,7 +58,7 @@ pub(crate) fn is_sufficient(
 ) -> bool {
     let info = &context.net.ports[port];
     let Some(delay) = delay_ps.checked_sub(info.tick_ps) else { return false };
-    if !context.budget.spend(load.map_or(1, |load| 1 + load.groups.len())) {
+    if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
         return false;
     }
     let capacity = context.scale.bps(info.rate_bps, 1, 1);
@@ -85,7 +80,7 @@ pub(crate) fn long_run_rate(
 ) -> BigInt {
     let mut rate = context.signals(port).map_or_else(BigInt::zero, |signals| signals.rate);
     for group in load.into_iter().flat_map(|load| load.groups.values()) {
-        for sum in group.classes.range(..=class).map(|(_, sum)| sum) {
+        for (_, sum) in group.sums().filter(|(highest, _)| *highest <= class) {
             rate += &sum.rate;
             if !ends {
                 rate += &sum.rate_until_swap;
@@ -166,26 +161,6 @@ fn least(
     Some(high)
 }
 
-/// The steady curves of classes up to `class` at one instant: K + H under Λ.
-pub(crate) fn together(
-    context: &Context<'_>,
-    load: &Load,
-    port: usize,
-    class: u8,
-    end: Option<&BigInt>,
-) -> Vec<Curve> {
-    let mut all: Vec<Curve> = Vec::new();
-    for (key, group) in &load.groups {
-        let mut sum = Sum::default();
-        group.classes.range(..=class).for_each(|(_, part)| sum.merge(part));
-        let mut curve = sum.curve(0, end);
-        curve.extend(context.shaping(port, *key, group, 0));
-        all.push(curve);
-    }
-    all.extend(context.signals(port).map(|signals| vec![signals]));
-    all
-}
-
 /// The backlog bound of a port, a size of the scale rounded up; `None` if unbounded.
 ///
 /// Signals wait in a queue of their own but are served first, hence what they take from the line
@@ -199,7 +174,7 @@ pub(crate) fn backlog(
     let Some(load) = analysis.loads.get(&port) else { return Some(BigInt::zero()) };
     let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
     let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
-    let curves = together(context, load, port, lowest, ends.get(port, lowest));
+    let curves = curves(context, Some(load), port, lowest, 0, ends.get(port, lowest));
     let rate = long_run_rate(context, Some(load), port, lowest, ends.get(port, lowest).is_some());
     if rate > capacity {
         return None;
@@ -220,5 +195,5 @@ pub(crate) fn backlog(
 pub(crate) fn flow_rate(analysis: &Analysis, port: usize) -> BigInt {
     let load = analysis.loads.get(&port);
     let groups = load.into_iter().flat_map(|load| load.groups.values());
-    groups.flat_map(|group| group.classes.values()).map(|sum| &sum.rate).sum()
+    groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum()
 }

@@ -1,6 +1,7 @@
 //! Routes, checked against the network and turned into trees of ports.
 
 use crate::envelopes::is_watched;
+use crate::farther::{self, SlowLine};
 use crate::finding::{Findings, rule};
 use crate::network::Net;
 use crate::policing::watching;
@@ -22,6 +23,8 @@ pub(crate) struct Stream {
     pub(crate) first_switch: Option<usize>,
     /// Whether its flow is to be watched, but not at the first switch.
     pub(crate) is_watched_late: bool,
+    /// Per place in `tree` the slower lines farther back than the one in front, the nearest first.
+    pub(crate) slower: Vec<Vec<SlowLine>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +64,8 @@ pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings)
             }
         }
     }
-    let streams: Vec<Stream> = by_copy.into_values().collect();
+    let mut streams: Vec<Stream> = by_copy.into_values().collect();
+    farther::note(net, &mut streams);
     check_disjoint(net, &streams, findings);
     streams
 }
@@ -129,6 +133,7 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
         paths: Vec::new(),
         first_switch: None,
         is_watched_late: false,
+        slower: Vec::new(),
     };
     // By which place in the tree a node is entered, and the place of every port.
     let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);

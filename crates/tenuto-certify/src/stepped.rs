@@ -5,9 +5,11 @@
 //! period. Constants from before a step are too little behind it, where the next one judges; behind
 //! the busy period nobody waits.
 
-use crate::analysis::{Context, Group, GroupKey, Load, Stepped, Sum};
+use crate::analysis::{Context, Load};
 use crate::exact::{self, Curve, Line, ceil_div};
+use crate::group::{Group, GroupKey, Set, Stepped, Sum};
 use crate::messages::WINDOW_PS_MAX;
+use crate::nested::{self, Own};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 use std::collections::BTreeSet;
@@ -17,10 +19,15 @@ const STEPS_MAX: u128 = 64;
 /// Rounds of the search for the end of the busy period; what is found for buckets holds too.
 const ROUNDS_MAX: usize = 4_000;
 
-/// One group as a class sees it: what is no message of its own, and what is.
+/// One group as a class sees it.
 struct View<'a> {
     key: GroupKey,
     group: &'a Group,
+    sets: Vec<SetView<'a>>,
+}
+
+/// One of its sets: what is no message of its own, and what is.
+struct SetView<'a> {
     same: Sum,
     above: Sum,
     messages: Vec<(bool, &'a Stepped)>,
@@ -44,16 +51,20 @@ impl<'a> Place<'a> {
     fn views(&self) -> Vec<View<'a>> {
         let groups = self.load.into_iter().flat_map(|load| &load.groups);
         let of = |(key, group): (&GroupKey, &'a Group)| {
-            group.classes.range(..=self.class).next()?;
-            let (mut same, mut above) = (Sum::default(), Sum::default());
-            for (highest, sum) in group.trickling.range(..=self.class) {
-                if *highest == self.class { same.merge(sum) } else { above.merge(sum) }
-            }
-            let here = group.stepped.iter().filter(|flow| flow.class <= self.class);
-            let messages = here.map(|flow| (flow.class < self.class, flow)).collect();
-            Some(View { key: *key, group, same, above, messages })
+            let sets = group.sets.iter().map(|set| self.view(set)).collect();
+            group.reaches(self.class).then_some(View { key: *key, group, sets })
         };
         groups.filter_map(of).collect()
+    }
+
+    fn view(&self, set: &'a Set) -> SetView<'a> {
+        let (mut same, mut above) = (Sum::default(), Sum::default());
+        for (highest, sum) in set.trickling.range(..=self.class) {
+            if *highest == self.class { same.merge(sum) } else { above.merge(sum) }
+        }
+        let here = set.stepped.iter().filter(|flow| flow.class <= self.class);
+        let messages = here.map(|flow| (flow.class < self.class, flow)).collect();
+        SetView { same, above, messages }
     }
 
     /// What a flow brings in messages within a window, up to its end.
@@ -62,38 +73,45 @@ impl<'a> Place<'a> {
         flow.messages.within(end.map_or(window_ps, |end| end.min(window_ps)))
     }
 
-    fn come(&self, view: &View<'_>, same_ps: u128, above_ps: u128) -> BigInt {
+    /// What flows bring in messages, those of the classes above within a window of their own.
+    fn come(&self, set: &SetView<'_>, same_ps: u128, above_ps: u128) -> BigInt {
         let of = |(is_above, flow): &(bool, &Stepped)| {
             self.within(flow, if *is_above { above_ps } else { same_ps })
         };
-        view.messages.iter().map(of).sum()
+        set.messages.iter().map(of).sum()
     }
 
-    /// K + H under Λ at one instant, with the messages of a window of `come_ps`.
-    fn together(&self, views: &[View<'_>], come_ps: u128) -> Vec<Curve> {
+    /// A(t, d) of every group, and signals, messages counted as of `from`.
+    fn delayed(&self, views: &[View<'_>], from: u128, delay_ps: u64) -> Vec<Curve> {
+        let delay = u128::from(delay_ps);
         let of = |view: &View<'_>| {
-            let mut sum = view.same.clone();
-            sum.merge(&view.above);
-            let come = self.come(view, come_ps, come_ps);
-            let mut curve = raised(sum.curve(0, self.end), &come);
-            curve.extend(self.context.shaping(self.port, view.key, view.group, 0));
-            curve
+            let own = |at: usize| {
+                let set = &view.sets[at];
+                let (same, above) =
+                    (set.same.curve(0, self.end), set.above.curve(delay_ps, self.end));
+                let higher = set.messages.iter().filter(|(is_above, _)| *is_above);
+                let come_above = higher.map(|(_, flow)| self.within(flow, delay)).sum();
+                Own::new(&same, &above, &self.come(set, from, from + delay), &come_above)
+            };
+            let place = (self.port, view.key);
+            nested::curve(self.context, place, view.group, self.class, delay_ps, own)
         };
-        let signals = self.context.signals(self.port).map(|signals| vec![signals]);
-        views.iter().map(of).chain(signals).collect()
+        let signals = self.context.signals(self.port).map(|signals| {
+            let burst = &signals.burst + &signals.rate * delay_ps;
+            vec![Line::new(burst, signals.rate)]
+        });
+        views.iter().filter_map(of).chain(signals).collect()
     }
 
     /// The longest busy period of classes up to this one, picoseconds up; at most that of buckets.
     pub(crate) fn busy_period(&self) -> Option<BigInt> {
         let blocking = self.context.blocking(self.port, self.load, self.class);
         let capacity = self.capacity();
-        let buckets = self.load.map_or_else(
-            || self.context.signals(self.port).map(|signals| vec![signals]).into_iter().collect(),
-            |load| crate::inequality::together(self.context, load, self.port, self.class, self.end),
-        );
-        if !self.context.budget.spend(1 + buckets.len()) {
+        if !self.context.budget.spend(self.load.map_or(1, |load| 1 + load.sets())) {
             return None;
         }
+        let (context, load) = (self.context, self.load);
+        let buckets = crate::inequality::curves(context, load, self.port, self.class, 0, self.end);
         let most = exact::busy_period(&blocking, &buckets, &capacity)?;
         if !self.context.counts_messages() {
             return Some(most);
@@ -106,24 +124,21 @@ impl<'a> Place<'a> {
         let views = self.views();
         // In any case the excess falls by no more than this from one instant to the next.
         let mut fall = capacity.clone();
-        for view in &views {
-            let own = &view.same.rate + &view.above.rate;
-            let line = self.context.shaping(self.port, view.key, view.group, 0);
-            fall -= line.map_or_else(|| own.clone(), |line| line.rate.min(own.clone()));
+        for curve in self.delayed(&views, 0, 0) {
+            fall -= curve.iter().map(|line| &line.rate).min()?;
         }
-        fall -= self.context.signals(self.port).map_or_else(BigInt::zero, |line| line.rate);
         if !fall.is_positive() {
             return None;
         }
         let mut now = 0_u128;
-        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
+        let each = looked_at(&views);
         for _ in 0..ROUNDS_MAX {
             if !self.context.budget.spend(each) {
                 return None;
             }
             let least =
                 |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * now).min();
-            let curves = self.together(&views, now);
+            let curves = self.delayed(&views, now, 0);
             let come: Option<Vec<BigInt>> = curves.iter().map(least).collect();
             let lack = blocking + come?.iter().sum::<BigInt>() - capacity * now;
             if !lack.is_positive() {
@@ -140,9 +155,9 @@ impl<'a> Place<'a> {
     /// Where the inequality is looked at; flows with too many steps go back into their buckets.
     fn instants(&self, views: &mut [View<'_>], horizon_ps: u128, delay_ps: u128) -> BTreeSet<u128> {
         let mut all = BTreeSet::from([0]);
-        for view in views {
-            let (same, above) = (&mut view.same, &mut view.above);
-            view.messages.retain(|(is_above, flow)| {
+        for set in views.iter_mut().flat_map(|view| &mut view.sets) {
+            let (same, above) = (&mut set.same, &mut set.above);
+            set.messages.retain(|(is_above, flow)| {
                 let ahead = if *is_above { delay_ps } else { 0 };
                 match flow.messages.instants(ahead, horizon_ps + ahead, STEPS_MAX) {
                     Some(steps) => {
@@ -173,38 +188,16 @@ impl<'a> Place<'a> {
         let blocking = self.context.blocking(self.port, self.load, self.class);
         let mut views = self.views();
         let instants = self.instants(&mut views, horizon, delay);
-        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
+        let each = looked_at(&views);
         if !self.context.budget.spend(instants.len().saturating_mul(each)) {
             return false;
         }
         instants.into_iter().all(|from| {
-            let mut curves: Vec<Curve> =
-                views.iter().map(|view| self.delayed(view, from, delay_ps)).collect();
-            curves.extend(self.context.signals(self.port).map(|signals| {
-                let burst = &signals.burst + &signals.rate * delay_ps;
-                vec![Line::new(burst, signals.rate)]
-            }));
+            let curves = self.delayed(&views, from, delay_ps);
             let room = &capacity * (delay + from) - &blocking;
             let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
             exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
         })
-    }
-
-    /// min{K(t) + H(t+d), Λ(t) + H(d), Λ(t+d)}, messages counted as of `from`.
-    fn delayed(&self, view: &View<'_>, from: u128, delay_ps: u64) -> Curve {
-        let delay = u128::from(delay_ps);
-        let above_then = view.above.curve(delay_ps, self.end);
-        let both = exact::add(&view.same.curve(0, self.end), &above_then);
-        let mut curve = raised(both, &self.come(view, from, from + delay));
-        if let Some(now) = self.context.shaping(self.port, view.key, view.group, 0) {
-            let above = view.messages.iter().filter(|(is_above, _)| *is_above);
-            let waiting: BigInt = above.map(|(_, flow)| self.within(flow, delay)).sum();
-            let rest = |line: &Line| Line::new(&line.burst + &waiting, BigInt::zero());
-            let above_waiting: Curve = above_then.iter().map(rest).collect();
-            curve.extend(exact::add(&[now], &above_waiting));
-            curve.extend(self.context.shaping(self.port, view.key, view.group, delay_ps));
-        }
-        curve
     }
 
     /// The largest backlog, a size of the scale rounded up, without what is being sent.
@@ -214,12 +207,12 @@ impl<'a> Place<'a> {
         let mut views = self.views();
         let mut most = BigInt::zero();
         let instants = self.instants(&mut views, horizon, 0);
-        let each: usize = views.iter().map(|view| 1 + view.messages.len()).sum();
+        let each = looked_at(&views);
         if !self.context.budget.spend(instants.len().saturating_mul(each)) {
             return None;
         }
         for from in instants {
-            let curves = self.together(&views, from);
+            let curves = self.delayed(&views, from, 0);
             let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
             let excess = exact::largest_excess(&curves, &capacity)?.ceil() - &capacity * from;
             most = most.max(excess);
@@ -228,9 +221,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A curve with a constant more.
-fn raised(curve: Curve, by: &BigInt) -> Curve {
-    curve.into_iter().map(|line| Line::new(line.burst + by, line.rate)).collect()
+/// Curves that one look at the views takes.
+fn looked_at(views: &[View<'_>]) -> usize {
+    let sets = views.iter().flat_map(|view| &view.sets);
+    sets.map(|set| 1 + set.messages.len()).sum()
 }
 
 /// A curve whose time starts at `from`.

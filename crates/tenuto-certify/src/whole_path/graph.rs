@@ -6,9 +6,10 @@
 //! dropped from there on, anywhere on its way.
 
 use super::window::windows;
-use crate::analysis::{Analysis, Context, GroupKey, Load};
+use crate::analysis::{Analysis, Context, Load};
 use crate::envelopes::{Bucket, contract_envelope, is_guaranteed, levels_of, unforwarded_levels};
 use crate::exact::{Line, ceil_div};
+use crate::group::GroupKey;
 use crate::raise::Ends;
 use crate::routes::Stream;
 use crate::server_graph::{Graph, GraphFlow, GraphServer, Latency, Plain};
@@ -181,7 +182,7 @@ impl Scene<'_, '_> {
         let mut burst = Some(context.blocking(port, load, self.class));
         let (mut rate, mut rate_until_swap) = (BigInt::zero(), BigInt::zero());
         for group in load.into_iter().flat_map(|load| load.groups.values()) {
-            for (_, sum) in group.classes.range(..self.class) {
+            for (_, sum) in group.sums().filter(|(class, _)| *class < self.class) {
                 burst = burst.zip(sum.burst.as_ref()).map(|(a, b)| a + b);
                 rate += &sum.rate;
                 rate_until_swap += &sum.rate_until_swap;
