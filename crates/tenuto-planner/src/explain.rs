@@ -75,6 +75,22 @@ pub struct ExplainedHop {
     pub signals_bits: u64,
     /// The other flows that count here, those that cost most first.
     pub others: Vec<Interferer>,
+    /// Slower lines farther back whose flows wait less here because of them, what helps most first.
+    pub held_back_by: Vec<FartherLine>,
+}
+
+/// A line that flows came over before a faster one brought them here: they come no closer together
+/// than it has spread them, but for what the delays in between vary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FartherLine {
+    /// `CAM > sw1`.
+    pub line: String,
+    /// Its rate, bit/s.
+    pub rate_bps: u64,
+    /// How many lines back it lies; 1 is the line that brings its flows to the switch.
+    pub hops_back: usize,
+    /// How much longer the flow would wait here if that line were not slower, picoseconds.
+    pub saves_ps: u64,
 }
 
 /// Another flow at the same port, of the same class or one above.
@@ -186,7 +202,39 @@ fn explained_hop(
         in_the_way_bits: bits(ports.blocking(server, &result.scene, class)),
         signals_bits: if egress.is_trunk { bits(ports.signals.burst_ubit) } else { 0 },
         others: interferers(analysis, result, tree, server, class),
+        held_back_by: farther_lines(analysis, result, server, class),
     }
+}
+
+/// The lines farther back without which the delay of that class would be longer.
+fn farther_lines(
+    analysis: &Analysis<'_>,
+    result: &Outlook,
+    server: usize,
+    class: u8,
+) -> Vec<FartherLine> {
+    let ports = &analysis.ports;
+    let (scene, arriving) = (&result.scene, &result.solution.arriving);
+    let mut sets = Vec::new();
+    let groups = ports.groups(server, (scene, arriving), class, &mut sets).unwrap_or_default();
+    let now = ports.delay_of(server, scene, class, &groups);
+    let mut found = Vec::new();
+    for (place, set) in sets {
+        let mut without = groups.clone();
+        without[place].curves.line = None;
+        let without = ports.delay_of(server, scene, class, &without);
+        let saves = without.zip(now).map_or(0, |(without, now)| without.0 - now.0);
+        if saves > 0 {
+            found.push(FartherLine {
+                line: ports.topology.label(set.line),
+                rate_bps: ports.topology.servers[set.line].rate_bps,
+                hops_back: set.ports + 1,
+                saves_ps: picos(saves),
+            });
+        }
+    }
+    found.sort_by(|a, b| b.saves_ps.cmp(&a.saves_ps).then_with(|| a.line.cmp(&b.line)));
+    found
 }
 
 fn interferers(

@@ -3,7 +3,7 @@
 use crate::format::{Table, counted, kilobytes_up, megabits_up, ms_down, ms_up, percent_up};
 use std::fmt::Write;
 use tenuto_model::Chosen;
-use tenuto_planner::{ExplainedHop, ExplainedRow, Explanation, Interferer};
+use tenuto_planner::{ExplainedHop, ExplainedRow, Explanation, FartherLine, Interferer};
 
 /// Interferers that are listed per hop; the rest is summed up.
 const LISTED_MAX: usize = 6;
@@ -129,6 +129,23 @@ fn hop_text(out: &mut String, number: usize, hop: &ExplainedHop) {
         let _ =
             writeln!(out, "     and {flows}, none of which costs more than {} ms", ms_up(costs));
     }
+    for line in hop.held_back_by.iter().take(LISTED_MAX) {
+        farther_line(out, line);
+    }
+}
+
+fn farther_line(out: &mut String, line: &FartherLine) {
+    let back = match line.hops_back {
+        1 => "the line before".to_owned(),
+        lines => format!("{lines} lines back"),
+    };
+    let _ = writeln!(
+        out,
+        "     held back by {}, {} Mbit/s, {back}: {} ms less here",
+        line.line,
+        megabits_up(line.rate_bps),
+        ms_down(i128::from(line.saves_ps))
+    );
 }
 
 fn other_row(other: &Interferer) -> Vec<String> {
