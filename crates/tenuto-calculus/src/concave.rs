@@ -1,6 +1,7 @@
-//! Minima of lines, walked from the left: the concave curves of one group for a fixed delay.
+//! Minima of lines and their sums: concave curves for a fixed delay, walked from the left.
 
-use std::cmp::Ordering;
+use crate::peak::Peak;
+use std::cmp::{Ordering, Reverse};
 
 /// A quotient with a positive denominator; compared without overflow.
 #[derive(Clone, Copy, Debug)]
@@ -44,41 +45,92 @@ impl Line {
             by_delay: self.by_delay - other.by_delay,
         }
     }
+
+    /// The same line seen from `by` on.
+    pub(crate) const fn shifted(self, by: i128) -> Self {
+        Self { at_zero: self.at_zero + self.slope * by, ..self }
+    }
 }
 
-/// The minimum of a few lines.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lines {
-    lines: [Line; Self::MAX],
-    len: usize,
+/// A sum of minima of lines over t ≥ 0: its first piece, and where and how it turns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
+    first: Line,
+    /// Of every minimum in turn, not yet in one order.
+    breaks: Vec<(Ratio, Line)>,
 }
 
-impl Lines {
-    /// Two shapes of K times two of H, two of Λ(t) + H(d), and Λ(t+d).
-    const MAX: usize = 7;
-
-    pub(crate) fn push(&mut self, line: Line) {
-        self.lines[self.len] = line;
-        self.len += 1;
+impl Sum {
+    pub(crate) const fn of(base: Line) -> Self {
+        Self { first: base, breaks: Vec::new() }
     }
 
-    pub(crate) fn as_slice(&self) -> &[Line] {
-        &self.lines[..self.len]
+    /// Adds the minimum of `lines`, which are put in order for it; a minimum of none is zero.
+    ///
+    /// The steepest come first: a flatter line takes over from the last one where they cross,
+    /// and in its place altogether if that is before the last one took over itself.
+    pub(crate) fn add_least(&mut self, lines: &mut [Line]) {
+        lines.sort_unstable_by_key(|line| Reverse((line.slope, line.at_zero)));
+        let mut kept = 0;
+        for next in 0..lines.len() {
+            let line = lines[next];
+            while let Some(&last) = lines[..kept].last() {
+                let crossing =
+                    Ratio { over: line.at_zero - last.at_zero, under: last.slope - line.slope };
+                if !self.takes_place(crossing, kept) {
+                    self.breaks.push((crossing, line.minus(last)));
+                    break;
+                }
+                kept -= 1;
+                if kept > 0 {
+                    self.breaks.pop();
+                }
+            }
+            lines[kept] = line;
+            kept += 1;
+        }
+        if let Some(&first) = lines.first() {
+            self.first = self.first.plus(first);
+        }
     }
 
-    /// The line that is least at t = 0 (and right of it); a minimum of no lines is zero.
-    pub(crate) fn first(&self) -> Line {
-        let least = self.as_slice().iter().min_by_key(|line| (line.at_zero, line.slope));
-        least.copied().unwrap_or_default()
+    /// Whether the last of `kept` lines has nowhere left where it is the least.
+    fn takes_place(&self, crossing: Ratio, kept: usize) -> bool {
+        let started = match self.breaks.last() {
+            Some((at, _)) if kept > 1 => *at,
+            _ => Ratio::ZERO,
+        };
+        crossing.under == 0 || crossing.compare(started).is_le()
     }
 
-    /// Where a flatter line first goes below `current`, and which.
-    pub(crate) fn next_after(&self, current: Line) -> Option<(Ratio, Line)> {
-        let flatter = self.as_slice().iter().filter(|line| line.slope < current.slope);
-        let crossings = flatter.map(|line| {
-            let over = line.at_zero - current.at_zero;
-            (Ratio { over, under: current.slope - line.slope }, *line)
-        });
-        crossings.min_by(|(a, one), (b, other)| a.compare(*b).then(one.slope.cmp(&other.slope)))
+    /// Lines whose minimum is the sum, in place of what `lines` held.
+    pub(crate) fn pieces(mut self, lines: &mut Vec<Line>) {
+        lines.clear();
+        lines.push(self.first);
+        self.breaks.sort_by(|(a, _), (b, _)| a.compare(*b));
+        let mut current = self.first;
+        for (_, change) in self.breaks {
+            current = current.plus(change);
+            lines.push(current);
+        }
+    }
+
+    /// Where the sum is largest; `None` if it grows without end.
+    ///
+    /// It is concave: its largest value is at the first break behind which it does not rise.
+    pub(crate) fn peak(mut self) -> Option<Peak> {
+        let mut right = self.first;
+        if right.slope <= 0 {
+            return Some(Peak { left: right, right, at: Ratio::ZERO });
+        }
+        self.breaks.sort_by(|(a, _), (b, _)| a.compare(*b));
+        for (at, change) in self.breaks {
+            let left = right;
+            right = right.plus(change);
+            if right.slope <= 0 {
+                return Some(Peak { left, right, at });
+            }
+        }
+        None
     }
 }

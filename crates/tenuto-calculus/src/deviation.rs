@@ -1,9 +1,10 @@
 //! Delay, busy period and backlog of one server (theory, "Delay of class k at port p").
 
 use crate::bucket::FINE;
-use crate::concave::{Line, Lines};
-use crate::peak::peak;
+use crate::concave::{Line, Sum};
+use crate::nested::{At, Own, arrived, arriving};
 use crate::{Bucket, Flows, GroupCurves, UBIT_PER_BIT, div_up};
+use std::borrow::Cow;
 use tenuto_units::Picos;
 
 /// Beyond these, products might leave the exact range: no bound is given.
@@ -49,13 +50,14 @@ impl Server {
 ///
 /// `None` if there is none: the classes up to k bring more than the capacity.
 pub fn delay(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
+    let groups = &*in_range(server, groups);
     let mut known = delay_unshaped(server, groups).filter(|d| *d <= TIME_PS_MAX)?;
     if !holds(server, groups, Picos(known)) {
         return None;
     }
     // From the right along tangents: each root is itself a delay that holds.
     for _ in 0..STEPS_MAX {
-        let here = excess(server, groups, known)?;
+        let here = excess(server, groups, known).peak()?;
         let step = match here.fall_up() {
             fall if fall > 0 => (-here.value_up()).max(0) / fall,
             _ => 0,
@@ -70,17 +72,19 @@ pub fn delay(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
 }
 
 /// Whether no frame of class k waits longer than `d`: exact, for every t ≥ 0,
-/// C·(t+d) ≥ S + Σ min{K(t)+H(t+d), Λ(t)+H(d), Λ(t+d)}.
+/// C·(t+d) ≥ S + Σ A(t, d), A being min{K(t)+H(t+d), Λ(t)+H(d), Λ(t+d)} of a group, and of each
+/// set within it first.
 pub fn holds(server: Server, groups: &[GroupCurves], d: Picos) -> bool {
-    let total = total(groups, |g| g.class.all().plus(g.higher.all()).plus(g.line_or_zero()));
-    server.is_exact(total)
+    let groups = &*in_range(server, groups);
+    server.is_exact(everything(groups))
         && (0..=TIME_PS_MAX).contains(&d.0)
-        && excess(server, groups, d.0).is_some_and(|peak| peak.value_up() <= 0)
+        && excess(server, groups, d.0).peak().is_some_and(|peak| peak.value_up() <= 0)
 }
 
 /// The longest busy period of classes ≤ k, rounded **up**: the least w with
-/// S + Σ min{K + H, Λ}(w) ≤ C·w. `None` if the load leaves no time to catch up.
+/// S + Σ A(w, 0) ≤ C·w. `None` if the load leaves no time to catch up.
 pub fn busy_period(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
+    let groups = &*in_range(server, groups);
     let all = total(groups, |g| ended(server, g.class).plus(ended(server, g.higher)));
     let spare = server.capacity_ubps - all.rate_ubps;
     if spare <= 0 || !server.is_exact(all.plus(total(groups, GroupCurves::line_or_zero))) {
@@ -102,16 +106,40 @@ pub fn busy_period(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
     Some(Picos(known))
 }
 
-/// The largest backlog, 10⁻⁶ bit rounded **up**: sup over t of Σ min{K + H, Λ}(t) − C·t.
+/// The largest backlog, 10⁻⁶ bit rounded **up**: sup over t of Σ A(t, 0) − C·t.
 pub fn backlog(server: Server, groups: &[GroupCurves]) -> Option<i128> {
-    let all = total(groups, |g| g.class.all().plus(g.higher.all()).plus(g.line_or_zero()));
-    if !server.is_exact(all) {
+    let groups = &*in_range(server, groups);
+    if !server.is_exact(everything(groups)) {
         return None;
     }
-    let curves: Vec<Lines> = groups.iter().map(|g| arrivals(g, server.cut())).collect();
     let base = Line { slope: -server.capacity_ubps, ..Line::default() };
-    let most = peak(base, &curves)?.value_up();
+    let most = arriving(base, groups, &At::delayed(0, server.cut())).peak()?.value_up();
     Some(div_up(most.max(0), FINE))
+}
+
+/// The groups as they are; where so many lines farther back leave the exact range, without those,
+/// which is the safe side.
+fn in_range(server: Server, groups: &[GroupCurves]) -> Cow<'_, [GroupCurves]> {
+    let is_nested = groups.iter().any(|group| group.under.is_some());
+    if !is_nested || server.is_exact(everything(groups)) {
+        return Cow::Borrowed(groups);
+    }
+    let without = |group: &GroupCurves| if group.under.is_some() { group.free() } else { *group };
+    Cow::Owned(groups.iter().map(without).collect())
+}
+
+fn everything(groups: &[GroupCurves]) -> Bucket {
+    total(groups, |g| g.class.all().plus(g.higher.all()).plus(g.line_or_zero()))
+}
+
+impl Own for GroupCurves {
+    fn curves(&self) -> &GroupCurves {
+        self
+    }
+
+    fn come(&self, _: bool, _: i128, _: Option<i128>) -> i128 {
+        0
+    }
 }
 
 impl GroupCurves {
@@ -146,78 +174,20 @@ fn ended(server: Server, flows: Flows) -> Bucket {
     }
 }
 
-/// S + Σ min{…} − C·(t+d) where it is largest over t.
-fn excess(server: Server, groups: &[GroupCurves], d: i128) -> Option<crate::peak::Peak> {
-    let curves: Vec<Lines> = groups.iter().map(|g| delayed(g, d, server.cut())).collect();
+/// S + Σ A(t, d) − C·(t+d) over t.
+fn excess(server: Server, groups: &[GroupCurves], d: i128) -> Sum {
     let capacity = server.capacity_ubps;
     let base = Line {
         at_zero: server.blocking_ubit * FINE - capacity * d,
         slope: -capacity,
         by_delay: -capacity,
     };
-    peak(base, &curves)
+    arriving(base, groups, &At::delayed(d, server.cut()))
 }
 
-/// S + Σ min{K + H, Λ}(w) − C·w, and how fast it falls.
+/// S + Σ A(w, 0) − C·w, and how fast it falls.
 fn catching_up(server: Server, groups: &[GroupCurves], w: i128) -> (i128, i128) {
-    let start = (server.blocking_ubit * FINE - server.capacity_ubps * w, server.capacity_ubps);
-    groups.iter().fold(start, |(value, fall), group| {
-        let lines = arrivals(group, server.cut());
-        let at = |line: &Line| (line.at_zero + line.slope * w, line.slope);
-        let (least, slope) = lines.as_slice().iter().map(at).min().unwrap_or_default();
-        (value + least, fall - slope)
-    })
-}
-
-/// min{K + H, Λ}(t).
-fn arrivals(group: &GroupCurves, cut: Option<i128>) -> Lines {
-    let mut lines = Lines::default();
-    let both = Flows {
-        steady: group.class.steady.plus(group.higher.steady),
-        ending: group.class.ending.plus(group.higher.ending),
-    };
-    shapes(both, cut).for_each(|line| lines.push(line));
-    if let Some(line) = group.line {
-        lines.push(plain(line));
-    }
-    lines
-}
-
-/// min{K(t) + H(t+d), Λ(t) + H(d), Λ(t+d)} as lines over t.
-fn delayed(group: &GroupCurves, d: i128, cut: Option<i128>) -> Lines {
-    let mut lines = Lines::default();
-    if group.class.is_zero() && group.higher.is_zero() {
-        return lines;
-    }
-    for higher in shapes(group.higher, cut) {
-        let until = later(higher, d);
-        shapes(group.class, cut).for_each(|class| lines.push(class.plus(until)));
-        if let Some(line) = group.line {
-            lines.push(plain(line).plus(Line { slope: 0, ..until }));
-        }
-    }
-    if let Some(line) = group.line.filter(|_| !group.higher.is_zero()) {
-        lines.push(later(plain(line), d));
-    }
-    lines
-}
-
-/// The one or two lines whose minimum is b + r·t of the steady and b + r·min(t, Θ) of the ending.
-pub(crate) fn shapes(flows: Flows, cut: Option<i128>) -> impl Iterator<Item = Line> {
-    let running = plain(flows.all());
-    let ended = cut.filter(|_| flows.ending.rate_ubps > 0).map(|after| Line {
-        at_zero: running.at_zero + flows.ending.rate_ubps * after,
-        slope: flows.steady.rate_ubps,
-        by_delay: 0,
-    });
-    std::iter::once(running).chain(ended)
-}
-
-pub(crate) const fn plain(bucket: Bucket) -> Line {
-    Line { at_zero: bucket.burst_ubit * FINE, slope: bucket.rate_ubps, by_delay: 0 }
-}
-
-/// The same curve at t + d.
-pub(crate) const fn later(line: Line, d: i128) -> Line {
-    Line { at_zero: line.at_zero + line.slope * d, slope: line.slope, by_delay: line.slope }
+    let (come, rate) = arrived(groups, w, server.cut());
+    let capacity = server.capacity_ubps;
+    (server.blocking_ubit * FINE - capacity * w + come, capacity - rate)
 }

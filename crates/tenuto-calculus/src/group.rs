@@ -32,13 +32,30 @@ impl Flows {
     }
 }
 
-/// What one group brings to a port, as seen from class k.
+/// What one group brings to a port, as seen from class k; or a set of it that came over a slower
+/// line farther back (theory, "Lines farther back").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupCurves {
     /// K: flows of class k.
     pub class: Flows,
     /// H: flows of the classes above.
     pub higher: Flows,
-    /// Λ: the line that carries them all, where it shapes them.
+    /// Λ: the line that carries them all, those of the sets within too, where it shapes them.
     pub line: Option<Bucket>,
+    /// The set next around it, by its place in the same list, in front of this one; its flows are
+    /// not told again there. `None` for a group.
+    pub under: Option<usize>,
+}
+
+impl GroupCurves {
+    /// The set around it, for the one at `place`: none that does not stand in front of it.
+    pub(crate) fn around(&self, place: usize) -> Option<usize> {
+        self.under.filter(|around| *around < place)
+    }
+
+    /// The same flows without a line; a set within then counts as its flows.
+    #[must_use]
+    pub const fn free(self) -> Self {
+        Self { line: None, ..self }
+    }
 }

@@ -11,6 +11,7 @@ mod concave;
 mod deviation;
 mod graph;
 mod group;
+mod nested;
 mod peak;
 mod staircase;
 mod stepped;

@@ -9,36 +9,33 @@ fn value(flows: Flows, t: i128, cut: Option<i128>) -> i128 {
         + flows.ending.rate_ubps * ended
 }
 
-fn line(group: &GroupCurves, t: i128) -> Option<i128> {
-    group.line.map(|l| l.burst_ubit * 1_000_000_000_000 + l.rate_ubps * t)
+fn line(group: &GroupCurves, t: i128) -> i128 {
+    group.line.map_or(i128::MAX, |l| l.burst_ubit * 1_000_000_000_000 + l.rate_ubps * t)
 }
 
-/// S + Σ min{…} − C·(t+d) at one t.
-pub(crate) fn excess_at(server: Server, groups: &[GroupCurves], t: i128, d: i128) -> i128 {
+fn within(sets: &[GroupCurves], place: usize) -> impl Iterator<Item = usize> + '_ {
+    (0..sets.len()).filter(move |&inner| sets[inner].under == Some(place))
+}
+
+/// H'_X(d).
+fn waiting(sets: &[GroupCurves], place: usize, d: i128, cut: Option<i128>) -> i128 {
+    let inner = within(sets, place).map(|z| waiting(sets, z, d, cut).min(line(&sets[z], d)));
+    value(sets[place].higher, d, cut) + inner.sum::<i128>()
+}
+
+/// A_X(t, d).
+fn arrived(sets: &[GroupCurves], place: usize, t: i128, d: i128, cut: Option<i128>) -> i128 {
+    let set = &sets[place];
+    let inner: i128 = within(sets, place).map(|z| arrived(sets, z, t, d, cut)).sum();
+    let flows = value(set.class, t, cut) + value(set.higher, t + d, cut) + inner;
+    let held = line(set, t).saturating_add(waiting(sets, place, d, cut));
+    flows.min(held).min(line(set, t + d))
+}
+
+/// S + Σ A(t, d) − C·(t+d) at one t.
+pub(crate) fn excess_at(server: Server, sets: &[GroupCurves], t: i128, d: i128) -> i128 {
     let cut = server.ending_after.map(|after| after.0);
-    let arrived: i128 = groups
-        .iter()
-        .map(|group| {
-            let higher = value(group.higher, t + d, cut);
-            let plain = value(group.class, t, cut) + higher;
-            match (line(group, t), line(group, t + d)) {
-                (Some(now), Some(then)) => plain.min(now + value(group.higher, d, cut)).min(then),
-                _ => plain,
-            }
-        })
-        .sum();
+    let groups = (0..sets.len()).filter(|&place| sets[place].under.is_none());
+    let arrived: i128 = groups.map(|group| arrived(sets, group, t, d, cut)).sum();
     server.blocking_ubit * 1_000_000_000_000 + arrived - server.capacity_ubps * (t + d)
-}
-
-/// S + Σ min{K + H, Λ}(w) − C·w.
-pub(crate) fn unserved_at(server: Server, groups: &[GroupCurves], w: i128) -> i128 {
-    let cut = server.ending_after.map(|after| after.0);
-    let arrived: i128 = groups
-        .iter()
-        .map(|group| {
-            let sum = value(group.class, w, cut) + value(group.higher, w, cut);
-            line(group, w).map_or(sum, |most| sum.min(most))
-        })
-        .sum();
-    server.blocking_ubit * 1_000_000_000_000 + arrived - server.capacity_ubps * w
 }

@@ -134,9 +134,4 @@ impl SteppedGroup {
         let steps = self.steps.iter().filter(|step| step.is_higher == is_higher);
         steps.fold(0, |sum: i128, step| sum.saturating_add(step.at(t, cut)))
     }
-
-    /// Whether anything above the class in question comes in messages.
-    pub(crate) fn has_higher_steps(&self) -> bool {
-        self.steps.iter().any(|step| step.is_higher)
-    }
 }

@@ -5,10 +5,11 @@
 //! period. Steps beyond it concern nobody who came within it.
 
 use crate::bucket::FINE;
-use crate::concave::{Line, Lines};
-use crate::deviation::{Server, TIME_PS_MAX, later, plain, shapes};
-use crate::peak::peak;
-use crate::{Bucket, Flows, GroupCurves, SteppedGroup, div_up};
+use crate::concave::Line;
+use crate::deviation::{Server, TIME_PS_MAX};
+use crate::nested::{At, Own, arrived, arriving};
+use crate::{Bucket, GroupCurves, SteppedGroup, div_up};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tenuto_units::Picos;
 
@@ -22,12 +23,10 @@ pub fn busy_period_stepped(server: Server, groups: &[SteppedGroup], most: Picos)
         - sure_rate(groups, |group| {
             group.curves.class.steady.rate_ubps + group.curves.higher.steady.rate_ubps
         });
-    if spare <= 0 || !is_in_range(server, groups, most.0) {
-        return most;
-    }
+    let Some(groups) = in_range(server, groups, most.0).filter(|_| spare > 0) else { return most };
     let mut w = 0;
     for _ in 0..ROUNDS_MAX {
-        let lack = catching_up(server, groups, w);
+        let lack = catching_up(server, &groups, w);
         if lack <= 0 {
             return Picos(w);
         }
@@ -51,9 +50,7 @@ pub fn delay_stepped(
     let groups: Vec<SteppedGroup> = groups.iter().map(|group| group.up_to(until)).collect();
     let sure = sure_rate(&groups, |group| group.curves.higher.steady.rate_ubps);
     let spare = server.capacity_ubps - sure;
-    if spare <= 0 || !is_in_range(server, &groups, until) {
-        return most;
-    }
+    let Some(groups) = in_range(server, &groups, until).filter(|_| spare > 0) else { return most };
     let mut d = 0;
     for _ in 0..ROUNDS_MAX {
         match excess(server, &groups, horizon.0, d) {
@@ -72,27 +69,43 @@ pub fn delay_stepped(
 /// The largest backlog, 10⁻⁶ bit rounded **up**; `None` if there is none.
 pub fn backlog_stepped(server: Server, groups: &[SteppedGroup], horizon: Picos) -> Option<i128> {
     let groups: Vec<SteppedGroup> = groups.iter().map(|group| group.up_to(horizon.0)).collect();
-    if !is_in_range(server, &groups, horizon.0) {
-        return None;
-    }
+    let groups = in_range(server, &groups, horizon.0)?;
     let mut most = 0;
     for from in instants(&groups, horizon.0, 0) {
-        let curves: Vec<Lines> =
-            groups.iter().map(|group| shifted(arrivals(group, from, server.cut()), from)).collect();
         let capacity = server.capacity_ubps;
         let base = Line { at_zero: -capacity * from, slope: -capacity, by_delay: 0 };
-        most = most.max(peak(base, &curves)?.value_up());
+        let at = At::delayed(0, server.cut()).seen_from(from);
+        most = most.max(arriving(base, &groups, &at).peak()?.value_up());
     }
     Some(div_up(most, FINE))
 }
 
 /// A rate that the groups bring in any case, whichever of their bounds is the least.
 fn sure_rate(groups: &[SteppedGroup], own: impl Fn(&SteppedGroup) -> i128) -> i128 {
-    let of = |group: &SteppedGroup| match group.curves.line {
-        Some(line) => own(group).min(line.rate_ubps),
-        None => own(group),
-    };
-    groups.iter().map(of).sum()
+    let mut within = vec![0_i128; groups.len()];
+    let mut all = 0;
+    for (place, group) in groups.iter().enumerate().rev() {
+        let flows = own(group) + within[place];
+        let sure = group.curves.line.map_or(flows, |line| flows.min(line.rate_ubps));
+        *group.curves.around(place).map_or(&mut all, |around| &mut within[around]) += sure;
+    }
+    all
+}
+
+/// The groups, if every sum stays exact; where only lines farther back are too many, without those.
+fn in_range(
+    server: Server,
+    groups: &[SteppedGroup],
+    until: i128,
+) -> Option<Cow<'_, [SteppedGroup]>> {
+    if is_in_range(server, groups, until) {
+        return Some(Cow::Borrowed(groups));
+    }
+    let mut without = groups.to_vec();
+    without.iter_mut().filter(|set| set.curves.under.is_some()).for_each(|set| {
+        set.curves = set.curves.free();
+    });
+    is_in_range(server, &without, until).then_some(Cow::Owned(without))
 }
 
 fn is_in_range(server: Server, groups: &[SteppedGroup], until: i128) -> bool {
@@ -121,81 +134,33 @@ fn instants(groups: &[SteppedGroup], horizon: i128, d: i128) -> BTreeSet<i128> {
     all
 }
 
-/// S + Σ min{…} − C·(t+d) where it is largest over t.
+/// S + Σ A(t, d) − C·(t+d) where it is largest over t.
 fn excess(server: Server, groups: &[SteppedGroup], horizon: i128, d: i128) -> Option<i128> {
     let capacity = server.capacity_ubps;
     let mut most = i128::MIN;
     for from in instants(groups, horizon, d) {
-        let curves: Vec<Lines> = groups
-            .iter()
-            .map(|group| shifted(delayed(group, from, d, server.cut()), from))
-            .collect();
         let at_zero = server.blocking_ubit * FINE - capacity * (d + from);
         let base = Line { at_zero, slope: -capacity, by_delay: -capacity };
-        most = most.max(peak(base, &curves)?.value_up());
+        let at = At::delayed(d, server.cut()).seen_from(from);
+        most = most.max(arriving(base, groups, &at).peak()?.value_up());
     }
     Some(most)
 }
 
-/// S + Σ min{K + H, Λ}(w) − C·w.
+/// S + Σ A(w, 0) − C·w.
 fn catching_up(server: Server, groups: &[SteppedGroup], w: i128) -> i128 {
-    let start = server.blocking_ubit * FINE - server.capacity_ubps * w;
-    groups.iter().fold(start, |value, group| {
-        let lines = arrivals(group, w, server.cut());
-        let at = |line: &Line| line.at_zero + line.slope * w;
-        value + lines.as_slice().iter().map(at).min().unwrap_or_default()
-    })
+    let (come, _) = arrived(groups, w, server.cut());
+    server.blocking_ubit * FINE - server.capacity_ubps * w + come
 }
 
-/// min{K + H, Λ} as lines over t, with the messages that have come by `from`.
-fn arrivals(group: &SteppedGroup, from: i128, cut: Option<i128>) -> Lines {
-    let mut lines = Lines::default();
-    let GroupCurves { class, higher, line } = group.curves;
-    let both = Flows {
-        steady: class.steady.plus(higher.steady),
-        ending: class.ending.plus(higher.ending),
-    };
-    let come = constant(group.stepped(false, from, cut) + group.stepped(true, from, cut));
-    shapes(both, cut).for_each(|shape| lines.push(shape.plus(come)));
-    if let Some(line) = line {
-        lines.push(plain(line));
+impl Own for SteppedGroup {
+    fn curves(&self) -> &GroupCurves {
+        &self.curves
     }
-    lines
-}
 
-/// min{K(t) + H(t+d), Λ(t) + H(d), Λ(t+d)} as lines over t, with the messages by `from`.
-fn delayed(group: &SteppedGroup, from: i128, d: i128, cut: Option<i128>) -> Lines {
-    let mut lines = Lines::default();
-    let GroupCurves { class, higher, line } = group.curves;
-    if class.is_zero() && higher.is_zero() && group.steps.is_empty() {
-        return lines;
+    fn come(&self, is_higher: bool, t: i128, cut: Option<i128>) -> i128 {
+        self.stepped(is_higher, t, cut).saturating_mul(FINE)
     }
-    let come = group.stepped(false, from, cut) + group.stepped(true, from + d, cut);
-    let (come, waiting) = (constant(come), constant(group.stepped(true, d, cut)));
-    for above in shapes(higher, cut) {
-        let until = later(above, d);
-        shapes(class, cut).for_each(|own| lines.push(own.plus(until).plus(come)));
-        if let Some(line) = line {
-            lines.push(plain(line).plus(Line { slope: 0, ..until }).plus(waiting));
-        }
-    }
-    if let Some(line) = line.filter(|_| !higher.is_zero() || group.has_higher_steps()) {
-        lines.push(later(plain(line), d));
-    }
-    lines
-}
-
-fn constant(ubit: i128) -> Line {
-    Line { at_zero: ubit * FINE, ..Line::default() }
-}
-
-/// The same curves seen from `from` on.
-fn shifted(lines: Lines, from: i128) -> Lines {
-    let mut moved = Lines::default();
-    for line in lines.as_slice() {
-        moved.push(Line { at_zero: line.at_zero + line.slope * from, ..*line });
-    }
-    moved
 }
 
 #[cfg(test)]
@@ -224,7 +189,7 @@ mod tests {
             class in (0..9_000_u64, 0..8_u64),
             higher in (0..9_000_u64, 0..8_u64),
             flows in proptest::collection::vec((any_stairs(), any::<bool>(), any::<bool>()), 0..3),
-            line in proptest::option::of(0..13_000_u64),
+            line in proptest::option::of((0..13_000_u64, prop_oneof![Just(100_u64), Just(20), Just(5)])),
         ) -> SteppedGroup {
             let bucket = |(bits, mbps): (u64, u64)| Bucket {
                 burst_ubit: ubits(bits),
@@ -238,8 +203,20 @@ mod tests {
                 let around = Bucket { burst_ubit: stairs.message_ubit, rate_ubps: rate };
                 group.add(around.grown(stairs.jitter), Some(stairs), is_higher, ends);
             }
-            group.curves.line = line.map(|bits| Bucket::line(ubits(bits), 100 * MBIT));
+            group.curves.line = line.map(|(bits, mbps)| Bucket::line(ubits(bits), mbps * MBIT));
             group
+        }
+    }
+
+    prop_compose! {
+        fn any_sets()(
+            mut sets in proptest::collection::vec(any_group(), 1..5),
+            around in proptest::collection::vec(proptest::option::of(0..4_usize), 5),
+        ) -> Vec<SteppedGroup> {
+            for (place, set) in sets.iter_mut().enumerate() {
+                set.curves.under = around[place].filter(|around| *around < place);
+            }
+            sets
         }
     }
 
@@ -260,24 +237,40 @@ mod tests {
             })
             .sum()
         };
-        let sum: i128 = groups
-            .iter()
-            .map(|group| {
-                let own = bucket(group.curves.class.steady, t) + steps(group, false, t);
-                let above = |t| bucket(group.curves.higher.steady, t) + steps(group, true, t);
-                let all = own + above(t + d);
-                group.curves.line.map_or(all, |line| {
-                    all.min(bucket(line, t) + above(d)).min(bucket(line, t + d))
-                })
-            })
-            .sum();
+        // A_X at t, and H'_X at d.
+        fn of(
+            sets: &[SteppedGroup],
+            place: usize,
+            (t, d): (i128, i128),
+            flows: &dyn Fn(&SteppedGroup, bool, i128) -> i128,
+        ) -> (i128, i128) {
+            let set = &sets[place];
+            let line = |t: i128| set.curves.line.map_or(i128::MAX, |b| at(b, t));
+            let mut come = flows(set, false, t) + flows(set, true, t + d);
+            let mut waiting = flows(set, true, d);
+            for inner in (0..sets.len()).filter(|&it| sets[it].curves.under == Some(place)) {
+                let (arrived, above) = of(sets, inner, (t, d), flows);
+                come += arrived;
+                waiting += sets[inner].curves.line.map_or(above, |b| above.min(at(b, d)));
+            }
+            (come.min(line(t).saturating_add(waiting)).min(line(t + d)), waiting)
+        }
+        fn at(b: Bucket, t: i128) -> i128 {
+            b.burst_ubit * FINE + b.rate_ubps * t
+        }
+        let flows = |set: &SteppedGroup, is_higher: bool, t: i128| {
+            let curves = if is_higher { set.curves.higher } else { set.curves.class };
+            bucket(curves.steady, t) + steps(set, is_higher, t)
+        };
+        let roots = (0..groups.len()).filter(|&place| groups[place].curves.under.is_none());
+        let sum: i128 = roots.map(|root| of(groups, root, (t, d), &flows).0).sum();
         blocking * FINE + sum - server.capacity_ubps * (t + d)
     }
 
     proptest! {
         #[test]
         fn whole_messages_hold_and_are_never_above_their_buckets(
-            groups in proptest::collection::vec(any_group(), 1..4),
+            groups in any_sets(),
             cut_us in proptest::option::of(0..3_000_i128),
         ) {
             let blocking = ubits(12_304);

@@ -52,6 +52,7 @@ impl Solution {
             late: vec![Some(Picos(0)); bursts.len()],
             arriving: Arriving {
                 steps: vec![None; bursts.len()],
+                growth: vec![Some(Picos(0)); bursts.len()],
                 bursts,
                 varying: vec![Some(Picos(0)); servers],
             },
@@ -120,10 +121,10 @@ impl Solution {
             let enforced = share.forwarded.and_then(|f| f.enforced).filter(|_| visit.depth == 1);
             let upstream = ports.mesh.visits[parent].server;
             let varying = self.arriving.varying[upstream];
-            let by = || {
-                let d = self.delay_of(upstream, &share.classes)?;
-                Some(Picos(d.0.saturating_add(jitter).saturating_add(varying?.0)))
-            };
+            let by = self
+                .delay_of(upstream, &share.classes)
+                .zip(varying)
+                .map(|(d, y)| Picos(d.0.saturating_add(jitter).saturating_add(y.0)));
             let grown = |by: Picos| Some(self.arriving.bursts[parent]?.grown(by));
             let later = |by: Picos| {
                 let steps = self.arriving.steps[parent]?;
@@ -140,11 +141,12 @@ impl Solution {
                 }
                 None => {
                     let late = self.late_at_entry(ports, scene, parent);
-                    (by().and_then(grown), by().and_then(later), late)
+                    (by.and_then(grown), by.and_then(later), late)
                 }
             };
             let node_varies = varying.map(|y| y.0.saturating_add(jitter));
             self.late[index] = late.zip(node_varies).map(|(x, y)| Picos(x.0.saturating_add(y)));
+            self.arriving.growth[index] = by;
             self.arriving.bursts[index] = share.forwarded.and(burst);
             self.arriving.steps[index] = share.forwarded.and(steps);
         }
@@ -290,6 +292,7 @@ impl Solution {
         self.late.fill(None);
         self.arriving.bursts.fill(None);
         self.arriving.steps.fill(None);
+        self.arriving.growth.fill(None);
         // Without a processor behind it a line has nothing that varies, whatever is claimed.
         for varying in self.arriving.varying.iter_mut().filter(|it| **it != Some(Picos(0))) {
             *varying = None;

@@ -19,6 +19,7 @@ mod envelope;
 mod explain;
 mod explain_loss;
 mod explain_route;
+mod farther;
 mod fitting;
 mod fixed_point;
 pub mod loko;

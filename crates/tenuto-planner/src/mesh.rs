@@ -1,5 +1,6 @@
 //! Who passes where: every tree's hops, by port and by the line they came over.
 
+use crate::farther::Farther;
 use crate::routing::Tree;
 use crate::topology::Topology;
 
@@ -27,6 +28,8 @@ pub(crate) struct Mesh {
     pub(crate) first: Vec<usize>,
     /// Per server: groups of visits that came over the same line (the line, the visits).
     pub(crate) groups: Vec<Vec<Group>>,
+    /// Per server: all its visits as one, where one line lies between a processor and the ports.
+    pub(crate) joint: Vec<Option<Group>>,
     /// Servers that carry anything, every one after those it depends on where that can be.
     pub(crate) order: Vec<usize>,
     /// Whether that could be everywhere.
@@ -40,6 +43,8 @@ pub(crate) struct Group {
     pub(crate) line: Option<usize>,
     /// Its visits.
     pub(crate) visits: Vec<usize>,
+    /// Those of them that came over slower lines before.
+    pub(crate) farther: Farther,
 }
 
 impl Mesh {
@@ -55,13 +60,19 @@ impl Mesh {
                 visits.push(Visit { tree, server: hop.server, parent, depth });
             }
         }
-        let groups = group(topology.servers.len(), &visits);
+        let mut groups = group(topology.servers.len(), &visits);
+        let joint = joint(topology, &visits, &groups);
+        for group in groups.iter_mut().flatten() {
+            let Some(line) = group.line else { continue };
+            let rate_bps = topology.servers[line].rate_bps;
+            group.farther = Farther::new(topology, &visits, &group.visits, rate_bps);
+        }
         let mut children = vec![0; visits.len()];
         for parent in visits.iter().filter_map(|visit| visit.parent) {
             children[parent] += 1;
         }
         let (order, is_acyclic) = order(topology, &groups);
-        Self { visits, children, first, groups, order, is_acyclic }
+        Self { visits, children, first, groups, joint, order, is_acyclic }
     }
 
     /// The visit of a tree's hop.
@@ -82,10 +93,23 @@ fn group(servers: usize, visits: &[Visit]) -> Vec<Vec<Group>> {
         let here = &mut groups[visit.server];
         match here.iter_mut().find(|group| group.line == line) {
             Some(group) => group.visits.push(index),
-            None => here.push(Group { line, visits: vec![index] }),
+            None => here.push(Group { line, visits: vec![index], farther: Farther::default() }),
         }
     }
     groups
+}
+
+/// What comes over the line between a processor and its ports, by port.
+fn joint(topology: &Topology<'_>, visits: &[Visit], groups: &[Vec<Group>]) -> Vec<Option<Group>> {
+    let of = |(server, groups): (usize, &Vec<Group>)| {
+        let profile = topology.nodes[topology.servers[server].node].profile?;
+        let link = profile.processor.as_ref()?.link?;
+        let visits_here: Vec<usize> =
+            groups.iter().flat_map(|g| g.visits.iter().copied()).collect();
+        let farther = Farther::new(topology, visits, &visits_here, link.rate_bps);
+        Some(Group { line: None, visits: visits_here, farther })
+    };
+    groups.iter().enumerate().map(of).collect()
 }
 
 /// Servers in the order of the flow of data; those in or behind a cycle last, by index.

@@ -1,11 +1,11 @@
 //! The curves of one port, and what they give: delay per class, busy period, backlog.
 
+use crate::farther::FartherSet;
 use crate::mesh::{Group, Mesh};
 use crate::processor::Processors;
 use crate::scene::Scene;
 use crate::topology::Topology;
 use crate::{Curves, ForwardingModel, Options};
-use std::borrow::Cow;
 use tenuto_calculus::{
     Bucket, Flows, GroupCurves, Server, Staircase, SteppedGroup, backlog, backlog_stepped,
     busy_period, busy_period_stepped, delay, delay_stepped, div_up, ubits,
@@ -34,6 +34,8 @@ pub(crate) struct Arriving {
     pub(crate) bursts: Vec<Option<Bucket>>,
     /// Per visit: the same as whole messages, where it is known to come so.
     pub(crate) steps: Vec<Option<Staircase>>,
+    /// Per visit: what it grew by on the last hop, D + j + Y; nothing at the source.
+    pub(crate) growth: Vec<Option<Picos>>,
     /// Per line: Y, how much the time at the processor behind it varies.
     pub(crate) varying: Vec<Option<Picos>>,
 }
@@ -74,7 +76,7 @@ impl Ports<'_> {
         classes
     }
 
-    fn share<'s>(&self, scene: &'s Scene, visit: usize) -> &'s crate::scene::Share {
+    pub(crate) fn share<'s>(&self, scene: &'s Scene, visit: usize) -> &'s crate::scene::Share {
         &scene.shares[self.mesh.visits[visit].tree]
     }
 
@@ -87,7 +89,7 @@ impl Ports<'_> {
         self.mesh.at(server).filter(|&v| self.frame_ubit(scene, v).is_some())
     }
 
-    fn frame_ubit(&self, scene: &Scene, visit: usize) -> Option<i128> {
+    pub(crate) fn frame_ubit(&self, scene: &Scene, visit: usize) -> Option<i128> {
         self.share(scene, visit).frame_ubit(self.mesh.visits[visit].depth)
     }
 
@@ -120,19 +122,20 @@ impl Ports<'_> {
         below.max(self.largest_frame(server, scene, Some(class))).max(self.other_frame())
     }
 
-    /// The groups of a server as class `class` sees them; `None` if a burst has no bound.
-    fn groups(
-        &self,
+    /// The groups of a server as class `class` sees them, each with the sets within behind it;
+    /// `None` if a burst has no bound. Where which set stands is told too.
+    pub(crate) fn groups<'s>(
+        &'s self,
         server: usize,
-        scene: &Scene,
-        arriving: &Arriving,
+        (scene, arriving): (&Scene, &Arriving),
         class: u8,
+        told: &mut Vec<(usize, &'s FartherSet)>,
     ) -> Option<Vec<SteppedGroup>> {
         let mut groups = Vec::with_capacity(self.mesh.groups[server].len() + 1);
         for (group, line) in self.lined(server, scene, arriving)? {
-            let mut curves = self.group(&group, scene, arriving, class)?;
-            curves.curves.line = line;
-            groups.push(curves);
+            let curves = GroupCurves { line, ..GroupCurves::default() };
+            groups.push(SteppedGroup { curves, steps: Vec::new() });
+            self.add_flows(group, (scene, arriving), class, &mut groups, told)?;
         }
         if self.topology.servers[server].is_trunk && !self.signals.is_zero() {
             let higher = Flows { steady: self.signals, ending: Bucket::ZERO };
@@ -149,20 +152,19 @@ impl Ports<'_> {
         server: usize,
         scene: &Scene,
         arriving: &Arriving,
-    ) -> Option<Vec<(Cow<'s, Group>, Option<Bucket>)>> {
+    ) -> Option<Vec<(&'s Group, Option<Bucket>)>> {
         let node = self.topology.servers[server].node;
-        if let Some(link) = self.processors.site(node).and_then(|site| site.processor.link) {
-            let all = Group { line: None, visits: self.mesh.at(server).collect() };
-            let line = self.shared_line(node, link.rate_bps, self.largest_of(&all, scene));
-            return Some(vec![(Cow::Owned(all), line)]);
+        let link = self.processors.site(node).and_then(|site| site.processor.link);
+        if let Some((link, all)) = link.zip(self.mesh.joint[server].as_ref()) {
+            let line = self.shared_line(node, link.rate_bps, self.largest_of(all, scene));
+            return Some(vec![(all, line)]);
         }
         let lined = |group: &'s Group| {
-            let frame = self.largest_of(group, scene);
-            let line = match group.line {
-                Some(line) => self.line(server, line, frame, arriving)?,
+            let line = match group.line.filter(|_| self.options.line_shaping) {
+                Some(line) => Some(self.line(line, self.largest_of(group, scene), arriving)?),
                 None => None,
             };
-            Some((Cow::Borrowed(group), line))
+            Some((group, line))
         };
         self.mesh.groups[server].iter().map(lined).collect()
     }
@@ -171,16 +173,18 @@ impl Ports<'_> {
         group.visits.iter().filter_map(|&v| self.frame_ubit(scene, v)).max().unwrap_or(0)
     }
 
-    /// The flows of a group; its line is not known here.
-    fn group(
-        &self,
-        group: &Group,
-        scene: &Scene,
-        arriving: &Arriving,
+    /// Adds the flows of the group that stands last, and the sets within.
+    fn add_flows<'s>(
+        &'s self,
+        group: &'s Group,
+        (scene, arriving): (&Scene, &Arriving),
         class: u8,
-    ) -> Option<SteppedGroup> {
-        let mut curves = SteppedGroup::default();
-        for &visit in &group.visits {
+        groups: &mut Vec<SteppedGroup>,
+        told: &mut Vec<(usize, &'s FartherSet)>,
+    ) -> Option<()> {
+        let root = groups.len() - 1;
+        let sets = self.add_farther(group, (scene, arriving), class, groups, told)?;
+        for (place, &visit) in group.visits.iter().enumerate() {
             if self.frame_ubit(scene, visit).is_none() {
                 continue;
             }
@@ -191,31 +195,30 @@ impl Ports<'_> {
             }
             let ends = share.is_ending(self.mesh.visits[visit].depth);
             let steps = arriving.steps[visit].filter(|_| self.has_staircases());
+            let set = group.farther.innermost(place).and_then(|set| sets.get(set).copied());
+            let curves = &mut groups[set.unwrap_or(root)];
             curves.add(arriving.bursts[visit]?, steps, first < class, ends);
         }
-        Some(curves)
+        Some(())
     }
 
-    /// Λ of what came over `line`: L + B + C·(t + tick + j + Y); `None` without a bound at the processor.
-    fn line(
+    /// Λ at the queues behind `line`: L + B + C·(t + tick + j + Y); `None` without a bound at the
+    /// processor there.
+    pub(crate) fn line(
         &self,
-        server: usize,
         line: usize,
         frame_ubit: i128,
         arriving: &Arriving,
-    ) -> Option<Option<Bucket>> {
-        if !self.options.line_shaping {
-            return Some(None);
-        }
+    ) -> Option<Bucket> {
         let upstream = &self.topology.servers[line];
         if self.is_fluid() {
-            return Some(Some(Bucket::line(0, upstream.rate_bps)));
+            return Some(Bucket::line(0, upstream.rate_bps));
         }
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
-        let jitter = self.topology.nodes[self.topology.servers[server].node].latency_jitter_ps();
+        let jitter = self.topology.nodes[upstream.peer].latency_jitter_ps();
         let varying = jitter.saturating_add(arriving.varying[line]?.0);
         let varying = Picos(varying.saturating_add(upstream.tick_ps));
-        Some(Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(varying)))
+        Some(Bucket::line(frame_ubit + below, upstream.rate_bps).grown(varying))
     }
 
     /// Λ of everything that came over the line between a processor and its ports: L + R·(t + j).
@@ -244,19 +247,30 @@ impl Ports<'_> {
         arriving: &Arriving,
         class: u8,
     ) -> Option<Picos> {
-        let groups = self.groups(server, scene, arriving, class)?;
+        let groups = self.groups(server, (scene, arriving), class, &mut Vec::new())?;
+        self.delay_of(server, scene, class, &groups)
+    }
+
+    /// The same of groups at hand.
+    pub(crate) fn delay_of(
+        &self,
+        server: usize,
+        scene: &Scene,
+        class: u8,
+        groups: &[SteppedGroup],
+    ) -> Option<Picos> {
         let egress = &self.topology.servers[server];
         let it = Server {
             ending_after: self.ending(server, scene, class),
             ..Server::new(egress.rate_bps, self.blocking(server, scene, class))
         };
-        let buckets = buckets(&groups);
+        let buckets = buckets(groups);
         let mut most = delay(it, &buckets)?;
-        if has_steps(&groups)
+        if has_steps(groups)
             && let Some(longest) = busy_period(it, &buckets)
         {
-            let horizon = busy_period_stepped(it, &groups, longest);
-            most = delay_stepped(it, &groups, horizon, most);
+            let horizon = busy_period_stepped(it, groups, longest);
+            most = delay_stepped(it, groups, horizon, most);
         }
         Some(Picos(most.0 + egress.tick_ps))
     }
@@ -269,7 +283,7 @@ impl Ports<'_> {
         arriving: &Arriving,
         class: u8,
     ) -> Option<Picos> {
-        let groups = self.groups(server, scene, arriving, class)?;
+        let groups = self.groups(server, (scene, arriving), class, &mut Vec::new())?;
         let rate = self.topology.servers[server].rate_bps;
         let ending_after = self.ending(server, scene, class);
         let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
@@ -284,14 +298,14 @@ impl Ports<'_> {
         scene: &Scene,
         arriving: &Arriving,
     ) -> Option<u64> {
-        let groups = self.groups(server, scene, arriving, u8::MAX)?;
+        let groups = self.groups(server, (scene, arriving), u8::MAX, &mut Vec::new())?;
         let rate = self.topology.servers[server].rate_bps;
         let last = self.classes(server, scene).last().copied().unwrap_or(0);
         let ending_after = self.ending(server, scene, last);
         // The lines in front may hold back what overloads the port: that is no bound to rely on.
         let it = Server { ending_after, ..Server::new(rate, 0) };
         let buckets = buckets(&groups);
-        let free = buckets.iter().map(|group| GroupCurves { line: None, ..*group });
+        let free = buckets.iter().map(|group| group.free());
         backlog(it, &free.collect::<Vec<_>>())?;
         let mut most = backlog(it, &buckets)?;
         if has_steps(&groups)
