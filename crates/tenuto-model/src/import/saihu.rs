@@ -4,7 +4,7 @@ use super::Import;
 use super::decimal::{Decimal, Toward};
 use super::json;
 use super::saihu_units::{Dimension, Unit, split};
-use super::server_draft::{PathParts, ServerDraft, pairs};
+use super::server_draft::{PathParts, ServerDraft, pairs, serve_no_faster};
 use crate::read::reader::{Field, shown};
 use crate::yaml::Value;
 use tenuto_calculus::{Bucket, GraphServer, Multiplexing, RateLatency, ServerGraph};
@@ -266,7 +266,7 @@ impl<'n> Saihu<'_, '_, 'n> {
         let latencies = self.values(&curve, "latencies", server, time, Toward::Up);
         let rates = self.values(&curve, "rates", server, Dimension::Rate, Toward::Down);
         let service = pairs(self.it, &latencies, &rates, curve.node.place, &name);
-        let service: Vec<RateLatency> = service
+        let mut service: Vec<RateLatency> = service
             .into_iter()
             .map(|(latency, rate_ubps)| RateLatency { rate_ubps, latency: Picos(latency) })
             .collect();
@@ -275,7 +275,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.note("servers that state their own multiplexing keep it");
         }
         let packet_ubit = i128::from(packet);
-        let line = self.line(server, &service, packet_ubit);
+        let line = self.line(server, &mut service, packet_ubit);
         let multiplexing = own.unwrap_or(self.multiplexing);
         let server = GraphServer { name, service, line, multiplexing, packet_ubit };
         self.draft.server(self.it, server, place);
@@ -288,7 +288,7 @@ impl<'n> Saihu<'_, '_, 'n> {
     fn line(
         &mut self,
         server: &Field<'n>,
-        service: &[RateLatency],
+        service: &mut [RateLatency],
         packet_ubit: i128,
     ) -> Option<Bucket> {
         let Some(field) = server.get("capacity").or_else(|| self.network.get("capacity")) else {
@@ -311,14 +311,8 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.reader.error(&field, "the capacity is zero", "leave it out if it is not known");
             return None;
         }
-        let fastest = service.iter().map(|piece| piece.rate_ubps).max().unwrap_or(0);
-        if i128::from(rate) < fastest {
-            self.it.warn(
-                field.node.place,
-                "the capacity is below the service rate: what is served cannot all leave",
-                "service is believed as it stands; write the smaller rate there if it is less",
-            );
-        }
+        let capacity = self.value(&field, server, Dimension::Rate, Toward::Down)?;
+        serve_no_faster(self.it, service, capacity, field.node.place);
         self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
         Some(Bucket { burst_ubit: packet_ubit, rate_ubps: i128::from(rate) })
     }
