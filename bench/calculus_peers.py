@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from fluid_played import Played
+from fluid_played import Played, within_line
 from random_networks import KINDS, random_network
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -242,7 +242,7 @@ def greedy(path, text):
     is_plain = not any(isinstance(v, str) for s in graph.get("servers", ()) for v in s["service_curve"]["rates"])
     if units != ["us", "B", "Mbps", False] or not is_plain:
         return {}
-    service = {server["name"]: server["service_curve"] for server in graph["servers"]}
+    service = {server["name"]: within_line(server) for server in graph["servers"]}
     reached = {}
     for flow in graph["flows"]:
         first, *others = flow["path"]
@@ -274,6 +274,8 @@ def served_after(curve, bits):
 
 def is_comparable(facts, method):
     """Whether a peer's method bounds what ours does (see README.md)."""
+    if facts["has_slow_lines"]:
+        return False
     if facts["is_packetized"]:
         return method in ("Linear TFA", "Panco TFA", "DNC TFA")
     if method.startswith("Linear") and (facts["has_branches"] or facts["has_shortcuts"]):
@@ -337,6 +339,7 @@ def read_facts(path, text):
             "has_branches": False,
             "has_shortcuts": True,
             "has_detours": True,
+            "has_slow_lines": False,
             "is_overloaded": False,
             "is_tree": False,
             "servers": text.count("<switch"),
@@ -368,6 +371,8 @@ def read_facts(path, text):
         "has_branches": has_branches,
         "has_shortcuts": has_shortcuts,
         "has_detours": has_detours(paths),
+        # Served faster than the line: peers believe both, which contradict each other.
+        "has_slow_lines": any(within_line(server) != server["service_curve"] for server in servers),
         "is_overloaded": is_overloaded(graph),
         "is_tree": is_tree,
         "servers": len(servers),

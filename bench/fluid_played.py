@@ -16,7 +16,7 @@ class Played:
     """A network of `random_networks.py` in Mbit/s, bytes and us; several rate-latencies are not played."""
 
     def __init__(self, graph):
-        self.servers = {s["name"]: s["service_curve"] for s in graph["servers"]}
+        self.servers = {s["name"]: within_line(s) for s in graph["servers"]}
         self.flows = graph["flows"]
         self.order = in_order(self.servers, self.flows)
         network = graph["network"]
@@ -53,7 +53,8 @@ class Played:
         at, sent = {}, {}
         for number, (flow, start) in enumerate(zip(self.flows, starts)):
             curve = flow["arrival_curve"]
-            since = grid - np.ceil(start / step) * step
+            # Not before the second instant: what comes at once comes between two of them.
+            since = grid - max(np.ceil(start / step), 1.0) * step
             bits = np.min([b * 8 + r * np.maximum(since, 0) for b, r in zip(curve["bursts"], curve["rates"])], axis=0)
             at[number] = sent[number] = np.where(since >= -step / 2, bits, 0.0)
         for server in self.order:
@@ -71,12 +72,18 @@ class Played:
         return largest_gap(grid, sent[index], at[index]) - 2.0 * step
 
 
+def within_line(server):
+    """A service curve, of which what exceeds the line cannot leave."""
+    curve, line = server["service_curve"], server.get("capacity")
+    return curve if line is None or isinstance(line, str) else {**curve, "rates": [min(rate, line) for rate in curve["rates"]]}
+
+
 def largest_gap(grid, sent, got):
     """The largest time by which `got` is behind `sent`."""
     known = np.arange(1, POINTS)
     known = known[(sent[known] <= got[-1]) & (sent[known] > 0.0)]
-    # When each amount has arrived, the earliest: a later one would also count what did not wait.
-    first = np.searchsorted(got, sent[known] - 1e-9)
+    # When each amount is there but for a hundredth of a bit, which is more than what adding up loses.
+    first = np.searchsorted(got, sent[known] - 1e-2)
     return float(np.max(grid[np.maximum(first - 1, 0)] - grid[known], initial=0.0))
 
 

@@ -85,6 +85,7 @@ def change(rng, document, by_kind, texts):
         holder[key] = not value
     elif isinstance(value, int):
         holder[key] = other_number(rng, value)
+        kind += " (less)" if holder[key] < value else " (more)"
     elif isinstance(value, str):
         holder[key] = other_text(rng, value, texts)
     elif value is None:

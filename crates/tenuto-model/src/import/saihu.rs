@@ -191,14 +191,16 @@ impl<'n> Saihu<'_, '_, 'n> {
         object: &Field<'_>,
         dimension: Dimension,
         toward: Toward,
-    ) -> Vec<i128> {
-        let Some(field) = json::need(&mut self.it.reader, curve, key) else { return Vec::new() };
+    ) -> Option<Vec<i128>> {
+        let field = json::need(&mut self.it.reader, curve, key)?;
         let items = match field.node.value {
             Value::List(_) => self.it.reader.list(&field).unwrap_or_default(),
             _ => vec![field],
         };
         let value = |item| self.value(item, object, dimension, toward).map(i128::from);
-        items.iter().filter_map(value).collect()
+        // All of them, so that each problem is reported; a curve with a piece less is another one.
+        let read: Vec<i128> = items.iter().filter_map(value).collect();
+        (read.len() == items.len()).then_some(read)
     }
 
     fn curve(&mut self, object: &Field<'n>, key: &str) -> Option<Field<'n>> {
@@ -253,7 +255,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             return 0;
         };
         let bursts = self.values(&curve, "bursts", flow, Dimension::Data, Toward::Up);
-        bursts.into_iter().max().and_then(|burst| u64::try_from(burst).ok()).unwrap_or(0)
+        bursts.into_iter().flatten().max().and_then(|burst| u64::try_from(burst).ok()).unwrap_or(0)
     }
 
     fn server(&mut self, server: &Field<'n>, packet: u64) {
@@ -265,7 +267,11 @@ impl<'n> Saihu<'_, '_, 'n> {
         let time = Dimension::Time;
         let latencies = self.values(&curve, "latencies", server, time, Toward::Up);
         let rates = self.values(&curve, "rates", server, Dimension::Rate, Toward::Down);
-        let service = pairs(self.it, &latencies, &rates, curve.node.place, &name);
+        let service = match latencies.zip(rates) {
+            Some((latencies, rates)) => pairs(self.it, &latencies, &rates, curve.node.place, &name),
+            // Reported; the flows that name it have no fault of their own.
+            None => vec![(0, 1)],
+        };
         let mut service: Vec<RateLatency> = service
             .into_iter()
             .map(|(latency, rate_ubps)| RateLatency { rate_ubps, latency: Picos(latency) })
@@ -325,6 +331,7 @@ impl<'n> Saihu<'_, '_, 'n> {
         let Some(curve) = self.curve(flow, "arrival_curve") else { return };
         let bursts = self.values(&curve, "bursts", flow, Dimension::Data, Toward::Up);
         let rates = self.values(&curve, "rates", flow, Dimension::Rate, Toward::Up);
+        let Some((bursts, rates)) = bursts.zip(rates) else { return };
         let arrival = pairs(self.it, &bursts, &rates, curve.node.place, &name);
         let arrival = arrival
             .into_iter()
