@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+from fluid_played import Played, within_line
 from random_networks import KINDS, random_network
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -81,14 +82,41 @@ class Peers:
 
     def run_blind(self, path):
         """panco's program for servers that serve in any order, which Saihu does not offer."""
-        # Saihu has a panco of its own, without this part.
+        names, network = self.in_kbit_and_ms(path)
+        from panco.blind.blindLP import BlindLP
+
+        return {"panco blind": {name: d / 1e3 for name, d in zip(names, BlindLP(network).all_delays)}}
+
+    def again(self, path, method):
+        """What panco says in kbit and ms: Saihu asks it in its own units, and reads 10 ns as the last digit."""
+        if not self.panco:
+            return {}
+        answer, _ = apart(lambda: self.run_fifo(path, method), self.seconds)
+        return answer if isinstance(answer, dict) else {}
+
+    def run_fifo(self, path, method):
+        names, network = self.in_kbit_and_ms(path)
+        from panco.fifo.fifoLP import FifoLP
+        from panco.fifo.sfaLP import SfaLP
+        from panco.fifo.tfaLP import TfaLP
+
+        call = {
+            "TFA": TfaLP,
+            "SFA": SfaLP,
+            "PLP": lambda network: FifoLP(network, polynomial=True, sfa=True, tfa=True),
+            "ELP": lambda network: FifoLP(network, polynomial=False),
+        }[method.split()[-1]]
+        return {name: float(d) / 1e3 for name, d in zip(names, call(network).all_delays)}
+
+    def in_kbit_and_ms(self, path):
+        """A file of random_networks.py as panco takes it: names of flows, network."""
+        # Saihu has a panco of its own, without some parts.
         for name in [name for name in sys.modules if name.split(".")[0] == "panco"]:
             del sys.modules[name]
         sys.path[:0] = [self.panco]
         import panco.lpSolvePath
 
         panco.lpSolvePath.LPSOLVEPATH = ["lp_solve", "-S3"]
-        from panco.blind.blindLP import BlindLP
         from panco.descriptor.curves import RateLatency, TokenBucket
         from panco.descriptor.flow import Flow
         from panco.descriptor.network import Network
@@ -110,9 +138,7 @@ class Peers:
             pieces = zip(curve["bursts"], curve["rates"])
             buckets = [TokenBucket(burst * 8 / 1e3, rate) for burst, rate in pieces]
             flows.append(Flow(buckets, [index[s] for s in flow["path"]]))
-        program = BlindLP(Network(servers, flows))
-        delays = program.all_delays
-        return {"panco blind": {flow["name"]: d / 1e3 for flow, d in zip(graph["flows"], delays)}}
+        return [flow["name"] for flow in graph["flows"]], Network(servers, flows)
 
 
 def largest(delay):
@@ -216,7 +242,7 @@ def greedy(path, text):
     is_plain = not any(isinstance(v, str) for s in graph.get("servers", ()) for v in s["service_curve"]["rates"])
     if units != ["us", "B", "Mbps", False] or not is_plain:
         return {}
-    service = {server["name"]: server["service_curve"] for server in graph["servers"]}
+    service = {server["name"]: within_line(server) for server in graph["servers"]}
     reached = {}
     for flow in graph["flows"]:
         first, *others = flow["path"]
@@ -248,6 +274,8 @@ def served_after(curve, bits):
 
 def is_comparable(facts, method):
     """Whether a peer's method bounds what ours does (see README.md)."""
+    if facts["has_slow_lines"]:
+        return False
     if facts["is_packetized"]:
         return method in ("Linear TFA", "Panco TFA", "DNC TFA")
     if method.startswith("Linear") and (facts["has_branches"] or facts["has_shortcuts"]):
@@ -311,6 +339,7 @@ def read_facts(path, text):
             "has_branches": False,
             "has_shortcuts": True,
             "has_detours": True,
+            "has_slow_lines": False,
             "is_overloaded": False,
             "is_tree": False,
             "servers": text.count("<switch"),
@@ -342,6 +371,8 @@ def read_facts(path, text):
         "has_branches": has_branches,
         "has_shortcuts": has_shortcuts,
         "has_detours": has_detours(paths),
+        # Served faster than the line: peers believe both, which contradict each other.
+        "has_slow_lines": any(within_line(server) != server["service_curve"] for server in servers),
         "is_overloaded": is_overloaded(graph),
         "is_tree": is_tree,
         "servers": len(servers),
@@ -350,7 +381,34 @@ def read_facts(path, text):
     }
 
 
-def judge(name, facts, ours, peers, reached):
+class Doubts:
+    """What speaks against a bound of a peer that is tighter than ours."""
+
+    def __init__(self, path, text, peers, tries):
+        self.path, self.peers, self.tries = path, peers, tries
+        graph = {} if path.endswith(".xml") else json.loads(text)
+        self.is_plain = bool(graph) and not any("multicast" in f for f in graph["flows"])
+        self.played = Played(graph) if self.is_plain else None
+
+    def in_better_units(self, method, bounds):
+        """panco's bounds with more digits, where it can be asked."""
+        if not method.lower().startswith("panco") or method == "panco blind" or not self.is_plain:
+            return bounds
+        return {**bounds, **self.peers.again(self.path, method)}
+
+    def are_exceeded(self, bounds, ours):
+        """Whether a schedule delays some flow, of those for which a peer is tightest beside us, by more than its bound."""
+        if not self.played or not self.played.is_playable:
+            return False
+        doubtful = sorted((bounds[flow] / ours[flow], flow) for flow in bounds if ours.get(flow, math.inf) < math.inf)
+        return any(
+            self.played.delay(flow, 2e6 * ours[flow], bounds[flow] * 1e6 * LOOSER_PANCO, self.tries)
+            > bounds[flow] * 1e6 * LOOSER_PANCO
+            for _, flow in doubtful[:3]
+        )
+
+
+def judge(name, facts, ours, peers, reached, doubts):
     """What is wrong, in words; the quotients of our bounds and each peer's, and the least of all; peers below what occurs."""
     faults, quotients, unsound, least_of_all = [], {}, set(), {}
     for flow, bound in ours.items():
@@ -360,6 +418,12 @@ def judge(name, facts, ours, peers, reached):
         shared = [f for f in bounds if f in ours and math.isfinite(bounds[f]) and bounds[f] > 0]
         if not shared:
             continue
+        looser = LOOSER_PANCO if method.lower().startswith("panco") else LOOSER
+        is_asked = is_comparable(facts, method) and not facts["is_overloaded"]
+        if is_asked and any(ours[flow] > bounds[flow] * looser for flow in shared):
+            bounds = doubts.in_better_units(method, bounds)
+            if any(ours[flow] > bounds[flow] * looser for flow in shared) and doubts.are_exceeded(bounds, ours):
+                unsound.add(method)
         quotients[method] = [ours[flow] / bounds[flow] for flow in shared]
         # One bound that is too low speaks against all that the method says of this network.
         if any(bounds[flow] < reached.get(flow, 0.0) for flow in shared):
@@ -370,7 +434,6 @@ def judge(name, facts, ours, peers, reached):
             continue
         for flow in shared:
             least_of_all[flow] = min(bounds[flow], least_of_all.get(flow, math.inf))
-        looser = LOOSER_PANCO if method.lower().startswith("panco") else LOOSER
         worst = max(zip(quotients[method], shared))
         if worst[0] > looser:
             faults.append(f"{name}: {method} is tighter for {worst[1]}, ours is {worst[0]:.6f} times as large")
@@ -396,6 +459,14 @@ def report(name, ours, took, quotients, unsound, peers, failed, facts):
     sys.stdout.flush()
 
 
+def note(record, name, ours, took, refused, peers, failed, facts, reached):
+    """One line of all that was found, for whoever asks something else of it later."""
+    row = {"name": name, "ours": ours, "seconds": took, "refused": refused, "facts": facts}
+    row |= {"peers": peers, "failed": failed, "reached": reached}
+    with open(record, "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--saihu", required=True, help="folder src of Saihu")
@@ -410,14 +481,17 @@ def main():
     arguments.add_argument("--servers-exact", type=int, default=6, help="servers up to which ELP is asked")
     arguments.add_argument("--reached", help="the example `reached` of tenuto-bounds, built")
     arguments.add_argument("--steps", type=int, default=150, help="schedules that it tries")
+    arguments.add_argument("--doubts", type=int, default=600, help="schedules tried against a peer that is tighter")
     arguments.add_argument("--slow", type=float, default=10.0, help="processor seconds of ours that are named")
     arguments.add_argument("--keep", help="folder for networks and proofs")
+    arguments.add_argument("--record", help="file to which all bounds are added, a line of JSON per network")
     options = arguments.parse_args()
     binary = os.path.abspath(options.tenuto) if os.sep in options.tenuto else options.tenuto
     panco = options.panco and os.path.abspath(options.panco)
     ours, peers = Tenuto(binary), Peers(os.path.abspath(options.saihu), panco, options.seconds, options.servers_exact)
     reached = Reached(options.reached and os.path.abspath(options.reached), options.steps)
     given = [(os.path.basename(path), read(path)) for path in options.files]
+    options.record = options.record and os.path.abspath(options.record)
     folder = options.keep or tempfile.mkdtemp()
     os.makedirs(os.path.join(folder, "temp"), exist_ok=True)
     os.chdir(folder)
@@ -463,13 +537,15 @@ def one(path, text, tenuto, peers, reached, options):
         played = reached.delays(f"{graph}.{method}.json") if facts["order"] == "FIFO" else {}
         occurs = {flow: max(occurs.get(flow, 0.0), played.get(flow, 0.0)) for flow in {*occurs, *played}}
         name = f"{path} {method}"
-        wrong, quotients, unsound = judge(name, facts, bounds, found, occurs)
+        wrong, quotients, unsound = judge(name, facts, bounds, found, occurs, Doubts(path, text, peers, options.doubts))
         faults += wrong
         if facts["is_overloaded"] and bounds and all(map(math.isfinite, bounds.values())):
             faults.append(f"{name}: all flows have bounds though a server is overloaded")
         if took > options.slow or (found and took > max(slowest, 1.0)):
             slow.append(f"{name}: {took:.1f} s, slowest peer {slowest:.1f} s")
         report(name, bounds, took, quotients, unsound, found, failed, facts)
+        if options.record:
+            note(options.record, name, bounds, took, refused, found, failed, facts, occurs)
     for text in faults:
         print(f"  fault: {text}")
     for text in slow:

@@ -94,7 +94,7 @@ impl<'a> Net<'a> {
         };
         this.check_sizes(findings);
         this.add_nodes(findings);
-        this.add_links(findings);
+        this.add_links(plan.model == read::Model::Fluid, findings);
         if findings.len() == before {
             this.add_flows(plan.as_stated, findings);
         }
@@ -154,7 +154,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    fn add_links(&mut self, findings: &mut Findings) {
+    fn add_links(&mut self, is_fluid: bool, findings: &mut Findings) {
         for link in &self.raw.links {
             let label =
                 format!("{}:{} - {}:{}", link.a.node, link.a.port, link.b.node, link.b.port);
@@ -175,7 +175,8 @@ impl<'a> Net<'a> {
                     "two nodes, at most 11 days apart",
                 );
             }
-            let tick_ps = if rate.has_whole_nanosecond_bits() { 0 } else { 1_000 };
+            let is_smooth = is_fluid || rate.has_whole_nanosecond_bits();
+            let tick_ps = if is_smooth { 0 } else { 1_000 };
             for (node, number, peer) in [(a, link.a.port, b), (b, link.b.port, a)] {
                 if self.by_port.insert((node, number), self.ports.len()).is_some() {
                     findings.add(rule::DESCRIPTION, &label, "a link", "a port is used twice");

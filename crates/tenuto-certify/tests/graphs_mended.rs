@@ -163,3 +163,17 @@ fn a_proof_is_not_larger_than_what_is_looked_at() {
         "{findings:?}"
     );
 }
+
+#[test]
+fn names_are_of_one_server_flow_and_target_each() {
+    let taken = |findings: Vec<Finding>| findings.iter().any(|it| it.to_string().contains("taken"));
+    assert!(taken(findings(|it| it["description"]["servers"][1]["name"] = json!("one"))));
+    assert!(taken(findings(|it| {
+        let flow = it["description"]["flows"][0].clone();
+        it["description"]["flows"].as_array_mut().expect("flows").push(flow);
+    })));
+    assert!(taken(findings(|it| {
+        let target = it["description"]["flows"][0]["targets"][0].clone();
+        it["description"]["flows"][0]["targets"].as_array_mut().expect("targets").push(target);
+    })));
+}

@@ -106,7 +106,7 @@ fn routed<T>(
     progress: &mut dyn FnMut(Progress),
     look: impl FnOnce(&Analysis<'_>, &Routes, &mut dyn FnMut(Progress)) -> T,
 ) -> T {
-    let topology = &Topology::new(network);
+    let topology = &Topology::modelled(network, options.model);
     progress(Progress::Routing);
     let mut plot = Plot::of_network(topology);
     let first = plot.fewest_hops();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tenuto_calculus::ubits;
-use tenuto_model::{Link, LinkEnd, Network, Port, Profile};
+use tenuto_model::{ForwardingModel, Link, LinkEnd, Network, Port, Profile};
 use tenuto_units::Rate;
 
 /// Nodes and servers of a network, by index.
@@ -40,7 +40,7 @@ pub(crate) struct Egress<'a> {
     pub(crate) peer: usize,
     pub(crate) rate_bps: u64,
     pub(crate) propagation_ps: i128,
-    /// Time lost by handing frames over at whole nanoseconds only.
+    /// Time lost by handing frames over at whole nanoseconds only; bits that flow lose none.
     pub(crate) tick_ps: i128,
     /// Whether both ends are switches.
     pub(crate) is_trunk: bool,
@@ -77,6 +77,15 @@ impl Egress<'_> {
 }
 
 impl<'a> Topology<'a> {
+    /// As [`Self::new`], of the model in which it is analysed.
+    pub(crate) fn modelled(network: &'a Network, model: ForwardingModel) -> Self {
+        let mut topology = Self::new(network);
+        if model == ForwardingModel::Fluid {
+            topology.servers.iter_mut().for_each(|egress| egress.tick_ps = 0);
+        }
+        topology
+    }
+
     pub(crate) fn new(network: &'a Network) -> Self {
         let hosts = network.hosts.iter().map(|host| Node {
             name: &host.name,

@@ -92,6 +92,7 @@ pub fn certify_bounds(json: &str) -> Result<BoundsCertificate, Vec<Finding>> {
     }
     let compact = Compact::of_member(json, "description");
     compact.compare(&document.description_digest, &document.plan_hash, &mut findings);
+    net::names(&document.description, &mut findings);
     let Some(net) = Net::new(&document, &mut findings) else {
         return findings.into_result(nothing);
     };

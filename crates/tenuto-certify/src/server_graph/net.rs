@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::finding::{Findings, rule};
 use num_bigint::BigInt;
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines or rate-latencies of one curve that are looked at.
 const PIECES_MAX: usize = 64;
@@ -200,6 +200,21 @@ impl<'a> Net<'a> {
 
     pub(super) fn is_fifo(&self, server: usize) -> bool {
         self.graph.servers[server].multiplexing == Multiplexing::Fifo
+    }
+}
+
+/// What a bound is of is said by names, so each is one server's, flow's, or target's of a flow.
+pub(super) fn names(graph: &Graph, findings: &mut Findings) {
+    let mut unique = |what: &str, names: &mut dyn Iterator<Item = &String>| {
+        let mut seen = BTreeSet::new();
+        for name in names.filter(|name| !seen.insert(*name)) {
+            findings.add(rule::DESCRIPTION, name, what, "the name is taken");
+        }
+    };
+    unique("a server", &mut graph.servers.iter().map(|server| &server.name));
+    unique("a flow", &mut graph.flows.iter().map(|flow| &flow.name));
+    for flow in &graph.flows {
+        unique("a target", &mut flow.targets.iter().map(|target| &target.name));
     }
 }
 

@@ -204,7 +204,18 @@ impl Scene<'_, '_> {
         if service.is_empty() {
             service.push(NOTHING);
         }
-        GraphServer { service, line: self.line(port), packet_ubit: self.packet(port) }
+        let packet_ubit = self.held_back(port, &service);
+        GraphServer { service, line: self.line(port), packet_ubit }
+    }
+
+    /// What a frame holds back of a service: once begun, it has left a frame at the rate of the
+    /// line later, in which the service is due that share of it that it has of the line.
+    fn held_back(&self, port: usize, service: &[Latency]) -> i128 {
+        let frame = self.packet(port);
+        let fastest = service.iter().map(|piece| piece.rate_ubps).max().unwrap_or(0);
+        let line = BigInt::from(self.context.net.ports[port].rate_bps) * 1_000_000;
+        let due = ceil_div(BigInt::from(frame) * fastest, line);
+        i128::try_from(due).map_or(frame, |due| due.min(frame))
     }
 
     /// What is left of a port beside `above`; `None` if that is nothing.

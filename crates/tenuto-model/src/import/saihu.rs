@@ -4,7 +4,7 @@ use super::Import;
 use super::decimal::{Decimal, Toward};
 use super::json;
 use super::saihu_units::{Dimension, Unit, split};
-use super::server_draft::{PathParts, ServerDraft, pairs};
+use super::server_draft::{PathParts, ServerDraft, pairs, serve_no_faster};
 use crate::read::reader::{Field, shown};
 use crate::yaml::Value;
 use tenuto_calculus::{Bucket, GraphServer, Multiplexing, RateLatency, ServerGraph};
@@ -191,14 +191,16 @@ impl<'n> Saihu<'_, '_, 'n> {
         object: &Field<'_>,
         dimension: Dimension,
         toward: Toward,
-    ) -> Vec<i128> {
-        let Some(field) = json::need(&mut self.it.reader, curve, key) else { return Vec::new() };
+    ) -> Option<Vec<i128>> {
+        let field = json::need(&mut self.it.reader, curve, key)?;
         let items = match field.node.value {
             Value::List(_) => self.it.reader.list(&field).unwrap_or_default(),
             _ => vec![field],
         };
         let value = |item| self.value(item, object, dimension, toward).map(i128::from);
-        items.iter().filter_map(value).collect()
+        // All of them, so that each problem is reported; a curve with a piece less is another one.
+        let read: Vec<i128> = items.iter().filter_map(value).collect();
+        (read.len() == items.len()).then_some(read)
     }
 
     fn curve(&mut self, object: &Field<'n>, key: &str) -> Option<Field<'n>> {
@@ -253,7 +255,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             return 0;
         };
         let bursts = self.values(&curve, "bursts", flow, Dimension::Data, Toward::Up);
-        bursts.into_iter().max().and_then(|burst| u64::try_from(burst).ok()).unwrap_or(0)
+        bursts.into_iter().flatten().max().and_then(|burst| u64::try_from(burst).ok()).unwrap_or(0)
     }
 
     fn server(&mut self, server: &Field<'n>, packet: u64) {
@@ -265,8 +267,12 @@ impl<'n> Saihu<'_, '_, 'n> {
         let time = Dimension::Time;
         let latencies = self.values(&curve, "latencies", server, time, Toward::Up);
         let rates = self.values(&curve, "rates", server, Dimension::Rate, Toward::Down);
-        let service = pairs(self.it, &latencies, &rates, curve.node.place, &name);
-        let service: Vec<RateLatency> = service
+        let service = match latencies.zip(rates) {
+            Some((latencies, rates)) => pairs(self.it, &latencies, &rates, curve.node.place, &name),
+            // Reported; the flows that name it have no fault of their own.
+            None => vec![(0, 1)],
+        };
+        let mut service: Vec<RateLatency> = service
             .into_iter()
             .map(|(latency, rate_ubps)| RateLatency { rate_ubps, latency: Picos(latency) })
             .collect();
@@ -275,7 +281,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.note("servers that state their own multiplexing keep it");
         }
         let packet_ubit = i128::from(packet);
-        let line = self.line(server, &service, packet_ubit);
+        let line = self.line(server, &mut service, packet_ubit);
         let multiplexing = own.unwrap_or(self.multiplexing);
         let server = GraphServer { name, service, line, multiplexing, packet_ubit };
         self.draft.server(self.it, server, place);
@@ -288,7 +294,7 @@ impl<'n> Saihu<'_, '_, 'n> {
     fn line(
         &mut self,
         server: &Field<'n>,
-        service: &[RateLatency],
+        service: &mut [RateLatency],
         packet_ubit: i128,
     ) -> Option<Bucket> {
         let Some(field) = server.get("capacity").or_else(|| self.network.get("capacity")) else {
@@ -311,14 +317,8 @@ impl<'n> Saihu<'_, '_, 'n> {
             self.it.reader.error(&field, "the capacity is zero", "leave it out if it is not known");
             return None;
         }
-        let fastest = service.iter().map(|piece| piece.rate_ubps).max().unwrap_or(0);
-        if i128::from(rate) < fastest {
-            self.it.warn(
-                field.node.place,
-                "the capacity is below the service rate: what is served cannot all leave",
-                "service is believed as it stands; write the smaller rate there if it is less",
-            );
-        }
+        let capacity = self.value(&field, server, Dimension::Rate, Toward::Down)?;
+        serve_no_faster(self.it, service, capacity, field.node.place);
         self.it.note("capacities are lines that shape; plan --no-line-shaping leaves them out");
         Some(Bucket { burst_ubit: packet_ubit, rate_ubps: i128::from(rate) })
     }
@@ -331,6 +331,7 @@ impl<'n> Saihu<'_, '_, 'n> {
         let Some(curve) = self.curve(flow, "arrival_curve") else { return };
         let bursts = self.values(&curve, "bursts", flow, Dimension::Data, Toward::Up);
         let rates = self.values(&curve, "rates", flow, Dimension::Rate, Toward::Up);
+        let Some((bursts, rates)) = bursts.zip(rates) else { return };
         let arrival = pairs(self.it, &bursts, &rates, curve.node.place, &name);
         let arrival = arrival
             .into_iter()

@@ -208,6 +208,31 @@ pub(crate) fn pairs<A: Copy, B: Copy>(
     first.iter().copied().zip(second.iter().copied()).take(PIECES_MAX).collect()
 }
 
+/// Takes the capacity of a line for the service of the port in front of it where that is stated to
+/// be faster. Both as they stand contradict each other: programs that use both would prove bounds
+/// that a port exceeds, whichever of the two it keeps.
+pub(crate) fn serve_no_faster(
+    it: &mut Import<'_>,
+    service: &mut [RateLatency],
+    capacity_ubps: u64,
+    place: Place,
+) {
+    let capacity_ubps = i128::from(capacity_ubps);
+    let faster = service.iter_mut().filter(|piece| piece.rate_ubps > capacity_ubps);
+    let mut is_slower = false;
+    for piece in faster {
+        piece.rate_ubps = capacity_ubps;
+        is_slower = true;
+    }
+    if is_slower {
+        it.warn(
+            place,
+            "the capacity is below the service rate: what is served cannot all leave",
+            "taken to serve at its capacity; without a capacity it serves as stated",
+        );
+    }
+}
+
 /// What a file without units is taken in: megabits and seconds. A burst of 1 and a rate of 1 are
 /// then exact to 10⁻¹², and a delay of 1 is a second.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 use super::Import;
 use super::decimal::{Decimal, Toward};
 use super::saihu_units::{Dimension, Unit, split};
-use super::server_draft::{PathParts, ServerDraft};
+use super::server_draft::{PathParts, ServerDraft, serve_no_faster};
 use super::xml::{self, Lines};
 use crate::read::reader::shown;
 use crate::yaml::Place;
@@ -224,15 +224,20 @@ impl<'x> Xtfa<'_, '_, 'x> {
             let latency = self.inherited(link, "service-latency", Dimension::Time, Toward::Up);
             let packet = self.packets.get(&port).copied().unwrap_or(0);
             let packet_ubit = i128::from(if self.is_packetized { packet } else { 0 });
+            let mut service = vec![RateLatency {
+                rate_ubps: i128::from(rate),
+                latency: Picos(i128::from(latency.unwrap_or(0))),
+            }];
             let line = self.line(link, rate, packet_ubit);
             if self.draft.find(&port).is_some() {
                 self.it.note("ports with several links have the service of the first");
                 continue;
             }
-            let service = vec![RateLatency {
-                rate_ubps: i128::from(rate),
-                latency: Picos(i128::from(latency.unwrap_or(0))),
-            }];
+            let key = "transmission-capacity";
+            let capacity = self.inherited(link, key, Dimension::Rate, Toward::Down);
+            if let Some(capacity) = capacity.filter(|rate| *rate > 0) {
+                serve_no_faster(self.it, &mut service, capacity, place);
+            }
             let multiplexing = Multiplexing::Fifo;
             let server = GraphServer { name: port, service, line, multiplexing, packet_ubit };
             self.draft.server(self.it, server, place);

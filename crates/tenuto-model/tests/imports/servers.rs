@@ -31,7 +31,7 @@ const SAIHU: &str = r#"{
     {"name": "a-o0", "service_curve": {"latencies": [0, "1ms"], "rates": ["4Mbps", 50]},
      "capacity": 100},
     {"name": "b-o0", "service_curve": {"latencies": ["1e-2ms"], "rates": [500, "1Gbps"]},
-     "capacity": "12.5kBps", "rate_unit": "kbps", "multiplexing": "ARBITRARY"},
+     "capacity": "125kBps", "rate_unit": "kbps", "multiplexing": "ARBITRARY"},
     {"name": "b-o1", "service_curve": {"latencies": 2, "rates": 3}, "time_unit": "ms"}
   ],
   "flows": [
@@ -67,7 +67,7 @@ fn saihu_units_lengths_and_overrides_are_exact() {
     assert_eq!(g.servers[1].packet_ubit, 1_000_000_000);
     let line = |burst_ubit, rate_ubps| Some(Bucket { burst_ubit, rate_ubps });
     assert_eq!(g.servers[0].line, line(1_000_000_000, 100 * MEGA));
-    assert_eq!(g.servers[1].line, line(1_000_000_000, MEGA / 10), "12.5 kB/s");
+    assert_eq!(g.servers[1].line, line(1_000_000_000, MEGA), "125 kB/s");
     assert_eq!(g.servers[2].line, None, "not the largest service rate");
     let bucket = |burst_ubit, rate_ubps| Bucket { burst_ubit, rate_ubps };
     let arrival = [bucket(10 * BYTE, MEGA / 100), bucket(2_000 * BYTE, 500_000_000)];
@@ -101,6 +101,39 @@ fn saihu_capacities_shape_without_is_too_and_packets_are_left_out_in_a_note() {
     let is_fluid_line = |line: &Option<Bucket>| line.is_none_or(|line| line.burst_ubit == 0);
     assert!(g.servers.iter().all(|s| is_fluid_line(&s.line) && s.packet_ubit == 0));
     assert!(g.servers.iter().any(|s| s.line.is_some()));
+}
+
+#[test]
+fn a_port_serves_no_faster_than_its_capacity() {
+    let slower = |text: &str, format| {
+        let imported = import(text, format);
+        let warned = imported.warnings.to_string();
+        assert!(warned.contains("the capacity is below the service rate"), "{warned}");
+        assert!(warned.contains("taken to serve at its capacity"), "{warned}");
+        graph(imported)
+    };
+    let text = SAIHU.replace("\"capacity\": 100", "\"capacity\": 30");
+    let g = slower(&text, ImportFormat::Saihu);
+    let piece = |rate_ubps, latency| RateLatency { rate_ubps, latency: Picos(latency) };
+    // Of the two pieces the faster one; its latency is as stated.
+    assert_eq!(g.servers[0].service, [piece(4 * MEGA, 0), piece(30 * MEGA, 1_000_000_000)]);
+    let text = XTFA.replace("service-rate=\"50Mbps\"", "service-rate=\"500Mbps\"");
+    let g = slower(&text, ImportFormat::Xtfa);
+    let rates: Vec<i128> = g.servers.iter().map(|s| s.service[0].rate_ubps).collect();
+    assert!(rates.contains(&(40 * MEGA)) && !rates.contains(&(500 * MEGA)), "{rates:?}");
+    // Without a capacity nothing is known of its line.
+    let free = SAIHU.replace("\"capacity\": \"125kBps\", ", "");
+    let imported = import(&free, ImportFormat::Saihu);
+    assert!(!imported.warnings.to_string().contains("capacity"), "{}", imported.warnings);
+}
+
+#[test]
+fn a_value_that_is_none_is_one_problem() {
+    let text = SAIHU.replace("\"rates\": 3", "\"rates\": \"3 furlongs\"");
+    let said = refused(ImportFormat::Saihu, &text, &ImportOptions::default()).to_string();
+    assert!(said.contains("furlongs"), "{said}");
+    assert!(!said.contains("serves nothing") && !said.contains("no piece"), "{said}");
+    assert!(!said.contains("there is no server"), "{said}");
 }
 
 #[test]

@@ -239,6 +239,7 @@ fn server(
     if service.is_empty() {
         service.push(none());
     }
+    let packet_ubit = held_back(packet_ubit, &service, egress.rate_bps);
     GraphServer {
         name: String::new(),
         service,
@@ -246,6 +247,14 @@ fn server(
         multiplexing: Multiplexing::Fifo,
         packet_ubit,
     }
+}
+
+/// What a frame holds back of a service that is less than the line: once begun it has left a frame
+/// later at the line's rate, and in that time the service is due so much.
+fn held_back(frame_ubit: i128, service: &[RateLatency], rate_bps: u64) -> i128 {
+    let fastest = service.iter().map(|piece| piece.rate_ubps).max().unwrap_or(0);
+    let line = i128::from(rate_bps) * UBIT_PER_BIT;
+    frame_ubit.checked_mul(fastest).map_or(frame_ubit, |due| div_up(due, line).min(frame_ubit))
 }
 
 /// What a line leaves of itself beside `above`, `after` later; `None` if that is nothing.

@@ -88,4 +88,7 @@ fn whole_nanoseconds_cost_a_tick_where_bits_do_not_take_them() {
     // 672 bit at 3 Mbit/s take 224 us, and a tick of 1 ns, at four ports; a line in front of a port
     // brings what it carries up to a tick sooner.
     assert_eq!(bound_ps(&plan, "f"), Some(4 * 224_001_000 + 3 * 1_000));
+    let fluid = Options { model: ForwardingModel::Fluid, ..quick() };
+    // Bits flow through three of the ports, and no frame is handed over at any.
+    assert_eq!(bound_ps(&self::plan(&it, &fluid), "f"), Some(224_000_000));
 }
