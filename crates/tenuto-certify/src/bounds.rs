@@ -9,6 +9,9 @@ use crate::routes::Stream;
 use crate::whole_path::{self, Proved};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How a bound may have been found: sums of hops, and proofs over the whole path.
+const METHODS: [&str; 8] = ["tfa", "staircase", "change", "pmoo", "blind", "plp", "plp+", "elp"];
+
 /// The delay of a stream to one of its targets: Σ (λmax + D + π); `None` if unbounded.
 pub(crate) fn delay(
     context: &Context<'_>,
@@ -105,7 +108,7 @@ fn deadline_ns(target: &read::Target, mode: Mode) -> Option<u64> {
     }
 }
 
-/// Checks every row, and that a feasible plan has all rows. Returns the number of flows seen.
+/// Checks every row, and that none is missing. Returns the number of flows seen.
 pub(crate) fn check(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
@@ -138,6 +141,10 @@ pub(crate) fn check(
         flows.insert(flow);
         check_deadline(context, row, &net.flows[flow].raw.targets[target], &place, findings);
         check_class(context, row, flow, &place, findings);
+        if !METHODS.contains(&row.method.as_str()) {
+            let found = format!("one of {}", METHODS.join(", "));
+            findings.add(rule::FLOW_BOUND, &place, format!("method {}", row.method), found);
+        }
         let streams = by_flow.get(&flow).map_or(&[][..], Vec::as_slice);
         let copies = net.flows[flow].raw.copies.len().max(1);
         if streams.len() == copies {
@@ -147,9 +154,7 @@ pub(crate) fn check(
             findings.add(rule::FLOW_BOUND, &place, "a bound", "not every copy has a valid route");
         }
     }
-    if context.plan.feasible {
-        check_complete(context, &rows, findings);
-    }
+    check_complete(context, &rows, findings);
     flows.len()
 }
 
@@ -185,7 +190,12 @@ fn check_complete(
                 if !rows.contains(&(index, target, *mode)) {
                     let label = mode.label(&context.net.raw.modes);
                     let place = format!("{} to {}, {label}", flow.raw.name, described.host);
-                    findings.add(rule::FLOW_BOUND, place, "no row", "a feasible plan has all");
+                    findings.add(
+                        rule::FLOW_BOUND,
+                        place,
+                        "no row",
+                        "every flow has one per target and mode",
+                    );
                 }
             }
         }
@@ -297,6 +307,10 @@ impl Row<'_> {
     ) {
         let stream = &self.context.streams[index];
         self.at_least("bound of a copy", copy.delay_bound_ps, bound, findings);
+        if self.context.plan.feasible && copy.delay_bound_ps.is_none() {
+            let found = "a feasible plan has one";
+            findings.add(rule::FLOW_BOUND, self.place, "no bound of a copy", found);
+        }
         let least = least_delay(self.context, stream, self.target);
         if u128::from(copy.delay_min_ps) > least {
             let claim = format!("least delay {} ps", copy.delay_min_ps);
@@ -379,6 +393,9 @@ impl Row<'_> {
         let claim = self.row.skew_bound_ps.map(u128::from);
         if claim.is_some_and(|claim| skew.is_none_or(|skew| claim < skew)) {
             findings.add(rule::SKEW, self.place, picos(claim), format!("at least {}", picos(skew)));
+        }
+        if self.context.plan.feasible && claim.is_none() {
+            findings.add(rule::SKEW, self.place, "no skew", "a feasible plan has one of copies");
         }
         let limit = self.context.net.flows[flow].raw.skew_max_ns.map(|ns| u128::from(ns) * 1_000);
         if let Some(limit) = limit.filter(|_| self.context.plan.feasible)

@@ -9,10 +9,11 @@ use crate::exact::Scale;
 use crate::finding::{Finding, Findings, rule};
 use crate::network::Net;
 use crate::port_rows::{self, Backlogs};
-use crate::read::{self, Apart, Mode, Model, OtherTraffic};
+use crate::read::{self, Mode, Model};
 use crate::settling::{self, Before};
 use crate::{
-    bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change, policing,
+    assumptions, bounds, deployment, end_systems, envelopes, inequality, link_loss, mode_change,
+    policing,
 };
 use crate::{processor, processor_rows};
 use crate::{raise, routes, text, walk};
@@ -137,6 +138,7 @@ fn check_plan(
     }
     deployment::check(&context, findings);
     end_systems::check(&context, findings);
+    let assumed = assumptions::check(&context, findings);
 
     let ports: BTreeSet<usize> =
         context.claims.values().flat_map(|of_mode| of_mode.keys().map(|(port, _)| *port)).collect();
@@ -145,7 +147,7 @@ fn check_plan(
         inequalities: checked.inequalities,
         flows_checked: checked.flows,
         modes: context.claimed_modes().map(|mode| mode.label(&net.raw.modes)).collect(),
-        assumptions: assumptions(&context),
+        assumptions: assumed.into_iter().map(|it| it.text).collect(),
         ..Certificate::of(Some(plan))
     }
 }
@@ -251,71 +253,6 @@ fn check_consistency(context: &Context<'_>, findings: &mut Findings) {
     if !plan.refusals.is_empty() {
         findings.add(rule::FEASIBLE, "refusals", "feasible", format!("{}", plan.refusals.len()));
     }
-}
-
-fn assumptions(context: &Context<'_>) -> Vec<String> {
-    let (plan, net) = (context.plan, context.net);
-    let tolerates = &net.raw.tolerates;
-    let mut list = vec![match plan.model {
-        Model::StoreAndForward => "store-and-forward; the network starts empty".to_owned(),
-        Model::Fluid => "fluid: not valid for frames".to_owned(),
-    }];
-    list.push(match tolerates.babbling_hosts {
-        0 => "trusted sources: every host keeps its contracts".to_owned(),
-        n => format!("babbling sources: up to {n} hosts send anything at any time"),
-    });
-    if tolerates.controller_loss {
-        list.push("every controller may be gone after set-up".to_owned());
-    }
-    if tolerates.links_lost > 0 {
-        let text = "one link between switches may be lost; until a controller has installed the \
-                    ways around it nothing is promised to what it carried";
-        list.push(text.to_owned());
-    }
-    let has_slower =
-        || context.streams.iter().flat_map(|stream| &stream.slower).any(|s| !s.is_empty());
-    if !plan.line_shaping {
-        list.push("input links shape nothing".to_owned());
-    } else if has_slower() {
-        let text = "no link is faster than described: what came over a slow one, farther back too, \
-                    comes together only as far as the delays behind it vary";
-        list.push(text.to_owned());
-    }
-    if plan.staircases {
-        list.push("messages of a host, and behind a monitor, come a period apart".to_owned());
-    }
-    if plan.as_stated {
-        list.push("frames below 64 B as stated: not valid for frames on a wire".to_owned());
-    }
-    if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
-        list.push("other traffic has buffers of its own".to_owned());
-    }
-    let processors = net.profiles().filter_map(|profile| profile.processor.as_ref());
-    let (mut controlled, mut typical) = (false, false);
-    for processor in processors {
-        controlled |= processor.control.time_ps > 0;
-        typical |= processor.is_typical;
-    }
-    if controlled {
-        list.push("control messages take no more of a processor than its profile says".to_owned());
-    }
-    if typical {
-        list.push("times of some processors are typical ones, not worst".to_owned());
-    }
-    if net.has_modes() {
-        let lost = tolerates.lost_signals;
-        list.push(format!("at most {lost} mode signals are lost per change"));
-    }
-    let is_apart = |flow: &&crate::network::Flow<'_>| {
-        net.raw.networks.is_empty() && flow.raw.copies.len() > 1 && flow.raw.apart == Apart::Links
-    };
-    let apart = net.flows.iter().filter(is_apart).map(|flow| {
-        format!("copies of {} have no link in common, but may cross one switch", flow.raw.name)
-    });
-    list.extend(apart);
-    let refused = net.flows.iter().filter(|flow| routes::is_refused(plan, &flow.raw.name));
-    list.extend(refused.map(|flow| format!("{} is not sent: it has no route", flow.raw.name)));
-    list
 }
 
 impl Certificate {

@@ -135,4 +135,5 @@ pub(crate) mod rule {
     pub(crate) const LINEAR: &str = "linear proof";
     pub(crate) const LINK_LOSS: &str = "after the loss of a link";
     pub(crate) const FEASIBLE: &str = "feasible";
+    pub(crate) const ASSUMED: &str = "what is assumed";
 }

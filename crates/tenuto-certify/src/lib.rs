@@ -13,6 +13,7 @@
 #![deny(clippy::float_arithmetic)]
 
 mod analysis;
+mod assumptions;
 mod attributed;
 mod bounds;
 mod budget;

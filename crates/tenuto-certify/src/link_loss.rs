@@ -11,8 +11,8 @@ use crate::routes::{self, Stream};
 use crate::{certificate, envelopes, processor, table_use};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks every loss that the plan speaks of, and that a feasible plan of a network that
-/// tolerates one speaks of all that matter. Returns how many inequalities hold.
+/// Checks every loss that the plan speaks of, and that the plan of a network that tolerates one
+/// speaks of all that matter. Returns how many inequalities hold.
 pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &mut Findings) -> usize {
     let losses = std::mem::take(&mut plan.link_losses);
     let mut inequalities = 0;
@@ -35,7 +35,7 @@ pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &mut Findi
         let claim = format!("{} lost links", plan.network.tolerates.links_lost);
         findings.add(rule::LINK_LOSS, "tolerates", claim, "a plan speaks of one at a time");
     }
-    if plan.feasible && plan.network.tolerates.links_lost > 0 {
+    if plan.network.tolerates.links_lost > 0 {
         check_complete(plan, &known, findings);
     }
     inequalities

@@ -257,24 +257,22 @@ pub(crate) fn check(
             _ => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
         }
     }
-    if plan.feasible {
-        for raise in terms.keys() {
-            let Mode::Raise { from, to } = *raise else { continue };
-            for change in [*raise, Mode::Return { from: to, to: from }] {
-                if !seen.contains(&change) {
-                    findings.add(
-                        rule::MODE_CHANGE,
-                        change.label(modes),
-                        "no row",
-                        "every change has one",
-                    );
-                }
+    check_signals(context, findings);
+    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
+    let window = check_quiet(context, terms, &over, analyses, findings);
+    // What has no bound has no row, which only a plan that is not feasible may say.
+    for (raise, terms) in terms {
+        let Mode::Raise { from, to } = *raise else { continue };
+        let has_bound = terms.arrange_ps < UNBOUNDED_PS && terms.queues_ps.is_some();
+        let returns = has_bound && window.is_some() && plan.quiet_ns.is_some();
+        let changes = [(*raise, has_bound), (Mode::Return { from: to, to: from }, returns)];
+        for (change, has_bound) in changes {
+            if (has_bound || plan.feasible) && !seen.contains(&change) {
+                let found = "every change has one";
+                findings.add(rule::MODE_CHANGE, change.label(modes), "no row", found);
             }
         }
     }
-    check_signals(context, findings);
-    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
-    check_quiet(context, terms, &over, analyses, findings);
 }
 
 /// A drain may be later than needed, or never; not sooner.
@@ -380,16 +378,17 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
 }
 
 /// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
-/// dwell time of signals, and ≥ every drain and the time in which the network settles.
+/// dwell time of signals, and ≥ every drain and the time in which the network settles. Returns what
+/// it has to be; `None` where no window is long enough.
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
     over: &[&BigInt],
     analyses: &BTreeMap<Mode, &Analysis>,
     findings: &mut Findings,
-) {
+) -> Option<u128> {
     if !context.net.has_modes() {
-        return;
+        return None;
     }
     let plan = context.plan;
     let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
@@ -419,4 +418,5 @@ fn check_quiet(
     if plan.feasible && wished.is_some_and(|wished| plan.quiet_ns.is_some_and(|q| q < wished)) {
         findings.add(rule::QUIET, "quiet_ns", "a shorter window", "the description asks for more");
     }
+    needed
 }

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Backlog bounds in whole bits up, by mode and port; `None` where unbounded.
 pub(crate) type Backlogs = BTreeMap<Mode, BTreeMap<usize, Option<BigInt>>>;
 
-/// Checks the rows; in a feasible plan every backlog fits, listed or not.
+/// Checks the rows, and that there is one per port with a flow and mode or raise; in a feasible plan
+/// every backlog fits.
 pub(crate) fn check(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
@@ -53,17 +54,18 @@ pub(crate) fn check(
     }
     if context.plan.feasible {
         check_buffers(context, backlogs, findings);
-        for (mode, analysis) in analyses.iter().filter(|(mode, _)| matches!(mode, Mode::Steady(_)))
-        {
-            for port in analysis.loads.keys().filter(|port| !seen.contains(&(**port, *mode))) {
-                let place = format!("{}, {}", net.label(*port), mode.label(&net.raw.modes));
-                findings.add(
-                    rule::PORT_ROW,
-                    place,
-                    "no row",
-                    "a feasible plan has one per used port",
-                );
-            }
+    }
+    let trees = context.streams.iter().flat_map(|stream| &stream.tree);
+    let used: BTreeSet<usize> = trees.map(|place| place.port).collect();
+    for mode in analyses.keys() {
+        for port in used.iter().filter(|port| !seen.contains(&(**port, *mode))) {
+            let place = format!("{}, {}", net.label(*port), mode.label(&net.raw.modes));
+            findings.add(
+                rule::PORT_ROW,
+                place,
+                "no row",
+                "every port with a flow has one per mode",
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::processor::{Site, sites};
 use crate::read::{Mode, ProcessorRow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks the rows; in a feasible plan every buffer has one, and suffices.
+/// Checks the rows, and that every buffer has one; in a feasible plan it suffices.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     let net = context.net;
     let mut seen = BTreeSet::new();
@@ -26,9 +26,6 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             None => findings.add(rule::PROCESSOR, place, "a row", "no such processor or buffer"),
         }
     }
-    if !context.plan.feasible {
-        return;
-    }
     for (mode, sites) in &by_mode {
         for site in sites {
             for port in site.buffers() {
@@ -37,9 +34,14 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
                     format!("{name}, processor, {}", mode.label(&net.raw.modes))
                 };
                 if !seen.contains(&(site.node, port, *mode)) {
-                    findings.add(rule::PROCESSOR, place(), "no row", "a feasible plan has one");
+                    findings.add(
+                        rule::PROCESSOR,
+                        place(),
+                        "no row",
+                        "every buffer has one per mode",
+                    );
                 }
-                let Some(buffer) = site.buffer else { continue };
+                let Some(buffer) = site.buffer.filter(|_| context.plan.feasible) else { continue };
                 let held = site.held(port);
                 if held.is_none_or(|held| held > buffer.count) {
                     let unit = site.device.unit_name();

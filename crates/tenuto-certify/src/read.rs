@@ -32,6 +32,27 @@ pub(crate) struct Plan {
     #[serde(default)]
     pub(crate) link_losses: Vec<LinkLoss>,
     pub(crate) refusals: Vec<Refusal>,
+    pub(crate) assumptions: Vec<Assumption>,
+    #[serde(default)]
+    pub(crate) ranked: Ranked,
+}
+
+/// Something assumed, in words.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Assumption {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// How flows are said to have got their classes; analyses are counted where any were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ranked {
+    #[default]
+    AsGiven,
+    RateMonotonic,
+    Audsley(u64),
+    NoOther(u64),
 }
 
 /// What is claimed for the time after the loss of a link.
@@ -352,6 +373,7 @@ pub(crate) struct FlowBound {
     pub(crate) delay_bound_ps: Option<u64>,
     pub(crate) copies: Vec<CopyBound>,
     pub(crate) skew_bound_ps: Option<u64>,
+    pub(crate) method: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,6 +5,7 @@ use crate::analysis::Context;
 use crate::finding::{Findings, rule};
 use crate::policing::watching;
 use crate::read::{PortQueue, SwitchDeployment, Usage};
+use crate::routes::is_refused;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the streams need at one switch.
@@ -64,9 +65,13 @@ pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings:
             }
         }
     }
-    if context.plan.feasible && seen.len() < net.raw.switches.len() {
-        let found = format!("{} switches", net.raw.switches.len());
-        findings.add(rule::DEPLOYMENT, "table_use", format!("{} switches", seen.len()), found);
+    // Where a flow has no way no switch is told anything.
+    if net.flows.iter().any(|flow| is_refused(context.plan, &flow.raw.name)) && claims.is_empty() {
+        return;
+    }
+    let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
+    for (_, info) in switches.filter(|(node, _)| !seen.contains(node)) {
+        findings.add(rule::DEPLOYMENT, info.name, "no places of tables", "every switch has some");
     }
 }
 

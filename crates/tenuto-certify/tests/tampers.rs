@@ -238,6 +238,41 @@ fn tampers() -> Vec<Tamper> {
         one("modes on a device without", "limits of the device", |p| {
             p["network"]["profiles"]["p"]["has_modes"] = json!(false);
         }),
+        one("no row of a port in a raise", "port row", |p| {
+            remove(&mut p["port_rows"], |row| !row["mode"]["raise"].is_null());
+        }),
+        one("no row of a port in the higher mode", "port row", |p| {
+            remove(&mut p["port_rows"], |row| row["mode"]["steady"] == 1);
+        }),
+        one("no row of a raise", "flow bound", |p| {
+            remove(&mut p["flows"], |row| !row["mode"]["raise"].is_null());
+        }),
+        one("no row of a return", "D_mc", |p| {
+            remove(&mut p["mode_changes"], |row| !row["change"]["return"].is_null());
+        }),
+        one("a bound by another name", "flow bound", |p| p["flows"][0]["method"] = json!("proven")),
+        one("sources that are trusted, in words", "what is assumed", |p| {
+            find(&mut p["assumptions"], |it| it["name"] == "sources")["text"] =
+                json!("babbling sources: 9 hosts may send anything; the first switch polices it");
+        }),
+        one("an assumption not said", "what is assumed", |p| {
+            remove(&mut p["assumptions"], |it| it["name"] == "faults");
+        }),
+        one("an assumption by another name", "what is assumed", |p| {
+            find(&mut p["assumptions"], |it| it["name"] == "clock")["name"] = json!("time");
+        }),
+        one("an assumption said twice", "what is assumed", |p| {
+            let again = p["assumptions"][0].clone();
+            p["assumptions"].as_array_mut().expect("a list").push(again);
+        }),
+        one("an assumption more", "what is assumed", |p| {
+            let more = json!({"name": "measured", "text": "holds for frames of any size"});
+            p["assumptions"].as_array_mut().expect("a list").push(more);
+        }),
+        one("no assumptions", "what is assumed", |p| p["assumptions"] = json!([])),
+        one("other sources, the words left", "what is assumed", |p| {
+            p["network"]["tolerates"]["babbling_hosts"] = json!(3);
+        }),
         one("another schema", "format", |p| p["schema"] = json!("tenuto-plan/2")),
     ]
 }
@@ -272,6 +307,31 @@ fn tampers_of_copies_are_found() {
         let findings = certify(&sealed(plan)).expect_err(rule);
         assert!(findings.iter().any(|f| f.rule == rule), "{findings:#?}");
     }
+}
+
+#[test]
+fn rate_monotonic_is_not_said_of_other_classes() {
+    let mut plan = car().plan();
+    plan["ranked"] = json!({"audsley": 12});
+    certify(&sealed(plan.clone())).expect("how many analyses there were is nobody's promise");
+    plan["ranked"] = json!("rate-monotonic");
+    let shortest = plan["network"]["flows"].as_array().expect("flows").iter().map(|flow| {
+        let highest = flow["contracts"].as_array().and_then(|all| all.last()).expect("contracts");
+        (highest["period_ns"].as_u64(), highest["priority"].as_u64())
+    });
+    let mut ranks: Vec<_> = shortest.collect();
+    ranks.sort_unstable();
+    let is_so = ranks.windows(2).all(|pair| pair[0].1 <= pair[1].1);
+    assert_eq!(certify(&sealed(plan.clone())).is_ok(), is_so);
+    // Whatever it is, the classes the other way round are the opposite.
+    for flow in plan["network"]["flows"].as_array_mut().expect("flows") {
+        for contract in flow["contracts"].as_array_mut().expect("contracts") {
+            contract["priority"] = json!(1 - contract["priority"].as_u64().expect("0 or 1"));
+        }
+    }
+    let findings = certify(&sealed(plan)).expect_err("other classes");
+    let said = findings.iter().filter(|it| it.place == "ranked").count();
+    assert_eq!(said, usize::from(is_so));
 }
 
 #[test]

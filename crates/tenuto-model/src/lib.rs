@@ -50,8 +50,8 @@ pub use network::{
 };
 pub use plan::{
     Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
-    ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Refusal, Route,
-    RoutedCopy, SettlingRound, Transition, Verdict, WholePathProof,
+    ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Ranked, Refusal,
+    Route, RoutedCopy, SettlingRound, Transition, Verdict, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{

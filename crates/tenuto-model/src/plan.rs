@@ -57,8 +57,33 @@ pub struct Plan {
     pub link_losses: Vec<LinkLoss>,
     /// Why it is not feasible.
     pub refusals: Vec<Refusal>,
-    /// What is assumed.
+    /// What is assumed: the very words that the checker derives from all else.
     pub assumptions: Vec<Assumption>,
+    /// How the flows got their scheduling classes.
+    #[serde(default, skip_serializing_if = "Ranked::is_as_given")]
+    pub ranked: Ranked,
+}
+
+/// How flows got the scheduling classes that they have in a plan's network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ranked {
+    /// As the description had them.
+    #[default]
+    AsGiven,
+    /// The shorter the period in a flow's highest mode, the higher.
+    RateMonotonic,
+    /// Found from the lowest class up, after so many analyses.
+    Audsley(u64),
+    /// As given, after so many analyses that found nothing else.
+    NoOther(u64),
+}
+
+impl Ranked {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    const fn is_as_given(&self) -> bool {
+        matches!(self, Self::AsGiven)
+    }
 }
 
 /// The forwarding model of the bounds; never mixed.
@@ -379,7 +404,8 @@ pub struct Refusal {
 /// Something assumed, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumption {
-    /// Short name: `sources`, `faults`, `model`, `clock`.
+    /// Short name: `model`, `sources`, `faults`, `controller`, `clock`, `processor`, `other`,
+    /// `messages`, `shaping`, `copies`, `unrouted`.
     pub name: String,
     /// The assumption.
     pub text: String,

@@ -1,6 +1,6 @@
 //! Scheduling classes that flows may use, and the rate-monotonic order of flows.
 
-use crate::{Flow, Network, OtherTraffic};
+use crate::{Flow, Network, OtherTraffic, Plan, Ranked};
 use std::collections::BTreeSet;
 
 /// Queues of a port where no profile says how many.
@@ -39,4 +39,41 @@ impl Flow {
     pub fn set_priority(&mut self, class: u8) {
         self.contracts.iter_mut().for_each(|contract| contract.priority = class);
     }
+}
+
+impl Plan {
+    /// What the bounds rest on, and how the flows got their classes, a sentence each.
+    pub fn rests_on(&self) -> Vec<String> {
+        let assumed = self.assumptions.iter().map(|it| it.text.clone());
+        assumed.chain(self.ranking()).collect()
+    }
+
+    /// How the flows got their classes, and which; `None` where they are as given.
+    pub fn ranking(&self) -> Option<String> {
+        let how = match self.ranked {
+            Ranked::AsGiven => return None,
+            Ranked::RateMonotonic => "rate-monotonic".to_owned(),
+            Ranked::Audsley(analyses) => format!("Audsley's, {analyses} analyses"),
+            Ranked::NoOther(analyses) => {
+                format!("as given, for none else held in {analyses} analyses")
+            }
+        };
+        Some(format!("{how}: {}", classes(&self.network)))
+    }
+}
+
+/// `0 LIDAR, 1 CAM, 2 STREAM`, large classes by their number of flows.
+fn classes(network: &Network) -> String {
+    const NAMED_MAX: usize = 4;
+    let class = |flow: &Flow| flow.highest().priority;
+    let classes: BTreeSet<u8> = network.flows.iter().map(class).collect();
+    let of = |k: &u8| {
+        let flows = network.flows.iter().filter(|flow| class(flow) == *k);
+        let names: Vec<&str> = flows.map(|flow| flow.name.as_str()).collect();
+        match names.len() {
+            ..=NAMED_MAX => format!("{k} {}", names.join(" ")),
+            count => format!("{k} {count} flows"),
+        }
+    };
+    classes.iter().map(of).collect::<Vec<_>>().join(", ")
 }

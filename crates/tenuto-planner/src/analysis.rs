@@ -19,12 +19,10 @@ use crate::rows::with_returns;
 use crate::scene::{Scene, at_sources, modes_of, span, transitions};
 use crate::settling::{Settled, settled};
 use crate::topology::Topology;
-use crate::{
-    Options, Progress, assumptions, backup, deployment, processor, refusal, routing, rows,
-};
+use crate::{Options, Progress, backup, deployment, processor, refusal, routing, rows};
 use tenuto_bounds::Executor;
 use tenuto_calculus::Bucket;
-use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Transition};
+use tenuto_model::{FlowBound, ForwardingModel, Network, Plan, PortRow, Ranked, Transition};
 use tenuto_units::{FRAME_BYTES_MIN, Picos};
 
 /// Rounds in which the time of mode changes at shared processors may settle.
@@ -481,7 +479,8 @@ fn finish(analysis: &Analysis<'_>, routes: &Routes) -> Plan {
         hosts,
         link_losses: Vec::new(),
         refusals,
-        assumptions: assumptions::of(network, options),
+        assumptions: Vec::new(),
+        ranked: Ranked::AsGiven,
     }
 }
 

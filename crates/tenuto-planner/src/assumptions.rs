@@ -1,42 +1,91 @@
-//! What a plan assumes, in words.
+//! What a plan assumes, in words. The checker derives the same words by itself and refuses others.
 
-use crate::{Curves, Options};
+use std::collections::BTreeSet;
 use tenuto_model::quantity::format_cost;
-use tenuto_model::{Apart, Assumption, ControlShare, ForwardingModel, Network, Receive};
+use tenuto_model::{
+    Apart, Assumption, ControlShare, Flow, ForwardingModel, Network, OtherTraffic, Plan, Receive,
+};
 
-/// Every assumption that the bounds rest on.
-pub(crate) fn of(network: &Network, options: &Options) -> Vec<Assumption> {
+/// Flows that are named one by one; more are counted.
+const NAMED_MAX: usize = 4;
+
+/// Every assumption that the bounds of a plan rest on.
+pub(crate) fn of(plan: &Plan) -> Vec<Assumption> {
+    let network = &plan.network;
     let mut all = vec![
-        assume("model", model(options)),
+        assume("model", model(plan)),
         assume("sources", sources(network)),
         assume("faults", faults(network)),
         assume("controller", controller(network)),
         assume("clock", clock(network)),
     ];
     all.extend(processors(network));
-    if options.curves == Curves::Staircases && options.model == ForwardingModel::StoreAndForward {
+    if matches!(network.other_traffic, OtherTraffic::Carry { .. }) {
+        all.push(assume("other", "other traffic has buffers of its own".into()));
+    }
+    if plan.staircases && plan.model == ForwardingModel::StoreAndForward {
         let text = "messages of a host, and behind a monitor, come a period apart and count whole";
         all.push(assume("messages", text.into()));
     }
-    if !options.line_shaping {
-        all.push(assume("shaping", "input lines are not counted as shaping".into()));
-    }
+    all.extend(shaping(plan));
+    let copied = named(network, |flow| {
+        network.networks.is_empty() && flow.copies.len() > 1 && flow.apart == Apart::Links
+    });
+    all.extend(copied.map(|flows| {
+        let text = "have no link in common, but may cross one switch";
+        assume("copies", format!("copies of {flows} {text}"))
+    }));
+    let without = unrouted(plan);
+    let unsent = named(network, |flow| without.contains(flow.name.as_str()));
+    all.extend(unsent.map(|flows| {
+        assume("unrouted", format!("nothing is sent of {flows}: no route was found"))
+    }));
     all
+}
+
+/// Whether lines hold back what they carry; what that rests on where they differ.
+fn shaping(plan: &Plan) -> Option<Assumption> {
+    if !plan.line_shaping {
+        return Some(assume("shaping", "input lines are not counted as shaping".into()));
+    }
+    let mut rates = plan.network.links.iter().map(|link| link.rate);
+    let first = rates.next()?;
+    let text = "no line is faster than described: what came over a slow one, farther back too, \
+                comes together only as far as delays behind it vary";
+    rates.any(|rate| rate != first).then(|| assume("shaping", text.into()))
+}
+
+/// Flows that a refusal says have no route.
+fn unrouted(plan: &Plan) -> BTreeSet<&str> {
+    let refusals = plan.refusals.iter().filter(|it| it.resource == "route" && !plan.feasible);
+    refusals.flat_map(|refusal| refusal.flows.iter().map(String::as_str)).collect()
+}
+
+/// `a, b`, or how many, in the order of the description; `None` for none.
+fn named(network: &Network, is_meant: impl Fn(&Flow) -> bool) -> Option<String> {
+    let flows = network.flows.iter().filter(|flow| is_meant(flow));
+    let names: Vec<&str> = flows.map(|flow| flow.name.as_str()).collect();
+    match names.len() {
+        0 => None,
+        ..=NAMED_MAX => Some(names.join(", ")),
+        count => Some(format!("{count} flows")),
+    }
 }
 
 fn assume(name: &str, text: String) -> Assumption {
     Assumption { name: name.into(), text }
 }
 
-fn model(options: &Options) -> String {
+fn model(plan: &Plan) -> String {
     let sizes =
-        if options.as_stated { "; frames below 64 B as stated, for comparison only" } else { "" };
-    match options.model {
+        if plan.as_stated { "; frames below 64 B as stated, for comparison only" } else { "" };
+    let model = match plan.model {
         ForwardingModel::StoreAndForward => {
-            format!("store-and-forward: whole frames are received before they are sent on{sizes}")
+            "store-and-forward: whole frames are received before they are sent on"
         }
-        ForwardingModel::Fluid => format!("fluid: not valid for frames{sizes}"),
-    }
+        ForwardingModel::Fluid => "fluid: not valid for frames",
+    };
+    format!("{model}{sizes}; the network starts empty")
 }
 
 fn sources(network: &Network) -> String {

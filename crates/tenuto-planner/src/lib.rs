@@ -50,7 +50,7 @@ pub use explain_loss::ExplainedLoss;
 pub use explain_route::ExplainedRoute;
 pub use priorities::Priorities;
 pub use tenuto_bounds::{Executor, InTurn};
-use tenuto_model::{ForwardingModel, Network, Plan};
+use tenuto_model::{ForwardingModel, Network, Plan, Ranked};
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,13 +159,8 @@ pub fn plan_on(
     executor: &dyn Executor,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let (ranked, told) = match options.priorities {
-        Priorities::RateMonotonic => {
-            let (ranked, told) = priorities::rate_monotonic(network);
-            (Some(ranked), Some(told))
-        }
-        Priorities::Given | Priorities::Audsley => (None, None),
-    };
+    let is_rate_monotonic = options.priorities == Priorities::RateMonotonic;
+    let ranked = is_rate_monotonic.then(|| priorities::rate_monotonic(network));
     let mut plan = match options.priorities {
         Priorities::Audsley => priorities::audsley(network, (options, executor), &mut |done| {
             progress(Progress::Ranking { done })
@@ -177,7 +172,10 @@ pub fn plan_on(
             progress,
         ),
     };
-    plan.assumptions.extend(told);
+    if is_rate_monotonic {
+        plan.ranked = Ranked::RateMonotonic;
+    }
+    plan.assumptions = assumptions::of(&plan);
     if options.would_fit && !plan.refusals.is_empty() {
         would_fit::suggest(&mut plan, options, progress);
     }

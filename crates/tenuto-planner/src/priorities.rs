@@ -13,7 +13,7 @@ use crate::routing::{Effort, Routes};
 use crate::{Curves, Options, refusal};
 use std::collections::BTreeSet;
 use tenuto_bounds::{Executor, InTurn};
-use tenuto_model::{Assumption, Flow, FlowBound, Network, Plan};
+use tenuto_model::{Flow, FlowBound, Network, Plan, Ranked};
 
 /// How flows get their scheduling classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,12 +35,11 @@ const BUNDLES_MAX: usize = 24;
 const EFFORT: usize = 100_000;
 const ANALYSES: std::ops::RangeInclusive<usize> = 100..=2_000;
 
-/// The network with its flows in rate-monotonic order, and what the plan says of that.
-pub(crate) fn rate_monotonic(network: &Network) -> (Network, Assumption) {
+/// The network with its flows in rate-monotonic order.
+pub(crate) fn rate_monotonic(network: &Network) -> Network {
     let mut ranked = network.clone();
     ranked.rank_by_period(|_| true);
-    let text = format!("rate-monotonic: {}", told(&ranked));
-    (ranked, assumption(text))
+    ranked
 }
 
 /// The plan under Audsley's assignment; without one, the plan as given with a refusal more.
@@ -56,10 +55,8 @@ pub(crate) fn audsley(
         let found = search.run();
         analyses = search.analyses;
         if let Some(found) = found {
-            plan = found;
-            let text = format!("Audsley's, {analyses} analyses: {}", told(&plan.network));
-            plan.assumptions.push(assumption(text));
-            return plan;
+            let ranked = Ranked::Audsley(counted(analyses));
+            return Plan { ranked, ..found };
         }
         if !plan.feasible {
             plan.refusals.retain(|refusal| refusal.resource != RESOURCE);
@@ -67,11 +64,13 @@ pub(crate) fn audsley(
         }
     }
     if plan.feasible {
-        let text =
-            format!("as given, for none else held in {analyses} analyses: {}", told(network));
-        plan.assumptions.push(assumption(text));
+        plan.ranked = Ranked::NoOther(counted(analyses));
     }
     plan
+}
+
+fn counted(analyses: usize) -> u64 {
+    u64::try_from(analyses).unwrap_or(u64::MAX)
 }
 
 /// Curves to search with, one after the other.
@@ -81,26 +80,6 @@ const fn curves_of(options: &Options) -> &'static [Curves] {
         Curves::Staircases => &[Curves::Staircases],
         Curves::Auto => &[Curves::Buckets, Curves::Staircases],
     }
-}
-
-fn assumption(text: String) -> Assumption {
-    Assumption { name: "priorities".into(), text }
-}
-
-/// `0 LIDAR, 1 CAM, 2 STREAM`, large classes by their number of flows.
-fn told(network: &Network) -> String {
-    const NAMED_MAX: usize = 4;
-    let class = |flow: &Flow| flow.highest().priority;
-    let classes: BTreeSet<u8> = network.flows.iter().map(class).collect();
-    let of = |k: &u8| {
-        let flows = network.flows.iter().filter(|flow| class(flow) == *k);
-        let names: Vec<&str> = flows.map(|flow| flow.name.as_str()).collect();
-        match names.len() {
-            ..=NAMED_MAX => format!("{k} {}", names.join(" ")),
-            count => format!("{k} {count} flows"),
-        }
-    };
-    classes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// Flows that get one class together: equally urgent.

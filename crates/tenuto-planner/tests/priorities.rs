@@ -33,16 +33,15 @@ fn class(plan: &Plan, flow: &str) -> u8 {
     plan.network.flow(flow).expect("in the network").highest().priority
 }
 
-fn said(plan: &Plan) -> &str {
-    let found = plan.assumptions.iter().find(|it| it.name == "priorities");
-    &found.expect("the plan says how it was ranked").text
+fn said(plan: &Plan) -> String {
+    plan.ranking().expect("the plan says how it was ranked")
 }
 
 #[test]
 fn audsley_puts_the_camera_above_the_stream() {
     let network = car(250_000);
     let given = planned(&network, Priorities::Given);
-    assert!(!given.feasible && given.assumptions.iter().all(|it| it.name != "priorities"));
+    assert!(!given.feasible && given.ranking().is_none());
     let found = planned(&network, Priorities::Audsley);
     assert!(found.feasible, "{:?}", found.refusals);
     assert!(class(&found, "CAM") < class(&found, "STREAM"));

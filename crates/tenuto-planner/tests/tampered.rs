@@ -80,13 +80,9 @@ impl Original<'_> {
                 !grown() && !others && !is_unused
             }
             Rule::Least => !new.is_null() && new.as_u64() > old.as_u64(),
-            Rule::Rows => match change.what {
+            Rule::Claims | Rule::Rows => match change.what {
                 What::Swap(..) => false,
-                // Only steady modes have to have rows of ports.
-                What::Drop(at) => {
-                    is_feasible
-                        && !(change.path == "/port_rows" && old[at]["mode"]["steady"].is_null())
-                }
+                What::Drop(_) => is_feasible || rule(&change.field()) == Rule::Rows,
                 What::Twice(_) | What::Put(..) => true,
             },
             Rule::Place => is_feasible && self.is_steady(&change.path),

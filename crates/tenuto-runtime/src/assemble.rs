@@ -35,6 +35,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         link_losses: Vec::new(),
         refusals: Vec::new(),
         assumptions: Vec::new(),
+        ranked: plan.ranked,
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Document<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     link_losses: Vec<crate::plan_losses::LossRow<'a>>,
     refusals: Vec<RefusalRow<'a>>,
-    assumptions: Vec<&'a str>,
+    assumptions: Vec<String>,
     switches: Vec<SwitchRow<'a>>,
     certificate: CertificateRow<'a>,
 }
@@ -177,7 +177,7 @@ pub(crate) fn document(planned: &Planned) -> Document<'_> {
         quiet_ns: plan.quiet_ns,
         link_losses: crate::plan_losses::rows(plan, has_bounds),
         refusals: plan.refusals.iter().map(|it| refusal(network, it)).collect(),
-        assumptions: plan.assumptions.iter().map(|it| it.text.as_str()).collect(),
+        assumptions: plan.rests_on(),
         switches: switches(plan, &|_| true),
         certificate: certificate(&planned.certification),
     }

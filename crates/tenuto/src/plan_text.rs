@@ -273,9 +273,9 @@ fn change_words(plan: &Plan, change: &ModeChangeBound) -> String {
 /// What every bound of the plan rests on.
 pub(crate) fn assumptions(plan: &Plan) -> String {
     let mut out = String::new();
-    for (index, assumption) in plan.assumptions.iter().enumerate() {
+    for (index, text) in plan.rests_on().iter().enumerate() {
         let head = if index == 0 { "assumes" } else { "" };
-        let _ = writeln!(out, "{head:<11} {}", assumption.text);
+        let _ = writeln!(out, "{head:<11} {text}");
     }
     let _ = writeln!(out, "{:<11} {}", "tolerates", tolerated(&plan.network));
     out

@@ -35,9 +35,6 @@ pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<ProcessorService> {
 /// Load and receive buffers.
 pub(crate) fn rows(analysis: &Analysis<'_>) -> Vec<ProcessorRow> {
     let mut rows = Vec::new();
-    if analysis.is_given_up {
-        return rows;
-    }
     for result in &analysis.results {
         for (node, site) in analysis.ports.processors.all(result.scene.transition) {
             let held: Vec<Held> =

@@ -7,7 +7,9 @@ pub(crate) enum Rule {
     Bound,
     /// A least value: less claims less.
     Least,
-    /// Rows in any order; a plan that is not feasible may say less, none says the same twice.
+    /// Claims in any order; a plan that is not feasible may say less, none says the same twice.
+    Claims,
+    /// Rows in any order, none of them missing or twice.
     Rows,
     /// What a row is about: of a plan that is not feasible another row may be true as well.
     Place,
@@ -32,7 +34,8 @@ pub(crate) enum Rule {
 /// Longest prefix first where several fit.
 const RULES: &[(&str, Rule)] = &[
     ("/version", Rule::Told),     // Of the program.
-    ("/assumptions", Rule::Told), // In words; the checker's own are in the certificate.
+    ("/assumptions", Rule::Rows), // The checker's own words, in any order.
+    ("/ranked", Rule::Told),      // How the planner found the classes that count.
     ("/flows/*/method", Rule::Told),
     ("/flows/*/copies/*/proof/method", Rule::Told),
     ("/routes/*/chosen", Rule::Told),    // Why the planner liked it.
@@ -47,12 +50,12 @@ const RULES: &[(&str, Rule)] = &[
     ("/feasible", Rule::Verdict),
     ("/flows", Rule::Rows),
     ("/flows/*/copies", Rule::Rows),
-    ("/ports", Rule::Rows),
+    ("/ports", Rule::Claims),
     ("/port_rows", Rule::Rows),
-    ("/processors", Rule::Rows),
+    ("/processors", Rule::Claims),
     ("/processor_rows", Rule::Rows),
     ("/routes", Rule::Rows),
-    ("/mode_changes", Rule::Rows),
+    ("/mode_changes", Rule::Claims),
     ("/mode_changes/*/terms", Rule::Rows),
     ("/link_losses", Rule::Rows),
     ("/link", Rule::Rows), // The two ends of one that is lost.

@@ -68,7 +68,7 @@ impl Ledger<'_> {
             machine: None,
             events: self.events,
             stalls: self.stalls,
-            assumptions: self.plan.assumptions.iter().map(|a| a.text.clone()).collect(),
+            assumptions: self.plan.rests_on(),
         }
     }
 

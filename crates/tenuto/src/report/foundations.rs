@@ -4,18 +4,12 @@ use super::page::Part;
 use super::text::{count, time_ns, time_up};
 use std::collections::BTreeMap;
 use tenuto_model::{ForwardingModel, OtherTraffic, Plan};
-use tenuto_world::RunDocument;
 
-pub(super) fn part(plan: &Plan, run: Option<&RunDocument>) -> Part {
+pub(super) fn part(plan: &Plan) -> Part {
     let mut part = Part::new("foundations", "Assumptions and methods");
     part.heading("Assumed");
-    let mut lines: Vec<&str> = plan.assumptions.iter().map(|a| a.text.as_str()).collect();
-    for text in run.into_iter().flat_map(|run| &run.assumptions) {
-        if !lines.contains(&text.as_str()) {
-            lines.push(text);
-        }
-    }
-    part.list(&lines);
+    // The certified plan's: a run document is only what somebody wrote down.
+    part.list(&plan.rests_on());
     part.heading("Promised for these faults, and no others");
     part.list(&faults(plan));
     part.heading("Model and methods");

@@ -59,7 +59,7 @@ pub(crate) fn html(plan: &Plan, run: Option<&RunDocument>) -> String {
         parts.push(accounting::machine(run));
         parts.push(Some(accounting::part(run)));
     }
-    parts.push(Some(foundations::part(plan, run)));
+    parts.push(Some(foundations::part(plan)));
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
     let kind = if run.is_some() { "run" } else { "plan" };
     page::page(&format!("{} · {kind} · Tenuto", plan.network.name), &parts)

@@ -1,6 +1,7 @@
 //! `tenuto plan NET`: what can be promised, or what is scarce.
 
 use crate::args::{Method, Model, Plan, Ranking};
+use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
@@ -56,7 +57,10 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
 /// The plan to compare with: a plan file, or a network file, which is planned.
 fn earlier(path: &Path) -> Result<tenuto_model::Plan, Failure> {
     match load::input(path)? {
-        load::Input::Plan(plan) => Ok(*plan),
+        load::Input::Plan(plan) => match Certification::of(&plan) {
+            Certification::Certified(_) => Ok(*plan),
+            Certification::Rejected(findings) => Err(Failure::not_certified(&findings)),
+        },
         load::Input::Network(network) => {
             Ok(planning::planned(&network, &planning::usual_options(&network))?.plan)
         }
@@ -119,7 +123,7 @@ struct Explained<'a> {
     verdict: &'static str,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
-    assumptions: Vec<&'a str>,
+    assumptions: Vec<String>,
 }
 
 impl<'a> Explained<'a> {
@@ -132,7 +136,7 @@ impl<'a> Explained<'a> {
             plan_hash: &planned.plan.plan_hash,
             verdict: planned.promise().word(),
             explanation,
-            assumptions: planned.plan.assumptions.iter().map(|it| it.text.as_str()).collect(),
+            assumptions: planned.plan.rests_on(),
         }
     }
 }
@@ -237,7 +241,7 @@ fn conclude(planned: &Planned, is_json: bool, file: Option<&str>) -> Result<Outc
 pub(crate) fn refuse(planned: &Planned) {
     let shows_rest = planned.certification.allows_bounds();
     output::complain(&refusals::text(&planned.plan, shows_rest));
-    if let crate::certified::Certification::Rejected(findings) = &planned.certification {
+    if let Certification::Rejected(findings) = &planned.certification {
         let first = findings.first().map_or("", String::as_str);
         output::complain(&format!("not certified, so no bound is shown: {first}"));
     }
