@@ -22,7 +22,7 @@ mod process;
 mod sink;
 
 pub use forwarder::{BareForwarder, ForwarderSettings};
-pub use process::ProcessSubject;
+pub use process::{Forwarding, ProcessSubject};
 
 /// Windows may not be longer: real-time threads would be stopped.
 pub const WINDOW_MAX: Span = Span::from_ms(500);

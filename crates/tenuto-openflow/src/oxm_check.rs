@@ -13,7 +13,7 @@ impl Match {
     ///
     /// # Errors
     /// In this order: an unknown field or a mask where none may be, a value out of range, a field
-    /// given twice, bits of the value outside its mask, a prerequisite that is not met.
+    /// given twice, bits of the value outside its mask, a prerequisite that does not precede it.
     pub fn check(&self) -> Result<(), ErrorCode> {
         // The basic class has 40 fields, so a word of bits holds what was given.
         let mut given = 0_u64;
@@ -33,54 +33,55 @@ impl Match {
                 return Err(BadMatch::BadWildcards.into());
             }
         }
-        match self.oxms.iter().all(|oxm| self.meets_prerequisite(oxm)) {
-            true => Ok(()),
-            false => Err(BadMatch::BadPrereq.into()),
-        }
+        // What a field needs is to precede it (section 7.2.3.6).
+        let met = (0..).zip(&self.oxms).all(|(before, oxm)| is_met(&self.oxms[..before], oxm));
+        if met { Ok(()) } else { Err(BadMatch::BadPrereq.into()) }
     }
 
     /// Whether what a field needs beside it is among the conditions (section 7.2.3.8, table 12).
     pub fn meets_prerequisite(&self, oxm: &Oxm) -> bool {
-        use Oxm as O;
-        let eth = |wanted: &[u16]| {
-            self.oxms.iter().any(|o| matches!(o, O::EthType(found) if wanted.contains(found)))
-        };
-        let ip = |wanted: u8| self.oxms.iter().any(|o| matches!(o, O::IpProto(p) if *p == wanted));
-        let icmpv6 = |wanted: &[u8]| {
-            self.oxms.iter().any(|o| matches!(o, O::Icmpv6Type(found) if wanted.contains(found)))
-        };
-        match oxm {
-            O::InPhyPort(_) => self.oxms.iter().any(|o| matches!(o, O::InPort(_))),
-            O::VlanPcp(_) => self
-                .oxms
-                .iter()
-                .any(|o| matches!(o, O::VlanVid { value, .. } if value & vlan::PRESENT != 0)),
-            O::IpDscp(_) | O::IpEcn(_) | O::IpProto(_) => eth(&[ethertype::IPV4, ethertype::IPV6]),
-            O::Ipv4Src { .. } | O::Ipv4Dst { .. } => eth(&[ethertype::IPV4]),
-            O::TcpSrc(_) | O::TcpDst(_) => ip(ip_proto::TCP),
-            O::UdpSrc(_) | O::UdpDst(_) => ip(ip_proto::UDP),
-            O::SctpSrc(_) | O::SctpDst(_) => ip(ip_proto::SCTP),
-            O::Icmpv4Type(_) | O::Icmpv4Code(_) => ip(ip_proto::ICMP),
-            O::Icmpv6Type(_) | O::Icmpv6Code(_) => ip(ip_proto::ICMPV6),
-            O::ArpOp(_)
-            | O::ArpSpa { .. }
-            | O::ArpTpa { .. }
-            | O::ArpSha { .. }
-            | O::ArpTha { .. } => eth(&[ethertype::ARP]),
-            O::Ipv6Src { .. } | O::Ipv6Dst { .. } | O::Ipv6Flabel { .. } | O::Ipv6Exthdr { .. } => {
-                eth(&[ethertype::IPV6])
-            }
-            O::Ipv6NdTarget(_) => {
-                icmpv6(&[ICMPV6_NEIGHBOUR_SOLICITATION, ICMPV6_NEIGHBOUR_ADVERTISEMENT])
-            }
-            O::Ipv6NdSll(_) => icmpv6(&[ICMPV6_NEIGHBOUR_SOLICITATION]),
-            O::Ipv6NdTll(_) => icmpv6(&[ICMPV6_NEIGHBOUR_ADVERTISEMENT]),
-            O::MplsLabel(_) | O::MplsTc(_) | O::MplsBos(_) => {
-                eth(&[ethertype::MPLS, ethertype::MPLS_MULTICAST])
-            }
-            O::PbbIsid { .. } => eth(&[ethertype::PBB]),
-            _ => true,
+        is_met(&self.oxms, oxm)
+    }
+}
+
+/// Whether what a field needs is among `given`.
+fn is_met(given: &[Oxm], oxm: &Oxm) -> bool {
+    use Oxm as O;
+    let eth = |wanted: &[u16]| {
+        given.iter().any(|o| matches!(o, O::EthType(found) if wanted.contains(found)))
+    };
+    let ip = |wanted: u8| given.iter().any(|o| matches!(o, O::IpProto(p) if *p == wanted));
+    let icmpv6 = |wanted: &[u8]| {
+        given.iter().any(|o| matches!(o, O::Icmpv6Type(found) if wanted.contains(found)))
+    };
+    match oxm {
+        O::InPhyPort(_) => given.iter().any(|o| matches!(o, O::InPort(_))),
+        O::VlanPcp(_) => given
+            .iter()
+            .any(|o| matches!(o, O::VlanVid { value, .. } if value & vlan::PRESENT != 0)),
+        O::IpDscp(_) | O::IpEcn(_) | O::IpProto(_) => eth(&[ethertype::IPV4, ethertype::IPV6]),
+        O::Ipv4Src { .. } | O::Ipv4Dst { .. } => eth(&[ethertype::IPV4]),
+        O::TcpSrc(_) | O::TcpDst(_) => ip(ip_proto::TCP),
+        O::UdpSrc(_) | O::UdpDst(_) => ip(ip_proto::UDP),
+        O::SctpSrc(_) | O::SctpDst(_) => ip(ip_proto::SCTP),
+        O::Icmpv4Type(_) | O::Icmpv4Code(_) => ip(ip_proto::ICMP),
+        O::Icmpv6Type(_) | O::Icmpv6Code(_) => ip(ip_proto::ICMPV6),
+        O::ArpOp(_) | O::ArpSpa { .. } | O::ArpTpa { .. } | O::ArpSha { .. } | O::ArpTha { .. } => {
+            eth(&[ethertype::ARP])
         }
+        O::Ipv6Src { .. } | O::Ipv6Dst { .. } | O::Ipv6Flabel { .. } | O::Ipv6Exthdr { .. } => {
+            eth(&[ethertype::IPV6])
+        }
+        O::Ipv6NdTarget(_) => {
+            icmpv6(&[ICMPV6_NEIGHBOUR_SOLICITATION, ICMPV6_NEIGHBOUR_ADVERTISEMENT])
+        }
+        O::Ipv6NdSll(_) => icmpv6(&[ICMPV6_NEIGHBOUR_SOLICITATION]),
+        O::Ipv6NdTll(_) => icmpv6(&[ICMPV6_NEIGHBOUR_ADVERTISEMENT]),
+        O::MplsLabel(_) | O::MplsTc(_) | O::MplsBos(_) => {
+            eth(&[ethertype::MPLS, ethertype::MPLS_MULTICAST])
+        }
+        O::PbbIsid { .. } => eth(&[ethertype::PBB]),
+        _ => true,
     }
 }
 
@@ -145,7 +146,8 @@ mod tests {
         assert_eq!(check(&all), Ok(()));
         let refused = Err(BadMatch::BadPrereq.into());
         assert_eq!(check(&[eth.clone(), icmp.clone(), Oxm::Icmpv6Type(136), sll]), refused);
-        assert_eq!(check(&[eth, Oxm::Icmpv6Type(135)]), refused);
+        assert_eq!(check(&[eth.clone(), Oxm::Icmpv6Type(135)]), refused);
+        assert_eq!(check(&[icmp, eth]), refused, "what it needs comes behind it");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::table::ClassifierKind;
 use crate::EgressConfig;
 use std::collections::BTreeMap;
-use tenuto_units::Span;
+use tenuto_units::{Instant, Span};
 use tenuto_wire::{LinkKey, MacAddress};
 
 /// What a switch is made of.
@@ -50,6 +50,8 @@ pub struct GeneralConfig {
     /// Packet-ins of one port in a second, with a burst of a tenth of that; `None` without limit.
     /// What is above is dropped before anything is made of it, and counted.
     pub packet_ins_per_s: Option<u32>,
+    /// When it began: its ports and queues tell how long they have been there.
+    pub began: Instant,
     /// Addresses that it remembers where it learns them (standalone, `OFPP_NORMAL`).
     pub learned_max: usize,
     /// What people call this data path.
@@ -108,6 +110,7 @@ impl Default for GeneralConfig {
             connections_max: 16,
             fail_mode: FailMode::Secure,
             packet_ins_per_s: None,
+            began: Instant::ZERO,
             learned_max: 4_096,
             description: String::new(),
             port_names: BTreeMap::new(),

@@ -91,6 +91,8 @@ pub struct PortCounters {
     pub commands_rejected: u64,
     /// Frames that were to leave here while the port was down or closed.
     pub not_sent: u64,
+    /// Frames that were handed over to leave here and that the device did not take.
+    pub not_taken: u64,
 }
 
 #[derive(Clone, Debug)]

@@ -24,6 +24,13 @@ impl Switch {
         self.port_index.get(&number).map(|&place| self.ports[place].is_up)
     }
 
+    /// Frames that were handed over to leave by a port, and that its device did not take.
+    pub fn not_taken(&mut self, number: u32, frames: u64) {
+        if let Some(&place) = self.port_index.get(&number) {
+            self.ports[place].counters.not_taken += frames;
+        }
+    }
+
     /// What is live has changed: groups that choose by it may choose otherwise.
     pub(super) fn forget_choices(&mut self) {
         if !self.groups.is_empty() {

@@ -5,6 +5,24 @@ use crate::sys::task;
 use std::io;
 use tenuto_units::Span;
 
+/// Which threads of a process forward frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// Those whose names begin so.
+    Named(&'static str),
+    /// The first thread, whatever the program is called, and those whose names begin so.
+    FirstAndNamed(&'static str),
+}
+
+impl Forwarding {
+    fn has(self, pid: libc::pid_t, thread: libc::pid_t, name: &str) -> bool {
+        match self {
+            Self::Named(prefix) => name.starts_with(prefix),
+            Self::FirstAndNamed(prefix) => thread == pid || name.starts_with(prefix),
+        }
+    }
+}
+
 /// A process that forwards frames.
 ///
 /// In a window its threads run on one processor, those that forward under SCHED_FIFO. Its threads
@@ -13,20 +31,19 @@ use tenuto_units::Span;
 pub struct ProcessSubject {
     pid: libc::pid_t,
     processor: Option<usize>,
-    forwarding: &'static str,
+    forwarding: Forwarding,
     /// Threads whose names begin so run on a processor of their own.
     beside: Option<(&'static str, usize)>,
     before: Span,
 }
 
 impl ProcessSubject {
-    /// Stops the process `pid` until its first window. Of its threads those forward whose name
-    /// begins with `forwarding`.
+    /// Stops the process `pid` until its first window.
     ///
     /// # Errors
     ///
     /// When there is no such process, or it belongs to somebody else.
-    pub fn stop(pid: u32, processor: Option<usize>, forwarding: &'static str) -> io::Result<Self> {
+    pub fn stop(pid: u32, processor: Option<usize>, forwarding: Forwarding) -> io::Result<Self> {
         let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 1);
         let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let stopped = Self { pid, processor, forwarding, beside: None, before: Span::ZERO };
@@ -63,12 +80,12 @@ impl ProcessSubject {
         for entry in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
             let entry = entry?;
             let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let Some(number) = number else { continue };
             // A thread may end meanwhile.
             let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
             let own = self.beside.filter(|(prefix, _)| name.starts_with(prefix));
             let processor = own.map(|(_, processor)| processor).or(self.processor);
-            let forwards = name.starts_with(self.forwarding);
-            threads.extend(number.map(|number| (number, forwards, processor)));
+            threads.push((number, self.forwarding.has(self.pid, number, &name), processor));
         }
         Ok(threads)
     }

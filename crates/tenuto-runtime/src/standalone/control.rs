@@ -77,6 +77,8 @@ struct Listener {
     wake: UnixStream,
     waker: UnixStream,
     wake_key: PollKey,
+    /// Peers wait in its backlog until then, as so many are in their handshakes.
+    full_until: Option<Instant>,
 }
 
 /// What the switch core is to do about connections.
@@ -139,7 +141,8 @@ impl Control {
             SlotState::Waiting(until) => Some(until),
             _ => None,
         });
-        [silence, self.strangers.deadline(), waiting.min()].into_iter().flatten().min()
+        let full = self.listeners.iter().filter_map(|listener| listener.full_until).min();
+        [silence, self.strangers.deadline(), waiting.min(), full].into_iter().flatten().min()
     }
 
     /// Asynchronous messages that were dropped because they were not read.
@@ -252,11 +255,14 @@ impl Control {
             let mut fresh = Vec::new();
             let listener = &mut self.listeners[place];
             let mut refused = Vec::new();
-            if poll.readiness(listener.key).readable {
+            let is_over = listener.full_until.is_some_and(|until| until <= MonotonicClock::now());
+            if is_over || poll.readiness(listener.key).readable {
                 listener.accept(&mut fresh, &mut refused);
+                listener.rest_if_full(poll);
             }
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
+                listener.rest_if_full(poll);
                 for (shaken, peer) in listener.shaken.try_iter() {
                     match shaken {
                         Ok(stream) => fresh.push((stream, peer)),
@@ -428,12 +434,28 @@ impl Listener {
         wake.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
-        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key })
+        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key, full_until: None })
+    }
+
+    /// Until when there is no place for another handshake.
+    fn is_full(&self) -> Option<Instant> {
+        let room_at = self.tls.as_ref().map(Tls::room_at)?;
+        (room_at > MonotonicClock::now()).then_some(room_at)
+    }
+
+    /// Asks for no more connections while there is no place for their handshakes.
+    fn rest_if_full(&mut self, poll: &mut PollSet) {
+        self.full_until = self.is_full();
+        let interest = if self.full_until.is_some() { Interest::None } else { Interest::Read };
+        poll.set_interest(self.key, interest);
     }
 
     /// Takes connections in; what could not be taken comes with the reason.
     fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
+            if self.is_full().is_some() {
+                return;
+            }
             let Ok((socket, from)) = self.socket.accept() else { return };
             let made = match &self.tls {
                 None => {

@@ -9,6 +9,7 @@ use super::control::{Change, Control, Purpose, connections_max};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
+use super::reopening::Reopening;
 use super::settings::{PortSettings, SwitchSettings};
 use super::telling::Telling;
 use crate::beside;
@@ -68,6 +69,8 @@ struct DataPath<'a> {
     wait: PortWait,
     links: LinkWatch,
     links_key: PollKey,
+    /// `None` where other threads receive and send: their ports stay as they are.
+    reopening: Option<Reopening>,
     signals: SignalFd,
     signals_key: PollKey,
     news: &'a mut dyn FnMut(SwitchNews),
@@ -100,6 +103,8 @@ pub fn run_switch(
     let control = Control::new(settings, &mut poll, news)?;
     let links = LinkWatch::new()?;
     let links_key = poll.add(links.as_raw_fd(), Interest::Read);
+    let has_threads = settings.io_threads.count > 0;
+    let reopening = if has_threads { None } else { Some(Reopening::new(&mut poll)?) };
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
     let io = groups.start(settings.thread, &settings.io_threads, news)?;
     let (wait, notes) = settings.thread.apply();
@@ -113,6 +118,7 @@ pub fn run_switch(
         wait,
         links,
         links_key,
+        reopening,
         signals,
         signals_key,
         news,
@@ -191,6 +197,7 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             packet_ins_per_s: settings.packet_ins_per_s,
             description: settings.name.clone(),
             port_names: names,
+            began: MonotonicClock::now(),
             entries_at_once: Some(ENTRIES_AT_ONCE),
             ..GeneralConfig::default()
         }),
@@ -236,8 +243,10 @@ impl DataPath<'_> {
         if self.poll.readiness(self.links_key).readable {
             self.links.take_news()?;
             self.look_at_links();
+            self.reopen_lost();
             self.settle()?;
         }
+        self.take_reopened()?;
         self.look_at_taps();
         let mut ended = None;
         if self.poll.readiness(self.signals_key).readable {
@@ -296,6 +305,16 @@ impl DataPath<'_> {
         self.core.fx.events.clear();
         while let Some((place, why)) = self.core.lost.pop() {
             self.lose_port(place, why);
+        }
+        for place in 0..self.ports.len() {
+            let port = &mut self.ports[place];
+            let (number, untold) = (port.number, port.take_untold());
+            if untold > 0 {
+                self.core.switch.not_taken(number, untold);
+            }
+            if self.ports[place].is_doubtful() {
+                self.look_at_link(place);
+            }
         }
         let is_told = self.core.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
             || self.control.channels.iter().any(Channel::is_waiting);
@@ -409,23 +428,25 @@ impl DataPath<'_> {
 
     /// Asks every port for its link.
     fn look_at_links(&mut self) {
-        for place in 0..self.ports.len() {
-            let port = &mut self.ports[place];
-            match port.link() {
-                None => {}
-                Some(Ok(LinkState::Gone)) => {
-                    self.lose_port(place, "its interface was removed".into());
-                }
-                Some(Ok(state)) => {
-                    let (number, is_up) = (port.number, state == LinkState::Up);
-                    let interface = port.interface.clone();
-                    if self.core.switch.is_link_up(number) != Some(is_up) {
-                        self.core.switch.set_link(number, is_up, &mut self.core.fx);
-                        (self.news)(SwitchNews::Link { interface, is_up });
-                    }
-                }
-                Some(Err(error)) => self.lose_port(place, error.to_string()),
+        (0..self.ports.len()).for_each(|place| self.look_at_link(place));
+    }
+
+    fn look_at_link(&mut self, place: usize) {
+        let port = &mut self.ports[place];
+        match port.link() {
+            None => {}
+            Some(Ok(LinkState::Gone)) => {
+                self.lose_port(place, "its interface was removed".into());
             }
+            Some(Ok(state)) => {
+                let (number, is_up) = (port.number, state == LinkState::Up);
+                let interface = port.interface.clone();
+                if self.core.switch.is_link_up(number) != Some(is_up) {
+                    self.core.switch.set_link(number, is_up, &mut self.core.fx);
+                    (self.news)(SwitchNews::Link { interface, is_up });
+                }
+            }
+            Some(Err(error)) => self.lose_port(place, error.to_string()),
         }
     }
 
@@ -438,6 +459,41 @@ impl DataPath<'_> {
         let (number, interface) = (port.number, port.interface.clone());
         self.core.switch.set_link(number, false, &mut self.core.fx);
         (self.news)(SwitchNews::PortLost { interface, why });
+    }
+
+    /// Looks for the interfaces of ports that have lost theirs.
+    fn reopen_lost(&mut self) {
+        (0..self.ports.len()).for_each(|place| self.reopen(place));
+    }
+
+    fn reopen(&mut self, place: usize) {
+        let port = &self.ports[place];
+        if let (Some(reopening), Some(kind)) = (&mut self.reopening, port.lost_kind())
+            && let Err(error) = reopening.begin(place, &port.interface, kind)
+        {
+            (self.news)(SwitchNews::Warning(format!("{}: {error}", port.interface)));
+        }
+    }
+
+    /// Puts ports back into service whose interfaces were opened.
+    fn take_reopened(&mut self) -> io::Result<()> {
+        let Some(reopening) = &mut self.reopening else { return Ok(()) };
+        if !self.poll.readiness(reopening.key).readable {
+            return Ok(());
+        }
+        for ((place, opened), once_more) in reopening.take() {
+            // One that is not there yet tells of itself when it comes.
+            if let Ok(opened) = opened {
+                let port = &mut self.ports[place];
+                port.put_back(opened.port, &mut self.poll)?;
+                (self.news)(SwitchNews::PortBack(port.interface.clone()));
+                opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
+                self.look_at_link(place);
+            } else if once_more {
+                self.reopen(place);
+            }
+        }
+        self.settle()
     }
 
     fn look_at_taps(&mut self) {

@@ -32,7 +32,7 @@ impl IoGroups {
         &mut self,
         port: Box<dyn Port + Send>,
         interface: &str,
-    ) -> io::Result<Box<dyn Port>> {
+    ) -> io::Result<Box<dyn Port + Send>> {
         if self.groups.is_empty() {
             return Ok(port);
         }

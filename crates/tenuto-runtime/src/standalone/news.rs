@@ -44,13 +44,15 @@ pub enum SwitchNews {
         /// Whether frames can leave.
         is_up: bool,
     },
-    /// A port is lost for good, as its interface is gone.
+    /// A port is out of service, as its interface is gone.
     PortLost {
         /// The port's interface.
         interface: String,
         /// Why.
         why: String,
     },
+    /// A port is in service again: an interface of its name is there.
+    PortBack(String),
     /// A capture has ended.
     TapEnded {
         /// The port's interface.
@@ -85,6 +87,7 @@ impl Display for SwitchNews {
                 write!(f, "link {interface} is {}", if *is_up { "up" } else { "down" })
             }
             Self::PortLost { interface, why } => write!(f, "port {interface} is lost: {why}"),
+            Self::PortBack(interface) => write!(f, "port {interface} is back"),
             Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
             Self::Warning(text) => write!(f, "warning: {text}"),
             Self::Untold(count) => {

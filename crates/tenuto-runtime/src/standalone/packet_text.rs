@@ -13,11 +13,19 @@ const ARP: u16 = 0x0806;
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
 const IPV6: u16 = 0x86dd;
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
+/// Extension headers of IPv6.
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
 
 /// Names of Open vSwitch, and what they are called here.
 const OTHER_NAMES: [(&str, &str); 16] = [
@@ -324,12 +332,24 @@ fn describe_network(eth_type: u16, packet: &[u8], text: &mut String) {
             text.push_str(&format!(",ipv4_src={source},ipv4_dst={target}"));
             text.push_str(&format!(",ip_tos={},ip_ttl={}", packet[1], packet[8]));
             let header = usize::from(packet[0] & 15) * 4;
-            describe_transport(packet[9], packet.get(header..).unwrap_or_default(), text);
+            let is_later = short_at(packet, 6).is_some_and(|it| it & 0x1fff != 0);
+            let segment = if is_later { None } else { packet.get(header..) };
+            describe_transport(packet[9], segment, text);
         }
         IPV6 => {
             let (Some(source), Some(target)) = (v6(8), v6(24)) else { return };
             text.push_str(&format!(",ipv6_src={source},ipv6_dst={target},ip_ttl={}", packet[7]));
-            describe_transport(packet[6], packet.get(40..).unwrap_or_default(), text);
+            let (proto, segment) = behind_extensions(packet[6], packet.get(40..));
+            describe_transport(proto, segment, text);
+        }
+        MPLS | MPLS_MULTICAST => {
+            for label in packet.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)) {
+                let (number, class, bottom) = (label >> 12, label >> 9 & 7, label >> 8 & 1);
+                text.push_str(&format!(",mpls_label={number},mpls_tc={class},mpls_bos={bottom}"));
+                if bottom == 1 {
+                    break;
+                }
+            }
         }
         ARP => {
             let (Some(source), Some(target)) = (v4(14), v4(24)) else { return };
@@ -340,8 +360,27 @@ fn describe_network(eth_type: u16, packet: &[u8], text: &mut String) {
     }
 }
 
-fn describe_transport(proto: u8, segment: &[u8], text: &mut String) {
+/// The protocol behind the extension headers of IPv6, and what it carries; `None` where that is not
+/// there, as in later fragments.
+fn behind_extensions(mut proto: u8, mut rest: Option<&[u8]>) -> (u8, Option<&[u8]>) {
+    while let Some([next, units, second, low, ..]) = rest {
+        let is_later = proto == FRAGMENT && u16::from_be_bytes([*second, *low]) >> 3 != 0;
+        let bytes = match proto {
+            HOP_BY_HOP | ROUTING | DESTINATION => (usize::from(*units) + 1) * 8,
+            FRAGMENT => 8,
+            AUTHENTICATION => (usize::from(*units) + 2) * 4,
+            _ => break,
+        };
+        proto = *next;
+        rest = rest.and_then(|rest| rest.get(bytes..)).filter(|_| !is_later);
+    }
+    (proto, rest)
+}
+
+/// What a frame says of the protocol behind IP: its ports or its type, if `segment` is there.
+fn describe_transport(proto: u8, segment: Option<&[u8]>, text: &mut String) {
     text.push_str(&format!(",ip_proto={proto}"));
+    let Some(segment) = segment else { return text.push_str(" (a later fragment)") };
     let name = match proto {
         TCP => "tcp",
         UDP => "udp",
@@ -403,6 +442,26 @@ mod tests {
             let error = PacketText::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn fragments_labels_and_extension_headers_are_told() {
+        let mut frame = PacketText::parse("udp,udp_src=1,udp_dst=2").expect("well-formed").frame;
+        assert!(describe_frame(&frame).ends_with("ip_proto=17,udp_src=1,udp_dst=2"));
+        frame[21] = 5;
+        let told = describe_frame(&frame);
+        assert!(told.ends_with("ip_proto=17 (a later fragment)"), "it has no ports: {told}");
+        frame[12..22].copy_from_slice(&[0x88, 0x47, 0, 1, 0x04, 64, 0, 2, 0x0b, 9]);
+        let labels = "mpls_label=16,mpls_tc=2,mpls_bos=0,mpls_label=32,mpls_tc=5,mpls_bos=1";
+        assert!(describe_frame(&frame).ends_with(labels), "{}", describe_frame(&frame));
+        let mut frame = PacketText::parse("ipv6,ip_proto=60").expect("well-formed").frame;
+        frame.truncate(54);
+        frame.extend([44, 0, 0, 0, 0, 0, 0, 0]);
+        frame.extend([17, 0, 0, 1, 0, 0, 0, 7]);
+        frame.extend([0, 80, 0, 90, 0, 8, 0, 0]);
+        assert!(describe_frame(&frame).ends_with("ip_proto=17,udp_src=80,udp_dst=90"));
+        frame[65] = 9;
+        assert!(describe_frame(&frame).ends_with("ip_proto=17 (a later fragment)"));
     }
 
     #[test]

@@ -10,18 +10,22 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::Transmit;
 use tenuto_io::{
-    BURST_FRAMES, Lent, LinkState, Look, MemoryPort, Pending, PollKey, PollSet, Port, PortKind,
-    PortOpener, PortSettings as OpenSettings,
+    BURST_FRAMES, Lent, LinkState, Look, MemoryPort, MonotonicClock, Pending, PollKey, PollSet,
+    Port, PortKind, PortOpener, PortSettings as OpenSettings,
 };
+use tenuto_units::{Instant, Span};
 
 /// Frames that a pair in memory holds in each direction.
 const MEMORY_FRAMES: usize = 1_024;
+/// A port that refuses frames is asked for its link no more often: a full device refuses, too.
+const LINK_ASKED: Span = Span::from_ms(10);
 
 /// An open port.
 pub(super) struct SwitchPort {
     pub(super) number: u32,
     pub(super) interface: String,
-    port: Box<dyn Port>,
+    kind: Option<PortKind>,
+    port: Box<dyn Port + Send>,
     /// `None` once its interface is gone.
     pub(super) key: Option<PollKey>,
     tap: Option<Tap>,
@@ -31,6 +35,11 @@ pub(super) struct SwitchPort {
     _claim: Option<UnixListener>,
     /// Frames that the device did not take.
     pub(super) refused: u64,
+    /// Those among them that the switch was told of.
+    told: u64,
+    /// Whether it has refused some since its link was last asked for, and when that was.
+    doubt: bool,
+    asked_at: Instant,
 }
 
 /// Opens every port.
@@ -70,7 +79,7 @@ impl SwitchPort {
         let interface = &settings.interface;
         let mut far = None;
         let mut claimed = None;
-        let port: Box<dyn Port> = if settings.kind == Some(PortKind::Memory) {
+        let port: Box<dyn Port + Send> = if settings.kind == Some(PortKind::Memory) {
             let (near, other) = MemoryPort::pair(MEMORY_FRAMES)?;
             far = Some(other);
             Box::new(near)
@@ -84,12 +93,16 @@ impl SwitchPort {
         Ok(Self {
             number: settings.number,
             interface: interface.clone(),
+            kind: settings.kind,
             port,
             key: Some(key),
             tap: settings.tap.as_ref().map(Tap::open).transpose()?,
             far,
             _claim: claimed,
             refused: 0,
+            told: 0,
+            doubt: false,
+            asked_at: Instant::ZERO,
         })
     }
 
@@ -105,6 +118,25 @@ impl SwitchPort {
         self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
     }
 
+    /// Frames that the device did not take since the last call.
+    pub(super) fn take_untold(&mut self) -> u64 {
+        self.refused - std::mem::replace(&mut self.told, self.refused)
+    }
+
+    /// Whether its device has refused frames, so that its link should be asked for: the kernel tells of
+    /// a lost carrier up to a second later.
+    pub(super) fn is_doubtful(&mut self) -> bool {
+        if !self.doubt {
+            return false;
+        }
+        let now = MonotonicClock::now();
+        if now.since(self.asked_at) < LINK_ASKED {
+            return false;
+        }
+        (self.doubt, self.asked_at) = (false, now);
+        true
+    }
+
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
         self.key.map(|_| self.port.link())
@@ -115,6 +147,24 @@ impl SwitchPort {
         if let Some(key) = self.key.take() {
             poll.remove(key);
         }
+    }
+
+    /// How its interface is opened, if it is one that may come back.
+    pub(super) fn lost_kind(&self) -> Option<Option<PortKind>> {
+        let may_return = !matches!(self.kind, Some(PortKind::Memory | PortKind::Tap));
+        (self.key.is_none() && may_return).then_some(self.kind)
+    }
+
+    /// Puts the port back into service, with its interface opened anew.
+    pub(super) fn put_back(
+        &mut self,
+        port: Box<dyn Port + Send>,
+        poll: &mut PollSet,
+    ) -> io::Result<()> {
+        self.key = Some(poll.add_port(&*port)?);
+        let old = std::mem::replace(&mut self.port, port);
+        // The kernel takes its time to close it. Without a thread that time is taken here.
+        crate::beside::spawn("close", move || drop(old)).map(|_| ())
     }
 
     /// Why its capture has ended, told once.
@@ -157,7 +207,9 @@ impl ForwardingPort for SwitchPort {
                 tap.note(Direction::Sent, sent.departure, frame);
             }
         }
-        self.refused += self.port.transmit(bytes)?.refused as u64;
+        let refused = self.port.transmit(bytes)?.refused;
+        self.refused += refused as u64;
+        self.doubt |= refused > 0;
         if let Some(far) = &mut self.far {
             reflect(far)?;
         }

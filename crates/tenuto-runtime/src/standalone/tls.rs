@@ -1,6 +1,7 @@
 //! TLS beside the data path: a thread per connection does the cryptography, and the data path has
 //! the plain side of it as a stream like any other.
 
+use super::handshakes::{Handshakes, KEPT};
 use super::settings::TlsFiles;
 use super::stream::{Stream, is_later};
 use rustls::pki_types::pem::PemObject;
@@ -13,15 +14,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tenuto_io::{Interest, MonotonicClock, PollSet};
 use tenuto_units::{Instant, Span};
 
 /// A handshake takes at most so long.
 const HANDSHAKE: Span = Span::from_s(5);
-/// Handshakes at once of peers that have connected to us.
-const HANDSHAKES_MAX: usize = 16;
 /// Bytes that wait on either side of a connection before the other side is not read.
 const WAITING_MAX: usize = 64 * 1024;
 
@@ -30,7 +28,7 @@ const WAITING_MAX: usize = 64 * 1024;
 pub(super) struct Tls {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
-    shaking: Arc<AtomicUsize>,
+    shaking: Arc<Handshakes>,
 }
 
 impl Tls {
@@ -76,6 +74,11 @@ impl Tls {
         Ok(Stream::Local(here))
     }
 
+    /// From when on another peer that has connected may be let in.
+    pub(super) fn room_at(&self) -> Instant {
+        self.shaking.room_at()
+    }
+
     /// Shakes hands with who has connected, and hands the plain side over or the reason why there is
     /// none, all beside the caller.
     pub(super) fn accept(
@@ -83,10 +86,7 @@ impl Tls {
         socket: TcpStream,
         done: impl FnOnce(io::Result<Stream>) + Send + 'static,
     ) -> io::Result<()> {
-        if self.shaking.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES_MAX {
-            self.shaking.fetch_sub(1, Ordering::Relaxed);
-            return Err(io::Error::other("too many handshakes at once"));
-        }
+        let number = self.shaking.begin(socket.try_clone()?, MonotonicClock::now());
         let (server, shaking) = (Arc::clone(&self.server), Arc::clone(&self.shaking));
         let spawned = crate::beside::spawn("tls", move || {
             let shaken = rustls::ServerConnection::new(server).map_err(io::Error::other).and_then(
@@ -95,7 +95,7 @@ impl Tls {
                     shake(&mut connection, &socket).map(|()| connection)
                 },
             );
-            shaking.fetch_sub(1, Ordering::Relaxed);
+            let shaken = if shaking.end(number) { shaken } else { Err(given_way()) };
             match shaken.and_then(|connection| Ok((connection, plain_pair()?))) {
                 Err(error) => done(Err(error)),
                 Ok((connection, (here, there))) => {
@@ -105,7 +105,7 @@ impl Tls {
             }
         });
         if spawned.is_err() {
-            self.shaking.fetch_sub(1, Ordering::Relaxed);
+            self.shaking.end(number);
         }
         spawned.map(|_| ())
     }
@@ -172,6 +172,12 @@ fn shake(connection: &mut Connection, socket: &TcpStream) -> io::Result<()> {
         connection.write_tls(&mut stream)?;
     }
     socket.set_nonblocking(true)
+}
+
+fn given_way() -> io::Error {
+    let text =
+        format!("no TLS handshake within {} ms, and others waited", KEPT.as_ns() / 1_000_000);
+    io::Error::new(io::ErrorKind::TimedOut, text)
 }
 
 fn too_late() -> io::Error {

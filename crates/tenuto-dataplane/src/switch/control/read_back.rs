@@ -122,7 +122,9 @@ impl Switch {
                 ReplyBody::Table(stats.collect())
             }
             RequestBody::PortStats { port_no } => {
-                ReplyBody::PortStats(self.chosen_ports(*port_no)?.map(port_stats).collect())
+                let alive = self.alive(now);
+                let ports = self.chosen_ports(*port_no)?;
+                ReplyBody::PortStats(ports.map(|port| port_stats(port, alive)).collect())
             }
             RequestBody::PortDescription => {
                 let ports = (0..self.ports.len()).map(|place| self.described_port(place));
@@ -135,7 +137,7 @@ impl Switch {
                 }
                 ReplyBody::Aggregate(self.aggregate(wanted))
             }
-            other if self.general.is_some() => self.general_reply(other)?,
+            other if self.general.is_some() => self.general_reply(other, now)?,
             _ => return Err(BadRequest::BadMultipart.into()),
         };
         for part in (MultipartReply { flags: 0, body }).split() {
@@ -145,10 +147,10 @@ impl Switch {
     }
 
     /// What only a general switch answers.
-    fn general_reply(&self, body: &RequestBody) -> Result<ReplyBody, ErrorCode> {
+    fn general_reply(&self, body: &RequestBody, now: Instant) -> Result<ReplyBody, ErrorCode> {
         Ok(match body {
             RequestBody::Queue { port_no, queue_id } => {
-                ReplyBody::Queue(self.queue_stats(*port_no, *queue_id)?)
+                ReplyBody::Queue(self.queue_stats((*port_no, *queue_id), self.alive(now))?)
             }
             RequestBody::GroupFeatures => ReplyBody::GroupFeatures(self.group_features()),
             RequestBody::MeterFeatures => ReplyBody::MeterFeatures(self.meter_features()),
@@ -177,7 +179,17 @@ impl Switch {
         Ok(self.ports.iter().filter(move |p| number == port::ANY || p.number == number))
     }
 
-    fn queue_stats(&self, number: u32, wanted: u32) -> Result<Vec<QueueStats>, ErrorCode> {
+    /// Seconds and nanoseconds since its ports and queues came. A planned switch has no clock to show.
+    fn alive(&self, now: Instant) -> (u32, u32) {
+        let general = self.config.general.as_ref();
+        general.map_or((0, 0), |general| duration(now, general.began))
+    }
+
+    fn queue_stats(
+        &self,
+        (number, wanted): (u32, u32),
+        (duration_sec, duration_nsec): (u32, u32),
+    ) -> Result<Vec<QueueStats>, ErrorCode> {
         let mut stats = Vec::new();
         for port in self.chosen_ports(number)? {
             for (queue_id, counters) in (0..).zip(port.egress.queue_stats()) {
@@ -188,8 +200,8 @@ impl Switch {
                         tx_bytes: counters.bytes,
                         tx_packets: counters.frames,
                         tx_errors: counters.refused,
-                        duration_sec: u32::MAX,
-                        duration_nsec: u32::MAX,
+                        duration_sec,
+                        duration_nsec,
                     });
                 }
             }
@@ -296,18 +308,20 @@ fn table_stats(table_id: u8, state: TableState<'_>, on_tracks: &[u64]) -> TableS
     TableStats { table_id, active_count, lookup_count, matched_count }
 }
 
-fn port_stats(port: &PortState) -> PortStats {
+fn port_stats(port: &PortState, (duration_sec, duration_nsec): (u32, u32)) -> PortStats {
     let sent = port.egress.stats();
     let c = &port.counters;
     PortStats {
         port_no: port.number,
         rx_packets: c.received,
-        tx_packets: sent.frames,
+        tx_packets: sent.frames.saturating_sub(c.not_taken),
         rx_bytes: c.received_bytes,
         tx_bytes: sent.bytes,
         rx_dropped: c.policed + c.unknown + c.out_of_mode + c.buffer_full,
-        tx_dropped: sent.refused + sent.purged + c.not_sent,
+        tx_dropped: sent.refused + sent.purged + c.not_sent + c.not_taken,
         rx_errors: c.malformed + c.signals_rejected + c.commands_rejected,
+        duration_sec,
+        duration_nsec,
         ..PortStats::default()
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tenuto_io::links::{IpBatch, LinkName, VethEnd, disable_ipv6_on, offloads_off};
-use tenuto_io::measure::{ProcessSubject, Subject};
+use tenuto_io::measure::{Forwarding, ProcessSubject, Subject};
 use tenuto_io::{PacketPort, Port};
 use tenuto_model::Network;
 use tenuto_wire::{MacAddress, UdpFrame};
@@ -52,7 +52,8 @@ impl Bridges {
             }
         }
         run(&mut command)?;
-        let mut process = ProcessSubject::stop(switch.0.id(), processor, SERVING)?;
+        let mut process =
+            ProcessSubject::stop(switch.0.id(), processor, Forwarding::Named(SERVING))?;
         process.begin()?;
         let requests = PacketPort::open(line.ours.as_str())?;
         let (_process, _switch, _database) = (process, switch, database);

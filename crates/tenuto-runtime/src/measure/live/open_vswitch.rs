@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use tenuto_io::measure::{ProcessSubject, Wiring};
+use tenuto_io::measure::{Forwarding, ProcessSubject, Wiring};
 use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
 use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_units::Span;
@@ -76,7 +76,8 @@ impl OpenVswitch {
             OvsPorts::Usual => "ovs-vswitchd",
             OvsPorts::Xdp => "pmd",
         };
-        let process = ProcessSubject::stop(switch.0.id(), processor, forwarding)?;
+        let process =
+            ProcessSubject::stop(switch.0.id(), processor, Forwarding::Named(forwarding))?;
         Ok((wiring, Self { process, _switch: switch, _database: database }))
     }
 }

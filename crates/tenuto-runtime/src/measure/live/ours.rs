@@ -6,15 +6,13 @@ use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use tenuto_io::measure::{ProcessSubject, Wiring};
+use tenuto_io::measure::{Forwarding, ProcessSubject, Wiring};
 use tenuto_io::{PortKind, WaitPolicy};
 use tenuto_openflow::Body;
 
 /// It is up sooner, or never.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Its threads that forward have the name of the program, or begin with it.
-const FORWARDING: &str = "tenuto";
-/// Those among them that receive and send for the other.
+/// Its threads beside the first that forward: they receive and send for it.
 const IO: &str = "tenuto-io";
 
 /// A `tenuto switch` between the two interfaces of a wiring.
@@ -93,7 +91,7 @@ impl OurSwitch {
             return Err(error);
         }
         let endpoint = Endpoint::parse(&format!("tcp:{address}")).map_err(io::Error::other)?;
-        let process = ProcessSubject::stop(child.id(), processor, FORWARDING)?;
+        let process = ProcessSubject::stop(child.id(), processor, Forwarding::FirstAndNamed(IO))?;
         Ok(Self { process, endpoint, child })
     }
 

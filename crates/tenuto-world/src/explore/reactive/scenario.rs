@@ -199,6 +199,7 @@ impl Fixed {
                 buffers_max: 64,
                 connections_max: 1,
                 fail_mode: FailMode::Secure,
+                began: Instant::ZERO,
                 learned_max: 1,
                 description: String::new(),
                 port_names: BTreeMap::new(),
