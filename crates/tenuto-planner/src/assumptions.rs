@@ -48,7 +48,7 @@ fn shaping(plan: &Plan) -> Option<Assumption> {
     if !plan.line_shaping {
         return Some(assume("shaping", "input lines are not counted as shaping".into()));
     }
-    let mut rates = plan.network.links.iter().map(|link| link.rate);
+    let mut rates = plan.network.links.iter().map(|link| link.rate_bps);
     let first = rates.next()?;
     let text = "no line is faster than described: what came over a slow one, farther back too, \
                 comes together only as far as delays behind it vary";
