@@ -63,6 +63,7 @@ fn plan() -> Plan {
         link_losses: vec![],
         refusals: vec![],
         assumptions: vec![],
+        ranked: tenuto_model::Ranked::AsGiven,
     };
     plan.seal();
     plan
