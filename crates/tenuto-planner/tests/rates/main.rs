@@ -3,8 +3,8 @@
 mod networks;
 
 use networks::{network, rates};
-use tenuto_model::{Network, Plan, Transition};
-use tenuto_planner::{Curves, ForwardingModel, Options, WholePaths, plan};
+use tenuto_model::{ForwardingModel, Network, Plan, Transition};
+use tenuto_planner::{Curves, Options, WholePaths, plan};
 
 const SEEDS: u64 = 60;
 
