@@ -110,12 +110,12 @@ fn what_is_bunched_behind_a_slow_line_is_counted_as_such() {
         note: None,
     };
     run.events.retain(|event| matches!(event.action, EventAction::StopFlow { .. }));
-    // The message of `slow` takes 12.3 ms on its line, that of `above` 7.4 ms on its own and on the next:
-    // it ends when six frames of `slow` have come to wait for it.
+    // The message of `slow` takes 12.3 ms on its line, that of `above` 7.6 ms on its own and on the next:
+    // when it ends, six frames of `slow` wait for it, and are at s2 0.1 ms later.
     let begin = 40 * MS;
     run.events.push(start("slow", begin));
     run.events.push(start("above", begin + 1_300_000));
-    run.events.push(start("near", begin + 8_900_000));
+    run.events.push(start("near", begin + 9_100_000));
     run.events.sort_by_key(|event| event.at_ns);
     let run = clockwork::run(&plan, &run).expect("a run");
     let row = run.flows.iter().find(|row| row.flow == "near").expect("a row");

@@ -95,14 +95,14 @@ fn flow(
     }
     let mbps = |host: u64| usize::try_from(host).map_or(0, |host| hosts[host].1);
     let slowest = targets.iter().map(|&it| mbps(it)).fold(mbps(source), u64::min).min(slowest);
-    let bytes = (1 + draws.below(FRAMES_MAX)) * FRAME_BYTES - draws.below(FRAME_BYTES);
+    let bytes = (1 + draws.below(FRAMES_MAX)) * FRAME_BYTES - draws.below(FRAME_BYTES - 100);
     let share_percent = 4 + draws.below(14);
     let period_us = bytes * 8 * 100 / (slowest * share_percent);
     let contract = match is_modal && draws.below(2) == 0 {
         true => format!("level: HI, period: {{LO: {} us, HI: {period_us} us}}", 2 * period_us),
         false => format!("period: {period_us} us"),
     };
-    let jitter_us = if draws.below(3) == 0 { draws.below(2_000) } else { 0 };
+    let jitter_us = if draws.below(3) == 0 { draws.below((period_us / 2).min(2_000)) } else { 0 };
     let targets: Vec<String> = targets.iter().map(|target| format!("h{target}")).collect();
     format!(
         "  f{number}: {{source: h{source}, targets: [{}], message: {bytes} B, {contract}, jitter: \
