@@ -319,8 +319,14 @@ fn assumptions(context: &Context<'_>) -> Vec<String> {
                     ways around it nothing is promised to what it carried";
         list.push(text.to_owned());
     }
+    let has_slower =
+        || context.streams.iter().flat_map(|stream| &stream.slower).any(|s| !s.is_empty());
     if !plan.line_shaping {
         list.push("input links shape nothing".to_owned());
+    } else if has_slower() {
+        let text = "no link is faster than described: what came over a slow one, farther back too, \
+                    comes together only as far as the delays behind it vary";
+        list.push(text.to_owned());
     }
     if plan.staircases {
         list.push("messages of a host, and behind a monitor, come a period apart".to_owned());

@@ -312,24 +312,42 @@ fn messages_are_spread_too() {
 /// Two ways from one line to one port are two sets: how late they are to one another nobody knows.
 #[test]
 fn other_ways_between_are_other_sets() {
-    // Both flows come from h1 over s1, one by s2, one by s3, to s4.
+    // Both flows come from h1 over s1, one by s2, one by s3, to s4 and s5.
     let mut net = line(2, 0);
-    net.switches = (1..=4).map(|s| (format!("s{s}"), None)).collect();
-    let all = [("h1", "s1"), ("s1", "s2"), ("s1", "s3"), ("s2", "s4"), ("s3", "s4"), ("s4", "h3")];
-    net.links = all.map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
-    net.links.push(("h2".into(), "s1".into()));
-    net.flows[0].paths = vec![vec![path(&["h1", "s1", "s2", "s4", "h3"])]];
-    net.flows[1].paths = vec![vec![path(&["h1", "s1", "s3", "s4", "h3"])]];
-    let trunks: Vec<_> = all[1..5].iter().map(|(a, b)| (*a, *b, FAST)).collect();
-    let mut plan = with_rates(&net, &trunks);
+    net.switches = (1..=5).map(|s| (format!("s{s}"), None)).collect();
+    let trunks = [("s1", "s2"), ("s1", "s3"), ("s2", "s4"), ("s3", "s4"), ("s4", "s5")];
+    net.links = trunks.map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
+    for (host, switch) in [("h1", "s1"), ("h2", "s1"), ("h3", "s5")] {
+        net.links.push((host.into(), switch.into()));
+    }
+    net.flows[0].paths = vec![vec![path(&["h1", "s1", "s2", "s4", "s5", "h3"])]];
+    net.flows[1].paths = vec![vec![path(&["h1", "s1", "s3", "s4", "s5", "h3"])]];
+    let mut plan = with_rates(&net, &trunks.map(|(a, b)| (a, b, FAST)));
     plan["feasible"] = json!(false);
     for claim in list(&mut plan["ports"]) {
-        let node = claim["port"]["node"].as_str().expect("a name");
-        // 20 frames at the host; behind it one frame at each port, at 1 Gbit/s.
-        claim["delay_ps"] = json!(if node == "h1" { 2 * HOST_PS } else { 12_304_000 });
+        claim["delay_ps"] = match claim["port"]["node"].as_str().expect("a name") {
+            // 20 frames at the host; behind it one frame at each port, at 1 Gbit/s; 30 us at s4.
+            "h1" => json!(2 * HOST_PS),
+            "s4" => json!(30_000_000),
+            _ => json!(12_304_000),
+        };
     }
-    // Buckets of 123040 + 12.304·(2460.8 + 2·12.304) = 153620.460032 bit; lines of 12304 bit +
-    // 100 Mbit/s·(t + 24.608 µs).
-    let meet = (153_620_460_032_u64 - 14_764_800_000) * 1_000;
-    assert_eq!(least(plan, "s4"), at_least(295_296_000 + meet.div_ceil(87_696)));
+    // Buckets of 123040 + 12.304·(2460.8 + 24.608 + 30) = 153989.580032 bit; lines of 12304 bit +
+    // 100 Mbit/s·(t + 54.608 µs), 17764.8 bit each.
+    let meet = (153_989_580_032_u64 - 17_764_800_000) * 1_000;
+    assert_eq!(least(plan.clone(), "s5"), at_least(355_296_000 + meet.div_ceil(87_696)));
+    // By one way they share the line, and it is all that bounds them: one frame.
+    let one = plan["routes"][0]["paths"][0]["ports"].clone();
+    plan["routes"][1]["paths"][0]["ports"] = one;
+    assert_eq!(least(plan, "s5"), at_least(177_648_000));
+}
+
+#[test]
+fn a_certificate_says_that_lines_farther_back_count() {
+    let says = |plan: Value| {
+        let certificate = certify(&sealed(plan)).unwrap_or_else(|f| panic!("{f:#?}"));
+        certificate.assumptions.iter().any(|text| text.contains("farther back"))
+    };
+    assert!(says(two_hops()));
+    assert!(!says(line(2, 0).plan()));
 }

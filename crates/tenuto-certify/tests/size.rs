@@ -2,7 +2,8 @@
 
 mod support;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use support::{Flow, Net, Size, car, sealed};
 use tenuto_certify::certify;
 
@@ -56,4 +57,72 @@ fn a_thousand_targets_are_certified() {
     });
     assert_eq!(certificate.flows_checked, 251);
     assert!(certificate.ports_checked > 100);
+}
+
+/// The plan with rates of its links by their numbers.
+fn with_rates(net: &Net, rate_bps: impl Fn(usize) -> u64) -> Value {
+    let mut plan = net.plan();
+    let mut rates = BTreeMap::new();
+    let key = |port: &Value| port.to_string();
+    for (number, link) in
+        plan["network"]["links"].as_array_mut().expect("links").iter_mut().enumerate()
+    {
+        link["rate_bps"] = json!(rate_bps(number));
+        rates.extend([(key(&link["a"]), rate_bps(number)), (key(&link["b"]), rate_bps(number))]);
+    }
+    for row in plan["port_rows"].as_array_mut().expect("rows") {
+        row["capacity_bps"] = json!(rates[&key(&row["port"])]);
+    }
+    for (kind, name) in [("switches", "switch"), ("hosts", "host")] {
+        for device in plan[kind].as_array_mut().expect("devices") {
+            let node = device[name].clone();
+            for port in device["ports"].as_array_mut().expect("ports") {
+                let end = json!({"node": node, "port": port["port"]});
+                port["rate_bps"] = json!(rates[&key(&end)]);
+            }
+        }
+    }
+    plan
+}
+
+#[test]
+fn a_thousand_targets_behind_faster_trunks_are_certified() {
+    let net = aircraft();
+    // The first 40 links are those of hosts.
+    let plan = sealed(with_rates(&net, |link| if link < 40 { 100_000_000 } else { 1_000_000_000 }));
+    let certificate = certify(&plan).unwrap_or_else(|f| {
+        panic!("{}", f.iter().take(5).map(|f| format!("{f}\n")).collect::<String>())
+    });
+    assert_eq!(certificate.flows_checked, 251);
+}
+
+/// Every link of a long line is faster than all before it, so that every set lies within others.
+#[test]
+fn a_long_line_of_ever_faster_links_is_followed_without_recursion() {
+    let mut net = car();
+    net.modes = vec!["normal"];
+    net.babbling = 0;
+    net.hosts = vec!["h1".into(), "h2".into()];
+    net.switches = (0..900).map(|s| (format!("s{s}"), None)).collect();
+    let mut nodes = vec!["h1".to_owned()];
+    nodes.extend((0..900).map(|s| format!("s{s}")));
+    nodes.push("h2".into());
+    net.links = nodes.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+    net.flows.clear();
+    for flow in 0..12_u16 {
+        net.flows.push(Flow {
+            name: Box::leak(format!("vl{flow}").into_boxed_str()),
+            vl: Some(flow),
+            contracts: vec![(Size::Frame(100), 100_000_000, 0)],
+            copies: vec![],
+            paths: vec![vec![nodes.clone()]],
+            deadline_ns: 3_000_000_000,
+        });
+    }
+    let steps = |link: usize| u64::try_from(link).expect("few") * 1_000_000;
+    let plan = sealed(with_rates(&net, |link| 100_000_000 + steps(link)));
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    let thread = small.spawn(move || certify(&plan).map(|c| c.inequalities));
+    let found = thread.expect("a thread").join().expect("it comes back");
+    assert_eq!(found.map_err(|f| f[0].to_string()), Ok(901));
 }

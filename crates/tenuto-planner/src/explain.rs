@@ -8,8 +8,9 @@ use crate::routing::{Effort, Routes};
 use crate::rows::sum_of_hops;
 use crate::{InTurn, Options, Progress};
 use serde::Serialize;
-use tenuto_calculus::{Bucket, div_up};
+use tenuto_calculus::{Bucket, SteppedGroup, div_up};
 use tenuto_model::{Flow, FlowBound, Network, Port, Transition};
+use tenuto_units::Picos;
 
 /// Re-planning a network of more flows takes longer than a reader waits.
 const FLOWS_MAX: usize = 2_000;
@@ -75,6 +76,25 @@ pub struct ExplainedHop {
     pub signals_bits: u64,
     /// The other flows that count here, those that cost most first.
     pub others: Vec<Interferer>,
+    /// How much longer the flow would wait if slower lines farther back held nothing back,
+    /// picoseconds.
+    pub held_back_ps: u64,
+    /// Those lines, what helps most first.
+    pub held_back_by: Vec<FartherLine>,
+}
+
+/// A line that flows came over before a faster one brought them here: they come no closer together
+/// than it has spread them, but for what the delays in between vary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FartherLine {
+    /// `CAM > sw1`.
+    pub line: String,
+    /// Its rate, bit/s.
+    pub rate_bps: u64,
+    /// How many lines back it lies; 1 is the line that brings its flows to the switch.
+    pub hops_back: usize,
+    /// What it takes off the wait, picoseconds: by itself, or beside the others if that is more.
+    pub saves_ps: u64,
 }
 
 /// Another flow at the same port, of the same class or one above.
@@ -175,6 +195,7 @@ fn explained_hop(
     let line = analysis.trees[tree].hops[hop].parent;
     let line = line.map(|parent| analysis.trees[tree].hops[parent].server);
     let processing = line.and_then(|line| result.solution.processing[line]).map_or(0, |p| p.0);
+    let (held_back_ps, held_back_by) = farther_lines(analysis, result, server, class);
     ExplainedHop {
         place: ports.topology.label(server),
         rate_bps: egress.rate_bps,
@@ -186,7 +207,45 @@ fn explained_hop(
         in_the_way_bits: bits(ports.blocking(server, &result.scene, class)),
         signals_bits: if egress.is_trunk { bits(ports.signals.burst_ubit) } else { 0 },
         others: interferers(analysis, result, tree, server, class),
+        held_back_ps,
+        held_back_by,
     }
+}
+
+/// What lines farther back take off the delay of that class, and which do so.
+fn farther_lines(
+    analysis: &Analysis<'_>,
+    result: &Outlook,
+    server: usize,
+    class: u8,
+) -> (u64, Vec<FartherLine>) {
+    let ports = &analysis.ports;
+    let (scene, arriving) = (&result.scene, &result.solution.arriving);
+    let mut sets = Vec::new();
+    let all = ports.groups(server, (scene, arriving), class, &mut sets).unwrap_or_default();
+    let delay = |groups: &[SteppedGroup]| ports.delay_of(server, scene, class, groups);
+    let less = |less: Option<Picos>, more: Option<Picos>| {
+        less.zip(more).map_or(0, |(less, more)| picos(more.0 - less.0))
+    };
+    let mut none = all.clone();
+    sets.iter().for_each(|&(place, _)| none[place].curves.line = None);
+    let (with_all, with_none) = (delay(&all), delay(&none));
+    let mut found = Vec::new();
+    for (place, set) in sets {
+        let (mut alone, mut without) = (none.clone(), all.clone());
+        alone[place].curves.line = without[place].curves.line.take();
+        let saves_ps = less(delay(&alone), with_none).max(less(with_all, delay(&without)));
+        if saves_ps > 0 {
+            found.push(FartherLine {
+                line: ports.topology.label(set.line),
+                rate_bps: ports.topology.servers[set.line].rate_bps,
+                hops_back: set.ports + 1,
+                saves_ps,
+            });
+        }
+    }
+    found.sort_by(|a, b| b.saves_ps.cmp(&a.saves_ps).then_with(|| a.line.cmp(&b.line)));
+    (less(with_all, with_none), found)
 }
 
 fn interferers(

@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, GroupCurves, SteppedGroup};
 use tenuto_units::Picos;
 
+/// Slower lines that count on one way, the nearest: there are not as many kinds of Ethernet.
+const DEEP_MAX: usize = 8;
+/// Sets of all visits at all ports; a network of more is planned without.
+const MEMBERS_MAX: usize = 2_000_000;
+
 /// Flows of a group with the same way from a line on that is slower than every line nearer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FartherSet {
@@ -47,15 +52,15 @@ impl Farther {
         let mut ways: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         let mut places: BTreeMap<usize, usize> = BTreeMap::new();
         for visit in group {
-            let (mut way, mut innermost, mut slowest) = (0, None, rate_bps);
+            let (mut way, mut innermost, mut slowest, mut deep) = (0, None, rate_bps, 0);
             for (ports, behind) in back(visit).enumerate() {
                 let line = visits[behind].server;
                 let next = ways.len() + 1;
                 way = *ways.entry((way, line)).or_insert(next);
-                if rate(behind) >= slowest {
+                if rate(behind) >= slowest || deep == DEEP_MAX {
                     continue;
                 }
-                slowest = rate(behind);
+                (slowest, deep) = (rate(behind), deep + 1);
                 let set = FartherSet { line, ports, around: innermost };
                 innermost = Some(*places.entry(way).or_insert_with(|| {
                     farther.sets.push(set);
@@ -67,6 +72,11 @@ impl Farther {
         farther
     }
 
+    /// How often any visit is in a set.
+    fn members(&self) -> usize {
+        (0..self.innermost.len()).map(|place| self.around(place).count()).sum()
+    }
+
     /// The innermost set of a visit of the group, by its place there.
     pub(crate) fn innermost(&self, place: usize) -> Option<usize> {
         self.innermost.get(place).copied().flatten()
@@ -75,6 +85,14 @@ impl Farther {
     /// The sets that it is in, the innermost first.
     fn around(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.innermost(place), |&set| self.sets[set].around)
+    }
+}
+
+/// Leaves all groups without sets where there are too many to look at.
+pub(crate) fn limit<'g>(groups: impl Iterator<Item = &'g mut Group>) {
+    let groups: Vec<&mut Group> = groups.collect();
+    if groups.iter().map(|group| group.farther.members()).sum::<usize>() > MEMBERS_MAX {
+        groups.into_iter().for_each(|group| group.farther = Farther::default());
     }
 }
 

@@ -43,7 +43,9 @@ mod would_fit;
 mod tests;
 
 pub use end_to_end::Search as WholePaths;
-pub use explain::{ExplainedHop, ExplainedRow, Explanation, Interferer, Tightening, explain};
+pub use explain::{
+    ExplainedHop, ExplainedRow, Explanation, FartherLine, Interferer, Tightening, explain,
+};
 pub use explain_loss::ExplainedLoss;
 pub use explain_route::ExplainedRoute;
 pub use priorities::Priorities;

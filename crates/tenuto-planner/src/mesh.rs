@@ -1,6 +1,6 @@
 //! Who passes where: every tree's hops, by port and by the line they came over.
 
-use crate::farther::Farther;
+use crate::farther::{self, Farther};
 use crate::routing::Tree;
 use crate::topology::Topology;
 
@@ -61,12 +61,13 @@ impl Mesh {
             }
         }
         let mut groups = group(topology.servers.len(), &visits);
-        let joint = joint(topology, &visits, &groups);
+        let mut joint = joint(topology, &visits, &groups);
         for group in groups.iter_mut().flatten() {
             let Some(line) = group.line else { continue };
             let rate_bps = topology.servers[line].rate_bps;
             group.farther = Farther::new(topology, &visits, &group.visits, rate_bps);
         }
+        farther::limit(groups.iter_mut().flatten().chain(joint.iter_mut().flatten()));
         let mut children = vec![0; visits.len()];
         for parent in visits.iter().filter_map(|visit| visit.parent) {
             children[parent] += 1;

@@ -7,6 +7,7 @@ mod choosing;
 mod comparisons;
 mod deployment;
 mod envelopes;
+mod lines;
 mod losses;
 mod modes;
 mod refusals;

@@ -129,6 +129,30 @@ fn hop_text(out: &mut String, number: usize, hop: &ExplainedHop) {
         let _ =
             writeln!(out, "     and {flows}, none of which costs more than {} ms", ms_up(costs));
     }
+    if hop.held_back_ps > 0 {
+        farther_lines(out, hop);
+    }
+}
+
+fn farther_lines(out: &mut String, hop: &ExplainedHop) {
+    let less = |ps: u64| ms_down(i128::from(ps));
+    let _ = writeln!(
+        out,
+        "     {} ms more if slower lines farther back had not spread what comes:",
+        less(hop.held_back_ps)
+    );
+    for line in hop.held_back_by.iter().take(LISTED_MAX) {
+        let back = match line.hops_back {
+            1 => "the line in front".to_owned(),
+            lines => format!("{lines} lines back"),
+        };
+        let (rate, saves) = (megabits_up(line.rate_bps), less(line.saves_ps));
+        let _ = writeln!(out, "       {}, {rate} Mbit/s, {back} ({saves} ms)", line.line);
+    }
+    let rest = hop.held_back_by.len().saturating_sub(LISTED_MAX);
+    if rest > 0 {
+        let _ = writeln!(out, "       and {}", counted(rest, "more line"));
+    }
 }
 
 fn other_row(other: &Interferer) -> Vec<String> {
