@@ -11,7 +11,7 @@ use crate::farther::{Farther, Late, SlowLine};
 use crate::finding::{Findings, rule};
 use crate::group::{Below, Group, GroupKey};
 use crate::network::Net;
-use crate::processor::Entries;
+use crate::processor::{Entries, Flooded};
 use crate::read::{self, Mode, Model};
 use crate::routes::Stream;
 use num_bigint::BigInt;
@@ -34,6 +34,8 @@ pub(crate) struct Context<'a> {
     pub(crate) claims: Claims,
     pub(crate) entries: Entries,
     pub(crate) changes: Changes,
+    /// P° by directed port, where it makes Y.
+    pub(crate) flooded: Flooded,
     pub(crate) budget: Budget,
 }
 
@@ -146,10 +148,26 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Y over a directed port: how much P varies.
+    /// The longest that frames which a port's far end accepts take there: P, or P° where a host may
+    /// fill its own queue; `None` without a bound.
+    pub(crate) fn longest_ps(&self, mode: Mode, line: usize) -> Option<u64> {
+        let claimed = self.processing_ps(mode, line)?;
+        self.flooded.get(&line).map_or(Some(claimed), |flooded| *flooded)
+    }
+
+    /// Y over a directed port: how much that varies.
     pub(crate) fn varying_ps(&self, mode: Mode, line: usize) -> Option<u64> {
-        let least = self.net.device(self.net.ports[line].peer).map_or(0, |d| d.least_ps());
-        Some(self.processing_ps(mode, line)?.saturating_sub(least))
+        Some(self.longest_ps(mode, line)?.saturating_sub(self.least_ps(line)))
+    }
+
+    /// How much P varies over a directed port: what frames see whose host keeps its contracts.
+    pub(crate) fn conforming_varies_ps(&self, mode: Mode, line: usize) -> Option<u64> {
+        Some(self.processing_ps(mode, line)?.saturating_sub(self.least_ps(line)))
+    }
+
+    /// c⁻ behind a directed port, 0 where no processor is.
+    fn least_ps(&self, line: usize) -> u64 {
+        self.net.device(self.net.ports[line].peer).map_or(0, |device| device.least_ps())
     }
 
     /// X of a stream at the end of every port in its tree, since its release or its meter.

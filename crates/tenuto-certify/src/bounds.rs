@@ -12,19 +12,40 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a bound may have been found: sums of hops, and proofs over the whole path.
 const METHODS: [&str; 8] = ["tfa", "staircase", "change", "pmoo", "blind", "plp", "plp+", "elp"];
 
-/// The delay of a stream to one of its targets: Σ (λmax + D + π); `None` if unbounded.
+/// The delay of a stream to one of its targets: Σ (λmax + P + D + π); `None` if unbounded.
 pub(crate) fn delay(
     context: &Context<'_>,
     stream: &Stream,
     target: usize,
     mode: Mode,
 ) -> Option<u128> {
+    let processing = |line: usize| context.processing_ps(mode, line);
+    along(context, (stream, target), mode, processing)
+}
+
+/// The same of any frame that was accepted, be its host's queue full.
+pub(crate) fn longest_way(
+    context: &Context<'_>,
+    stream: &Stream,
+    target: usize,
+    mode: Mode,
+) -> Option<u128> {
+    along(context, (stream, target), mode, |line| context.longest_ps(mode, line))
+}
+
+fn along(
+    context: &Context<'_>,
+    (stream, target): (&Stream, usize),
+    mode: Mode,
+    processing: impl Fn(usize) -> Option<u64>,
+) -> Option<u128> {
     let mut sum = 0_u128;
     for place in &stream.paths[target] {
-        let port = stream.tree[*place].port;
-        let info = &context.net.ports[port];
-        let waiting = context.claim_for(mode, stream, port)?;
-        let processing = processing(context, stream, *place, mode)?;
+        let at = stream.tree[*place];
+        let info = &context.net.ports[at.port];
+        let waiting = context.claim_for(mode, stream, at.port)?;
+        let before = at.parent.map(|parent| stream.tree[parent].port);
+        let processing = before.map_or(Some(0), &processing)?;
         let latency = context.net.latency_max_ps(info.node);
         for part in [latency, processing, waiting, info.propagation_ps] {
             sum += u128::from(part);

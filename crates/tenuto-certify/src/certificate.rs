@@ -128,6 +128,7 @@ fn check_plan(
         claims: analysis::claims(plan, net, findings),
         entries: processor::entries(&plan.processors, net, findings),
         changes: analysis::Changes::default(),
+        flooded: processor::Flooded::new(),
         budget: budget.clone(),
     };
     check_consistency(&context, findings);
@@ -166,41 +167,87 @@ pub(crate) struct Checked {
     pub(crate) flows: usize,
 }
 
+/// Every mode and raise as the claims have it.
+struct Analysed {
+    steady: Vec<Analysis>,
+    raises: Vec<(Analysis, raise::Ends)>,
+    /// The slowest change on the way, by raise.
+    slowest: BTreeMap<Mode, Option<u128>>,
+    terms: BTreeMap<Mode, mode_change::Terms>,
+    backlogs: Backlogs,
+}
+
+impl Analysed {
+    fn new(context: &Context<'_>) -> Self {
+        let no_ends = raise::Ends::default();
+        let steady: Vec<Analysis> =
+            context.steady_modes().map(|mode| context.analyse(mode)).collect();
+        let of = |analysis: &Analysis| (analysis.mode, backlogs_of(context, analysis, &no_ends));
+        let mut backlogs: Backlogs = steady.iter().map(of).collect();
+        let common = mode_change::common_terms(context);
+        let (mut terms, mut slowest_by) = (BTreeMap::new(), BTreeMap::new());
+        let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
+        for mode in context.raises() {
+            let Mode::Raise { from, to } = mode else { continue };
+            let analysis = context.analyse(mode);
+            // A raise may come in steps: the slowest of them counts.
+            let steps = (from..to).map(|start| common.purging(context, start, &backlogs).sum());
+            let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+            let before: Vec<(&Analysis, &raise::Ends)> = steady
+                .iter()
+                .map(|analysis| (analysis, &no_ends))
+                .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
+                .collect();
+            let ends = raise::ends(context, &analysis, &before, slowest);
+            slowest_by.insert(mode, slowest);
+            terms.insert(mode, common.purging(context, from, &backlogs));
+            backlogs.insert(mode, backlogs_of(context, &analysis, &ends));
+            raises.push((analysis, ends));
+        }
+        Self { steady, raises, slowest: slowest_by, terms, backlogs }
+    }
+}
+
+/// Rounds in which what is purged may grow with what hosts heap up in their own queues.
+const PURGES_MAX: usize = 24;
+
+/// Analyses everything with P°, which counts the purges that the analyses lead to.
+fn analyse_flooded(context: &mut Context<'_>) -> Analysed {
+    for _ in 0..PURGES_MAX {
+        context.flooded = processor::flooded(context);
+        let analysed = Analysed::new(context);
+        let needed = mode_change::purges(context, &analysed.backlogs);
+        let were = std::mem::replace(&mut context.changes.purges, needed);
+        let is_enough = |(node, needed): (&usize, &Option<u64>)| match were.get(node) {
+            Some(taken) => taken.is_none_or(|taken| needed.is_some_and(|it| it <= taken)),
+            None => *needed == Some(0),
+        };
+        if context.flooded.is_empty() || context.changes.purges.iter().all(is_enough) {
+            return analysed;
+        }
+    }
+    context.flooded.values_mut().for_each(|longest| *longest = None);
+    let analysed = Analysed::new(context);
+    context.changes.purges = mode_change::purges(context, &analysed.backlogs);
+    analysed
+}
+
 /// Checks every claim of one state of the network, in every mode and change.
 pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings) -> Checked {
     context.changes.waits = mode_change::signal_waits(context);
-    let steady: Vec<Analysis> = context.steady_modes().map(|mode| context.analyse(mode)).collect();
-    let mut inequalities = 0;
-    let mut backlogs = Backlogs::new();
+    let analysed = analyse_flooded(context);
+    let Analysed { steady, raises, slowest: slowest_by, terms, backlogs } = analysed;
     let no_ends = raise::Ends::default();
+    let mut inequalities = 0;
     for analysis in &steady {
         inequalities += inequality::check(context, analysis, &no_ends, findings);
-        backlogs.insert(analysis.mode, backlogs_of(context, analysis, &no_ends));
     }
-    let common = mode_change::common_terms(context);
-    let (mut terms, mut drains) = (BTreeMap::new(), BTreeMap::new());
-    let mut slowest_by = BTreeMap::new();
-    let mut raises: Vec<(Analysis, raise::Ends)> = Vec::new();
-    for mode in context.raises() {
-        let Mode::Raise { from, to } = mode else { continue };
-        let analysis = context.analyse(mode);
-        // A raise may come in steps: the slowest of them counts.
-        let steps = (from..to).map(|start| common.purging(context, start, &backlogs).sum());
-        let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
-        let before: Vec<(&Analysis, &raise::Ends)> = steady
-            .iter()
-            .map(|analysis| (analysis, &no_ends))
-            .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
-            .collect();
-        let ends = raise::ends(context, &analysis, &before, slowest);
-        inequalities += inequality::check(context, &analysis, &ends, findings);
-        drains.insert(mode, drain(context, (&analysis, &ends), slowest));
-        slowest_by.insert(mode, slowest);
-        terms.insert(mode, common.purging(context, from, &backlogs));
-        backlogs.insert(mode, backlogs_of(context, &analysis, &ends));
-        raises.push((analysis, ends));
+    let mut drains = BTreeMap::new();
+    for (analysis, ends) in &raises {
+        inequalities += inequality::check(context, analysis, ends, findings);
+        let slowest = slowest_by.get(&analysis.mode).copied().flatten();
+        drains.insert(analysis.mode, drain(context, (analysis, ends), slowest));
     }
-    context.changes.purges = mode_change::purges(context, &backlogs);
     for mode in backlogs.keys() {
         inequalities += processor::check(context, *mode, findings);
     }

@@ -197,6 +197,7 @@ fn check_claims(
         claims: analysis::claims(plan, &net, findings),
         entries: processor::entries(&plan.processors, &net, findings),
         changes: analysis::Changes { lost: ports.clone(), ..analysis::Changes::default() },
+        flooded: processor::Flooded::new(),
         budget,
     };
     table_use::check(&context, table_use, findings);

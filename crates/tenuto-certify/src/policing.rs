@@ -49,7 +49,8 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
             if let Some(parent) = place.parent
                 && crate::envelopes::levels(mode, level).is_some()
             {
-                longest = longest.max(context.varying_ps(mode, stream.tree[parent].port)?);
+                longest =
+                    longest.max(context.conforming_varies_ps(mode, stream.tree[parent].port)?);
             }
             let claim = if place.parent.is_none() {
                 context.claim_at_source(mode, stream, place.port)?

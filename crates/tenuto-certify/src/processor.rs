@@ -1,6 +1,10 @@
 //! Claims about processors that ports share: every frame's time there, against what all ports
 //! together demand (theory, "A processor that the ports share").
 
+mod flooded;
+
+pub(crate) use flooded::{Flooded, flooded};
+
 use crate::analysis::{Context, DWELL_NS};
 use crate::device::{Device, PerBit, Weight};
 use crate::envelopes::{is_guaranteed, levels_of, unforwarded_levels};
@@ -435,10 +439,15 @@ impl<'c, 'a> Site<'c, 'a> {
         self.holds(&curves, blocking, delay_ps)
     }
 
+    /// S: a largest frame of every other port, picoseconds.
+    fn round(&self, entrance: &Entrance) -> u64 {
+        let others = self.entrances.iter().filter(|other| other.line != entrance.line);
+        others.fold(0, |sum: u64, h| sum.saturating_add(self.largest_cost(h).0))
+    }
+
     /// What the turns of other ports make of its frames, and what is in front of them.
     fn turns(&self, entrance: &Entrance, burst: u32, ahead_ps: u64) -> (Vec<Curve>, BigInt) {
-        let others = self.entrances.iter().filter(|other| other.line != entrance.line);
-        let round = others.fold(0, |sum: u64, h| sum.saturating_add(self.largest_cost(h).0));
+        let round = self.round(entrance);
         let blocking = self.size(Weight::Work(0), round) * (u64::from(burst) - 1);
         let own = self.own(entrance, round);
         (vec![own, vec![self.control(ahead_ps)], self.changing(ahead_ps)], blocking)

@@ -110,6 +110,7 @@ impl<'a> Return<'_, 'a> {
             claims,
             entries,
             changes: it.changes.clone(),
+            flooded: it.flooded.clone(),
             budget: it.budget.clone(),
         }
     }
@@ -162,7 +163,7 @@ impl<'a> Return<'_, 'a> {
         for stream in first.streams {
             if is_guaranteed(self.mode(), first.net.flows[stream.flow].level) {
                 for target in 0..stream.paths.len() {
-                    way = way.max(bounds::delay(first, stream, target, self.mode())?);
+                    way = way.max(bounds::longest_way(first, stream, target, self.mode())?);
                 }
             }
         }

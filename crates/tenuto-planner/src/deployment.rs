@@ -188,7 +188,8 @@ impl Variation {
     }
 }
 
-/// Y: how much the processor varies that frames of a directed port come to, if there is one.
+/// How much the processor varies that frames of a directed port come to, if there is one: for who
+/// keeps the contracts, since a monitor has to pass no one else.
 fn processing_varies(
     analysis: &Analysis<'_>,
     result: &crate::outlook::Outlook,

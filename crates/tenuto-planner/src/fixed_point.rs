@@ -101,7 +101,7 @@ impl Solution {
         let Some(site) = ports.processors.site_in(scene.transition, node) else { return };
         for line in &site.lines {
             let p = self.processing[line.line];
-            self.arriving.varying[line.line] = p.map(|p| Picos((p.0 - site.least_ps()).max(0)));
+            self.arriving.varying[line.line] = ports.processors.varying(site, line.line, p);
         }
     }
 

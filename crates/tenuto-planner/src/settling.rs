@@ -98,7 +98,7 @@ fn returning(analysis: &Analysis<'_>, lower: &Scene, from: u8, to: u8) -> Scene 
     Scene { transition: Transition::Return { from, to }, shares, endings: Vec::new() }
 }
 
-/// The longest that a frame is under way, from its release to its target.
+/// The longest that a frame is under way, from its release, or its way past a meter, to its target.
 fn longest_way(analysis: &Analysis<'_>, scene: &Scene, now: &Solution) -> Option<i128> {
     let topology = analysis.ports.topology;
     let mut longest = 0;
@@ -112,7 +112,10 @@ fn longest_way(analysis: &Analysis<'_>, scene: &Scene, now: &Solution) -> Option
                 let hop = &tree.hops[hop];
                 let egress = &topology.servers[hop.server];
                 let line = hop.parent.map(|parent| tree.hops[parent].server);
-                let processing = line.map_or(Some(0), |line| Some(now.processing[line]?.0))?;
+                let longest = |line: usize| {
+                    Some(analysis.ports.processors.longest(line, now.processing[line])?.0)
+                };
+                let processing = line.map_or(Some(0), longest)?;
                 let waiting = now.delay_of(hop.server, &share.classes)?.0;
                 let latency = topology.nodes[egress.node].latency_max_ps();
                 for part in [latency, processing, waiting, egress.propagation_ps] {

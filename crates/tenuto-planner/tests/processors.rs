@@ -141,9 +141,11 @@ fn one_queue_cannot_protect_from_a_babbling_host() {
     let turns = "    processor: {link: none, receive: {round_robin: 1}}\n";
     let plan = certified(&opposite(&format!("{CELL}{turns}"), "10 ms", babbling));
     assert!(refused(&plan, "processor").because.contains("fill the buffer of all ports"));
-    // Turns and a buffer for every port do.
+    // Turns and a buffer for every port do, for flows that can wait for what it holds.
     let own = "    receive_buffer: {frames: 64, per: port}\n";
-    let plan = certified(&opposite(&format!("{CELL}{turns}{own}"), "20 ms", babbling));
+    let mut network = opposite(&format!("{CELL}{turns}{own}"), "100 ms", babbling);
+    network.flows.iter_mut().for_each(|flow| flow.deadline_ns.fill(200_000_000));
+    let plan = certified(&network);
     assert!(plan.feasible, "{:?}", plan.refusals);
 }
 
@@ -166,7 +168,7 @@ fn turns_hold_a_flood_to_its_burst() {
     // that is 16 us for 8 frames and 59 us for 32; here two hosts may.
     for burst in [8, 32] {
         let profile = format!(
-            "profiles:\n  cell: {{like: ideal, processor: {{base: 1.8 us, receive: {{round_robin: {burst}}}}}}}\n"
+            "profiles:\n  cell: {{like: ideal, processor: {{base: 1.8 us, receive: {{round_robin: {burst}}}}}, receive_buffer: {{frames: 64, per: port}}}}\n"
         );
         let network = read(&format!(
             "tenuto: 1\nhosts: [h1, h2, h3]\nswitches: {{s1: {{profile: cell}}}}\nlinks:\n  \
@@ -179,6 +181,77 @@ fn turns_hold_a_flood_to_its_burst() {
         let us = claim.delay_ps as f64 / 1e6;
         let expected = 1.8 * (2.0 * f64::from(burst) + 1.0);
         assert!((us - expected).abs() < 0.01, "{us} {expected}");
+    }
+}
+
+/// Two hosts over a switch of such a profile to a third.
+fn star(profile: &str, rate: &str) -> Network {
+    read(&format!(
+        "tenuto: 1\nhosts: [bad, good, sink]\nswitches: {{s: {{profile: p}}}}\nlinks:\n  \
+         - {{ends: [bad, s], rate: {rate}}}\n  - {{ends: [good, s], rate: {rate}}}\n  \
+         - {{ends: [sink, s], rate: {rate}}}\nflows:\n  \
+         stowed: {{source: bad, targets: [sink], frame: 306 B, period: 2 ms, deadline: 900 ms, priority: 0}}\n  \
+         victim: {{source: good, targets: [sink], frame: 306 B, period: 4 ms, deadline: 900 ms, priority: 0}}\n\
+         tolerates: {{babbling_hosts: 1}}\nprofiles:\n  p: {{like: ideal, processor: {{base: 20 us, \
+         receive: {{round_robin: 4}}}}, {profile}}}\n"
+    ))
+}
+
+fn bound_of(plan: &Plan, flow: &str) -> u64 {
+    let row = plan.flows.iter().find(|row| row.flow == flow).expect("a row");
+    row.delay_bound_ps.expect("bounded")
+}
+
+#[test]
+fn what_a_host_heaps_up_before_its_meter_is_bounded_by_its_buffer_or_its_line() {
+    // Nothing bounds what waits in its queue: no flow that meets it later has a bound.
+    let plan = certified(&star("receive_buffer: unlimited", "100 Mbit/s"));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.because.contains("not protected against a babbling host at bad > s"));
+    assert!(refusal.because.contains("goes on together"), "{refusal:?}");
+    assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_none()));
+    // A buffer of its own does, by what it holds.
+    let of = |frames: u64| {
+        let buffer = format!("receive_buffer: {{frames: {frames}, per: port}}");
+        let plan = certified(&star(&buffer, "100 Mbit/s"));
+        assert!(plan.feasible, "{:?}", plan.refusals);
+        plan
+    };
+    let (few, many) = (of(10), of(300));
+    assert_eq!(few.processors, many.processors, "who keeps its contracts waits as long");
+    // 290 frames more of 60 us each: in 17.4 ms come eight or nine of 26 us.
+    let more_us = (bound_of(&many, "victim") - bound_of(&few, "victim")) / 1_000_000;
+    assert!((200..400).contains(&more_us), "{more_us}");
+    // So does a line that brings no more than the processor does: 64 B in 67 us.
+    let plan = certified(&star("receive_buffer: unlimited", "10 Mbit/s"));
+    assert!(plan.feasible, "{:?}", plan.refusals);
+}
+
+#[test]
+fn a_plan_that_leaves_out_what_waits_before_the_meter_is_rejected() {
+    let of = |frames: u64, network: Network| {
+        let mut network = network;
+        let buffer = &mut network.profiles.get_mut("p").expect("it is there").receive_buffer;
+        buffer.as_mut().expect("stated").count = frames;
+        network
+    };
+    let steady = || star("receive_buffer: {frames: 10, per: port}", "100 Mbit/s");
+    let with_modes = || modal(TURNS_ALONE, "tolerates: {babbling_hosts: 1}\n");
+    for (name, network, few, many) in
+        [("steady", steady(), 10, 300), ("modes", with_modes(), 400, 2_000)]
+    {
+        // The smaller buffer's bursts behind the larger buffer.
+        let mut bad = certified(&of(few, network.clone()));
+        assert!(bad.feasible, "{name}: {:?}", bad.refusals);
+        let good = certified(&of(many, network));
+        bad.network = good.network;
+        for row in &mut bad.processor_rows {
+            row.buffer_limit = Some(many);
+        }
+        bad.seal();
+        let findings = tenuto_certify::certify(&bad.to_json()).expect_err("too little");
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(lines.iter().any(|line| line.contains("x >= F(x)")), "{name}: {lines:#?}");
     }
 }
 
@@ -207,6 +280,8 @@ fn modal(processor: &str, more: &str) -> Network {
 
 const QUEUE: &str = "{base: 12 us, receive: fifo}";
 const TURNS: &str = "{base: 12 us, receive: {round_robin: 4}}";
+const TURNS_ALONE: &str =
+    "{base: 12 us, receive: {round_robin: 4}}, receive_buffer: {frames: 400, per: port}";
 
 #[test]
 fn shared_processors_are_planned_in_every_mode_and_change() {
@@ -214,7 +289,7 @@ fn shared_processors_are_planned_in_every_mode_and_change() {
         (QUEUE, ""),
         (TURNS, ""),
         ("{base: 8 us, link: {rate: 200 Mbit/s, tag: 1 B}, receive: fifo}", ""),
-        (TURNS, "tolerates: {babbling_hosts: 1}\n"),
+        (TURNS_ALONE, "tolerates: {babbling_hosts: 1}\n"),
     ] {
         let plan = certified(&modal(processor, more));
         assert!(plan.feasible, "{processor}: {:?}", plan.refusals);

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use tenuto_model::{
-    Event, EventAction, FlowBound, MemorySources, Network, Offsets, Plan, ProcessorLink, Receive,
-    Scenario, Verdict,
+    BufferUnit, Event, EventAction, FlowBound, MemorySources, Network, Offsets, Plan,
+    ProcessorLink, Receive, ReceiveBuffer, Scenario, Verdict,
 };
 use tenuto_planner::{Options, WholePaths, plan};
 use tenuto_world::{FlowRow, RunDocument, clockwork};
@@ -323,4 +323,71 @@ fn no_message_takes_longer_than_a_path_over_processors() {
     }
     println!("{proved} bounds over processors, observed up to {closest} % of one");
     assert!(proved > 30 && closest > 40, "{proved} bounds, {closest} %");
+}
+
+/// One host sends what it should not by fits and starts, in heaps that its receive queue can hold or not.
+fn heaps(plan: &Plan, choice: &mut Choice, seed: u64) -> Scenario {
+    let mut scenario = Scenario::plain(300_000_000, seed);
+    scenario.traffic.offsets = choice.of(&[Offsets::Zero, Offsets::Random]);
+    let flows = &plan.network.flows;
+    let places = u64::try_from(flows.len()).expect("few");
+    let place = usize::try_from(choice.below(places)).expect("few");
+    let host = &flows[place].source;
+    let mut at_ns = 5_000_000;
+    while at_ns < 280_000_000 {
+        let for_ns = Some(500_000 + choice.below(6_000_000));
+        let host = host.clone();
+        let action = match choice.below(4) {
+            0 => EventAction::Garbage { host, frames_per_s: 20_000, for_ns },
+            _ => EventAction::Babble {
+                host,
+                flows: Vec::new(),
+                frame_bytes: choice.of(&[64, 64, 500, 1_518]),
+                rate_bps: None,
+                for_ns,
+            },
+        };
+        scenario.events.push(Event { at_ns, action, note: None });
+        at_ns += 6_500_000 + choice.below(12_000_000);
+    }
+    scenario
+}
+
+/// Ports in turn, each with a buffer of its own: what a host heaps up there harms nobody else.
+#[test]
+fn no_heap_of_a_babbling_host_is_above_the_bounds_of_others() {
+    let mut feasible = 0;
+    for seed in 300..360 {
+        let choice = &mut Choice(seed);
+        let mut network = any_network(choice);
+        network.tolerates.babbling_hosts = 1;
+        for profile in network.profiles.values_mut() {
+            let processor = profile.processor.as_mut().expect("one");
+            processor.link = None;
+            processor.receive = Receive::RoundRobin(choice.of(&[1, 2, 5]));
+            let (unit, each) = choice.of(&[
+                (BufferUnit::Frames, 1),
+                (BufferUnit::Cells(128), 3),
+                (BufferUnit::Bytes, 306),
+            ]);
+            profile.receive_buffer = Some(ReceiveBuffer {
+                count: each * (12 + choice.below(40)),
+                unit,
+                is_per_port: true,
+                has_place_in_service: choice.below(2) == 0,
+            });
+        }
+        let plan = planned(&network);
+        if !plan.feasible {
+            continue;
+        }
+        feasible += 1;
+        for _ in 0..2 {
+            let scenario = heaps(&plan, choice, seed);
+            let run = clockwork::run(&plan, &scenario).expect("the plan runs");
+            assert!(run.violations.is_empty(), "seed {seed}: {:#?}", run.violations);
+        }
+    }
+    println!("{feasible} networks kept their bounds beside heaps");
+    assert!(feasible > 15, "{feasible} feasible");
 }

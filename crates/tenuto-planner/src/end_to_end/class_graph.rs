@@ -185,8 +185,8 @@ fn variation(ports: &Ports<'_>, result: &Outlook, server: usize) -> Option<i128>
     let node = ports.topology.servers[server].peer;
     let jitter = ports.topology.nodes[node].latency_jitter_ps();
     let Some(site) = ports.processors.site(node) else { return Some(jitter) };
-    let processing = result.solution.processing[server]?;
-    Some(jitter + (processing.0 - site.least_ps()).max(0))
+    let processing = result.solution.processing[server];
+    Some(jitter + ports.processors.varying(site, server, processing)?.0)
 }
 
 /// A server of which nothing is known.

@@ -38,7 +38,7 @@ fn sum(
     Some(sum)
 }
 
-const fn steady(bucket: Bucket) -> Flows {
+pub(super) const fn steady(bucket: Bucket) -> Flows {
     Flows { steady: bucket, ending: Bucket::ZERO }
 }
 
@@ -49,6 +49,13 @@ fn dearer(work: Bucket, frames: Bucket, more: i128) -> Bucket {
         None => i128::MAX,
     };
     work.plus(Bucket { burst_ubit: scaled(frames.burst_ubit), rate_ubps: scaled(frames.rate_ubps) })
+}
+
+impl Line {
+    /// What the line itself can bring, with `more` on every frame.
+    pub(super) fn brought(&self, more: i128) -> Bucket {
+        dearer(self.work, self.frames, more)
+    }
 }
 
 impl Site<'_> {
@@ -100,10 +107,21 @@ impl Site<'_> {
     }
 
     const fn server() -> Server {
-        Server::new(WORK_PER_S, 0)
+        Self::server_behind(0)
     }
 
-    fn control(&self) -> Option<GroupCurves> {
+    /// A processor that has so much to do before, 10⁻⁶ ns.
+    pub(super) const fn server_behind(blocking: i128) -> Server {
+        Server::new(WORK_PER_S, blocking)
+    }
+
+    /// S: a largest frame of every other port.
+    pub(super) fn round(&self, line: &Line) -> i128 {
+        let others = self.lines.iter().filter(|other| other.line != line.line);
+        others.map(|other| other.cost_max).sum()
+    }
+
+    pub(super) fn control(&self) -> Option<GroupCurves> {
         let all = self.control.plus(self.changing);
         let higher = steady(all);
         (!all.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
@@ -156,10 +174,9 @@ impl Site<'_> {
         late: &Lateness<'_>,
         shaping: bool,
     ) -> Option<(Server, Vec<GroupCurves>)> {
-        let others = self.lines.iter().filter(|other| other.line != line.line);
-        let round: i128 = others.map(|other| other.cost_max).sum();
+        let round = self.round(line);
         let own = dearer(sum(line, late, |s| s.work)?, sum(line, late, |s| s.frames)?, round);
-        let shaped = dearer(line.work, line.frames, round);
+        let shaped = line.brought(round);
         let class = GroupCurves {
             class: steady(own),
             line: shaping.then_some(shaped),
@@ -167,7 +184,7 @@ impl Site<'_> {
         };
         let blocking = (i128::from(burst) - 1) * round;
         let groups: Vec<GroupCurves> = std::iter::once(class).chain(self.control()).collect();
-        Some((Server::new(WORK_PER_S, blocking), groups))
+        Some((Self::server_behind(blocking), groups))
     }
 
     /// What holds whatever the order of service.

@@ -6,7 +6,9 @@ use crate::envelope;
 use crate::meters::Policing;
 use std::ops::RangeInclusive;
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up, ubits};
-use tenuto_model::{BufferUnit, Contract, Flow, LookUp, MeterCounts, Processor, Profile};
+use tenuto_model::{
+    BufferUnit, Contract, Flow, LookUp, MeterCounts, Processor, Profile, ReceiveBuffer,
+};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 
 const NS_PER_S: i128 = 1_000_000_000;
@@ -98,6 +100,24 @@ impl<'a> Costs<'a> {
         let all = (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).map(quotient);
         let larger = |a: PerBit, b: PerBit| if a.over * b.bits >= b.over * a.bits { a } else { b };
         all.reduce(larger).unwrap_or_else(|| quotient(FRAME_BYTES_MIN))
+    }
+
+    /// Work of all that a receive buffer can hold, with `more` on every frame, 10⁻⁶ ns up.
+    pub(super) fn most_stored(
+        &self,
+        buffer: ReceiveBuffer,
+        outputs: u32,
+        more: i128,
+    ) -> Option<i128> {
+        let (mut work, mut units) = (0, 1);
+        for bytes in FRAME_BYTES_MIN..=FRAME_BYTES_MAX {
+            let takes = self.counted(Counted::Work, bytes, outputs) + more;
+            let fills = i128::from(buffer.unit.of_frame(bytes)).max(1);
+            if takes * units > work * fills {
+                (work, units) = (takes, fills);
+            }
+        }
+        Some(div_up(work.checked_mul(i128::from(buffer.count))?, units))
     }
 
     /// What is counted of a largest message.

@@ -4,6 +4,7 @@
 mod bound;
 mod changing;
 mod demand;
+mod flooded;
 pub(crate) mod rows;
 
 pub(crate) use bound::Held;
@@ -17,9 +18,10 @@ use crate::meters::Policing;
 use crate::routing::Tree;
 use crate::scene::modes_at;
 use crate::topology::Topology;
+use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up};
 use tenuto_model::{MeterCounts, Processor, ReceiveBuffer, Transition};
-use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Picos};
 
 /// 10⁻⁶ ns of processor time in a picosecond.
 const FINE_PER_PS: i128 = 1_000;
@@ -28,6 +30,8 @@ const FINE_PER_PS: i128 = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Processors<'a> {
     analyses: Vec<(Transition, Vec<Option<Site<'a>>>)>,
+    /// P° by line, the largest of any analysis, where it makes Y; `None` without a bound.
+    flooded: BTreeMap<usize, Option<Picos>>,
 }
 
 /// One switch with a processor, and everything that enters it.
@@ -55,6 +59,8 @@ pub(crate) struct Line {
     /// Whether its host may send anything at line rate.
     pub(crate) is_babbling: bool,
     pub(crate) streams: Vec<Entering>,
+    /// The most ports that any of them leaves by.
+    outputs: u32,
     /// Processor time of its largest frame.
     cost_max: i128,
     /// Processor time that the line itself can bring, per frame and per bit.
@@ -82,7 +88,32 @@ impl<'a> Processors<'a> {
         };
         let nodes = topology.nodes.len();
         let sites = |&it: &Transition| (it, (0..nodes).map(|node| of(it, node)).collect());
-        Self { analyses: transitions.iter().map(sites).collect() }
+        let analyses: Vec<_> = transitions.iter().map(sites).collect();
+        let flooded = flooded(topology, &analyses);
+        Self { analyses, flooded }
+    }
+
+    /// The longest that frames which were accepted over a line take: P, or P° where a host may fill
+    /// its own queue; `None` without a bound.
+    pub(crate) fn longest(&self, line: usize, processing: Option<Picos>) -> Option<Picos> {
+        let processing = processing?;
+        self.flooded.get(&line).map_or(Some(processing), |flooded| *flooded)
+    }
+
+    /// Y over a line to that processor, of which P is claimed.
+    pub(crate) fn varying(
+        &self,
+        site: &Site<'_>,
+        line: usize,
+        processing: Option<Picos>,
+    ) -> Option<Picos> {
+        let longest = self.longest(line, processing)?;
+        Some(Picos((longest.0 - site.least_ps()).max(0)))
+    }
+
+    /// Whether streams enter over a line behind no one knows how much else.
+    pub(crate) fn is_open(&self, line: &Line) -> bool {
+        !line.streams.is_empty() && self.flooded.get(&line.line) == Some(&None)
     }
 
     /// The processor of a node: what is the same in every analysis.
@@ -110,6 +141,24 @@ impl<'a> Processors<'a> {
         let sites = self.of(transition).unwrap_or_default().iter().enumerate();
         sites.filter_map(|(node, site)| Some((node, site.as_ref()?)))
     }
+}
+
+/// P° of every line that has one.
+fn flooded(
+    topology: &Topology<'_>,
+    analyses: &[(Transition, Vec<Option<Site<'_>>>)],
+) -> BTreeMap<usize, Option<Picos>> {
+    let mut all: BTreeMap<usize, Option<Picos>> = BTreeMap::new();
+    for (node, site) in analyses.iter().flat_map(|(_, sites)| sites.iter().enumerate()) {
+        let (Some(site), Some(profile)) = (site, topology.nodes[node].profile) else { continue };
+        let costs = Costs::new(site.processor, profile);
+        for line in site.floodable() {
+            let here = site.flooded(line, &costs);
+            let longest = all.entry(line.line).or_insert(Some(Picos(0)));
+            *longest = longest.zip(here).map(|(a, b)| a.max(b));
+        }
+    }
+    all
 }
 
 struct Builder<'b, 'a> {
@@ -170,14 +219,13 @@ impl<'a> Builder<'_, 'a> {
             if is_babbling { FRAME_BYTES_MAX } else { largest.unwrap_or(FRAME_BYTES_MIN) };
         let cost_max = self.costs.of(largest, outputs) * FINE_PER_PS;
         let below = self.topology.nodes[upstream.node].below_scheduler_ubit();
-        let shaped =
-            Bucket::line(below, upstream.rate_bps).grown(tenuto_units::Picos(upstream.tick_ps));
+        let shaped = Bucket::line(below, upstream.rate_bps).grown(Picos(upstream.tick_ps));
         let per_bit = |counted| self.costs.most_per_bit(counted, MeterCounts::Wire, outputs);
         let mut work = per_bit(Counted::Work).times(shaped);
         work.burst_ubit = work.burst_ubit.saturating_add(cost_max);
         let mut frames = per_bit(Counted::Frames).times(shaped);
         frames.burst_ubit = frames.burst_ubit.saturating_add(UBIT_PER_BIT);
-        Some(Line { line, is_babbling, streams, cost_max, work, frames })
+        Some(Line { line, is_babbling, streams, outputs, cost_max, work, frames })
     }
 
     /// One stream as it enters behind its visit of a line; `None` where its mode stops it before.

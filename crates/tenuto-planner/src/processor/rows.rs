@@ -147,14 +147,7 @@ fn overload(
 /// Hosts that could take the processor, or its buffer, from everybody else.
 fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>, result: &Outlook) -> Vec<Refusal> {
     let topology = analysis.ports.topology;
-    let shares_buffer = site.buffer.is_some_and(|buffer| !buffer.is_per_port);
-    let is_exposed = match site.processor.receive {
-        Receive::Fifo => load_ppm(site.load_ubps()) > WHOLE_PPM || shares_buffer,
-        Receive::RoundRobin(_) => shares_buffer || has_no_share(site, result),
-    };
-    if !is_exposed {
-        return Vec::new();
-    }
+    let Some(exposure) = exposure(analysis, site, result) else { return Vec::new() };
     let (flows, _) = contributors(analysis, site);
     let others = |line: usize| {
         let own: BTreeSet<&str> = topology
@@ -168,22 +161,64 @@ fn unprotected(analysis: &Analysis<'_>, site: &Site<'_>, result: &Outlook) -> Ve
     };
     let of = |line: &super::Line| {
         let label = topology.label(line.line);
-        let why = match site.processor.receive {
-            Receive::Fifo => "its frames stand in the one queue of all ports",
-            Receive::RoundRobin(_) if shares_buffer => "its frames fill the buffer of all ports",
-            Receive::RoundRobin(_) => "its turns leave the other ports too little",
+        let why = match exposure {
+            Exposure::Queue => "its frames stand in the one queue of all ports",
+            Exposure::Buffer => "its frames fill the buffer of all ports",
+            Exposure::Turns => "its turns leave the other ports too little",
+            Exposure::Heap => {
+                "what waits in its queue goes on together, and no buffer of that port bounds it"
+            }
         };
+        let ppm = (exposure != Exposure::Heap).then(|| load_ppm(line.work.rate_ubps));
         Refusal {
             mode: Some(result.scene.transition),
-            needed: Some(load_ppm(line.work.rate_ubps)),
-            available: Some(WHOLE_PPM),
-            unit: "ppm".into(),
+            needed: ppm,
+            available: ppm.map(|_| WHOLE_PPM),
+            unit: ppm.map_or_else(String::new, |_| "ppm".into()),
             flows: others(line.line),
             because: format!("not protected against a babbling host at {label}: {why}"),
             ..refusal::at(label, "processor")
         }
     };
-    site.lines.iter().filter(|line| line.is_babbling).map(of).collect()
+    let processors = &analysis.ports.processors;
+    let is_one = |line: &&super::Line| match exposure {
+        Exposure::Heap => processors.is_open(line),
+        _ => line.is_babbling,
+    };
+    site.lines.iter().filter(is_one).map(of).collect()
+}
+
+/// What a babbling host takes from others at a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exposure {
+    /// The one queue of all ports.
+    Queue,
+    /// The one receive buffer of all ports.
+    Buffer,
+    /// The processor's time.
+    Turns,
+    /// Room and time behind it, with all that it let wait in its own queue.
+    Heap,
+}
+
+fn exposure(analysis: &Analysis<'_>, site: &Site<'_>, result: &Outlook) -> Option<Exposure> {
+    let shares_buffer = site.buffer.is_some_and(|buffer| !buffer.is_per_port);
+    if site.processor.receive == Receive::Fifo {
+        let is_exposed = load_ppm(site.load_ubps()) > WHOLE_PPM || shares_buffer;
+        return is_exposed.then_some(Exposure::Queue);
+    }
+    let processors = &analysis.ports.processors;
+    let is_open = |site: &Site<'_>| site.lines.iter().any(|line| processors.is_open(line));
+    if shares_buffer {
+        return site.lines.iter().any(|line| line.is_babbling).then_some(Exposure::Buffer);
+    }
+    if is_open(site) {
+        return Some(Exposure::Heap);
+    }
+    // Behind a heap elsewhere turns have no bound either, and are not to blame.
+    let mut all = processors.all(result.scene.transition);
+    let is_behind = all.any(|(_, other)| is_open(other));
+    (!is_behind && has_no_share(site, result)).then_some(Exposure::Turns)
 }
 
 /// Whether the turns of the other ports leave flows of some port without a bound.
