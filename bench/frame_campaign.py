@@ -201,8 +201,8 @@ class Campaign:
     def compare(self, network, model, ours, peers):
         """Per flow our largest bound by the least valid bound of all peers."""
         name, largest, least = network["name"], {}, {}
-        # Of overloaded ports peers say numbers too. At full ones meters leave nothing, which round rates up to their steps.
-        if any(by > rate * (1 - 1e-9) for by, rate in loads(network)) and not all(map(math.isfinite, ours.values())):
+        # Of overloaded ports peers say numbers too.
+        if any(by > rate * (1 + 1e-9) for by, rate in loads(network)) and not all(map(math.isfinite, ours.values())):
             return []
         slack = {flow["name"]: PRINTED + (model == "frames") * TICKS * longest_way(flow) for flow in network["flows"]}
         for (flow, _), bound in ours.items():
