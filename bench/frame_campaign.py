@@ -17,8 +17,8 @@ from frame_networks import KINDS, as_graphml, as_saihu, as_table, as_wopanets, a
 from frames_played import largest_delays
 
 FLUID = ["--model", "fluid"]
-# A network's bounds are printed in whole ns, rounded up.
-PRINTED = 1e-9
+# A network's bounds are printed in whole ns, rounded up; those of whole paths are proved with a ns to spare.
+PRINTED = 2e-9
 # What hops that are rounded up to whole ns add to a path, and `as_saihu` and `as_xtfa` to a latency of none.
 ADDED = 20e-9
 # A frame is handed over at a whole ns, where a bit takes none (10 Gbit/s), and a line brings what it carries up to one sooner.
