@@ -17,8 +17,8 @@ from frame_networks import KINDS, as_graphml, as_saihu, as_table, as_wopanets, a
 from frames_played import largest_delays
 
 FLUID = ["--model", "fluid"]
-# A network's bounds are printed in whole ns, rounded up.
-PRINTED = 1e-9
+# A network's bounds are printed in whole ns, rounded up; those of whole paths are proved with a ns to spare.
+PRINTED = 2e-9
 # What hops that are rounded up to whole ns add to a path, and `as_saihu` and `as_xtfa` to a latency of none.
 ADDED = 20e-9
 # A frame is handed over at a whole ns, where a bit takes none (10 Gbit/s), and a line brings what it carries up to one sooner.
@@ -201,8 +201,8 @@ class Campaign:
     def compare(self, network, model, ours, peers):
         """Per flow our largest bound by the least valid bound of all peers."""
         name, largest, least = network["name"], {}, {}
-        # Of overloaded ports peers say numbers too. At full ones meters leave nothing, which round rates up to their steps.
-        if any(by > rate * (1 - 1e-9) for by, rate in loads(network)) and not all(map(math.isfinite, ours.values())):
+        # Of overloaded ports peers say numbers too.
+        if any(by > rate * (1 + 1e-9) for by, rate in loads(network)) and not all(map(math.isfinite, ours.values())):
             return []
         slack = {flow["name"]: PRINTED + (model == "frames") * TICKS * longest_way(flow) for flow in network["flows"]}
         for (flow, _), bound in ours.items():

@@ -166,6 +166,11 @@ def fill(network, used, load):
     """One size and period for all, with which the fullest port has nothing left, or one nanosecond too little."""
     port = max(set().union(*used), key=lambda p: sum(p in ports for ports in used) / rate_of(network, p))
     through = sum(port in ports for ports in used)
+    # Meters round rates up to whole kbit/s; where that is more than the flows bring, nothing would be left.
+    while 100_000 % through:
+        last = max(index for index, ports in enumerate(used) if port in ports)
+        del used[last], network["flows"][last]
+        through -= 1
     for flow in network["flows"]:
         # 1250 bytes on the wire: 10,000 bits take a whole number of ns at 100 Mbit/s and at 1 and 10 Gbit/s.
         flow["frame"] = 1230

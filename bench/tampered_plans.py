@@ -147,7 +147,9 @@ def claims(document):
 def as_yaml(graph):
     """A server graph's description as its file."""
     lines = ["tenuto_servers: 1", f"name: {json.dumps(graph['name'])}", "servers:"]
-    for server in graph["servers"]:
+    # What no flow visits has no part in any bound, and may serve nothing.
+    visited = {visit["server"] for flow in graph["flows"] for visit in flow["visits"]}
+    for server in [server for index, server in enumerate(graph["servers"]) if index in visited]:
         pieces = [f"{{rate: {p['rate_ubps']} ubit/s, latency: {p['latency_ps']} ps}}" for p in server["service"]]
         line = server.get("line")
         line = f", line: {{burst: {line['burst_ubit']} ubit, rate: {line['rate_ubps']} ubit/s}}" if line else ""

@@ -177,3 +177,16 @@ fn names_are_of_one_server_flow_and_target_each() {
         it["description"]["flows"][0]["targets"].as_array_mut().expect("targets").push(target);
     })));
 }
+
+#[test]
+fn a_line_that_carries_less_than_comes_has_nothing_behind_it() {
+    let line = |rate_ubps: i64| {
+        let mut document = row();
+        document["description"]["servers"][0]["line"] =
+            json!({"burst_ubit": 0, "rate_ubps": rate_ubps});
+        certify_bounds(&sealed(document))
+    };
+    assert!(line(100_000_000_000).is_ok(), "as much as the flow brings");
+    let findings = line(99_999_999_999).expect_err("the queue in front of it grows for ever");
+    assert!(findings.iter().any(|it| it.to_string().contains("carries less")), "{findings:?}");
+}

@@ -103,6 +103,7 @@ pub fn certify_bounds(json: &str) -> Result<BoundsCertificate, Vec<Finding>> {
         ..nothing
     };
     let mut check = Check { document: &document, net: &net, findings: &mut findings };
+    check.lines();
     certificate.servers_checked = check.servers();
     certificate.bursts_checked = check.bursts();
     check.bounds(&mut certificate);
@@ -116,6 +117,38 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// No claim is of or behind a server whose line is to carry more than it can.
+    fn lines(&mut self) {
+        if !self.document.line_shaping {
+            return;
+        }
+        let graph = self.net.graph;
+        let choked = net::choked(graph);
+        let found = "the line behind a server carries less than what is to cross it";
+        for &server in choked.iter().filter(|&&server| self.net.delay(server).is_some()) {
+            self.findings.add(rule::OVERLOAD, &graph.servers[server].name, "a delay", found);
+        }
+        let known = |bound: &&Bound| {
+            let flow = graph.flows.get(bound.flow);
+            flow.is_some_and(|flow| bound.target < flow.targets.len())
+        };
+        let bounded = |bound: &&Bound| bound.delay_bound_ps.is_some();
+        for bound in self.document.bounds.iter().filter(known).filter(bounded) {
+            if self.way(bound).iter().any(|server| choked.contains(server)) {
+                let name = &graph.flows[bound.flow].name;
+                self.findings.add(rule::OVERLOAD, name, "a bound", found);
+            }
+        }
+        for claim in &self.document.bursts {
+            let flow = &graph.flows[claim.flow];
+            let up = |&visit: &usize| flow.visits[visit].parent;
+            let mut before = std::iter::successors(up(&claim.visit), up);
+            if before.any(|visit| choked.contains(&flow.visits[visit].server)) {
+                self.findings.add(rule::OVERLOAD, &flow.name, "a burst", found);
+            }
+        }
+    }
+
     /// x ≥ F(x) at every server with a claim.
     fn servers(&mut self) -> usize {
         let is_cyclic = self.is_cyclic();

@@ -203,6 +203,25 @@ impl<'a> Net<'a> {
     }
 }
 
+/// Servers of which a line is to carry more than its rate in the long term: what it lets through
+/// and what comes contradict each other, and everything would follow.
+pub(super) fn choked(graph: &Graph) -> BTreeSet<usize> {
+    let mut loads: BTreeMap<(usize, usize), i128> = BTreeMap::new();
+    for flow in &graph.flows {
+        let rate = flow.arrival.iter().map(|bucket| bucket.rate_ubps).min().unwrap_or(0);
+        for visit in &flow.visits {
+            let Some(before) = visit.parent else { continue };
+            let load = loads.entry((flow.visits[before].server, visit.server)).or_default();
+            *load = load.saturating_add(rate);
+        }
+    }
+    let carries = |server: usize, load: i128| {
+        graph.servers[server].line.is_none_or(|line| load <= line.rate_ubps)
+    };
+    let more = loads.into_iter().filter(|&((from, _), load)| !carries(from, load));
+    more.map(|((from, _), _)| from).collect()
+}
+
 /// What a bound is of is said by names, so each is one server's, flow's, or target's of a flow.
 pub(super) fn names(graph: &Graph, findings: &mut Findings) {
     let mut unique = |what: &str, names: &mut dyn Iterator<Item = &String>| {
