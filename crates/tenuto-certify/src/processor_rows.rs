@@ -31,7 +31,8 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             for port in site.buffers() {
                 let place = || {
                     let name = net.nodes[site.node].name;
-                    format!("{name}, processor, {}", mode.label(&net.raw.modes))
+                    let entry = port.map(|port| format!(":{port}")).unwrap_or_default();
+                    format!("{name}{entry}, processor, {}", mode.label(&net.raw.modes))
                 };
                 if !seen.contains(&(site.node, port, *mode)) {
                     findings.add(
