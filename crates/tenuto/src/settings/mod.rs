@@ -272,7 +272,7 @@ mod tests {
     fn a_close_name_is_suggested_and_a_key_set_once() {
         let said = |settings: &[&str]| {
             let settings: Vec<String> = settings.iter().map(|&it| it.to_owned()).collect();
-            apply(network(), &settings).expect_err("refused").to_string()
+            format!("{:?}", apply(network(), &settings).expect_err("refused"))
         };
         assert!(said(&["flows.f.perid=1ms"]).contains("did you mean period?"));
         assert!(said(&["flows.f.period.hi=1ms"]).contains("did you mean HI?"));
