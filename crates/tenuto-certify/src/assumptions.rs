@@ -170,7 +170,7 @@ fn named(context: &Context<'_>, is_meant: impl Fn(&Flow<'_>) -> bool) -> Option<
     let names: Vec<&str> = flows.map(|flow| flow.raw.name.as_str()).collect();
     match names.len() {
         0 => None,
-        ..=NAMED_MAX => Some(names.join(", ")),
+        1..=NAMED_MAX => Some(names.join(", ")),
         count => Some(format!("{count} flows")),
     }
 }

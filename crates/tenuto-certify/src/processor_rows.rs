@@ -31,9 +31,12 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
             for port in site.buffers() {
                 let place = || {
                     let name = net.nodes[site.node].name;
-                    format!("{name}, processor, {}", mode.label(&net.raw.modes))
+                    let entry = port.map(|port| format!(":{port}")).unwrap_or_default();
+                    format!("{name}{entry}, processor, {}", mode.label(&net.raw.modes))
                 };
-                if !seen.contains(&(site.node, port, *mode)) {
+                // A load without a bound has no row, which only a plan that is not feasible may say.
+                let is_due = context.plan.feasible || site.load_ppm().is_some();
+                if is_due && !seen.contains(&(site.node, port, *mode)) {
                     findings.add(
                         rule::PROCESSOR,
                         place(),

@@ -80,7 +80,6 @@ pub enum Ranked {
 }
 
 impl Ranked {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
     const fn is_as_given(&self) -> bool {
         matches!(self, Self::AsGiven)
     }

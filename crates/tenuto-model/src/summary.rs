@@ -90,7 +90,8 @@ fn flow_lines(network: &Network) -> String {
     }
     let more = network.flows.len().saturating_sub(FLOWS_LISTED_MAX);
     if more > 0 {
-        writeln!(out, "… and {more} more flows").expect("writing to a string");
+        let flows = if more == 1 { "flow" } else { "flows" };
+        writeln!(out, "… and {more} more {flows}").expect("writing to a string");
     }
     out
 }

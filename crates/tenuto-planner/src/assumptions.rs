@@ -67,7 +67,7 @@ fn named(network: &Network, is_meant: impl Fn(&Flow) -> bool) -> Option<String> 
     let names: Vec<&str> = flows.map(|flow| flow.name.as_str()).collect();
     match names.len() {
         0 => None,
-        ..=NAMED_MAX => Some(names.join(", ")),
+        1..=NAMED_MAX => Some(names.join(", ")),
         count => Some(format!("{count} flows")),
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::path::PathBuf;
-use tenuto_model::{EntrySpec, Network, OtherTraffic, OutputSpec, Plan, Receive};
+use tenuto_model::{EntrySpec, MemorySources, Network, OtherTraffic, OutputSpec, Plan, Receive};
 use tenuto_planner::{Options, WholePaths, plan};
 
 struct Folder(PathBuf);
@@ -65,6 +65,34 @@ fn a_faster_trunk_makes_no_bound_of_the_vehicle_larger() {
 #[test]
 fn a_refused_network_is_certified_for_what_it_claims() {
     assert!(!certified("vehicle-as-printed.yaml").feasible);
+}
+
+#[test]
+fn a_network_that_is_given_up_is_certified_for_what_it_claims() {
+    // Mode changes take so much of these processors that nothing settles; buffers of each kind.
+    for buffer in
+        ["", "receive_buffer: {frames: 100, per: port}\n", "receive_buffer: {frames: 40}\n"]
+    {
+        let profile = format!(
+            "tenuto_profile: 1\nname: slow\nlike: tenuto\nprocessor:\n  base: 100 us\n  receive: \
+             fifo\n{buffer}"
+        );
+        let car = std::fs::read_to_string(
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks/vehicle.yaml"),
+        );
+        let car = car.expect("an example").replace("profile: tenuto", "profile: ./slow.yaml");
+        let sources =
+            MemorySources::new().with("car.yaml", car.as_str()).with("slow.yaml", profile.as_str());
+        let read = tenuto_model::read_network(&sources, "car.yaml");
+        let plan = plan(
+            &read.unwrap_or_else(|problems| panic!("{problems}")).0,
+            &Options { would_fit: false, ..Options::default() },
+        );
+        assert!(!plan.feasible && plan.processor_rows.is_empty() && !plan.port_rows.is_empty());
+        if let Err(findings) = tenuto_certify::certify(&plan.to_json()) {
+            panic!("{buffer}: {}", findings[0]);
+        }
+    }
 }
 
 /// A network that carries other traffic in its lowest class.

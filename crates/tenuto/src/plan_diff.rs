@@ -19,6 +19,13 @@ pub(crate) struct Difference {
     after_hash: String,
     feasible_before: bool,
     feasible_after: bool,
+    network_before: String,
+    network_after: String,
+    /// What bounds no longer rest on, and what they rest on now.
+    assumed_before: Vec<String>,
+    assumed_after: Vec<String>,
+    /// Bounds of mode changes, and the quiet window, that differ.
+    mode_changes: Vec<ModeChange>,
     /// Bounds that are new, gone, or different.
     flows: Vec<FlowChange>,
     /// Bounds that are the same.
@@ -36,6 +43,15 @@ struct FlowChange {
     after_ns: Option<u64>,
     deadline_before_ns: Option<u64>,
     deadline_after_ns: Option<u64>,
+    priority_before: Option<u8>,
+    priority_after: Option<u8>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModeChange {
+    change: String,
+    before_ns: Option<u64>,
+    after_ns: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,8 +92,18 @@ impl Difference {
                 after_ns: ns(b),
                 deadline_before_ns: a.map(|row| row.deadline_ns),
                 deadline_after_ns: b.map(|row| row.deadline_ns),
+                priority_before: a.map(|row| row.priority),
+                priority_after: b.map(|row| row.priority),
             });
         }
+        let (assumed, assumes) = (before.rests_on(), after.rests_on());
+        let without = |all: &[String], other: &[String]| -> Vec<String> {
+            all.iter().filter(|text| !other.contains(text)).cloned().collect()
+        };
+        let mode_changes = match planned.certification.allows_bounds() {
+            true => mode_changes(before, after),
+            false => Vec::new(),
+        };
         Self {
             schema: "tenuto-plan-difference/1",
             version: env!("CARGO_PKG_VERSION"),
@@ -89,6 +115,11 @@ impl Difference {
             after_hash: after.plan_hash.clone(),
             feasible_before: before.feasible,
             feasible_after: after.feasible,
+            network_before: before.network.name.clone(),
+            network_after: after.network.name.clone(),
+            assumed_before: without(&assumed, &assumes),
+            assumed_after: without(&assumes, &assumed),
+            mode_changes,
             flows,
             unchanged,
             switches: switches(before, after),
@@ -97,23 +128,18 @@ impl Difference {
 
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
-        let mut table = Table::new(&[
-            "flow",
-            "target",
-            "mode",
-            ">before ms",
-            ">after ms",
-            ">change ms",
-            "deadline",
-        ]);
-        for change in &self.flows {
-            table.push(change.row());
+        if self.network_before != self.network_after {
+            let (before, after) = (&self.network_before, &self.network_after);
+            out.push_str(&format!("two networks: before {before}, after {after}\n"));
         }
-        if self.flows.is_empty() {
-            out.push_str("every bound is the same\n");
-        } else {
-            out.push_str(&table.text());
-            out.push_str(&format!("{} the same\n", counted(self.unchanged, "bound")));
+        for (word, lines) in [("before", &self.assumed_before), ("after", &self.assumed_after)] {
+            lines.iter().for_each(|line| out.push_str(&format!("assumed {word}: {line}\n")));
+        }
+        out.push_str(&self.bounds());
+        for change in self.mode_changes.iter().filter(|it| !is_close(it.before_ns, it.after_ns)) {
+            let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| ms_up(ns * 1_000));
+            let (before, after) = (ms(change.before_ns), ms(change.after_ns));
+            out.push_str(&format!("{}: {before} > {after} ms\n", change.change));
         }
         for switch in &self.switches {
             out.push_str(&switch.line());
@@ -128,9 +154,71 @@ impl Difference {
         }
         out
     }
+
+    /// Bounds that differ; what no digit of the table would show is only counted.
+    fn bounds(&self) -> String {
+        let (shown, hidden): (Vec<&FlowChange>, Vec<&FlowChange>) =
+            self.flows.iter().partition(|change| change.is_shown());
+        let mut out = String::new();
+        if !shown.is_empty() {
+            let mut table = Table::new(&[
+                "flow",
+                "target",
+                "mode",
+                ">before ms",
+                ">after ms",
+                ">change ms",
+                "deadline",
+                "prio",
+            ]);
+            shown.iter().for_each(|change| table.push(change.row()));
+            out.push_str(&table.text());
+        }
+        let close = match hidden.len() {
+            0 => String::new(),
+            some => format!(", {some} within a microsecond"),
+        };
+        match (shown.len(), hidden.len()) {
+            (0, 0) => out.push_str("every bound is the same\n"),
+            _ => out.push_str(&format!("{} the same{close}\n", counted(self.unchanged, "bound"))),
+        }
+        out
+    }
+}
+
+/// Whether no digit that is printed tells them apart.
+fn is_close(before_ns: Option<u64>, after_ns: Option<u64>) -> bool {
+    before_ns.zip(after_ns).is_some_and(|(before, after)| before.abs_diff(after) < 1_000)
+}
+
+/// Bounds of mode changes, and the quiet window, that are not the same.
+fn mode_changes(before: &Plan, after: &Plan) -> Vec<ModeChange> {
+    let of = |plan: &Plan| -> BTreeMap<String, u64> {
+        let row = |it: &tenuto_model::ModeChangeBound| {
+            let label = it.change.label(&plan.network.modes);
+            (format!("mode change {label}"), it.bound_ps.div_ceil(1_000))
+        };
+        let quiet = plan.quiet_ns.map(|ns| ("quiet before a return".to_owned(), ns));
+        plan.mode_changes.iter().map(row).chain(quiet).collect()
+    };
+    let (old, new) = (of(before), of(after));
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let change = |name: &String| ModeChange {
+        change: name.clone(),
+        before_ns: old.get(name).copied(),
+        after_ns: new.get(name).copied(),
+    };
+    names.into_iter().map(change).filter(|it| it.before_ns != it.after_ns).collect()
 }
 
 impl FlowChange {
+    /// Whether a digit of its row shows the difference.
+    fn is_shown(&self) -> bool {
+        !is_close(self.before_ns, self.after_ns)
+            || self.deadline_before_ns != self.deadline_after_ns
+            || self.priority_before != self.priority_after
+    }
+
     fn row(&self) -> Vec<String> {
         let ms = |ns: Option<u64>, known: bool| match ns {
             Some(ns) => ms_up(ns.saturating_mul(1_000)),
@@ -151,6 +239,10 @@ impl FlowChange {
             }
             _ => "same".to_owned(),
         };
+        let priority = match (self.priority_before, self.priority_after) {
+            (Some(before), Some(after)) if before != after => format!("{before} > {after}"),
+            (before, after) => after.or(before).map_or_else(String::new, |it| it.to_string()),
+        };
         vec![
             self.flow.clone(),
             self.target.clone(),
@@ -159,6 +251,7 @@ impl FlowChange {
             ms(self.after_ns, self.deadline_after_ns.is_some()),
             change,
             deadline,
+            priority,
         ]
     }
 }

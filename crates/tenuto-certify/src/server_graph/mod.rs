@@ -280,10 +280,13 @@ impl Check<'_> {
                 Err(flaw) => self.findings.add(rule::LINEAR, place, said, flaw),
             }
         }
-        let targets: usize = self.net.graph.flows.iter().map(|flow| flow.targets.len()).sum();
-        if seen.len() != targets {
-            let found = format!("{targets} flows and targets");
-            self.findings.add(rule::FORMAT, "bounds", format!("{} bounds", seen.len()), found);
+        for (index, flow) in self.net.graph.flows.iter().enumerate() {
+            for (place, target) in flow.targets.iter().enumerate() {
+                if !seen.contains(&(index, place)) {
+                    let place = format!("{} to {}", flow.name, target.name);
+                    self.findings.add(rule::FORMAT, place, "no row", "every target has one");
+                }
+            }
         }
     }
 

@@ -35,6 +35,10 @@ pub(crate) fn services(analysis: &Analysis<'_>) -> Vec<ProcessorService> {
 /// Load and receive buffers.
 pub(crate) fn rows(analysis: &Analysis<'_>) -> Vec<ProcessorRow> {
     let mut rows = Vec::new();
+    // What mode changes take of a processor has no bound then, nor has its load.
+    if analysis.is_given_up {
+        return rows;
+    }
     for result in &analysis.results {
         for (node, site) in analysis.ports.processors.all(result.scene.transition) {
             let held: Vec<Held> =

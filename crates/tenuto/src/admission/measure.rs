@@ -4,12 +4,13 @@ use super::ceiling::{Ceiling, ceiling};
 use super::{List, Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::time::Instant;
 use tenuto_admission::audit::{Claim, audit};
 use tenuto_admission::{
     Decision, Engine, Method, Network, Place, PortId, Refusal, Request, Reservation, Resource,
     Visit, paced,
 };
+use tenuto_io::realtime::thread_processor_time;
+use tenuto_units::{Instant, Span};
 
 /// Rounds of lowering at most.
 const ROUNDS_MAX: usize = 64;
@@ -135,16 +136,16 @@ fn decide(
     operations: &[Operation],
     setting: &Setting,
     mut report: Option<&mut Report>,
-) -> (Engine, tenuto_units::Instant, Run) {
+) -> (Engine, Instant, Run) {
     let mut engine =
         Engine::new(list.network.clone(), setting.method, Reservation::starting_on(&list.network));
     let mut run = Run::default();
-    let mut now = tenuto_units::Instant::ZERO;
+    let mut now = Instant::ZERO;
     for (at, operation) in operations.iter().enumerate() {
         if setting.adapt_after.contains(&at) {
-            let start = Instant::now();
+            let start = thread_processor_time();
             let replanned = engine.adapt(1);
-            run.adaptations.push(elapsed_ns(start));
+            run.adaptations.push(spent_ns(start));
             // Confirmed at once and waited for: the list has no times.
             if let Some(end) = engine.confirm_replanned(now) {
                 now = end;
@@ -155,11 +156,11 @@ fn decide(
                 report.moved += replanned.moves.len();
             }
         }
-        let start = Instant::now();
+        let start = thread_processor_time();
         match operation {
             Operation::Add(request) => {
                 let decision = engine.add(request);
-                let ns = elapsed_ns(start);
+                let ns = spent_ns(start);
                 let is_accepted = matches!(decision, Decision::Accepted(_));
                 run.times.push((if is_accepted { Kind::Accepted } else { Kind::Refused }, ns));
                 if let (Some(report), Decision::Refused(refusal)) =
@@ -174,15 +175,16 @@ fn decide(
                     now = engine.confirm_removed(*id, now).unwrap_or(now);
                     engine.advance(now);
                 }
-                run.times.push((Kind::Removed, elapsed_ns(start)));
+                run.times.push((Kind::Removed, spent_ns(start)));
             }
         }
     }
     (engine, now, run)
 }
 
-fn elapsed_ns(start: Instant) -> u64 {
-    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+/// Processor time since then: what else runs on the machine is in no decision.
+fn spent_ns(start: Span) -> u64 {
+    thread_processor_time().as_ns().saturating_sub(start.as_ns())
 }
 
 const fn word(refusal: &Refusal) -> &'static str {
@@ -209,12 +211,12 @@ fn times(mut ns: Vec<u64>) -> Times {
 }
 
 /// Lets reserved delays come down after removals, round by round, as they may between decisions.
-fn settle(engine: &mut Engine, mut now: tenuto_units::Instant, report: &mut Report) {
+fn settle(engine: &mut Engine, mut now: Instant, report: &mut Report) {
     let mut rounds = Vec::new();
     while rounds.len() < ROUNDS_MAX {
-        let start = Instant::now();
+        let start = thread_processor_time();
         let due = engine.relax(now);
-        let ns = elapsed_ns(start);
+        let ns = spent_ns(start);
         let Some(due) = due else { break };
         now = due;
         rounds.push(ns);

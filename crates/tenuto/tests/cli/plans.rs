@@ -40,6 +40,59 @@ fn explanations_and_differences_are_documents_like_all_others() {
 }
 
 #[test]
+fn lines_of_would_fit_hold_as_they_stand() {
+    let folder = folder("lines");
+    let printed = std::fs::read_to_string(networks().join("vehicle-as-printed.yaml"));
+    write(&folder, "printed.yaml", &printed.expect("an example"));
+    let said = tenuto_in(&folder, &["plan", "printed.yaml", "--json"]).exits(1).json();
+    let refusals = said["refusals"].as_array().expect("refusals");
+    let lines = refusals.iter().filter_map(|it| it["would_fit"].as_array()).flatten();
+    let lines: Vec<&str> = lines.filter_map(|line| line.as_str()).collect();
+    assert!(lines.len() >= 2, "{said}");
+    for line in lines {
+        let code = i32::from(line.contains("stays refused"));
+        let _ = tenuto_in(&folder, &["plan", "printed.yaml", "--set", line]).exits(code);
+    }
+}
+
+#[test]
+fn words_that_the_checker_does_not_find_are_shown_nowhere() {
+    let folder = folder("words");
+    write(&folder, "line.yaml", LINE);
+    let _ = tenuto_in(&folder, &["plan", "line.yaml", "-o", "plan.json"]).exits(0);
+    let text = std::fs::read_to_string(folder.join("plan.json")).expect("a plan");
+    let mut plan = tenuto_model::Plan::from_json(&text).expect("a plan");
+    plan.assumptions[0].text = "measured in a laboratory".into();
+    plan.seal();
+    write(&folder, "forged.json", &plan.to_json());
+    for args in [
+        &["certify", "forged.json"][..],
+        &["report", "forged.json"],
+        &["sim", "forged.json"],
+        &["tables", "forged.json"],
+        &["export", "saihu", "forged.json"],
+        &["plan", "line.yaml", "--diff", "forged.json"],
+    ] {
+        tenuto_in(&folder, args).exits(3).complains_of(&["what is assumed: model: measured"]);
+    }
+}
+
+#[test]
+fn a_difference_names_networks_assumptions_and_changes() {
+    let folder = folder("other");
+    write(&folder, "line.yaml", LINE);
+    write(&folder, "own.yaml", &LINE.replace("name: line", "name: own"));
+    let said = tenuto_in(&folder, &["plan", "own.yaml", "--diff", "line.yaml"]).exits(0);
+    said.says(&["two networks: before line, after own", "every bound is the same"]);
+    let said = ["plan", "line.yaml", "--diff", "line.yaml", "--no-line-shaping"];
+    let said = tenuto_in(&folder, &said).exits(0);
+    said.says(&["assumed after: input lines are not counted as shaping"]);
+    let car = ["plan", "vehicle.yaml", "--diff", "vehicle.yaml", "--set", "CAM deadline >= 30 ms"];
+    let said = tenuto(&[&car[..], &["--set", "quiet >= 600 ms"]].concat()).exits(0);
+    said.says(&["22.000 > 30.000 ms", "quiet before a return: 500.000 > 600.000 ms"]);
+}
+
+#[test]
 fn many_late_flows_are_named_and_their_deadlines_offered() {
     let folder = folder("late");
     let flow =
@@ -154,7 +207,7 @@ fn values_can_be_set() {
     assert!(bound("links.sw1-sensor.rate=1Gbit/s") < bound("links.sensor-sw1.rate=100Mbit/s"));
     tenuto(&["plan", "line.yaml", "--set", "flows.sped.period=1ms"])
         .exits(2)
-        .complains_of(&["no flow has this name", "flows: speed"]);
+        .complains_of(&["no flow has the name `sped`", "did you mean speed?"]);
     tenuto(&["plan", "line.yaml", "--set", "flows.speed.period=1"])
         .exits(2)
         .complains_of(&["did you mean 1 ms?"]);
