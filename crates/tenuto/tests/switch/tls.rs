@@ -82,7 +82,7 @@ fn a_switch_connects_to_its_controller_by_tls() {
     in_lab("tls::a_switch_connects_to_its_controller_by_tls", || {
         let _hosts = Hosts::new(2);
         let folder = folder();
-        let files = Files::make(&folder, "ours");
+        let files = Files::make(&folder, "dialled");
         let listener = TcpListener::bind("127.0.0.1:6653").expect("a network of its own");
         let controller = ["--controller", "tls:127.0.0.1:6653"];
         let mut switch = Switch::start(2, &[&controller[..], &files.flags()].concat());
@@ -128,7 +128,7 @@ fn server(files: &Files) -> Arc<rustls::ServerConfig> {
 fn peers_that_stall_do_not_keep_a_tool_out() {
     in_lab("tls::peers_that_stall_do_not_keep_a_tool_out", || {
         let _hosts = Hosts::new(2);
-        let files = Files::make(&folder(), "ours");
+        let files = Files::make(&folder(), "stalled");
         let listen = ["--listen", "ptls:127.0.0.1:6640"];
         let switch = Switch::start(2, &[&listen[..], &files.flags()].concat());
         let is_over = Arc::new(AtomicBool::new(false));
