@@ -26,6 +26,7 @@ mod attendre;
 pub mod constants;
 mod display;
 mod error;
+mod exact_band;
 mod experimenter;
 mod flow;
 mod framer;

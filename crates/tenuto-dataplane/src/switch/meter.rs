@@ -49,6 +49,15 @@ impl Meter {
         config.burst_kbit as u64 * 1_000 * UNITS_PER_BIT
     }
 
+    /// A full bucket of so many bytes, and no more.
+    fn exact(rate_kbps: u32, burst_bytes: u32) -> Self {
+        let bits = u64::from(burst_bytes) * 8;
+        let burst_kbit = u32::try_from(bits.div_ceil(1_000)).unwrap_or(u32::MAX);
+        let config = MeterConfig { rate_kbps, burst_kbit };
+        let depth = bits * UNITS_PER_BIT;
+        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
+    }
+
     /// A full bucket for a band that states no burst.
     fn with_unstated_burst(config: MeterConfig, least: u64) -> Self {
         let depth = (u64::from(config.rate_kbps) * BURST_UNSTATED.as_ns()).max(least);
@@ -245,6 +254,10 @@ impl MeterState {
     /// A meter of bands that the control channel has checked; others do nothing.
     pub(super) fn new(flags: u16, sent: &[MeterBand], now: Instant) -> Self {
         let band = |band: &MeterBand| {
+            if let Some((rate_kbps, burst_bytes)) = band.as_exact_drop() {
+                let (meter, effect) = (Meter::exact(rate_kbps, burst_bytes), BandEffect::Drop);
+                return Some(BandState { meter, effect, applied: EntryCounter::default() });
+            }
             let (rate, burst, effect) = match *band {
                 MeterBand::Drop { rate, burst_size } => (rate, burst_size, BandEffect::Drop),
                 MeterBand::DscpRemark { rate, burst_size, prec_level } => {
@@ -414,6 +427,24 @@ mod tests {
         assert_eq!(meter.judge(ms(1_000), 0, 100), None);
         let applied: Vec<u64> = meter.bands.iter().map(|band| band.applied.frames).collect();
         assert_eq!((applied, meter.seen.frames, meter.dropped.frames), (vec![3, 2], 7, 2));
+    }
+
+    #[test]
+    fn a_burst_in_bytes_is_exact_to_the_byte() {
+        let judged = |burst_bytes| {
+            let bands = [MeterBand::exact_drop(8, burst_bytes)];
+            let mut meter = MeterState::new(meter_flag::KBPS, &bands, Instant::ZERO);
+            // At 8 kbit/s a byte comes back in each millisecond.
+            [(0, 1_519), (63, 64), (64, 64)]
+                .map(|(at, bytes)| meter.judge(ms(at), u64::from(bytes) * 8, bytes).is_none())
+        };
+        assert_eq!(judged(1_519), [true, false, true]);
+        assert_eq!(judged(1_518), [false, true, true], "one byte less holds no such frame");
+        assert_eq!(
+            judged(1_520),
+            [true, true, false],
+            "one byte more is there one millisecond sooner"
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What entries do to frames, and when.
 
 use crate::lab::{Hosts, Switch, in_lab};
-use crate::peer::{CONTROLLER, Peer, flow, listen, out};
+use crate::peer::{CONTROLLER, Peer, flow, listen, out, to_controller};
 use std::time::Instant;
 use tenuto_io::{Interest, MonotonicClock, PollSet, Port};
-use tenuto_openflow::constants::table;
+use tenuto_openflow::constants::{group, table};
 use tenuto_openflow::{
-    Action, Body, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, GroupMod, GroupModCommand,
-    GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed, Oxm,
+    Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, GroupMod,
+    GroupModCommand, GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand,
+    MeterModFailed, Oxm,
 };
 use tenuto_units::Span;
 
@@ -176,6 +177,78 @@ fn links_that_go_down_are_told() {
             let Body::PortStatus(status) = message.body else { unreachable!("waited for it") };
             assert_eq!((status.port.port_no, status.port.state & 1 == 0), (2, is_up));
         }
+        switch.stop();
+    });
+}
+
+/// The frame that a dead link refuses is the last that goes there: the kernel itself tells of a lost
+/// carrier up to a second later.
+#[test]
+fn a_fast_failover_costs_one_frame() {
+    in_lab("flows::a_fast_failover_costs_one_frame", || {
+        let hosts = Hosts::new(3);
+        let listener = listen();
+        let switch = Switch::start(3, &["--controller", CONTROLLER]);
+        let mut peer = Peer::accept(&listener);
+        let bucket = |port| Bucket {
+            weight: 0,
+            watch_port: port,
+            watch_group: group::ANY,
+            actions: vec![out(port)],
+        };
+        peer.send(Body::GroupMod(GroupMod {
+            command: GroupModCommand::Add,
+            type_: GroupType::FastFailover,
+            group_id: 1,
+            buckets: vec![bucket(2), bucket(3)],
+        }));
+        peer.add(5, vec![Oxm::EthType(JUDGED)], vec![Action::Group(1), to_controller()]);
+        peer.barrier();
+        let (mut from, mut spare) = (hosts.port(1), hosts.port(3));
+        let mut poll = PollSet::new();
+        poll.add(spare.poll_fd().expect("pollable"), Interest::Read);
+        for _ in 0..3 {
+            let mut came = Vec::new();
+            hosts.set_link(2, false);
+            for number in 0..20 {
+                from.transmit(&[&frame(JUDGED, number)]).expect("it is there");
+                // Its copy is written when all else has been done with it.
+                peer.wait(|body| matches!(body, Body::PacketIn(_)));
+            }
+            let until = MonotonicClock::now() + Span::from_s(10);
+            loop {
+                judged(&mut spare, &mut came);
+                if came.len() >= 19 || poll.wait(Some(until)).expect("poll") == 0 {
+                    break;
+                }
+            }
+            assert!(came.len() >= 19, "these came by the other port: {came:?}");
+            hosts.set_link(2, true);
+            let is_up =
+                |body: &Body| matches!(body, Body::PortStatus(it) if it.port.state & 1 == 0);
+            peer.wait(is_up);
+        }
+        switch.stop();
+    });
+}
+
+/// An interface that is removed takes its port along, and one of its name puts it back.
+#[test]
+fn a_port_comes_back_with_its_interface() {
+    in_lab("flows::a_port_comes_back_with_its_interface", || {
+        let mut hosts = Hosts::new(2);
+        let listener = listen();
+        let mut switch = Switch::start(2, &["--controller", CONTROLLER]);
+        let mut peer = Peer::accept(&listener);
+        crate::peer::join_two(&mut peer);
+        for _ in 0..2 {
+            assert_eq!(hosts.ping(1, 2, 3).0, 3);
+            hosts.replace(2);
+            switch.wait_for("port s2 is lost");
+            switch.wait_for("port s2 is back");
+            switch.wait_for("link s2 is up");
+        }
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
         switch.stop();
     });
 }

@@ -48,27 +48,17 @@ impl Hosts {
             let mut command = Command::new("sleep");
             command.arg("600").stdin(Stdio::null());
             let keeper = spawn_in_new_netns(command).expect("root of the lab");
-            let end = |text: String, pid, last| VethEnd {
-                name: name(&text),
-                pid,
-                mac: Some([2, 0, 0, 0, last, u8::try_from(number).expect("few hosts")]),
-            };
-            let here = end(format!("s{number}"), None, 1);
-            let there = end(format!("h{number}"), Some(keeper.id()), 0);
-            let mut batch = IpBatch::new();
-            batch.veth_pair(&here, &there).up(&here.name).run().expect("root of the lab");
-            offloads_off(&here.name).expect("root of the lab");
-            within_netns(keeper.id(), || {
-                let host = name(&format!("h{number}"));
-                disable_ipv6().expect("root of the lab");
-                offloads_off(&host).expect("root of the lab");
-                let address = format!("address add 10.0.0.{number}/24 dev {host}");
-                IpBatch::new().add(address).up(&host).run().expect("root of the lab");
-            })
-            .expect("root of the lab");
+            join(number, keeper.id());
             keepers.push(keeper);
         }
         Self { keepers }
+    }
+
+    /// Removes a host's link with both its interfaces, and makes another one of their names.
+    pub(crate) fn replace(&mut self, host: usize) {
+        let mut batch = IpBatch::new();
+        batch.add(format!("link delete s{host}")).run().expect("it is there");
+        join(u32::try_from(host).expect("few hosts"), self.pid(host));
     }
 
     fn pid(&self, host: usize) -> u32 {
@@ -103,6 +93,28 @@ impl Hosts {
         let average = text.rsplit(" = ").next().and_then(|t| t.split('/').nth(1));
         (received, average.and_then(|ms| ms.parse().ok()).unwrap_or(f64::NAN))
     }
+}
+
+/// A link between the switch's namespace and that of a host, which gets an address.
+fn join(number: u32, host: u32) {
+    let end = |text: String, pid, last| VethEnd {
+        name: name(&text),
+        pid,
+        mac: Some([2, 0, 0, 0, last, u8::try_from(number).expect("few hosts")]),
+    };
+    let here = end(format!("s{number}"), None, 1);
+    let there = end(format!("h{number}"), Some(host), 0);
+    let mut batch = IpBatch::new();
+    batch.veth_pair(&here, &there).up(&here.name).run().expect("root of the lab");
+    offloads_off(&here.name).expect("root of the lab");
+    within_netns(host, || {
+        let link = name(&format!("h{number}"));
+        disable_ipv6().expect("root of the lab");
+        offloads_off(&link).expect("root of the lab");
+        let address = format!("address add 10.0.0.{number}/24 dev {link}");
+        IpBatch::new().add(address).up(&link).run().expect("root of the lab");
+    })
+    .expect("root of the lab");
 }
 
 impl Drop for Hosts {

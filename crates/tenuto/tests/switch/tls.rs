@@ -5,9 +5,11 @@ use crate::peer::Peer;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::net::TcpListener;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tenuto_openflow::{Body, Hello};
 
@@ -80,7 +82,7 @@ fn a_switch_connects_to_its_controller_by_tls() {
     in_lab("tls::a_switch_connects_to_its_controller_by_tls", || {
         let _hosts = Hosts::new(2);
         let folder = folder();
-        let files = Files::make(&folder, "ours");
+        let files = Files::make(&folder, "dialled");
         let listener = TcpListener::bind("127.0.0.1:6653").expect("a network of its own");
         let controller = ["--controller", "tls:127.0.0.1:6653"];
         let mut switch = Switch::start(2, &[&controller[..], &files.flags()].concat());
@@ -119,4 +121,36 @@ fn server(files: &Files) -> Arc<rustls::ServerConfig> {
         .with_client_cert_verifier(verifier.build().expect("roots"))
         .with_single_cert(vec![certificate], key);
     Arc::new(config.expect("a pair"))
+}
+
+/// Peers that take all the places for handshakes, and take them again, do not keep a tool out.
+#[test]
+fn peers_that_stall_do_not_keep_a_tool_out() {
+    in_lab("tls::peers_that_stall_do_not_keep_a_tool_out", || {
+        let _hosts = Hosts::new(2);
+        let files = Files::make(&folder(), "stalled");
+        let listen = ["--listen", "ptls:127.0.0.1:6640"];
+        let switch = Switch::start(2, &[&listen[..], &files.flags()].concat());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let stall = |is_over: Arc<AtomicBool>| {
+            while !is_over.load(Ordering::Relaxed) {
+                // It says nothing, and comes again once it has been shown out.
+                let Ok(mut socket) = TcpStream::connect("127.0.0.1:6640") else { continue };
+                socket.set_read_timeout(Some(Duration::from_secs(20))).expect("TCP");
+                let _ = socket.read(&mut [0]);
+            }
+        };
+        let peers: Vec<_> = (0..16)
+            .map(|_| Arc::clone(&is_over))
+            .map(|is_over| std::thread::spawn(move || stall(is_over)))
+            .collect();
+        let dump = ["dump", "ports", "--switch", "tls:127.0.0.1:6640"];
+        for _ in 0..3 {
+            let (is_done, text) = run(&mut tenuto(&[&dump[..], &files.flags()].concat()));
+            assert!(is_done && text.contains("1(s1)"), "{text}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        switch.stop();
+        peers.into_iter().for_each(|peer| peer.join().expect("no panic"));
+    });
 }

@@ -339,6 +339,11 @@ impl Switch {
         }
         meter_mod.bands.iter().try_for_each(|band| match band {
             MeterBand::Drop { .. } => Ok(()),
+            _ if band.as_exact_drop().is_some() => match meter_mod.flags & meter_flag::PKTPS {
+                0 => Ok(()),
+                // A burst in bytes fills with bits.
+                _ => Err(MeterModFailed::BadFlags.into()),
+            },
             MeterBand::DscpRemark { prec_level, .. } if PRECEDENCES.contains(prec_level) => Ok(()),
             MeterBand::DscpRemark { .. } => Err(MeterModFailed::BadBandValue.into()),
             _ => Err(MeterModFailed::BadBand.into()),
