@@ -1,5 +1,6 @@
 //! Plans of server graphs: bounds, what is scarce, and how both are told.
 
+pub(crate) mod difference;
 pub(crate) mod explain;
 pub(crate) mod explain_text;
 pub(crate) mod json;

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
+use crate::server_bounds::difference::Difference as BoundsDifference;
 use crate::{
     compared, explain_text, load, output, plan_csv, plan_json, plan_text, refusals, server_bounds,
     settings,
@@ -150,10 +151,6 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
                     server graph";
         return Err(Failure::input("these options do not fit", None, Some(hint)));
     }
-    if args.diff.is_some() {
-        let hint = "--diff is for networks; of server graphs compare what --csv writes";
-        return Err(Failure::input("these options do not fit", None, Some(hint)));
-    }
     if args.method.peer().is_some() {
         let hint = "silo and qjump are for networks; this is a server graph";
         return Err(Failure::input("this method does not fit", None, Some(hint)));
@@ -163,6 +160,8 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     let line_shaping = !args.no_line_shaping;
     let options = tenuto_bounds::Options { line_shaping, effort, ..Default::default() };
     let is_usual = matches!(args.method, Method::Auto);
+    let earlier = args.diff.as_deref();
+    let earlier = earlier.map(|path| earlier_bounds(path, &options, is_usual)).transpose()?;
     let bounded = server_bounds::bounded(graph, &options, is_usual)?;
     if let Some(flow) = &args.explain {
         return explain_servers(args, &bounded, flow, (&options, is_usual));
@@ -174,10 +173,12 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
         output::write_file(path, &server_bounds::text::csv(&bounded))?;
     }
     let refusals = server_bounds::refusals(&bounded);
-    if args.json {
-        output::say_json(&server_bounds::json::document(&bounded, &refusals))?;
-    } else {
-        output::say(&server_bounds::text::text(&bounded, args.all))?;
+    let difference = earlier.map(|earlier| BoundsDifference::between(&earlier, &bounded.document));
+    match (&difference, args.json) {
+        (Some(difference), true) => output::say_json(difference)?,
+        (Some(difference), false) => output::say(&difference.text())?,
+        (None, true) => output::say_json(&server_bounds::json::document(&bounded, &refusals))?,
+        (None, false) => output::say(&server_bounds::text::text(&bounded, args.all))?,
     }
     if !refusals.is_empty() {
         output::complain(&server_bounds::text::refused(&bounded, &refusals));
@@ -188,6 +189,31 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
         output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
     }
     Ok(Outcome::Good)
+}
+
+/// The bounds to compare with: a document of them, certified again, or a server graph, which is
+/// planned.
+fn earlier_bounds(
+    path: &Path,
+    options: &tenuto_bounds::Options,
+    is_usual: bool,
+) -> Result<tenuto_bounds::Document, Failure> {
+    if load::is_servers(path)? {
+        return Ok(server_bounds::bounded(load::servers(path)?, options, is_usual)?.document);
+    }
+    let shown = path.display().to_string();
+    if !load::is_bounds(path)? {
+        let hint = "the plan is of a server graph: compare it with a server graph (.yaml) or with \
+                    what `tenuto plan -o` wrote of one";
+        return Err(Failure::input("this is no plan of a server graph", Some(&shown), Some(hint)));
+    }
+    let text = load::text(path)?;
+    tenuto_certify::certify_bounds(&text).map_err(|findings| {
+        let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        Failure::not_certified(&findings)
+    })?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::input(format!("not readable: {error}"), Some(&shown), None))
 }
 
 fn explain_servers(

@@ -60,8 +60,6 @@ fn a_graph_is_checked_planned_and_certified() {
     let csv = std::fs::read_to_string(folder.join("own.csv")).expect("written");
     assert!(csv.starts_with("flow,target,deadline_ps,delay_bound_ps"), "{csv}");
     tenuto_in(&folder, &["certify", "own.bounds.json"]).exits(0).says(&["CERTIFIED: 2 bounds"]);
-    let args = ["plan", "own.yaml", "--diff", "own.yaml"];
-    tenuto_in(&folder, &args).exits(2).complains_of(&["--diff is for networks"]);
     let said = tenuto_in(&folder, &["plan", "own.yaml", "--json", "--method", "tfa"]).exits(0);
     let document: Value = serde_json::from_str(&said.stdout).expect("one document");
     assert_eq!(document["schema"], "tenuto-plan-report/1");
@@ -147,6 +145,48 @@ fn a_network_goes_to_saihu_with_its_ports() {
     assert_eq!(document["servers"][1]["service_curve"]["rates"][0], "100000000bps");
     tenuto_in(&folder, &["import", "saihu", "n.json", "-o", "back.yaml"]).exits(0);
     tenuto_in(&folder, &["plan", "back.yaml"]).exits(0).says(&["GUARANTEED: 1 bound"]);
+}
+
+#[test]
+fn what_differs_between_two_plans_of_server_graphs_is_told() {
+    let folder = folder("servers-differ");
+    write(&folder, "own.yaml", OWN);
+    let more = OWN.replace("  g: {arrival: {burst: 2 kbit", "  g: {arrival: {burst: 4 kbit")
+        + "  h: {arrival: {burst: 1 kbit, rate: 1 Mbit/s}, path: [a]}\n";
+    write(&folder, "more.yaml", &more.replace("deadline: 4 ms", "deadline: 1 ms"));
+    let args = ["plan", "own.yaml", "-o", "own.json", "--method", "tfa"];
+    tenuto_in(&folder, &args).exits(0);
+    let args = ["plan", "own.yaml", "--diff", "own.json", "--method", "tfa"];
+    let same = ["every bound is the same", "every server is the same"];
+    tenuto_in(&folder, &args).exits(0).says(&same);
+    // By hand: with h, a delays by 1.2 ms, and b has 4 kbit of g and 1 + 2.4 kbit of f:
+    // 1.74 ms, where it had 1.52 ms.
+    let args = ["plan", "more.yaml", "--diff", "own.json", "--method", "tfa", "--json"];
+    let document = tenuto_in(&folder, &args).exits(1).json();
+    assert_eq!(document["schema"], "tenuto-plan-difference/1");
+    assert_eq!((&document["verdict"], &document["unchanged"]), (&"refused".into(), &0.into()));
+    assert_eq!(
+        (&document["feasible_before"], &document["feasible_after"]),
+        (&true.into(), &false.into())
+    );
+    let flows = &document["flows"];
+    assert_eq!(flows[0]["before_ps"], 2_620_000_000_u64);
+    assert_eq!(flows[0]["after_ps"], 2_940_000_000_u64);
+    assert_eq!(
+        (&flows[1]["flow"], &flows[1]["after_ps"]),
+        (&"g".into(), &1_740_000_000_u64.into())
+    );
+    assert_eq!((&flows[2]["flow"], &flows[2]["change"]), (&"h".into(), &"new".into()));
+    let args = ["plan", "more.yaml", "--diff", "own.yaml", "--method", "tfa"];
+    let told = ["+320.000", "4000.000 us > 1000.000 us", "it was guaranteed, it is refused"];
+    tenuto_in(&folder, &args).exits(1).says(&told);
+    // What was tampered with, and what is something else.
+    let text = std::fs::read_to_string(folder.join("own.json")).expect("written");
+    write(&folder, "less.json", &text.replacen("2620000000", "2520000000", 1));
+    tenuto_in(&folder, &["plan", "own.yaml", "--diff", "less.json"]).exits(3);
+    write(&folder, "other.json", "{}");
+    let args = ["plan", "own.yaml", "--diff", "other.json"];
+    tenuto_in(&folder, &args).exits(2).complains_of(&["no plan of a server graph"]);
 }
 
 /// Figures of other tools on Saihu's own example, whose bounds differ by method.
