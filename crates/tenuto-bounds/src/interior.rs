@@ -17,12 +17,6 @@ const STEPS_MAX: usize = 80;
 const GAP: f64 = 1e-10;
 /// Worse than this, what it ends with is not taken.
 const POOR: f64 = 1e-8;
-/// Good enough already, it ends after so many steps that made nothing better.
-const STALE_MAX: usize = 8;
-/// What rows may leave over, as a share, at a point that counts as one of the program.
-const INSIDE: f64 = 1e-9;
-/// By how much a point has to be above what is known, as a share, for the program to be given up.
-const ABOVE: f64 = 1e-6;
 /// How far towards the border a step goes.
 const STEP_SHARE: f64 = 0.9995;
 /// A shorter step leads nowhere.
@@ -45,8 +39,7 @@ const STEP_LONG: f64 = 0.95;
 /// Shares of a correction that are tried, from the whole of it to the least.
 const SHARES: usize = 4;
 
-/// Multipliers of rows, or `None` if the steps end far from any optimum; no multiplier at all if a
-/// point shows that they would prove no less than what is known.
+/// Multipliers of rows, or `None` if the steps end far from any optimum.
 pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
     let rows = program.rows.len();
     if rows == 0 || program.unknowns == 0 || program.most.iter().any(|most| !most.is_finite()) {
@@ -63,23 +56,17 @@ fn multipliers_from(
 ) -> Option<Vec<f64>> {
     let mut at = Point::start(program, start);
     let mut best: Option<(f64, Vec<f64>)> = None;
-    let (mut length, mut stale) = (1.0, 0);
+    let mut length = 1.0;
     for _ in 0..STEPS_MAX {
         let left = at.left(program, normal);
         let error = left.error(program, &at);
         if !error.is_finite() {
             break;
         }
-        if left.is_above(program, &at) {
-            return Some(Vec::new());
-        }
-        stale += 1;
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, at.prices.clone()));
-            stale = 0;
         }
-        let is_good = best.as_ref().is_some_and(|(least, _)| *least <= POOR);
-        if error <= GAP || (is_good && stale >= STALE_MAX) {
+        if error <= GAP {
             break;
         }
         length = at.step(normal, &left, length < STEP_SHORT);
@@ -107,21 +94,11 @@ struct Left {
 impl Left {
     /// The largest of what is left over and the gap, as a share.
     fn error(&self, program: &FloatProgram, at: &Point) -> f64 {
+        let largest = |values: &[f64]| values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let bound = dot(&program.most, &at.prices);
-        let gap = (bound - at.reached(program)).abs() / (1.0 + bound.abs());
-        gap.max(largest(&self.columns)).max(self.outside(program))
-    }
-
-    /// What is left over of rows, as a share.
-    fn outside(&self, program: &FloatProgram) -> f64 {
-        largest(&self.rows) / (1.0 + largest(&program.most))
-    }
-
-    /// Whether the objective is above what is known, at a point of the program.
-    fn is_above(&self, program: &FloatProgram, at: &Point) -> bool {
-        let reached = at.reached(program);
-        program.known.is_some_and(|known| reached > known * (1.0 + ABOVE))
-            && self.outside(program) <= INSIDE
+        let reached: f64 = program.objective.iter().map(|&(j, c)| c * at.unknowns[j]).sum();
+        let gap = (bound - reached).abs() / (1.0 + bound.abs());
+        gap.max(largest(&self.columns)).max(largest(&self.rows) / (1.0 + largest(&program.most)))
     }
 }
 
@@ -131,11 +108,6 @@ impl Point {
         let slacks: Vec<f64> = program.most.iter().map(|most| most.max(0.0) + apart).collect();
         let prices = slacks.iter().map(|slack| product / slack).collect();
         Self { unknowns: vec![0.0; program.unknowns], slacks, prices }
-    }
-
-    /// The objective.
-    fn reached(&self, program: &FloatProgram) -> f64 {
-        program.objective.iter().map(|&(j, c)| c * self.unknowns[j]).sum()
     }
 
     fn left(&self, program: &FloatProgram, normal: &Normal) -> Left {
@@ -397,10 +369,6 @@ impl Rows {
     }
 }
 
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |most, value| most.max(value.abs()))
-}
-
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -453,21 +421,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_point_shows_to_be_no_less_than_known_is_given_up() {
-        let program = program(40);
-        let optimum = dot(&multipliers(&program).expect("it converges"), &program.most);
-        let with = |known| FloatProgram { known: Some(known), ..program.clone() };
-        assert_eq!(multipliers(&with(optimum * 0.9)), Some(Vec::new()));
-        let found = multipliers(&with(optimum * 1.001)).expect("it converges");
-        assert!((dot(&found, &program.most) - optimum).abs() < 1e-9);
-    }
-
-    #[test]
     fn what_has_no_bound_has_no_multipliers() {
         let rows = vec![vec![(0, -1.0)], vec![(1, 1.0)]];
         let objective = vec![(0, 1.0)];
-        let most = vec![1.0, 1.0];
-        let program = FloatProgram { unknowns: 2, rows, most, objective, known: None };
+        let program = FloatProgram { unknowns: 2, rows, most: vec![1.0, 1.0], objective };
         assert!(multipliers(&program).is_none());
     }
 }

@@ -50,10 +50,10 @@ pub(crate) const SOLVER: Simplex<InteriorPoint> = Simplex(InteriorPoint);
 /// A solver, and what it answered: networks are often full of programs that are alike.
 pub(crate) struct Solved<'a> {
     solver: &'a (dyn LinearSolver + Sync),
-    answers: Mutex<BTreeMap<u128, Multipliers>>,
+    answers: Mutex<BTreeMap<u128, Answer>>,
 }
 
-type Multipliers = Option<Arc<Vec<f64>>>;
+type Answer = Option<Arc<Vec<f64>>>;
 
 impl<'a> Solved<'a> {
     pub(crate) fn new(solver: &'a (dyn LinearSolver + Sync)) -> Self {
@@ -61,7 +61,7 @@ impl<'a> Solved<'a> {
     }
 
     /// An answer depends on the program alone, so it does not matter who asks first.
-    fn multipliers(&self, program: &FloatProgram) -> Multipliers {
+    fn multipliers(&self, program: &FloatProgram) -> Answer {
         let print = fingerprint(program);
         let known = self.answers.lock().ok().and_then(|answers| answers.get(&print).cloned());
         known.unwrap_or_else(|| {
@@ -89,7 +89,7 @@ fn fingerprint(program: &FloatProgram) -> u128 {
         terms.iter().for_each(|(unknown, c)| (unknown, c.to_bits()).hash(&mut hasher));
         most.to_bits().hash(&mut hasher);
     };
-    hash(&program.objective, program.known.unwrap_or(0.0));
+    hash(&program.objective, 0.0);
     program.rows.iter().zip(&program.most).for_each(|(row, most)| hash(row, *most));
     hasher.finish128().as_u128()
 }
@@ -146,20 +146,12 @@ impl Units {
         let (rows, most) = program.rows.iter().map(row).unzip();
         let objective = program.objective.iter();
         let objective = objective.filter_map(|&(u, c)| Some((numbers[u]?, c.to_f64()?))).collect();
-        FloatProgram { unknowns, rows, most, objective, known: None }
+        FloatProgram { unknowns, rows, most, objective }
     }
 }
 
 fn float(value: i128) -> f64 {
     value.to_f64().unwrap_or(1.0)
-}
-
-/// What a program proves.
-pub(crate) enum Answer {
-    Proved(Proved),
-    /// Surely no less than what is known.
-    NoLess,
-    Nothing,
 }
 
 /// Solves, rounds, and computes exactly what the rounded multipliers prove.
@@ -169,34 +161,13 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
-    match prove_less(solved, program, tree, objective, None) {
-        Answer::Proved(proved) => Some(proved),
-        Answer::NoLess | Answer::Nothing => None,
-    }
-}
-
-/// As [`prove`], of delays, given up where a point of the program shows that it proves no less than
-/// `known_ps`.
-pub(crate) fn prove_less(
-    solved: &Solved<'_>,
-    program: &Program,
-    tree: &Tree,
-    objective: Objective,
-    known_ps: Option<i128>,
-) -> Answer {
     let units = Units::of(program);
-    let known = known_ps.map(|known| float(known) / units.time);
-    let floats = FloatProgram { known, ..units.floats(program) };
+    let floats = units.floats(program);
     if units.is_wide && !solved.solver.ends_at_vertex(&floats) {
-        return Answer::Nothing;
+        return None;
     }
-    match solved.multipliers(&floats) {
-        Some(multipliers) if multipliers.is_empty() => Answer::NoLess,
-        Some(multipliers) => {
-            proved(&multipliers, program, tree, objective).map_or(Answer::Nothing, Answer::Proved)
-        }
-        None => Answer::Nothing,
-    }
+    let multipliers = solved.multipliers(&floats)?;
+    proved(&multipliers, program, tree, objective)
 }
 
 /// Whether a program takes exact multipliers: boxes cannot repay what rounding leaves.

@@ -3,7 +3,7 @@
 use crate::grouping::Grouping;
 use crate::outcome::{Effort, Method, Options};
 use crate::program::{Objective, Program, program};
-use crate::prove::{Answer, Proved, Solved, prove_less};
+use crate::prove::{Proved, Solved, prove};
 use crate::surroundings::{Known, survey};
 use crate::tree::{Dates, Tree};
 use tenuto_calculus::Multiplexing;
@@ -118,12 +118,12 @@ pub(crate) fn delay(
         if best.as_ref().is_some_and(|best| way.is_hopeless(&options, best)) {
             continue;
         }
-        let Some(found) = way.solve(&options, ladder, bound_of(&best)) else { continue };
+        let Some(found) = way.solve(&options, ladder) else { continue };
         if best.is_none() {
             is_cut = found.servers >= servers_max || found.method == Method::Plp;
         }
         ladder = &ladder[..found.rung];
-        best = found.least(best);
+        best = Some(found.least(best));
         if ladder.is_empty() {
             break;
         }
@@ -132,16 +132,12 @@ pub(crate) fn delay(
         // Several buckets of a flow say more: that is no reason for a smaller tree.
         let buckets = known.graph.flows.iter().map(|flow| flow.arrival.len()).max().unwrap_or(1);
         let larger = Way { rows_max: rows_max.saturating_mul(buckets.min(BUCKETS_MAX)), ..way };
-        best = match larger.solve(options, &[Dates::Parts], bound_of(&best)) {
-            Some(found) => found.least(best),
+        best = match larger.solve(options, &[Dates::Parts]) {
+            Some(found) => Some(found.least(best)),
             None => best,
         };
     }
-    best.and_then(|best| Some((best.method, best.proved?)))
-}
-
-fn bound_of(found: &Option<Found>) -> Option<i128> {
-    Some(found.as_ref()?.proved.as_ref()?.bound)
+    best.map(|best| (best.method, best.proved))
 }
 
 /// What is bounded, and within which limit.
@@ -159,29 +155,24 @@ struct Found {
     rung: usize,
     method: Method,
     servers: usize,
-    /// `None`: no less than what was known.
-    proved: Option<Proved>,
+    proved: Proved,
 }
 
 impl Found {
-    fn least(self, other: Option<Self>) -> Option<Self> {
-        let (own, others) = (self.proved.as_ref().map(|it| it.bound), bound_of(&other));
-        let is_less = own.is_some_and(|own| others.is_none_or(|others| own < others));
-        if is_less { Some(self) } else { other }
+    fn least(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if other.proved.bound <= self.proved.bound => other,
+            _ => self,
+        }
     }
 }
 
 impl Way<'_> {
-    /// The first program that fits and proves something, or surely nothing below `bound_ps`.
-    fn solve(&self, options: &Options, ladder: &[Dates], bound_ps: Option<i128>) -> Option<Found> {
+    /// The first program that fits and proves something.
+    fn solve(&self, options: &Options, ladder: &[Dates]) -> Option<Found> {
         let Self { known, trunk, objective, rows_max, solved } = *self;
         settings_of(known, trunk, objective, options, rows_max, ladder).find_map(|setting| {
-            let Setting { program, tree, .. } = &setting;
-            let proved = match prove_less(solved, program, tree, objective, bound_ps) {
-                Answer::Proved(proved) => Some(proved),
-                Answer::NoLess => None,
-                Answer::Nothing => return None,
-            };
+            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
             let (rung, method) = (setting.rung, setting.method);
             Some(Found { rung, method, servers: setting.tree.nodes.len(), proved })
         })
@@ -189,10 +180,8 @@ impl Way<'_> {
 
     /// Whether a tree of that size says too little with few dates for more to be of use.
     fn is_hopeless(&self, options: &Options, best: &Found) -> bool {
-        let Some(proved) = &best.proved else { return false };
-        let limit = proved.bound.saturating_mul(HOPELESS_PERCENT) / 100;
-        let found = self.solve(options, &[Dates::Polynomial], Some(limit));
-        found.is_some_and(|found| found.proved.is_none_or(|proved| proved.bound > limit))
+        let limit = best.proved.bound.saturating_mul(HOPELESS_PERCENT) / 100;
+        self.solve(options, &[Dates::Polynomial]).is_some_and(|found| found.proved.bound > limit)
     }
 }
 

@@ -12,14 +12,11 @@ pub(crate) struct FloatProgram {
     pub(crate) rows: Vec<Vec<(usize, f64)>>,
     pub(crate) most: Vec<f64>,
     pub(crate) objective: Vec<(usize, f64)>,
-    /// A bound of something that is proved already: what is above is of no use.
-    pub(crate) known: Option<f64>,
 }
 
 /// Finds multipliers of the rows that prove (nearly) the least bound of the objective.
 pub(crate) trait LinearSolver {
-    /// One per row, none far below zero; none at all if they would prove no less than what is
-    /// known; `None` if there seems to be no bound.
+    /// One per row, none far below zero; `None` if there seems to be no bound.
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>>;
 
     /// Whether what it finds are the multipliers of a vertex: exact ones can be made of these.
