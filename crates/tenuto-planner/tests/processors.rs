@@ -144,7 +144,9 @@ fn one_queue_cannot_protect_from_a_babbling_host() {
     // Turns and a buffer for every port do, for flows that can wait for what it holds.
     let own = "    receive_buffer: {frames: 64, per: port}\n";
     let mut network = opposite(&format!("{CELL}{turns}{own}"), "100 ms", babbling);
-    network.flows.iter_mut().for_each(|flow| flow.targets.iter_mut().for_each(|target| target.deadline_ns.fill(200_000_000)));
+    network.flows.iter_mut().for_each(|flow| {
+        flow.targets.iter_mut().for_each(|target| target.deadline_ns.fill(200_000_000))
+    });
     let plan = certified(&network);
     assert!(plan.feasible, "{:?}", plan.refusals);
 }
