@@ -61,7 +61,7 @@ pub(crate) fn note(net: &Net<'_>, streams: &mut [Stream]) {
     let processors = (0..net.nodes.len()).filter_map(|node| processor_line_bps(net, node));
     let lines = || net.ports.iter().map(|port| port.rate_bps);
     let (slowest, fastest) = (lines().min(), lines().chain(processors).max());
-    let mut ways = Ways { next: net.ports.len(), by_step: BTreeMap::new() };
+    let mut ways = Ways::new(net.ports.len(), LINES_MAX);
     let mut left = LINES_MAX;
     for stream in streams {
         stream.slower = match slowest == fastest {
@@ -75,15 +75,24 @@ pub(crate) fn note(net: &Net<'_>, streams: &mut [Stream]) {
 struct Ways {
     next: usize,
     by_step: BTreeMap<(usize, usize), usize>,
+    left: usize,
 }
 
 impl Ways {
-    fn longer(&mut self, way: usize, port: usize) -> usize {
-        let next = &mut self.next;
-        *self.by_step.entry((way, port)).or_insert_with(|| {
-            *next += 1;
-            *next - 1
-        })
+    const fn new(ports: usize, longer_max: usize) -> Self {
+        Self { next: ports, by_step: BTreeMap::new(), left: longer_max }
+    }
+
+    /// The number of a way with one port more; `None` for a new one if there are too many.
+    fn longer(&mut self, way: usize, port: usize) -> Option<usize> {
+        if let Some(known) = self.by_step.get(&(way, port)) {
+            return Some(*known);
+        }
+        self.left = self.left.checked_sub(1)?;
+        let new = self.next;
+        self.next += 1;
+        self.by_step.insert((way, port), new);
+        Some(new)
     }
 }
 
@@ -111,10 +120,9 @@ fn slower(
         let port = tree[parent].port;
         let mut lines = vec![SlowLine { place: parent, way: port }];
         for line in in_front[parent].iter().filter(|line| rate(line.place) < rate(parent)) {
-            if lines.len() > DEEP_MAX {
-                break;
-            }
-            lines.push(SlowLine { place: line.place, way: ways.longer(line.way, port) });
+            let way = ways.longer(line.way, port).filter(|_| lines.len() <= DEEP_MAX);
+            let Some(way) = way else { break };
+            lines.push(SlowLine { place: line.place, way });
         }
         // The nearest line bounds the group itself.
         let own = match processor_line_bps(net, net.ports[here.port].node) {
@@ -134,6 +142,18 @@ fn slower(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ways_are_the_same_only_port_by_port() {
+        let mut ways = Ways::new(10, 3);
+        let long = ways.longer(1, 2).and_then(|way| ways.longer(way, 3));
+        assert_eq!(long, ways.longer(1, 2).and_then(|way| ways.longer(way, 3)));
+        let other = ways.longer(1, 4);
+        assert!(other.is_some() && other != long && other != ways.longer(1, 2));
+        // What is known stays known when no more are counted.
+        assert_eq!(ways.longer(2, 2), None);
+        assert_eq!(ways.longer(1, 4), other);
+    }
 
     #[test]
     fn what_was_added_is_known_only_where_all_of_it_is() {

@@ -42,6 +42,27 @@ fn every_shipped_network_is_certified() {
 }
 
 #[test]
+fn a_faster_trunk_makes_no_bound_of_the_vehicle_larger() {
+    let usual = certified("vehicle.yaml");
+    let is_host = |name: &str| usual.network.hosts.iter().any(|host| host.name == name);
+    let links = usual.network.links.iter().enumerate();
+    let trunks: Vec<usize> = links
+        .filter(|(_, link)| !is_host(&link.a.node) && !is_host(&link.b.node))
+        .map(|(index, _)| index)
+        .collect();
+    for faster in [&trunks[..], &trunks[..1], &trunks[1..]] {
+        let mut network = usual.network.clone();
+        faster.iter().for_each(|&link| network.links[link].rate_bps = 1_000_000_000);
+        let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
+        tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{f:?}"));
+        assert!(plan.feasible, "{:?}", plan.refusals);
+        for (row, before) in plan.flows.iter().zip(&usual.flows) {
+            assert!(row.delay_bound_ps <= before.delay_bound_ps, "{row:?}");
+        }
+    }
+}
+
+#[test]
 fn a_refused_network_is_certified_for_what_it_claims() {
     assert!(!certified("vehicle-as-printed.yaml").feasible);
 }
