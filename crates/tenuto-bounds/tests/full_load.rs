@@ -10,6 +10,7 @@ use serde_json::Value;
 use tenuto_bounds::{
     Analysis, Bucket, Effort, GraphServer, Multiplexing, Options, RateLatency, ServerGraph, analyse,
 };
+use tenuto_calculus::GraphFlow;
 use tenuto_certify::certify_bounds;
 use tenuto_units::Picos;
 
@@ -68,7 +69,8 @@ fn in_any_order_a_flow_at_full_load_waits_for_its_own_share() {
     for flows in [2, 3, 7] {
         let mut graph = interleaved(1, 80, false);
         let flow = graph.flows[0].clone();
-        graph.flows = (0..flows).map(|_| flow.clone()).collect();
+        let named = |name: i64| GraphFlow { name: format!("f{name}"), ..flow.clone() };
+        graph.flows = (0..flows).map(named).collect();
         let graph = any_order(at_full_load(graph));
         let server = &graph.servers[0].service[0];
         let (rate, latency) = (server.rate_ubps, server.latency.0);

@@ -34,8 +34,10 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
                     let entry = port.map(|port| format!(":{port}")).unwrap_or_default();
                     format!("{name}{entry}, processor, {}", mode.label(&net.raw.modes))
                 };
-                // A load without a bound has no row, which only a plan that is not feasible may say.
-                let is_due = context.plan.feasible || site.load_ppm().is_some();
+                // A plan that is refused may know no load of any processor, where mode changes have
+                // no bound for instance; if it knows some, it lists all that have a bound.
+                let is_listed = context.plan.feasible || !context.plan.processor_rows.is_empty();
+                let is_due = is_listed && (context.plan.feasible || site.load_ppm().is_some());
                 if is_due && !seen.contains(&(site.node, port, *mode)) {
                     findings.add(
                         rule::PROCESSOR,

@@ -63,7 +63,7 @@ fn copies_meet_at_a_switch_and_part_again() {
         let own = |id: &str| middle.meters.iter().filter(|m| m.flow.as_deref() == Some(id)).count();
         assert_eq!((own("far"), own("near"), own("out")), (0, 2, 2));
         let certificate = tenuto_certify::certify(&planned.to_json()).expect("it holds");
-        let told = "copies of far have no link in common, but may cross one switch";
+        let told = "copies of far, near, out have no link in common, but may cross one switch";
         assert!(certificate.assumptions.iter().any(|text| text == told));
     }
 }
