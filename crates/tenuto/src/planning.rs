@@ -72,6 +72,8 @@ const BOUNDS_SMALL: usize = 64;
 /// in polynomial programs, as larger ones take longer per inequality.
 const ROWS_MAX: usize = 1_000_000;
 const ROWS_LARGER_MAX: usize = 50_000;
+/// Ports of one program where larger ones are solved at all: what ends them is their inequalities.
+const SERVERS_LARGER_MAX: usize = 64;
 
 /// How far to look for bounds of whole paths.
 pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_planner::WholePaths> {
@@ -79,20 +81,19 @@ pub(crate) fn whole_paths(method: Method, network: &Network) -> Option<tenuto_pl
     let modes = |flow: &tenuto_model::Flow| flow.level + 1;
     let bounds: usize = network.flows.iter().map(|flow| copies(flow) * modes(flow)).sum();
     let wide = tenuto_planner::WholePaths::default();
-    let search = |is_thorough, rows_total_max| {
-        Some(tenuto_planner::WholePaths { is_thorough, rows_total_max, ..wide })
+    let larger = |rows_total_max| {
+        let servers_max = SERVERS_LARGER_MAX;
+        Some(tenuto_planner::WholePaths { servers_max, is_thorough: true, rows_total_max })
     };
     match method {
         // Classes of a network are served in order: what holds in any order gives less there.
         Method::Tfa | Method::Silo | Method::Qjump | Method::Pmoo | Method::Blind | Method::Tma => {
             None
         }
-        Method::Auto if bounds <= BOUNDS_SMALL => search(true, ROWS_LARGER_MAX),
-        Method::Auto => search(false, ROWS_MAX),
+        Method::Auto if bounds <= BOUNDS_SMALL => larger(ROWS_LARGER_MAX),
+        Method::Auto => Some(tenuto_planner::WholePaths { rows_total_max: ROWS_MAX, ..wide }),
         Method::Plp => Some(wide),
-        Method::Elp | Method::Sfa | Method::Ludb | Method::Best => {
-            search(true, wide.rows_total_max)
-        }
+        Method::Elp | Method::Sfa | Method::Ludb | Method::Best => larger(wide.rows_total_max),
     }
 }
 
