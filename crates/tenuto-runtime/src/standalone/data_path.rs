@@ -23,7 +23,9 @@ use tenuto_dataplane::switch::{
 };
 use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, LinkState, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait};
+use tenuto_io::{
+    Interest, LinkState, LinkWatch, MonotonicClock, OpenedPort, PollKey, PollSet, PortWait,
+};
 use tenuto_units::{Instant, Rate, Span};
 
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
@@ -482,18 +484,25 @@ impl DataPath<'_> {
             return Ok(());
         }
         for ((place, opened), once_more) in reopening.take() {
-            // One that is not there yet tells of itself when it comes.
-            if let Ok(opened) = opened {
-                let port = &mut self.ports[place];
-                port.put_back(opened.port, &mut self.poll)?;
-                (self.news)(SwitchNews::PortBack(port.interface.clone()));
-                opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
-                self.look_at_link(place);
-            } else if once_more {
-                self.reopen(place);
+            match opened {
+                Ok(opened) => self.put_back(place, opened),
+                Err(_) if once_more => self.reopen(place),
+                // One that is not there yet tells of itself when it comes.
+                Err(_) => {}
             }
         }
         self.settle()
+    }
+
+    fn put_back(&mut self, place: usize, opened: OpenedPort) {
+        let port = &mut self.ports[place];
+        let interface = port.interface.clone();
+        if let Err(error) = port.put_back(opened.port, &mut self.poll) {
+            return (self.news)(SwitchNews::Warning(format!("{interface}: {error}")));
+        }
+        (self.news)(SwitchNews::PortBack(interface));
+        opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
+        self.look_at_link(place);
     }
 
     fn look_at_taps(&mut self) {

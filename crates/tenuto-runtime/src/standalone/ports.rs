@@ -163,8 +163,10 @@ impl SwitchPort {
     ) -> io::Result<()> {
         self.key = Some(poll.add_port(&*port)?);
         let old = std::mem::replace(&mut self.port, port);
-        // The kernel takes its time to close it. Without a thread that time is taken here.
-        crate::beside::spawn("close", move || drop(old)).map(|_| ())
+        // The kernel takes its time to close it. Without a thread that time is taken here, where what
+        // it was to do is dropped.
+        drop(crate::beside::spawn("close", move || drop(old)));
+        Ok(())
     }
 
     /// Why its capture has ended, told once.
