@@ -101,7 +101,8 @@ fn qjump_promises_an_epoch() {
 
 #[test]
 fn a_ring_accepts_what_its_buffers_hold() {
-    use tenuto_planner::loko::{Demand, Draws, admit, optimised, ring};
+    use tenuto_planner::loko::{Demand, admit, optimised, ring};
+    use tenuto_units::Draws;
     let model = zodiac(17, 306);
     let allocation = model.share(1);
     // Fig. 20a: six flows of one frame fill the 2.02 KiB of a switch, half of its rate at most.

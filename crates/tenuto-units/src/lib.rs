@@ -6,14 +6,17 @@
 //! [`Rate::has_whole_nanosecond_bits`]. Bounds are computed in picoseconds ([`Picos`]) and rounded
 //! up to nanoseconds when printed.
 //!
-//! This crate owns no clock: an instant is always an input.
+//! This crate owns no clock and no source of chance: an instant is always an input, and [`Draws`]
+//! follow from a seed.
 
 mod data;
+mod draws;
 mod rate;
 mod time;
 
 pub use data::{
     FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES, frame_bytes_padded, wire_bits,
 };
+pub use draws::Draws;
 pub use rate::Rate;
 pub use time::{Instant, Picos, Span};

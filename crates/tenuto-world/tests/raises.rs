@@ -9,8 +9,8 @@ use tenuto_model::{
     Event, EventAction, Expect, Network, Offsets, Plan, Scenario, Sizes, Traffic, Transition,
     Verdict,
 };
-use tenuto_planner::loko::Draws;
 use tenuto_planner::{Options, WholePaths, plan};
+use tenuto_units::Draws;
 use tenuto_world::clockwork;
 
 const MS: u64 = 1_000_000;

@@ -8,8 +8,8 @@ use networks::{network, rates};
 use tenuto_model::{
     Event, EventAction, Expect, MemorySources, Network, Offsets, Plan, Scenario, Sizes, Traffic,
 };
-use tenuto_planner::loko::Draws;
 use tenuto_planner::{Curves, Options, plan};
+use tenuto_units::Draws;
 use tenuto_world::{FlowRow, clockwork};
 
 const MS: u64 = 1_000_000;

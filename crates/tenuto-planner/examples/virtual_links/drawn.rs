@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 use tenuto_model::{MemorySources, Network, read_network};
-use tenuto_planner::loko::Draws;
+use tenuto_units::Draws;
 
 /// How large a network is.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use super::Allocation;
 use std::collections::VecDeque;
+use tenuto_units::Draws;
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 
@@ -70,27 +71,6 @@ impl Demand {
         let bits = (u128::from(self.rate_bps) * u128::from(delay_ps)).div_ceil(PS_PER_S);
         let grown = u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX);
         self.burst_bytes.saturating_add(grown)
-    }
-}
-
-/// Choices that repeat: SplitMix64 from a seed.
-#[derive(Clone, Copy, Debug)]
-pub struct Draws(u64);
-
-impl Draws {
-    /// The choices of a seed.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A whole number below `limit`; 0 for a limit of 0.
-    pub const fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        if limit == 0 { 0 } else { z % limit }
     }
 }
 

@@ -9,5 +9,5 @@ mod demand;
 mod search;
 
 pub use allocation::{Allocation, SwitchModel};
-pub use demand::{Admission, Allocations, Demand, Draws, admit, between_hosts, ring};
+pub use demand::{Admission, Allocations, Demand, admit, between_hosts, ring};
 pub use search::optimised;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 use tenuto_model::{MemorySources, Network, read_network};
-use tenuto_planner::loko::Draws;
+use tenuto_units::Draws;
 
 const MBIT: u64 = 1_000_000;
 const HOST_MBPS: [u64; 6] = [10, 10, 100, 100, 1_000, 10_000];

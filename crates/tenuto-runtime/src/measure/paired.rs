@@ -11,7 +11,7 @@
 //! (the bootstrap of Efron, of percentiles).
 
 use serde::{Deserialize, Serialize};
-use tenuto_planner::loko::Draws;
+use tenuto_units::Draws;
 
 /// So often pairs are drawn anew, and from where the draws begin.
 const DRAWS: usize = 2_000;

@@ -175,7 +175,7 @@ impl Clockwork<'_> {
             Nuisance::Garbage => {
                 let len = 14 + usize::try_from(self.draw.below(1_500)).unwrap_or(0);
                 for byte in &mut frame[..len] {
-                    *byte = self.draw.next().to_be_bytes()[0];
+                    *byte = self.draw.word().to_be_bytes()[0];
                 }
                 (len.max(60), 0)
             }

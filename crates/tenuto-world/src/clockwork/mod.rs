@@ -26,7 +26,7 @@ use tenuto_dataplane::endsystem::{EndSystem, HostEvent};
 use tenuto_dataplane::switch::{Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, FrameId, FramePool, Frames};
 use tenuto_model::{Plan, Scenario};
-use tenuto_units::{Instant, Span};
+use tenuto_units::{Draws, Instant, Span};
 
 /// One way on the management network.
 const CONTROL_LATENCY: Span = Span::from_us(500);
@@ -116,7 +116,8 @@ pub struct Clockwork<'a> {
     ledger: Option<Ledger<'a>>,
     switch_fx: Effects<SwitchEvent>,
     host_fx: Effects<HostEvent>,
-    draw: Draw,
+    /// The only source of choice in a run.
+    draw: Draws,
     secret: [u8; 16],
     babblers: Vec<faults::Babbler>,
     /// Hosts that break their contracts so far.
@@ -131,24 +132,6 @@ pub struct Clockwork<'a> {
     script: Option<script::Script>,
     /// The controller that changes modes itself, instead of one that leaves it to the switches.
     controlled: Option<Box<controlled::Controlled>>,
-}
-
-/// SplitMix64: the run's only source of choice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Draw(pub(crate) u64);
-
-impl Draw {
-    pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub(crate) const fn below(&mut self, limit: u64) -> u64 {
-        if limit == 0 { 0 } else { self.next() % limit }
-    }
 }
 
 /// Runs a plan in virtual time.

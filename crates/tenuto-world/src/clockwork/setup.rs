@@ -3,7 +3,7 @@
 use super::processor::SharedProcessor;
 use super::{
     Arc, BTreeMap, BTreeSet, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core,
-    Draw, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
+    Draws, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
     Plan, Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
 use crate::Release;
@@ -16,10 +16,10 @@ impl<'a> Clockwork<'a> {
         if plan.switches.is_empty() && plan.hosts.is_empty() {
             return Err(RunError::NothingDeployed);
         }
-        let mut draw = Draw(scenario.seed);
+        let mut draw = Draws::new(scenario.seed);
         let mut secret = [0; 16];
-        secret[..8].copy_from_slice(&draw.next().to_be_bytes());
-        secret[8..].copy_from_slice(&draw.next().to_be_bytes());
+        secret[..8].copy_from_slice(&draw.word().to_be_bytes());
+        secret[8..].copy_from_slice(&draw.word().to_be_bytes());
         let mut nodes = Vec::new();
         for deployment in &plan.switches {
             let config = assemble::switch_config(plan, deployment, secret, 1);
@@ -33,7 +33,7 @@ impl<'a> Clockwork<'a> {
         }
         for deployment in &plan.hosts {
             let sizes = scenario.traffic.sizes;
-            let config = assemble::host_config(plan, deployment, draw.next(), sizes);
+            let config = assemble::host_config(plan, deployment, draw.word(), sizes);
             let host = EndSystem::new(Arc::new(config))
                 .map_err(|error| RunError::Host(format!("{}: {error}", deployment.host)))?;
             nodes.push(Node::new(&deployment.host, Core::Host(Box::new(host)), (0, 0)));

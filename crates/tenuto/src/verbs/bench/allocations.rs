@@ -5,8 +5,9 @@ use super::sheet::{Sheet, rounded};
 use serde::Deserialize;
 use std::path::PathBuf;
 use tenuto_planner::loko::{
-    Allocation, Demand, Draws, SwitchModel, admit, between_hosts, optimised, ring,
+    Allocation, Demand, SwitchModel, admit, between_hosts, optimised, ring,
 };
+use tenuto_units::Draws;
 
 const ENTRIES: u32 = 17;
 /// Lists of flows for which an allocation is chosen, and others by which it is judged.

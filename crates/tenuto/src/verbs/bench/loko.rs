@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tenuto_model::{Action, BufferUnit, MatchType, Profile, Use};
 use tenuto_planner::comparison::{qjump, silo};
-use tenuto_planner::loko::{Allocation, Draws, SwitchModel, admit, ring};
+use tenuto_planner::loko::{Allocation, SwitchModel, admit, ring};
+use tenuto_units::Draws;
 
 /// Entries and frame sizes of Table 1.
 const ENTRIES: [u32; 9] = [1, 17, 33, 49, 65, 81, 97, 113, 128];

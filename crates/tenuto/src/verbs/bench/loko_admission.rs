@@ -14,8 +14,9 @@ use tenuto_admission::{
     Reservation, Visit, best_for, narrowed,
 };
 use tenuto_planner::loko::{
-    Allocation, Demand, Draws, SwitchModel, admit, between_hosts, optimised, ring,
+    Allocation, Demand, SwitchModel, admit, between_hosts, optimised, ring,
 };
+use tenuto_units::Draws;
 
 const ENTRIES: u32 = 17;
 const HOPS: [usize; 8] = [0, 1, 2, 3, 4, 5, 7, 10];

@@ -8,7 +8,8 @@ use super::sheet::{Sheet, rounded};
 use crate::progress::{Progress, bar};
 use serde_json::Value;
 use tenuto_admission::Method;
-use tenuto_planner::loko::{Allocation, Demand, Draws, admit, between_hosts, optimised};
+use tenuto_planner::loko::{Allocation, Demand, admit, between_hosts, optimised};
+use tenuto_units::Draws;
 
 const ENTRIES: u32 = 17;
 const ASKED: usize = 200;
