@@ -1,6 +1,6 @@
 //! Controllers that die, come back, send nonsense, or do not read.
 
-use crate::lab::{Hosts, Switch, has_program, in_lab};
+use crate::lab::{Hosts, Switch, in_lab};
 use crate::peer::{CONTROLLER, Peer, join_two, listen, out, to_controller};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,9 +13,6 @@ use tenuto_units::Span;
 fn a_secure_switch_keeps_its_entries_and_finds_its_controller_again() {
     const TEST: &str =
         "controllers::a_secure_switch_keeps_its_entries_and_finds_its_controller_again";
-    if !has_program("ping", TEST) {
-        return;
-    }
     in_lab(TEST, || {
         let hosts = Hosts::new(2);
         let mut switch = Switch::start(2, &["--controller", CONTROLLER, "--backoff-max", "300ms"]);
@@ -37,9 +34,6 @@ fn a_secure_switch_keeps_its_entries_and_finds_its_controller_again() {
 #[test]
 fn a_standalone_switch_learns_until_a_controller_is_there() {
     const TEST: &str = "controllers::a_standalone_switch_learns_until_a_controller_is_there";
-    if !has_program("ping", TEST) {
-        return;
-    }
     in_lab(TEST, || {
         let hosts = Hosts::new(3);
         let more =
@@ -108,9 +102,6 @@ fn roles_and_auxiliary_connections() {
 #[test]
 fn nonsense_ends_a_connection_and_nothing_else() {
     const TEST: &str = "controllers::nonsense_ends_a_connection_and_nothing_else";
-    if !has_program("ping", TEST) {
-        return;
-    }
     in_lab(TEST, || {
         let hosts = Hosts::new(2);
         let listener = listen();
@@ -206,9 +197,6 @@ fn a_switch_without_descriptors_goes_on() {
 #[test]
 fn a_flood_of_packet_ins_harms_nobody() {
     const TEST: &str = "controllers::a_flood_of_packet_ins_harms_nobody";
-    if !has_program("ping", TEST) {
-        return;
-    }
     in_lab(TEST, || {
         let hosts = Hosts::new(3);
         let listener = listen();

@@ -1,6 +1,7 @@
 //! A switch in namespaces of its own, with hosts around it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ use tenuto_io::namespaces::{
 };
 use tenuto_io::signals::Signal;
 
+/// A kernel repeats what was not answered after a second.
+const BEFORE_A_SECOND_SYN: Duration = Duration::from_millis(900);
 const INSIDE: &str = "TENUTO_SWITCH_TEST_INSIDE";
 /// Nothing here takes longer unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -79,19 +82,31 @@ impl Hosts {
         within_netns(self.pid(host), || batch.run()).expect("root").expect("it is there");
     }
 
-    /// Pings from a host; answers received and the average time.
+    /// Asks a closed port of another host, once and again: its kernel refuses with one frame, as it would answer
+    /// `ping`, which not every machine has. Refusals received and their average time, in ms.
     pub(crate) fn ping(&self, from: usize, to: usize, count: u32) -> (u32, f64) {
-        let mut command = Command::new("ping");
-        let count = count.to_string();
-        command.args(["-n", "-q", "-i", "0.01", "-W", "1", "-c", &count]);
-        command.arg(format!("10.0.0.{to}")).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = spawn_in_netns_of(command, self.pid(from)).expect("ping is installed");
-        let output = child.wait_with_output().expect("a child");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let before = |word: &str| text.split(word).next().and_then(|t| t.split(' ').next_back());
-        let received = before(" received").and_then(|n| n.parse().ok()).unwrap_or(0);
-        let average = text.rsplit(" = ").next().and_then(|t| t.split('/').nth(1));
-        (received, average.and_then(|ms| ms.parse().ok()).unwrap_or(f64::NAN))
+        let to = SocketAddr::from(([10, 0, 0, u8::try_from(to).expect("few hosts")], 9));
+        let (answer, answers) = channel();
+        let ask = move || {
+            let began = Instant::now();
+            let refused = TcpStream::connect_timeout(&to, BEFORE_A_SECOND_SYN);
+            let is_answer = refused.is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused);
+            is_answer.then(|| began.elapsed().as_secs_f64() * 1e3)
+        };
+        let asked = move || {
+            let mut times = Vec::new();
+            for _ in 0..count {
+                let answer = answer.clone();
+                std::thread::spawn(move || answer.send(ask()));
+                times.extend(answers.recv_timeout(Duration::from_millis(10)));
+            }
+            drop(answer);
+            times.extend(answers);
+            times.into_iter().flatten().collect::<Vec<f64>>()
+        };
+        let times = within_netns(self.pid(from), asked).expect("root of the lab");
+        let received = u32::try_from(times.len()).expect("at most count");
+        (received, times.iter().sum::<f64>() / f64::from(received))
     }
 }
 
@@ -126,7 +141,7 @@ impl Drop for Hosts {
     }
 }
 
-/// Whether `ping` is there; tests that need it say so otherwise.
+/// Whether a program is there; tests that need it say so otherwise.
 pub(crate) fn has_program(program: &str, test: &str) -> bool {
     let found = Command::new(program).arg("-V").output().is_ok();
     if !found {

@@ -20,7 +20,7 @@ fn has(text: &str, parts: &[&str]) {
 #[test]
 fn ovs_ofctl_sets_and_reads_everything() {
     const TEST: &str = "ofctl::ovs_ofctl_sets_and_reads_everything";
-    if !has_program("ovs-ofctl", TEST) || !has_program("ping", TEST) {
+    if !has_program("ovs-ofctl", TEST) {
         return;
     }
     in_lab(TEST, || {

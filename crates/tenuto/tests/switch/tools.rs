@@ -1,6 +1,6 @@
 //! `tenuto dump`, `tenuto trace` and captures, beside a running switch.
 
-use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run, tenuto};
+use crate::lab::{Hosts, SWITCH, Switch, in_lab, run, tenuto};
 use crate::peer::{Peer, join_two, out};
 use tenuto_openflow::{
     Action, Body, Experimenter, FlowMod, FlowModCommand, Instruction, Match, ModeConfig,
@@ -93,9 +93,6 @@ fn entries_of_other_modes_and_shares_of_queues_are_shown() {
 #[test]
 fn what_passes_a_port_is_captured() {
     const TEST: &str = "tools::what_passes_a_port_is_captured";
-    if !has_program("ping", TEST) {
-        return;
-    }
     in_lab(TEST, || {
         let hosts = Hosts::new(2);
         let file = std::env::temp_dir().join(format!("tenuto-tap-{}.pcap", std::process::id()));
