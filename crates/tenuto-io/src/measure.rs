@@ -30,6 +30,11 @@ pub const WINDOW_MAX: Span = Span::from_ms(500);
 const PRIORITY: u8 = 10;
 /// Between the last frame and the last look at what arrived.
 const DRAIN: Span = Span::from_ms(20);
+/// A paced load is sent for so long before its window: the first frames after a rest find all caches cold, in who
+/// sends and in who forwards, and would be the tail of each short window whatever is measured.
+const RUN_IN: Span = Span::from_ms(5);
+/// Until the last frame of it has arrived.
+const RUN_OUT: Span = Span::from_ms(1);
 /// Between two windows: real-time threads have used half a second of a second at most.
 const PAUSE: Span = Span::from_ms(150);
 
@@ -256,9 +261,13 @@ pub fn measure(
             realtime::pin_to(&[processor])?;
             let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
             subject.begin()?;
+            if load.rate_pps.is_some() {
+                generator.run(load, RUN_IN)?;
+                spin(RUN_OUT);
+            }
             sink.forget()?;
             let began = MonotonicClock::now();
-            let offered = generator.run(load);
+            let offered = generator.run(load, load.window);
             let sent_for_ns = MonotonicClock::now().since(began).as_ns();
             pause(DRAIN)?;
             let processor_ns = subject.end()?.as_ns();
@@ -276,6 +285,14 @@ pub fn measure(
 /// Lets time pass, with no descriptor to wait for.
 fn pause(length: Span) -> io::Result<()> {
     PollSet::new().wait(Some(MonotonicClock::now() + length)).map(|_| ())
+}
+
+/// Lets time pass without a rest.
+fn spin(length: Span) {
+    let end = MonotonicClock::now() + length;
+    while MonotonicClock::now() < end {
+        std::hint::spin_loop();
+    }
 }
 
 #[cfg(test)]

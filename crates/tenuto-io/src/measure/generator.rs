@@ -67,9 +67,9 @@ impl Generator {
         Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone(), beside })
     }
 
-    /// Sends for the load's window; returns how many frames were taken.
-    pub(super) fn run(&mut self, load: &Load) -> io::Result<u64> {
-        let end = MonotonicClock::now() + load.window;
+    /// Sends for so long; returns how many frames were taken.
+    pub(super) fn run(&mut self, load: &Load, length: Span) -> io::Result<u64> {
+        let end = MonotonicClock::now() + length;
         let gap = load.rate_pps.map(gap);
         let burst = if gap.is_some() { 1 } else { BURST_FRAMES };
         let (mut next, mut sequence, mut taken) = (MonotonicClock::now(), 0_u32, 0);

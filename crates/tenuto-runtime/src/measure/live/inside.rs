@@ -29,7 +29,7 @@ fn measured() -> io::Result<LiveReport> {
         beside: processors.get(1).copied().filter(|_| processors.len() > 2),
     };
     let mut report = match order.task {
-        LiveTask::Rates => rates::measured(order, places),
+        LiveTask::Rates | LiveTask::Tails => rates::measured(order, places),
         LiveTask::Babbling => babbling::measured(order, places),
         LiveTask::Flows => flows::measured(order, (places.generator, places.forwarder)),
     }?;

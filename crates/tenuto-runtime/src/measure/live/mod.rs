@@ -37,6 +37,8 @@ pub(crate) use inside::main;
 pub enum LiveTask {
     /// Rate and delay of all subjects.
     Rates,
+    /// Delay alone, of the subjects on AF_XDP alone: in the same time, many more windows of it.
+    Tails,
     /// Delay against the number of flows, of our switch in four ways.
     Flows,
     /// Delay beside an end system that sends more than it may.

@@ -2,7 +2,7 @@
 
 use super::open_vswitch::{OpenVswitch, OvsPorts};
 use super::ours::OurSwitch;
-use super::{LiveOrder, LiveReport, Processors, Spread, entries, ratios, say, spread_us};
+use super::{LiveOrder, LiveReport, LiveTask, Processors, Spread, entries, ratios, say, spread_us};
 use entries::Treatment;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -277,7 +277,9 @@ impl Turns {
 pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<LiveReport> {
     let mut report = LiveReport::default();
     let mut benches = Vec::new();
-    for (place, subject) in LiveSubject::ALL.into_iter().enumerate() {
+    let is_all = order.task != LiveTask::Tails;
+    let wanted = LiveSubject::ALL.into_iter().filter(|subject| is_all || subject.is_xdp());
+    for (place, subject) in wanted.enumerate() {
         say(format!("live: starting {}", subject.name()));
         match Bench::start(subject, place, processors) {
             Ok(bench) => benches.push(bench),
@@ -289,7 +291,8 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     let mut turns = Turns::new(&benches);
     for repetition in 1..=order.repetitions {
         for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
-            for rate_pps in [None, Some(PACED_PPS)] {
+            let rates_pps = if is_all { &[None, Some(PACED_PPS)][..] } else { &[Some(PACED_PPS)] };
+            for &rate_pps in rates_pps {
                 for place in turns.of(rate_pps.is_some()) {
                     let bench = &mut benches[place];
                     let what = if rate_pps.is_some() { "delay" } else { "rate" };

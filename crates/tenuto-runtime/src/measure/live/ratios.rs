@@ -10,14 +10,23 @@ use tenuto_io::measure::Window;
 pub enum LiveQuantity {
     /// Frames forwarded under overload, per second.
     Rate,
-    /// Delays of a paced load: so many of a thousand frames had no larger one.
+    /// Delays of a paced load, window by window: so many of a thousand frames had no larger one.
     Delay(u16),
+    /// The same of the frames of all windows together, of which rare long pauses of the machine decide.
+    PooledDelay(u16),
 }
 
 impl LiveQuantity {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Rate, Self::Delay(500), Self::Delay(990), Self::Delay(999), Self::Delay(1_000)];
+    pub const ALL: [Self; 7] = [
+        Self::Rate,
+        Self::Delay(500),
+        Self::Delay(990),
+        Self::PooledDelay(990),
+        Self::Delay(999),
+        Self::PooledDelay(999),
+        Self::Delay(1_000),
+    ];
 
     /// How it is called.
     pub const fn name(self) -> &'static str {
@@ -25,38 +34,30 @@ impl LiveQuantity {
             Self::Rate => "rate",
             Self::Delay(500) => "p50",
             Self::Delay(990) => "p99",
+            Self::PooledDelay(990) => "p99, pooled",
             Self::Delay(999) => "p99.9",
+            Self::PooledDelay(_) => "p99.9, pooled",
             Self::Delay(_) => "max",
         }
     }
 
-    /// Whether it is that of the frames of all windows together, as one window has too few beyond it.
-    pub const fn is_pooled(self) -> bool {
-        matches!(self, Self::Delay(990 | 999))
-    }
-
     /// Ours by theirs; the n-th windows are a pair.
     fn ratio(self, ours: &[Window], theirs: &[Window]) -> Option<Paired> {
-        match self {
-            Self::Delay(permille) if self.is_pooled() => {
-                let [ours, theirs] = [ours, theirs].map(|windows| {
-                    windows.iter().map(|it| it.delays_ns.as_slice()).collect::<Vec<_>>()
-                });
-                Paired::of_pools(&ours, &theirs, usize::from(permille))
-            }
-            _ => {
-                let of =
-                    |windows: &[Window]| windows.iter().map(|it| self.of(it)).collect::<Vec<_>>();
-                Paired::of(&of(ours), &of(theirs))
-            }
+        if let Self::PooledDelay(permille) = self {
+            let [ours, theirs] = [ours, theirs].map(|windows| {
+                windows.iter().map(|it| it.delays_ns.as_slice()).collect::<Vec<_>>()
+            });
+            return Paired::of_pools(&ours, &theirs, usize::from(permille));
         }
+        let of = |windows: &[Window]| windows.iter().map(|it| self.of(it)).collect::<Vec<_>>();
+        Paired::of(&of(ours), &of(theirs))
     }
 
     /// Of one window.
     fn of(self, window: &Window) -> f64 {
         match self {
             Self::Rate => window.rate_pps() as f64,
-            Self::Delay(permille) => {
+            Self::Delay(permille) | Self::PooledDelay(permille) => {
                 window.delay_ns(usize::from(permille)).map_or(f64::NAN, |ns| ns as f64)
             }
         }
@@ -97,7 +98,7 @@ pub(super) fn of(benches: &[Bench], size: usize) -> impl Iterator<Item = LiveRat
             let bench = benches.iter().find(|bench| bench.subject == wanted)?;
             Some(match quantity {
                 LiveQuantity::Rate => &bench.rates[size],
-                LiveQuantity::Delay(_) => &bench.delays[size],
+                _ => &bench.delays[size],
             })
         };
         let ratio = quantity.ratio(windows(subject)?, windows(other)?)?;

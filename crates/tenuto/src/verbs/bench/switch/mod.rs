@@ -66,6 +66,8 @@ enum Part {
     BabblingLive,
     /// Rate and delay on veth pairs beside the bare ports and Open vSwitch; needs namespaces
     Live,
+    /// Delay alone, on AF_XDP ports alone: many windows, for its tails; only if named; needs namespaces
+    Tails,
     /// Delay against the number of flows, 1 to 2000, on veth pairs; needs namespaces
     Flows,
 }
@@ -108,6 +110,9 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
     }
     if has(Part::Live) {
         sheets.extend(live::rates(args.repeat, args.window, &mut progress)?);
+    }
+    if args.only.contains(&Part::Tails) {
+        sheets.extend(live::tails(args.repeat, args.window, &mut progress)?);
     }
     if has(Part::Flows) {
         sheets.push(live::flows(args.repeat, args.window, &mut figures, &mut progress)?);
