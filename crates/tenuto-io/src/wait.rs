@@ -4,8 +4,11 @@ use crate::{MonotonicClock, PollSet, Port, WaitPolicy, realtime};
 use std::io;
 use tenuto_units::{Instant, Span};
 
-/// While a thread looks at its ports itself, it asks the kernel about all else this often.
-const KERNEL_LOOK_PERIOD: Span = Span::from_us(20);
+/// While a thread looks at its ports itself, it asks the kernel about all else at most and at least this often;
+/// in between so that asking takes it a hundredth of the time: a frame that comes meanwhile waits, and of a hundred
+/// at most one is to.
+const KERNEL_LOOK_PERIODS: (Span, Span) = (Span::from_us(20), Span::from_us(200));
+const LOOKS_SHARE: u64 = 100;
 /// And about one more of the ports, for errors that their memory does not tell.
 const PORT_LOOK_PERIOD: Span = Span::from_ms(1);
 /// A rest shorter than this is not worth its wake-up: to begin and end one in the kernel takes some 75 us
@@ -104,6 +107,8 @@ pub struct PortWait {
     policy: WaitPolicy,
     rests: Option<Rests>,
     asked_at: Instant,
+    /// When it is asked again, if the ports keep the thread awake.
+    ask_after: Span,
     /// When the kernel was last asked about a port.
     port_asked_at: Instant,
 }
@@ -111,7 +116,9 @@ pub struct PortWait {
 impl PortWait {
     /// A wait by `policy`, without rests.
     pub fn new(policy: WaitPolicy) -> Self {
-        Self { policy, rests: None, asked_at: Instant::ZERO, port_asked_at: Instant::ZERO }
+        let never = Instant::ZERO;
+        let ask_after = KERNEL_LOOK_PERIODS.0;
+        Self { policy, rests: None, asked_at: never, ask_after, port_asked_at: never }
     }
 
     /// A wait that leaves a little more to others than the kernel would take from a thread under
@@ -144,7 +151,7 @@ impl PortWait {
     ///
     /// Afterwards `set` tells of this wait only: a port is to be served if its own
     /// [`Port::pending`], or else its descriptor, says so. While frames keep coming, descriptors
-    /// are still asked after every 20 us.
+    /// are still asked every 20 to 200 us, the rarer the longer asking takes.
     ///
     /// # Errors
     ///
@@ -174,7 +181,7 @@ impl PortWait {
                 }
                 return self.block(set, deadline).map(|_| ());
             }
-            if known == Pending::Unknown || now.since(self.asked_at) >= KERNEL_LOOK_PERIOD {
+            if known == Pending::Unknown || now.since(self.asked_at) >= self.ask_after {
                 if self.ask(set, now, known)? > 0 {
                     return Ok(());
                 }
@@ -202,6 +209,7 @@ impl PortWait {
             return set.wait(Some(Instant::ZERO));
         }
         let ready = set.look()?;
+        self.ask_after = ask_after(MonotonicClock::now().since(now));
         if now.since(self.port_asked_at) < PORT_LOOK_PERIOD {
             return Ok(ready);
         }
@@ -221,6 +229,13 @@ impl PortWait {
     }
 }
 
+/// How long after a look the next one is due, if it took so long. A thread that was stopped in the middle of it
+/// took longer, hence the limit.
+fn ask_after(took: Span) -> Span {
+    let (least, most) = KERNEL_LOOK_PERIODS;
+    Span::from_ns(took.as_ns().saturating_mul(LOOKS_SHARE)).clamp(least, most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +245,14 @@ mod tests {
 
     const POLICIES: [WaitPolicy; 3] =
         [WaitPolicy::Block, WaitPolicy::Adaptive { spin: Span::from_us(50) }, WaitPolicy::Spin];
+
+    #[test]
+    fn looks_take_a_hundredth_of_the_time_within_limits() {
+        assert_eq!(ask_after(Span::from_ns(90)), Span::from_us(20));
+        assert_eq!(ask_after(Span::from_ns(800)), Span::from_us(80));
+        assert_eq!(ask_after(Span::from_ms(50)), Span::from_us(200));
+        assert_eq!(ask_after(Span::from_ns(u64::MAX)), Span::from_us(200));
+    }
 
     #[test]
     fn a_wait_ends_at_its_deadline_and_not_before() {
