@@ -1,24 +1,37 @@
 //! What differs between two plans: bounds, ports, and what every switch is told.
 
 use crate::format::{Table, counted, ms_down, ms_up};
+use crate::header::Header;
 use crate::planning::Planned;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_model::{FlowBound, Plan, SwitchDeployment};
 
+/// The two plans that differ, of networks or of server graphs.
+#[derive(Debug, Serialize)]
+pub(crate) struct BothPlans {
+    pub(crate) before_hash: String,
+    pub(crate) after_hash: String,
+    pub(crate) feasible_before: bool,
+    pub(crate) feasible_after: bool,
+}
+
+impl BothPlans {
+    /// What became of the promise, if anything.
+    pub(crate) fn text(&self) -> Option<String> {
+        let word = |feasible| if feasible { "guaranteed" } else { "refused" };
+        let (before, after) = (word(self.feasible_before), word(self.feasible_after));
+        (before != after).then(|| format!("it was {before}, it is {after}\n"))
+    }
+}
+
 /// The difference between two plans.
 #[derive(Debug, Serialize)]
 pub(crate) struct Difference {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: String,
-    verdict: &'static str,
-    before_hash: String,
-    after_hash: String,
-    feasible_before: bool,
-    feasible_after: bool,
+    #[serde(flatten)]
+    header: Header,
+    #[serde(flatten)]
+    both: BothPlans,
     network_before: String,
     network_after: String,
     /// What bounds no longer rest on, and what they rest on now.
@@ -105,16 +118,17 @@ impl Difference {
             false => Vec::new(),
         };
         Self {
-            schema: "tenuto-plan-difference/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: after.plan_hash.clone(),
-            verdict: planned.promise().word(),
-            before_hash: before.plan_hash.clone(),
-            after_hash: after.plan_hash.clone(),
-            feasible_before: before.feasible,
-            feasible_after: after.feasible,
+            header: Header::planned(
+                "tenuto-plan-difference/1",
+                planned.promise().word(),
+                &after.plan_hash,
+            ),
+            both: BothPlans {
+                before_hash: before.plan_hash.clone(),
+                after_hash: after.plan_hash.clone(),
+                feasible_before: before.feasible,
+                feasible_after: after.feasible,
+            },
             network_before: before.network.name.clone(),
             network_after: after.network.name.clone(),
             assumed_before: without(&assumed, &assumes),
@@ -147,11 +161,7 @@ impl Difference {
         if self.switches.is_empty() {
             out.push_str("every switch is told the same\n");
         }
-        if self.feasible_before != self.feasible_after {
-            let word = |feasible| if feasible { "guaranteed" } else { "refused" };
-            let (before, after) = (word(self.feasible_before), word(self.feasible_after));
-            out.push_str(&format!("it was {before}, it is {after}\n"));
-        }
+        self.both.text().into_iter().for_each(|line| out.push_str(&line));
         out
     }
 

@@ -3,6 +3,7 @@
 use crate::args::Import;
 use crate::failure::{Failure, Problem};
 use crate::format::Table;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
@@ -70,12 +71,8 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
 /// What an import came to, for programs.
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     format: &'static str,
     /// `network` or `servers`.
     becomes: &'static str,
@@ -104,12 +101,7 @@ impl<'a> Document<'a> {
             }
         };
         Self {
-            schema: "tenuto-import/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: None,
-            seed: None,
-            plan_hash: None,
-            verdict: "imported",
+            header: Header::new("tenuto-import/1", "imported"),
             format: imported.format.name(),
             becomes,
             name,
