@@ -87,28 +87,9 @@ impl Difference {
             false => (BTreeMap::new(), BTreeMap::new()),
         };
         let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-        let mut flows = Vec::new();
-        let mut unchanged = 0;
-        for key in keys {
-            let (a, b) = (old.get(key), new.get(key));
-            if a.map(|row| facts(row)) == b.map(|row| facts(row)) {
-                unchanged += 1;
-                continue;
-            }
-            let ns = |row: Option<&&FlowBound>| row?.delay_bound_ps.map(|ps| ps.div_ceil(1_000));
-            let (flow, target, mode) = key.clone();
-            flows.push(FlowChange {
-                flow,
-                target,
-                mode,
-                before_ns: ns(a),
-                after_ns: ns(b),
-                deadline_before_ns: a.map(|row| row.deadline_ns),
-                deadline_after_ns: b.map(|row| row.deadline_ns),
-                priority_before: a.map(|row| row.priority),
-                priority_after: b.map(|row| row.priority),
-            });
-        }
+        let rows = keys.len();
+        let change = |key: &RowKey| FlowChange::of(key, old.get(key), new.get(key));
+        let flows: Vec<FlowChange> = keys.into_iter().filter_map(change).collect();
         let (assumed, assumes) = (before.rests_on(), after.rests_on());
         let without = |all: &[String], other: &[String]| -> Vec<String> {
             all.iter().filter(|text| !other.contains(text)).cloned().collect()
@@ -134,8 +115,8 @@ impl Difference {
             assumed_before: without(&assumed, &assumes),
             assumed_after: without(&assumes, &assumed),
             mode_changes,
+            unchanged: rows - flows.len(),
             flows,
-            unchanged,
             switches: switches(before, after),
         }
     }
@@ -222,6 +203,26 @@ fn mode_changes(before: &Plan, after: &Plan) -> Vec<ModeChange> {
 }
 
 impl FlowChange {
+    /// What became of a row, if anything.
+    fn of(key: &RowKey, before: Option<&&FlowBound>, after: Option<&&FlowBound>) -> Option<Self> {
+        if before.map(|row| facts(row)) == after.map(|row| facts(row)) {
+            return None;
+        }
+        let ns = |row: Option<&&FlowBound>| row?.delay_bound_ps.map(|ps| ps.div_ceil(1_000));
+        let (flow, target, mode) = key.clone();
+        Some(Self {
+            flow,
+            target,
+            mode,
+            before_ns: ns(before),
+            after_ns: ns(after),
+            deadline_before_ns: before.map(|row| row.deadline_ns),
+            deadline_after_ns: after.map(|row| row.deadline_ns),
+            priority_before: before.map(|row| row.priority),
+            priority_after: after.map(|row| row.priority),
+        })
+    }
+
     /// Whether a digit of its row shows the difference.
     fn is_shown(&self) -> bool {
         !is_close(self.before_ns, self.after_ns)

@@ -32,20 +32,70 @@ pub(super) fn rates(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Sheet>, Failure> {
     let order = LiveOrder { task: LiveTask::Rates, repetitions, window_ms };
-    let mut rate = Sheet::new(
-        "live: frames forwarded between two veth pairs under overload, one processor",
-        &[
-            "subject",
-            "frame B",
-            "median kpps",
-            "least kpps",
-            "most kpps",
-            "processor ns",
-            "of bare %",
-            "of Open vSwitch",
-        ],
+    let mut rate = rate_sheet();
+    let mut delay = delay_sheet();
+    let report = match measured(order, progress)? {
+        Ok(report) => report,
+        Err(why) => {
+            rate.note(format!("SKIPPED: {why}"));
+            return Ok(vec![rate]);
+        }
+    };
+    for it in &report.rates {
+        rate.push(rate_row(it, &report.rates));
+        delay.push(delay_row(it, &report.rates));
+    }
+    for (subject, why) in &report.skipped {
+        let mut row = vec![Value::Null; RATE_COLUMNS.len()];
+        row[0] = format!("SKIPPED {subject}: {why}").into();
+        rate.push(row);
+    }
+    rate.note(
+        "tenuto switch: 649 virtual links, each frame matched in three tables, watched, metered, \
+         queued by strict priority; Open vSwitch: the same 649 destinations in one table, no meter",
     );
-    let mut delay = Sheet::new(
+    report.notes.iter().for_each(|note| rate.note(note.clone()));
+    Ok(vec![rate, delay, compared(&report)])
+}
+
+const RATE_COLUMNS: [&str; 8] = [
+    "subject",
+    "frame B",
+    "median kpps",
+    "least kpps",
+    "most kpps",
+    "processor ns",
+    "of bare %",
+    "of Open vSwitch",
+];
+
+fn rate_sheet() -> Sheet {
+    let title = "live: frames forwarded between two veth pairs under overload, one processor";
+    Sheet::new(title, &RATE_COLUMNS)
+}
+
+fn rate_row(it: &LiveFigures, all: &[LiveFigures]) -> Vec<Value> {
+    let (bare, rival) = peers(it, all);
+    let ratio = |other: Option<&LiveFigures>, scale: f64, decimals| {
+        other.map_or(Value::Null, |other| {
+            let share = it.rate_kpps.median / other.rate_kpps.median.max(1e-9);
+            rounded(share * scale, decimals)
+        })
+    };
+    vec![
+        it.subject.name().into(),
+        it.frame_bytes.into(),
+        rounded(it.rate_kpps.median, 0),
+        rounded(it.rate_kpps.min, 0),
+        rounded(it.rate_kpps.max, 0),
+        rounded(it.processor_ns.median, 0),
+        ratio(bare, 100.0, 1),
+        ratio(rival, 1.0, 2),
+    ]
+}
+
+fn delay_sheet() -> Sheet {
+    Sheet::new(
         "live: delay of a paced load, medians over windows",
         &[
             "subject",
@@ -59,61 +109,21 @@ pub(super) fn rates(
             "p50 of Open vSwitch",
             "lost %",
         ],
-    );
-    let report = match measured(order, progress)? {
-        Ok(report) => report,
-        Err(why) => {
-            rate.note(format!("SKIPPED: {why}"));
-            return Ok(vec![rate]);
-        }
+    )
+}
+
+fn delay_row(it: &LiveFigures, all: &[LiveFigures]) -> Vec<Value> {
+    let (bare, rival) = peers(it, all);
+    let share = |other: Option<&LiveFigures>| {
+        other.map_or(Value::Null, |other| {
+            rounded(it.delays_us[0].median / other.delays_us[0].median.max(1e-9), 2)
+        })
     };
-    for it in &report.rates {
-        let (bare, rival) = peers(it, &report.rates);
-        let ratio = |other: Option<&LiveFigures>, scale: f64, decimals| {
-            other.map_or(Value::Null, |other| {
-                let share = it.rate_kpps.median / other.rate_kpps.median.max(1e-9);
-                rounded(share * scale, decimals)
-            })
-        };
-        rate.push(vec![
-            it.subject.name().into(),
-            it.frame_bytes.into(),
-            rounded(it.rate_kpps.median, 0),
-            rounded(it.rate_kpps.min, 0),
-            rounded(it.rate_kpps.max, 0),
-            rounded(it.processor_ns.median, 0),
-            ratio(bare, 100.0, 1),
-            ratio(rival, 1.0, 2),
-        ]);
-        let share = |other: Option<&LiveFigures>| {
-            other.map_or(Value::Null, |other| {
-                rounded(it.delays_us[0].median / other.delays_us[0].median.max(1e-9), 2)
-            })
-        };
-        let mut row = vec![it.subject.name().into(), it.frame_bytes.into()];
-        row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
-        row.push(rounded(it.delays_us[3].min, 1));
-        row.extend([share(bare), share(rival), lost(it.lost)]);
-        delay.push(row);
-    }
-    for (subject, why) in &report.skipped {
-        rate.push(vec![
-            format!("SKIPPED {subject}: {why}").into(),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ]);
-    }
-    rate.note(
-        "tenuto switch: 649 virtual links, each frame matched in three tables, watched, metered, \
-         queued by strict priority; Open vSwitch: the same 649 destinations in one table, no meter",
-    );
-    report.notes.iter().for_each(|note| rate.note(note.clone()));
-    Ok(vec![rate, delay, compared(&report)])
+    let mut row = vec![it.subject.name().into(), it.frame_bytes.into()];
+    row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
+    row.push(rounded(it.delays_us[3].min, 1));
+    row.extend([share(bare), share(rival), lost(it.lost)]);
+    row
 }
 
 /// What is to be reached.
