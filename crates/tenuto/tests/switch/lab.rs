@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tenuto_io::PacketPort;
 use tenuto_io::links::{IpBatch, LinkName, VethEnd, disable_ipv6, offloads_off};
 use tenuto_io::namespaces::{
-    namespace_rights, spawn_in_netns_of, spawn_in_new_namespaces, spawn_in_new_netns, within_netns,
+    namespace_rights, spawn_in_new_namespaces, spawn_in_new_netns, within_netns,
 };
 use tenuto_io::signals::Signal;
 
