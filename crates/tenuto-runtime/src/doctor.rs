@@ -3,7 +3,8 @@
 use crate::allowance::{HostService, LabPorts, measure_allowance};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use tenuto_io::{PortKind, namespaces::namespace_rights, probe_host_barrier, probe_port, realtime};
+use tenuto_io::namespaces::{Rights, namespace_rights};
+use tenuto_io::{PortKind, probe_host_barrier, probe_port, realtime};
 use tenuto_model::{Plan, Transition};
 use tenuto_units::Span;
 
@@ -73,6 +74,27 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
     let rights = namespace_rights();
     let lab = rights.lab();
     let (lab_possible, in_user) = (lab.is_ok(), lab.is_ok_and(|namespaces| namespaces.user));
+    let smallest_bound_ns = service.stall_allowance_ns.saturating_mul(ELEMENTS);
+    let processors = realtime::allowed_processors()?.len();
+    let isolated = read("/sys/devices/system/cpu/isolated");
+    let budget = realtime::fifo_budget().ok().flatten();
+    Ok(DoctorReport {
+        headline: headline(lab_possible, smallest_bound_ns, service.stall_allowance_ns),
+        lab_possible,
+        rights: findings(&rights, in_user),
+        clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        processors,
+        better: what_would_help(processors, &isolated, budget),
+        isolated,
+        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        fifo_budget_ns: budget.map(|(run, period)| (run.as_ns(), period.as_ns())),
+        service,
+        smallest_bound_ns,
+    })
+}
+
+/// Each right, whether it is granted, and what would grant it.
+fn findings(rights: &Rights, in_user: bool) -> Vec<Finding> {
     let mut findings = vec![
         Finding { name: "root".into(), granted: rights.root, note: String::new() },
         Finding::new("namespaces", rights.namespaces.as_ref()),
@@ -91,19 +113,23 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
     findings.push(locked_memory());
     findings.extend([PortKind::PacketRing, PortKind::Xdp, PortKind::Tap].map(port_finding));
     findings.push(Finding::new("keep the kernel out of ports", probe_host_barrier()));
-    let smallest_bound_ns = service.stall_allowance_ns.saturating_mul(ELEMENTS);
-    let headline = match lab_possible {
+    findings
+}
+
+fn headline(lab_possible: bool, smallest_bound_ns: u64, stall_ns: u64) -> String {
+    match lab_possible {
         true => format!(
             "This machine can show bounds above about {} at full speed ({ELEMENTS} elements x \
              {}); below that use `up --slow N`, or `sim`.",
             Span::from_ns(smallest_bound_ns),
-            Span::from_ns(service.stall_allowance_ns)
+            Span::from_ns(stall_ns)
         ),
         false => "This machine can run no lab: namespaces are forbidden; use `sim`.".into(),
-    };
-    let processors = realtime::allowed_processors()?.len();
-    let isolated = read("/sys/devices/system/cpu/isolated");
-    let budget = realtime::fifo_budget().ok().flatten();
+    }
+}
+
+/// What would serve threads sooner; `budget` is the share of real-time threads, and its period.
+fn what_would_help(processors: usize, isolated: &str, budget: Option<(Span, Span)>) -> Vec<String> {
     let mut better = Vec::new();
     if isolated.is_empty() || isolated == "unknown" {
         better.push("isolcpus=1 on the kernel's command line keeps a processor free".into());
@@ -129,19 +155,7 @@ pub fn doctor(duration: Span) -> std::io::Result<DoctorReport> {
             processors - 2
         ),
     });
-    Ok(DoctorReport {
-        headline,
-        lab_possible,
-        rights: findings,
-        clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        processors,
-        isolated,
-        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        fifo_budget_ns: budget.map(|(run, period)| (run.as_ns(), period.as_ns())),
-        service,
-        smallest_bound_ns,
-        better,
-    })
+    better
 }
 
 /// Tried, and taken back.

@@ -1,6 +1,6 @@
 //! The same network, run slower: bounds far above what a shared machine adds.
 
-use tenuto_model::{Network, OtherTraffic, Processor};
+use tenuto_model::{Flow, Link, Network, OtherTraffic, Processor, Profile};
 
 /// Why a network cannot be run so many times slower.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,38 +39,61 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
     if n == 0 {
         return Err(SlowError::Zero);
     }
-    let divide = |rate_bps: &mut u64, what: &dyn Fn() -> String| {
+    let by = Factor(n);
+    let mut slow = network.clone();
+    slow.links.iter_mut().try_for_each(|link| by.link(link))?;
+    slow.flows.iter_mut().try_for_each(|flow| by.flow(flow))?;
+    for (name, profile) in &mut slow.profiles {
+        by.profile(name, profile)?;
+    }
+    if let OtherTraffic::Carry { rate_bps, .. } = &mut slow.other_traffic {
+        by.divide(rate_bps, || "other traffic".into())?;
+    }
+    if let Some(quiet) = &mut slow.mode_return.quiet_ns {
+        by.stretch(quiet, || "quiet window".into())?;
+    }
+    Ok(slow)
+}
+
+/// How many times slower, above 0.
+#[derive(Clone, Copy)]
+struct Factor(u64);
+
+impl Factor {
+    fn divide(self, rate_bps: &mut u64, what: impl Fn() -> String) -> Result<(), SlowError> {
+        let n = self.0;
         if !rate_bps.is_multiple_of(n) {
             return Err(SlowError::Rate { what: what(), rate_bps: *rate_bps, n });
         }
         *rate_bps /= n;
         Ok(())
-    };
-    let stretch = |time_ns: &mut u64, what: &dyn Fn() -> String| {
+    }
+
+    fn stretch(self, time_ns: &mut u64, what: impl Fn() -> String) -> Result<(), SlowError> {
+        let n = self.0;
         let long = time_ns.checked_mul(n);
         *time_ns = long.ok_or_else(|| SlowError::Time { what: what(), time_ns: *time_ns, n })?;
         Ok(())
-    };
-    let mut slow = network.clone();
-    for link in &mut slow.links {
+    }
+
+    fn link(self, link: &mut Link) -> Result<(), SlowError> {
         let name = format!("link {} - {}", link.a.node, link.b.node);
-        divide(&mut link.rate_bps, &|| name.clone())?;
-        stretch(&mut link.propagation_ns, &|| name.clone())?;
+        self.divide(&mut link.rate_bps, || name.clone())?;
+        self.stretch(&mut link.propagation_ns, || name.clone())
     }
-    for flow in &mut slow.flows {
-        let name = || format!("flow {}", flow.name);
+
+    fn flow(self, flow: &mut Flow) -> Result<(), SlowError> {
+        let what = format!("flow {}", flow.name);
         for contract in &mut flow.contracts {
-            stretch(&mut contract.period_ns, &name)?;
-            stretch(&mut contract.jitter_ns, &name)?;
+            self.stretch(&mut contract.period_ns, || what.clone())?;
+            self.stretch(&mut contract.jitter_ns, || what.clone())?;
         }
-        for deadline in flow.targets.iter_mut().flat_map(|target| &mut target.deadline_ns) {
-            stretch(deadline, &name)?;
-        }
-        if let Some(skew) = &mut flow.skew_max_ns {
-            stretch(skew, &name)?;
-        }
+        let deadlines = flow.targets.iter_mut().flat_map(|target| &mut target.deadline_ns);
+        let mut times = deadlines.chain(&mut flow.skew_max_ns);
+        times.try_for_each(|time| self.stretch(time, || what.clone()))
     }
-    for (name, profile) in &mut slow.profiles {
+
+    fn profile(self, name: &str, profile: &mut Profile) -> Result<(), SlowError> {
         let what = || format!("profile {name}");
         for time in [
             &mut profile.latency_ns_min,
@@ -78,23 +101,15 @@ pub fn slowed(network: &Network, n: u64) -> Result<Network, SlowError> {
             &mut profile.swap_ns_max,
             &mut profile.purge_frame_ns_max,
         ] {
-            stretch(time, &what)?;
+            self.stretch(time, what)?;
         }
-        let Some(processor) = &mut profile.processor else { continue };
-        for cost in costs(processor) {
-            stretch(cost, &what)?;
-        }
-        if let Some(link) = &mut processor.link {
-            divide(&mut link.rate_bps, &what)?;
+        let Some(processor) = &mut profile.processor else { return Ok(()) };
+        costs(processor).into_iter().try_for_each(|cost| self.stretch(cost, what))?;
+        match &mut processor.link {
+            Some(link) => self.divide(&mut link.rate_bps, what),
+            None => Ok(()),
         }
     }
-    if let OtherTraffic::Carry { rate_bps, .. } = &mut slow.other_traffic {
-        divide(rate_bps, &|| "other traffic".into())?;
-    }
-    if let Some(quiet) = &mut slow.mode_return.quiet_ns {
-        stretch(quiet, &|| "quiet window".into())?;
-    }
-    Ok(slow)
 }
 
 /// Everything that takes time of a processor.

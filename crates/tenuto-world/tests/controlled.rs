@@ -1,6 +1,8 @@
 //! Changes of mode by a controller, in the world of the switches that change by themselves.
 
-use tenuto_model::{MemorySources, Plan, read_network};
+mod support;
+
+use tenuto_model::Plan;
 use tenuto_planner::{Options, plan};
 use tenuto_units::Span;
 use tenuto_world::clockwork::{ControlCosts, ControlledChange, controlled_changes};
@@ -36,9 +38,7 @@ fn planned(rules: usize) -> Plan {
         ));
     }
     text.push_str("mode_return: {quiet: 300 ms}\n");
-    let sources = MemorySources::new().with("n.yaml", &text);
-    let (network, _) = read_network(&sources, "n.yaml").expect("the network is well-formed");
-    let plan = plan(&network, &Options::default());
+    let plan = plan(&support::network(&text), &Options::default());
     assert!(plan.feasible, "{:?}", plan.refusals.first());
     plan
 }

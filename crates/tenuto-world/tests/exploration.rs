@@ -1,6 +1,8 @@
 //! The mode change and return, every interleaving, on a line and a ring of three switches.
 
-use tenuto_model::{MemorySources, Plan};
+mod support;
+
+use tenuto_model::Plan;
 use tenuto_planner::{Options, plan};
 use tenuto_world::clockwork;
 use tenuto_world::explore::{Mutant, Outcome, Property, Settings, Trace, explore, replay};
@@ -31,11 +33,7 @@ tolerates: {{lost_signals: 1}}
 }
 
 fn planned(links: &str) -> Plan {
-    let sources = MemorySources::new().with("three.yaml", &network(links));
-    match tenuto_model::read_network(&sources, "three.yaml") {
-        Ok((network, _)) => plan(&network, &Options::default()),
-        Err(problems) => panic!("{problems}"),
-    }
+    plan(&support::network(&network(links)), &Options::default())
 }
 
 fn line() -> Plan {

@@ -1,7 +1,9 @@
 //! Hosts that fill their own receive queues: what that does to others is within the bounds.
 
-use tenuto_model::{MemorySources, Network, Offsets, Plan};
-use tenuto_planner::{Options, plan};
+mod support;
+
+use support::{certified, network};
+use tenuto_model::{Network, Offsets, Plan};
 use tenuto_world::{RunDocument, clockwork};
 
 /// Two hosts send over one switch, whose ports take turns, to a slow line. `junk` is a flow too, so
@@ -17,19 +19,7 @@ fn beside_a_flood(buffer: &str, babbling: u32) -> Network {
          tolerates: {{babbling_hosts: {babbling}}}\nprofiles:\n  p: {{like: ideal, clock_tolerance: 200 ppm, \
          processor: {{base: 20 us, receive: {{round_robin: 4}}}}, receive_buffer: {buffer}}}\n"
     );
-    let sources = MemorySources::new().with("n.yaml", &text);
-    match tenuto_model::read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}\n{text}"),
-    }
-}
-
-/// Plans, and lets the checker rebuild everything.
-fn planned(network: &Network) -> Plan {
-    let plan = plan(network, &Options { would_fit: false, ..Options::default() });
-    let certificate = tenuto_certify::certify(&plan.to_json());
-    assert!(certificate.is_ok(), "{certificate:#?}");
-    plan
+    network(&text)
 }
 
 /// Junk until the queue is full, then nothing but what is right; again and again.
@@ -62,12 +52,13 @@ fn victim(run: &RunDocument, plan: &Plan) -> (u64, u64) {
 /// the processor together.
 #[test]
 fn frames_behind_junk_leave_together_and_are_counted_so() {
-    let plan = planned(&beside_a_flood("{frames: 400, per: port}", 1));
+    let plan = certified(&beside_a_flood("{frames: 400, per: port}", 1));
     assert!(plan.feasible, "{:?}", plan.refusals);
     let run = flooded(&plan);
     let (observed, bound) = victim(&run, &plan);
     // Were the frames of the flow as far apart as they came, this would be enough.
-    let (_, of_contracts) = victim(&run, &planned(&beside_a_flood("{frames: 400, per: port}", 0)));
+    let (_, of_contracts) =
+        victim(&run, &certified(&beside_a_flood("{frames: 400, per: port}", 0)));
     println!("observed {observed} ns, bound {bound} ns, by contracts {of_contracts} ns");
     assert!(observed <= bound, "{observed} {bound}");
     assert!(observed > of_contracts, "{observed} {of_contracts}");

@@ -1,36 +1,24 @@
 //! What random networks once found, each in its smallest form.
 
-use tenuto_model::{
-    Event, EventAction, MemorySources, Network, Offsets, Plan, Scenario, Transition, Verdict,
-    read_network,
-};
-use tenuto_planner::{Options, plan};
+mod support;
+
+use support::{certified, network};
+use tenuto_model::{Event, EventAction, Network, Offsets, Scenario, Transition, Verdict};
 use tenuto_world::clockwork;
 
 const MS: u64 = 1_000_000;
 
-fn network(rest: &str) -> Network {
+fn found(rest: &str) -> Network {
     let text = format!(
         "tenuto: 1\nname: found\nhosts: [h0, h1, h2]\n\
          controllers: {{c1: {{manages: all, channel: out-of-band, when_lost: secure}}}}\n\
          defaults: {{link: {{rate: 10 Mbit/s, length: 10 m}}, switch: {{profile: tenuto}}}}\n{rest}"
     );
-    match read_network(&MemorySources::new().with("n.yaml", &text), "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    }
+    network(&text)
 }
 
 const TWO_SWITCHES: &str = "switches: {s0: {}, s1: {}}\nlinks:\n  - {ends: [s0, s1]}\n  \
                             - {ends: [h0, s0]}\n  - {ends: [h1, s1]}\n  - {ends: [h2, s0]}\n";
-
-fn certified(network: &Network) -> Plan {
-    let plan = plan(network, &Options { would_fit: false, ..Options::default() });
-    if let Err(findings) = tenuto_certify::certify(&plan.to_json()) {
-        panic!("{}", findings[0]);
-    }
-    plan
-}
 
 /// Two flows of one host, one by virtual link and one by five-tuple, could be one frame.
 #[test]
@@ -38,7 +26,7 @@ fn a_virtual_link_beside_a_five_tuple() {
     let flows = "flows:\n  \
         V: {source: h0, targets: [h1], vl: 1, bag: 4 ms, frame: 500 B}\n  \
         U: {source: h0, targets: [h2], period: 10 ms, message: 2 kB}\n";
-    let plan = certified(&network(&format!("{TWO_SWITCHES}{flows}")));
+    let plan = certified(&found(&format!("{TWO_SWITCHES}{flows}")));
     assert!(plan.feasible, "{:?}", plan.refusals);
 }
 
@@ -48,7 +36,7 @@ fn an_overloaded_port_behind_one_line_has_no_backlog_bound() {
     let flows = "flows:\n  \
         F: {source: h0, targets: [h1], period: 10 ms, message: 8 kB, deadline: 9 ms}\n  \
         G: {source: h2, targets: [h1], period: 10 ms, message: 8 kB, deadline: 9 ms}\n";
-    let plan = certified(&network(&format!("{TWO_SWITCHES}{flows}")));
+    let plan = certified(&found(&format!("{TWO_SWITCHES}{flows}")));
     assert!(!plan.feasible);
     let last = plan.port_rows.iter().find(|row| row.port.node == "s1" && row.rate_bps > 0);
     assert_eq!(last.expect("flows pass here").backlog_bound_bits, None);
@@ -60,7 +48,7 @@ fn a_mode_that_flaps_still_reaches_every_switch() {
     let flows = "modes: [LO, HI]\nflows:\n  \
         W: {source: h0, targets: [h1], level: HI, period: {LO: 90 ms, HI: 30 ms}, message: 1 kB}\n  \
         L: {source: h2, targets: [h1], level: LO, period: 40 ms, message: 2930 B}\n";
-    let plan = certified(&network(&format!("{TWO_SWITCHES}{flows}")));
+    let plan = certified(&found(&format!("{TWO_SWITCHES}{flows}")));
     assert!(plan.feasible, "{:?}", plan.refusals);
     assert!(plan.quiet_ns.is_some_and(|quiet| quiet >= 100 * MS));
     let back =

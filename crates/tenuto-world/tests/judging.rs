@@ -1,6 +1,7 @@
 //! How the ledger judges what a shared machine may have spoilt: by what the message passes.
 
-use std::path::PathBuf;
+mod support;
+
 use tenuto_model::{Plan, Verdict};
 use tenuto_planner::{Options, plan};
 use tenuto_world::{Ledger, LedgerSettings, Observation, RunDocument};
@@ -10,20 +11,8 @@ const RELEASE_NS: u64 = 2_000_000_000;
 const END_NS: u64 = 9_000_000_000;
 const HOST_NS: u64 = 1_000_000;
 
-struct Folder(PathBuf);
-
-impl tenuto_model::Sources for Folder {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
-
 fn planned(file: &str) -> Plan {
-    let networks = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks"));
-    match tenuto_model::read_network(&networks, file) {
-        Ok((network, _)) => plan(&network, &Options::default()),
-        Err(problems) => panic!("{problems}"),
-    }
+    plan(&support::shipped(file), &Options::default())
 }
 
 /// A live run of one flow, 1 ms of host allowance on each of its bounds.

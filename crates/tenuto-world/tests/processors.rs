@@ -1,28 +1,14 @@
 //! Switches whose ports share a processor, in virtual time: never later than was promised.
 
-use std::path::PathBuf;
+mod support;
+
+use support::{certified, network, shipped};
 use tenuto_model::{
-    BufferUnit, Event, EventAction, FlowBound, MemorySources, Network, Offsets, Plan,
-    ProcessorLink, Receive, ReceiveBuffer, Scenario, Verdict,
+    BufferUnit, Event, EventAction, FlowBound, Network, Offsets, Plan, ProcessorLink, Receive,
+    ReceiveBuffer, Scenario, Verdict,
 };
 use tenuto_planner::{Options, WholePaths, plan};
 use tenuto_world::{FlowRow, RunDocument, clockwork};
-
-struct Folder(PathBuf);
-
-impl tenuto_model::Sources for Folder {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
-
-fn cell() -> Network {
-    let folder = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks"));
-    match tenuto_model::read_network(&folder, "cell.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    }
-}
 
 /// One switch, three senders, one receiver.
 fn star(profile: &str, period: &str, babbling: u32) -> Network {
@@ -38,18 +24,7 @@ fn star(profile: &str, period: &str, babbling: u32) -> Network {
         );
     }
     text += &format!("tolerates: {{babbling_hosts: {babbling}}}\nprofiles:\n  p: {profile}\n");
-    let sources = MemorySources::new().with("n.yaml", &text);
-    match tenuto_model::read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}\n{text}"),
-    }
-}
-
-fn planned(network: &Network) -> Plan {
-    let plan = plan(network, &Options { would_fit: false, ..Options::default() });
-    let certificate = tenuto_certify::certify(&plan.to_json());
-    assert!(certificate.is_ok(), "{certificate:?}");
-    plan
+    network(&text)
 }
 
 fn run(plan: &Plan, seed: u64, offsets: Offsets) -> RunDocument {
@@ -60,7 +35,7 @@ fn run(plan: &Plan, seed: u64, offsets: Offsets) -> RunDocument {
 
 #[test]
 fn the_cell_keeps_its_promise() {
-    let plan = planned(&cell());
+    let plan = certified(&shipped("cell.yaml"));
     assert!(plan.feasible, "{:?}", plan.refusals);
     for (seed, offsets) in [(1, Offsets::Random), (2, Offsets::Random), (3, Offsets::Zero)] {
         let run_of = || run(&plan, seed, offsets);
@@ -75,7 +50,7 @@ fn the_cell_keeps_its_promise() {
 fn frames_that_meet_wait_for_one_processor() {
     // 100 us per frame, no spread: of three frames that meet, the last waits for the other two.
     let profile = "{like: ideal, processor: {base: 100 us}}";
-    let plan = planned(&star(profile, "1 ms", 0));
+    let plan = certified(&star(profile, "1 ms", 0));
     let document = run(&plan, 1, Offsets::Zero);
     assert_eq!(document.verdict, Verdict::Kept, "{:#?}", document.violations);
     let most = document.flows.iter().filter_map(|row| row.observed_delay_ns_max).max();
@@ -90,13 +65,13 @@ fn frames_that_meet_wait_for_one_processor() {
 #[test]
 fn a_buffer_that_was_refused_does_overflow() {
     let profile = "{like: ideal, processor: {base: 100 us}, receive_buffer: {frames: 2}}";
-    let plan = planned(&star(profile, "1 ms", 0));
+    let plan = certified(&star(profile, "1 ms", 0));
     assert!(plan.refusals.iter().any(|refusal| refusal.resource == "buffer"));
     let document = run(&plan, 1, Offsets::Zero);
     assert!(document.flows.iter().map(|row| row.lost).sum::<u64>() > 0, "{:#?}", document.flows);
     // One frame more and it is promised, and kept.
     let profile = "{like: ideal, processor: {base: 100 us}, receive_buffer: {frames: 4}}";
-    let plan = planned(&star(profile, "1 ms", 0));
+    let plan = certified(&star(profile, "1 ms", 0));
     assert!(plan.feasible, "{:?}", plan.refusals);
     assert_eq!(run(&plan, 1, Offsets::Zero).verdict, Verdict::Kept);
 }
@@ -113,7 +88,7 @@ fn turns_protect_from_a_flood_and_one_queue_does_not() {
     };
     let turns = "{like: ideal, clock_tolerance: 200 ppm, processor: {base: 20 us, \
         receive: {round_robin: 4}}, receive_buffer: {frames: 16, per: port}}";
-    let plan = planned(&star(turns, "10 ms", 1));
+    let plan = certified(&star(turns, "10 ms", 1));
     assert!(plan.feasible, "{:?}", plan.refusals);
     let document = flood(&plan);
     let others = document.flows.iter().filter(|row| row.flow != "of-h1");
@@ -125,7 +100,7 @@ fn turns_protect_from_a_flood_and_one_queue_does_not() {
     // The same processor with one queue is refused, and would not have kept anything.
     let queue = "{like: ideal, clock_tolerance: 200 ppm, processor: {base: 20 us}, \
         receive_buffer: {frames: 16}}";
-    let plan = planned(&star(queue, "10 ms", 1));
+    let plan = certified(&star(queue, "10 ms", 1));
     assert!(plan.refusals.iter().any(|refusal| refusal.because.contains("not protected")));
     let document = flood(&plan);
     assert!(document.flows.iter().any(|row| row.flow != "of-h1" && row.lost > 0));
@@ -222,11 +197,7 @@ fn any_network(choice: &mut Choice) -> Network {
         hosts.join(", "),
         names.join(", "),
     );
-    let sources = MemorySources::new().with("n.yaml", &text);
-    match tenuto_model::read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}\n{text}"),
-    }
+    network(&text)
 }
 
 /// Whether the bound was proved over processors: those are named behind the ports of all links.
@@ -377,7 +348,7 @@ fn no_heap_of_a_babbling_host_is_above_the_bounds_of_others() {
                 has_place_in_service: choice.below(2) == 0,
             });
         }
-        let plan = planned(&network);
+        let plan = certified(&network);
         if !plan.feasible {
             continue;
         }

@@ -3,11 +3,10 @@
 
 #[path = "../../tenuto-planner/tests/rates/networks.rs"]
 mod networks;
+mod support;
 
 use networks::{network, rates};
-use tenuto_model::{
-    Event, EventAction, Expect, MemorySources, Network, Offsets, Plan, Scenario, Sizes, Traffic,
-};
+use tenuto_model::{Event, EventAction, Expect, Network, Offsets, Plan, Scenario, Sizes, Traffic};
 use tenuto_planner::{Curves, Options, plan};
 use tenuto_units::Draws;
 use tenuto_world::{FlowRow, clockwork};
@@ -93,16 +92,9 @@ flows:
   near: {source: c, targets: [d], frame: 1518 B, period: 40 ms, deadline: 1 s, priority: 1}
 ";
 
-fn bunched() -> Network {
-    match tenuto_model::read_network(&MemorySources::new().with("n.yaml", BUNCHED), "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    }
-}
-
 #[test]
 fn what_is_bunched_behind_a_slow_line_is_counted_as_such() {
-    let plan = planned(&bunched(), Curves::Buckets);
+    let plan = planned(&support::network(BUNCHED), Curves::Buckets);
     let mut run = scenario(&plan.network, 1);
     let start = |flow: &str, at_ns: u64| Event {
         at_ns,

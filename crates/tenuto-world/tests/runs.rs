@@ -1,31 +1,14 @@
 //! Shipped networks in virtual time: everything that was promised is kept.
 
-use std::path::PathBuf;
+mod support;
+
+use support::{shipped, shipped_text};
 use tenuto_model::{Event, EventAction, Network, OtherTraffic, Plan, Scenario, Verdict};
 use tenuto_planner::{Options, plan};
 use tenuto_world::clockwork;
 
-struct Folder(PathBuf);
-
-impl tenuto_model::Sources for Folder {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
-
-fn networks() -> Folder {
-    Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../networks"))
-}
-
-fn network(file: &str) -> Network {
-    match tenuto_model::read_network(&networks(), file) {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    }
-}
-
 fn planned(file: &str) -> Plan {
-    plan(&network(file), &Options::default())
+    plan(&shipped(file), &Options::default())
 }
 
 #[test]
@@ -39,7 +22,7 @@ fn the_line_keeps_its_promise() {
 }
 
 fn scenario(file: &str, network: &Network) -> Scenario {
-    let text = tenuto_model::Sources::read(&networks(), file).expect("it is shipped");
+    let text = shipped_text(file);
     match tenuto_model::read_scenario(&text, file, network) {
         Ok(scenario) => scenario,
         Err(problems) => panic!("{problems}"),
@@ -135,7 +118,7 @@ fn recorded_releases_keep_the_bounds_when_they_are_repeated() {
 fn flows_keep_their_promise_beside_other_traffic() {
     let other = OtherTraffic::Carry { priority: 7, rate_bps: 1_000_000, frame_bytes_max: 1_518 };
     let plan =
-        plan(&Network { other_traffic: other, ..network("vehicle.yaml") }, &Options::default());
+        plan(&Network { other_traffic: other, ..shipped("vehicle.yaml") }, &Options::default());
     assert!(plan.feasible, "{:?}", plan.refusals);
     let garbage = EventAction::Garbage { host: "s2".into(), frames_per_s: 20_000, for_ns: None };
     let event = Event { at_ns: 500_000_000, action: garbage, note: None };

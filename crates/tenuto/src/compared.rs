@@ -3,6 +3,7 @@
 use crate::args::Plan;
 use crate::failure::Failure;
 use crate::format::Table;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
 use serde::Serialize;
@@ -28,12 +29,8 @@ impl Peer {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     method: &'static str,
     network: &'a str,
     is_valid_for_frames: bool,
@@ -93,12 +90,7 @@ fn document<'a>(network: &'a Network, peer: Peer, compared: &'a Compared) -> Doc
         bound_us: us(it.bound_ps),
     };
     Document {
-        schema: "tenuto-comparison/1",
-        version: env!("CARGO_PKG_VERSION"),
-        world: None,
-        seed: None,
-        plan_hash: None,
-        verdict: "comparison",
+        header: Header::new("tenuto-comparison/1", "comparison"),
         method: peer.name(),
         network: &network.name,
         is_valid_for_frames: false,

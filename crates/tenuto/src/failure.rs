@@ -1,5 +1,6 @@
 //! What ends a verb early: located, worded to teach, also as a document for programs.
 
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
 use serde::Serialize;
@@ -18,12 +19,8 @@ pub(crate) struct Failure {
 /// The document of a failure.
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'a str,
+    #[serde(flatten)]
+    header: Header,
     problems: Vec<Problem<'a>>,
 }
 
@@ -138,12 +135,7 @@ impl Failure {
     /// The document alone.
     pub(crate) fn report_json(&self) {
         let document = Document {
-            schema: "tenuto-failure/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: None,
-            seed: None,
-            plan_hash: None,
-            verdict: self.verdict,
+            header: Header::new("tenuto-failure/1", self.verdict),
             problems: self.problems.iter().map(Problem::from).collect(),
         };
         // A stdout that cannot be written has been told on stderr or is a closed pipe.

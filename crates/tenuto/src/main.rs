@@ -11,6 +11,7 @@ mod doctor_text;
 mod explain_text;
 mod failure;
 mod format;
+mod header;
 mod live_view;
 mod load;
 mod outcome;

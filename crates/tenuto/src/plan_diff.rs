@@ -1,24 +1,37 @@
 //! What differs between two plans: bounds, ports, and what every switch is told.
 
 use crate::format::{Table, counted, ms_down, ms_up};
+use crate::header::Header;
 use crate::planning::Planned;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_model::{FlowBound, Plan, SwitchDeployment};
 
+/// The two plans that differ, of networks or of server graphs.
+#[derive(Debug, Serialize)]
+pub(crate) struct BothPlans {
+    pub(crate) before_hash: String,
+    pub(crate) after_hash: String,
+    pub(crate) feasible_before: bool,
+    pub(crate) feasible_after: bool,
+}
+
+impl BothPlans {
+    /// What became of the promise, if anything.
+    pub(crate) fn text(&self) -> Option<String> {
+        let word = |feasible| if feasible { "guaranteed" } else { "refused" };
+        let (before, after) = (word(self.feasible_before), word(self.feasible_after));
+        (before != after).then(|| format!("it was {before}, it is {after}\n"))
+    }
+}
+
 /// The difference between two plans.
 #[derive(Debug, Serialize)]
 pub(crate) struct Difference {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: String,
-    verdict: &'static str,
-    before_hash: String,
-    after_hash: String,
-    feasible_before: bool,
-    feasible_after: bool,
+    #[serde(flatten)]
+    header: Header,
+    #[serde(flatten)]
+    both: BothPlans,
     network_before: String,
     network_after: String,
     /// What bounds no longer rest on, and what they rest on now.
@@ -74,28 +87,9 @@ impl Difference {
             false => (BTreeMap::new(), BTreeMap::new()),
         };
         let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-        let mut flows = Vec::new();
-        let mut unchanged = 0;
-        for key in keys {
-            let (a, b) = (old.get(key), new.get(key));
-            if a.map(|row| facts(row)) == b.map(|row| facts(row)) {
-                unchanged += 1;
-                continue;
-            }
-            let ns = |row: Option<&&FlowBound>| row?.delay_bound_ps.map(|ps| ps.div_ceil(1_000));
-            let (flow, target, mode) = key.clone();
-            flows.push(FlowChange {
-                flow,
-                target,
-                mode,
-                before_ns: ns(a),
-                after_ns: ns(b),
-                deadline_before_ns: a.map(|row| row.deadline_ns),
-                deadline_after_ns: b.map(|row| row.deadline_ns),
-                priority_before: a.map(|row| row.priority),
-                priority_after: b.map(|row| row.priority),
-            });
-        }
+        let rows = keys.len();
+        let change = |key: &RowKey| FlowChange::of(key, old.get(key), new.get(key));
+        let flows: Vec<FlowChange> = keys.into_iter().filter_map(change).collect();
         let (assumed, assumes) = (before.rests_on(), after.rests_on());
         let without = |all: &[String], other: &[String]| -> Vec<String> {
             all.iter().filter(|text| !other.contains(text)).cloned().collect()
@@ -105,23 +99,24 @@ impl Difference {
             false => Vec::new(),
         };
         Self {
-            schema: "tenuto-plan-difference/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: after.plan_hash.clone(),
-            verdict: planned.promise().word(),
-            before_hash: before.plan_hash.clone(),
-            after_hash: after.plan_hash.clone(),
-            feasible_before: before.feasible,
-            feasible_after: after.feasible,
+            header: Header::planned(
+                "tenuto-plan-difference/1",
+                planned.promise().word(),
+                &after.plan_hash,
+            ),
+            both: BothPlans {
+                before_hash: before.plan_hash.clone(),
+                after_hash: after.plan_hash.clone(),
+                feasible_before: before.feasible,
+                feasible_after: after.feasible,
+            },
             network_before: before.network.name.clone(),
             network_after: after.network.name.clone(),
             assumed_before: without(&assumed, &assumes),
             assumed_after: without(&assumes, &assumed),
             mode_changes,
+            unchanged: rows - flows.len(),
             flows,
-            unchanged,
             switches: switches(before, after),
         }
     }
@@ -147,11 +142,7 @@ impl Difference {
         if self.switches.is_empty() {
             out.push_str("every switch is told the same\n");
         }
-        if self.feasible_before != self.feasible_after {
-            let word = |feasible| if feasible { "guaranteed" } else { "refused" };
-            let (before, after) = (word(self.feasible_before), word(self.feasible_after));
-            out.push_str(&format!("it was {before}, it is {after}\n"));
-        }
+        self.both.text().into_iter().for_each(|line| out.push_str(&line));
         out
     }
 
@@ -212,6 +203,26 @@ fn mode_changes(before: &Plan, after: &Plan) -> Vec<ModeChange> {
 }
 
 impl FlowChange {
+    /// What became of a row, if anything.
+    fn of(key: &RowKey, before: Option<&&FlowBound>, after: Option<&&FlowBound>) -> Option<Self> {
+        if before.map(|row| facts(row)) == after.map(|row| facts(row)) {
+            return None;
+        }
+        let ns = |row: Option<&&FlowBound>| row?.delay_bound_ps.map(|ps| ps.div_ceil(1_000));
+        let (flow, target, mode) = key.clone();
+        Some(Self {
+            flow,
+            target,
+            mode,
+            before_ns: ns(before),
+            after_ns: ns(after),
+            deadline_before_ns: before.map(|row| row.deadline_ns),
+            deadline_after_ns: after.map(|row| row.deadline_ns),
+            priority_before: before.map(|row| row.priority),
+            priority_after: after.map(|row| row.priority),
+        })
+    }
+
     /// Whether a digit of its row shows the difference.
     fn is_shown(&self) -> bool {
         !is_close(self.before_ns, self.after_ns)

@@ -170,7 +170,6 @@ fn copy_table(run: &RunDocument, all: bool) -> String {
         std::cmp::Reverse((lost, row.observed_skew_ns_max))
     });
     let shown = if all { rows.len() } else { rows.len().min(COPIES_SHOWN) };
-    let dash = || "-".to_owned();
     let mut table = Table::new(&[
         "copies",
         "target",
@@ -182,35 +181,42 @@ fn copy_table(run: &RunDocument, all: bool) -> String {
         ">skew max / limit ms",
     ]);
     for row in &rows[..shown] {
-        for (place, copy) in row.copies.iter().enumerate() {
-            let skew = match (place, row.skew_limit_ns) {
-                (0, Some(limit)) => {
-                    let limit = ms_up_ns(limit);
-                    let seen = row.observed_skew_ns_max.map_or_else(dash, ms_up_ns);
-                    match row.host_allowance_ns {
-                        0 => format!("{seen} / {limit}"),
-                        host => format!("{seen} / {limit} + {} host", ms_up_ns(host)),
-                    }
-                }
-                _ => String::new(),
-            };
-            let first = |text: &str| if place == 0 { text.to_owned() } else { String::new() };
-            table.push(vec![
-                first(&row.flow),
-                first(&row.target),
-                first(&row.mode),
-                copy.network.clone(),
-                copy.received.to_string(),
-                copy.lost.to_string(),
-                format!(
-                    "{} / {}",
-                    copy.observed_delay_ns_max.map_or_else(dash, ms_up_ns),
-                    copy.delay_bound_ns.map_or_else(dash, ms_up_ns)
-                ),
-                skew,
-            ]);
-        }
+        (0..row.copies.len()).for_each(|place| table.push(copy_row(row, place)));
     }
+    format!("\n{}copies in all: {}\n", table.text(), copies_by_network(run))
+}
+
+/// One copy; what both share stands beside the first.
+fn copy_row(row: &FlowRow, place: usize) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let copy = &row.copies[place];
+    let skew = match (place, row.skew_limit_ns) {
+        (0, Some(limit)) => {
+            let limit = ms_up_ns(limit);
+            let seen = row.observed_skew_ns_max.map_or_else(dash, ms_up_ns);
+            match row.host_allowance_ns {
+                0 => format!("{seen} / {limit}"),
+                host => format!("{seen} / {limit} + {} host", ms_up_ns(host)),
+            }
+        }
+        _ => String::new(),
+    };
+    let first = |text: &str| if place == 0 { text.to_owned() } else { String::new() };
+    let seen = copy.observed_delay_ns_max.map_or_else(dash, ms_up_ns);
+    let bound = copy.delay_bound_ns.map_or_else(dash, ms_up_ns);
+    vec![
+        first(&row.flow),
+        first(&row.target),
+        first(&row.mode),
+        copy.network.clone(),
+        copy.received.to_string(),
+        copy.lost.to_string(),
+        format!("{seen} / {bound}"),
+        skew,
+    ]
+}
+
+fn copies_by_network(run: &RunDocument) -> String {
     let lost = |name: &str| {
         let copies = run.flows.iter().flat_map(|row| &row.copies).filter(|c| c.network == name);
         let (received, lost) = copies.fold((0, 0), |sum, c| (sum.0 + c.received, sum.1 + c.lost));
@@ -222,8 +228,7 @@ fn copy_table(run: &RunDocument, all: bool) -> String {
             names.push(&copy.network);
         }
     }
-    let totals: Vec<String> = names.iter().map(|name| lost(name)).collect();
-    format!("\n{}copies in all: {}\n", table.text(), totals.join("; "))
+    names.into_iter().map(lost).collect::<Vec<_>>().join("; ")
 }
 
 fn change_table(run: &RunDocument) -> String {

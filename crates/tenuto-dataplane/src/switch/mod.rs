@@ -56,7 +56,7 @@ pub use key::{PacketKey, Pattern};
 pub use meter::{BandEffect, BandState, Bands, Meter, MeterConfig, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
-pub use packet::{Edit, FieldValue};
+pub use packet::{BehindExtensions, Edit, FieldValue};
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 pub use trace::TraceStep;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use tenuto_dataplane::switch::BehindExtensions;
 
 /// Shortest frame without FCS.
 const FRAME_BYTES_MIN: usize = 60;
@@ -20,12 +21,6 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
-/// Extension headers of IPv6.
-const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const AUTHENTICATION: u8 = 51;
-const DESTINATION: u8 = 60;
 
 /// Names of Open vSwitch, and what they are called here.
 const OTHER_NAMES: [(&str, &str); 16] = [
@@ -333,14 +328,13 @@ fn describe_network(eth_type: u16, packet: &[u8], text: &mut String) {
             text.push_str(&format!(",ip_tos={},ip_ttl={}", packet[1], packet[8]));
             let header = usize::from(packet[0] & 15) * 4;
             let is_later = short_at(packet, 6).is_some_and(|it| it & 0x1fff != 0);
-            let segment = if is_later { None } else { packet.get(header..) };
-            describe_transport(packet[9], segment, text);
+            describe_transport(packet[9], packet.get(header..), is_later, text);
         }
         IPV6 => {
             let (Some(source), Some(target)) = (v6(8), v6(24)) else { return };
             text.push_str(&format!(",ipv6_src={source},ipv6_dst={target},ip_ttl={}", packet[7]));
-            let (proto, segment) = behind_extensions(packet[6], packet.get(40..));
-            describe_transport(proto, segment, text);
+            let Some(carried) = BehindExtensions::of(packet) else { return };
+            describe_transport(carried.proto, carried.segment, carried.is_later_fragment, text);
         }
         MPLS | MPLS_MULTICAST => {
             for label in packet.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)) {
@@ -360,27 +354,13 @@ fn describe_network(eth_type: u16, packet: &[u8], text: &mut String) {
     }
 }
 
-/// The protocol behind the extension headers of IPv6, and what it carries; `None` where that is not
-/// there, as in later fragments.
-fn behind_extensions(mut proto: u8, mut rest: Option<&[u8]>) -> (u8, Option<&[u8]>) {
-    while let Some([next, units, second, low, ..]) = rest {
-        let is_later = proto == FRAGMENT && u16::from_be_bytes([*second, *low]) >> 3 != 0;
-        let bytes = match proto {
-            HOP_BY_HOP | ROUTING | DESTINATION => (usize::from(*units) + 1) * 8,
-            FRAGMENT => 8,
-            AUTHENTICATION => (usize::from(*units) + 2) * 4,
-            _ => break,
-        };
-        proto = *next;
-        rest = rest.and_then(|rest| rest.get(bytes..)).filter(|_| !is_later);
-    }
-    (proto, rest)
-}
-
-/// What a frame says of the protocol behind IP: its ports or its type, if `segment` is there.
-fn describe_transport(proto: u8, segment: Option<&[u8]>, text: &mut String) {
+/// What a frame says of the protocol behind IP: its ports or its type, if it can be read.
+fn describe_transport(proto: u8, segment: Option<&[u8]>, is_later: bool, text: &mut String) {
     text.push_str(&format!(",ip_proto={proto}"));
-    let Some(segment) = segment else { return text.push_str(" (a later fragment)") };
+    if is_later {
+        return text.push_str(" (a later fragment)");
+    }
+    let Some(segment) = segment else { return };
     let name = match proto {
         TCP => "tcp",
         UDP => "udp",
@@ -462,6 +442,23 @@ mod tests {
         assert!(describe_frame(&frame).ends_with("ip_proto=17,udp_src=80,udp_dst=90"));
         frame[65] = 9;
         assert!(describe_frame(&frame).ends_with("ip_proto=17 (a later fragment)"));
+    }
+
+    /// What is cut off or encrypted was called a later fragment, or read as if it were plain.
+    #[test]
+    fn what_cannot_be_read_is_no_fragment() {
+        let mut frame = PacketText::parse("ipv6,ip_proto=60").expect("well-formed").frame;
+        frame.truncate(54);
+        frame.extend([6, 1, 0, 0, 0, 0, 0, 0]);
+        assert!(describe_frame(&frame).ends_with(",ip_proto=6"), "the options are cut off");
+        frame[54..56].copy_from_slice(&[50, 0]);
+        frame.extend([0, 80, 0, 90, 0, 0, 0, 0]);
+        assert!(describe_frame(&frame).ends_with(",ip_proto=50"), "it is encrypted");
+        let frame = PacketText::parse("tcp").expect("well-formed").frame;
+        assert!(describe_frame(&frame[..34]).ends_with(",ip_proto=6"), "the ports are cut off");
+        let mut options = frame[..34].to_vec();
+        options[14] = 0x46;
+        assert!(describe_frame(&options).ends_with(",ip_proto=6"), "the options are cut off");
     }
 
     #[test]

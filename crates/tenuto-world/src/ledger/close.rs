@@ -181,22 +181,14 @@ impl Ledger<'_> {
                 book.out_of_mode += 1;
                 return;
             }
-            (None, Some(Fate::Policed)) => Some(Fault {
-                kind: "policed",
-                observed: None,
-                bound: None,
-                note: format!("a conforming message was policed{}", self.place_words(record)),
-            }),
+            (None, Some(Fate::Policed)) => {
+                Some(self.missing("policed", "a conforming message was policed", record))
+            }
             (None, None) if young => {
                 book.in_flight += 1;
                 return;
             }
-            (None, _) => Some(Fault {
-                kind: "loss",
-                observed: None,
-                bound: None,
-                note: format!("lost{}", self.place_words(record)),
-            }),
+            (None, _) => Some(self.missing("loss", "lost", record)),
         };
         let fault_kind = fault.as_ref().map(|f| f.kind);
         let is_excused =
@@ -241,17 +233,33 @@ impl Ledger<'_> {
         let seen = book.faults.entry(fault.kind).or_default();
         *seen += 1;
         if *seen <= VIOLATIONS_PER_ROW {
-            violations.push(Violation {
-                kind: fault.kind.into(),
-                flow: Some(promise.flow.name.clone()),
-                target: Some(promise.flow.targets[promise.place].host.clone()),
-                mode: Some(book.row.label(&self.plan.network.modes)),
-                at_ns: self.since_start(record.release_ns),
-                observed: fault.observed,
-                bound: fault.bound,
-                note: fault.note,
-            });
+            violations.push(self.violation(promise, record, book.row, fault));
         }
+    }
+
+    fn violation(
+        &self,
+        promise: &Promise<'_>,
+        record: &MessageRecord,
+        row: Transition,
+        fault: Fault,
+    ) -> Violation {
+        Violation {
+            kind: fault.kind.into(),
+            flow: Some(promise.flow.name.clone()),
+            target: Some(promise.flow.targets[promise.place].host.clone()),
+            mode: Some(row.label(&self.plan.network.modes)),
+            at_ns: self.since_start(record.release_ns),
+            observed: fault.observed,
+            bound: fault.bound,
+            note: fault.note,
+        }
+    }
+
+    /// A message that did not arrive, with where it was seen last.
+    fn missing(&self, kind: &'static str, words: &str, record: &MessageRecord) -> Fault {
+        let note = format!("{words}{}", self.place_words(record));
+        Fault { kind, observed: None, bound: None, note }
     }
 
     /// What a delivered message breaks, if anything.

@@ -2,6 +2,8 @@
 
 use super::text::Scale;
 use crate::format::{Table, counted};
+use crate::header::Header;
+use crate::plan_diff::BothPlans;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_bounds::{Document, GraphServer};
@@ -9,16 +11,10 @@ use tenuto_bounds::{Document, GraphServer};
 /// The difference between two plans, with the keys of that of networks.
 #[derive(Debug, Serialize)]
 pub(crate) struct Difference {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: String,
-    verdict: &'static str,
-    before_hash: String,
-    after_hash: String,
-    feasible_before: bool,
-    feasible_after: bool,
+    #[serde(flatten)]
+    header: Header,
+    #[serde(flatten)]
+    both: BothPlans,
     /// Bounds that are new, gone, or different.
     flows: Vec<FlowChange>,
     /// Bounds that are the same.
@@ -68,16 +64,13 @@ impl Difference {
         };
         let flows: Vec<FlowChange> = keys.into_iter().filter_map(change).collect();
         Self {
-            schema: "tenuto-plan-difference/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: after.plan_hash.clone(),
-            verdict: verdict(after),
-            before_hash: before.plan_hash.clone(),
-            after_hash: after.plan_hash.clone(),
-            feasible_before: is_feasible(before),
-            feasible_after: is_feasible(after),
+            header: Header::planned("tenuto-plan-difference/1", verdict(after), &after.plan_hash),
+            both: BothPlans {
+                before_hash: before.plan_hash.clone(),
+                after_hash: after.plan_hash.clone(),
+                feasible_before: is_feasible(before),
+                feasible_after: is_feasible(after),
+            },
             unchanged: all - flows.len(),
             flows,
             servers: servers(before, after),
@@ -101,11 +94,7 @@ impl Difference {
         if self.servers.is_empty() {
             out.push_str("every server is the same\n");
         }
-        if self.feasible_before != self.feasible_after {
-            let word = |feasible| if feasible { "guaranteed" } else { "refused" };
-            let (before, after) = (word(self.feasible_before), word(self.feasible_after));
-            out.push_str(&format!("it was {before}, it is {after}\n"));
-        }
+        self.both.text().into_iter().for_each(|line| out.push_str(&line));
         out
     }
 }

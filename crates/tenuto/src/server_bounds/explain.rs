@@ -3,6 +3,7 @@
 
 use super::{Bounded, bounded, rate_ubps, refusals};
 use crate::failure::Failure;
+use crate::header::Header;
 use serde::Serialize;
 use tenuto_bounds::{GraphFlow, GraphServer, Multiplexing, Options, ServerGraph, TargetBound};
 
@@ -16,12 +17,8 @@ const FINE: i128 = 1_000_000;
 /// Why the bounds of a flow are what they are.
 #[derive(Debug, Serialize)]
 pub(crate) struct Explanation {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: String,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     pub(super) flow: String,
     /// By slack, then the largest bound first.
     pub(super) rows: Vec<Row>,
@@ -110,12 +107,11 @@ pub(crate) fn explain(
     };
     let is_kept = refusals(it).is_empty();
     Ok(Some(Explanation {
-        schema: "tenuto-server-explanation/1",
-        version: env!("CARGO_PKG_VERSION"),
-        world: "planned",
-        seed: None,
-        plan_hash: it.certificate.plan_hash.clone(),
-        verdict: if is_kept { "guaranteed" } else { "refused" },
+        header: Header::planned(
+            "tenuto-server-explanation/1",
+            if is_kept { "guaranteed" } else { "refused" },
+            &it.certificate.plan_hash,
+        ),
         flow: flow.to_owned(),
         rows,
         tightens,

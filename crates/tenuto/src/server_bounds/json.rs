@@ -1,6 +1,7 @@
 //! Bounds of a server graph as a document for programs, with the keys of a network's plan.
 
 use super::{Bounded, Refusal, loads_ubps, service_ubps};
+use crate::header::Header;
 use serde::Serialize;
 use tenuto_bounds::TargetBound;
 use tenuto_certify::BoundsCertificate;
@@ -11,12 +12,8 @@ const PS: i128 = 1_000;
 /// What `plan --json` prints of a server graph.
 #[derive(Serialize)]
 pub(crate) struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     feasible: bool,
     network: &'a str,
     model: &'static str,
@@ -63,12 +60,11 @@ struct PortRow<'a> {
 /// The document.
 pub(crate) fn document<'a>(bounded: &'a Bounded, refusals: &'a [Refusal]) -> Document<'a> {
     Document {
-        schema: "tenuto-plan-report/1",
-        version: env!("CARGO_PKG_VERSION"),
-        world: "planned",
-        seed: None,
-        plan_hash: &bounded.certificate.plan_hash,
-        verdict: if refusals.is_empty() { "guaranteed" } else { "refused" },
+        header: Header::planned(
+            "tenuto-plan-report/1",
+            if refusals.is_empty() { "guaranteed" } else { "refused" },
+            &bounded.certificate.plan_hash,
+        ),
         feasible: refusals.is_empty(),
         network: &bounded.graph.name,
         model: "server-graph",

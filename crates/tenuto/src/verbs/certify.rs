@@ -4,6 +4,7 @@ use crate::args::Certify;
 use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::format::counted;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
@@ -12,12 +13,8 @@ use tenuto_model::Plan;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     feasible: bool,
     network: &'a str,
     certificate: &'a Certificate,
@@ -26,12 +23,8 @@ struct Document<'a> {
 /// The document of bounds on a server graph.
 #[derive(Serialize)]
 struct BoundsDocument<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     feasible: bool,
     network: &'a str,
     certificate: &'a BoundsCertificate,
@@ -49,12 +42,7 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
     };
     if args.json {
         output::say_json(&Document {
-            schema: "tenuto-certificate/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: &plan.plan_hash,
-            verdict: "certified",
+            header: Header::planned("tenuto-certificate/1", "certified", &plan.plan_hash),
             feasible: plan.feasible,
             network: &plan.network.name,
             certificate: &certificate,
@@ -79,12 +67,7 @@ fn bounds(args: &Certify) -> Result<Outcome, Failure> {
     let broken = certificate.unbounded + certificate.deadlines_missed;
     if args.json {
         output::say_json(&BoundsDocument {
-            schema: "tenuto-certificate/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: &certificate.plan_hash,
-            verdict: "certified",
+            header: Header::planned("tenuto-certificate/1", "certified", &certificate.plan_hash),
             feasible: broken == 0,
             network: &certificate.network,
             certificate: &certificate,

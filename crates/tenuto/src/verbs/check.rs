@@ -2,18 +2,15 @@
 
 use crate::args::Check;
 use crate::failure::{Failure, Problem};
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     network: &'a str,
     modes: &'a [String],
     networks: &'a [String],
@@ -28,12 +25,8 @@ struct Document<'a> {
 /// The document of a server graph.
 #[derive(Serialize)]
 struct ServersDocument<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     network: &'a str,
     servers: usize,
     flows: usize,
@@ -56,12 +49,7 @@ pub(crate) fn run(args: &Check) -> Result<Outcome, Failure> {
         return Ok(Outcome::Good);
     }
     output::say_json(&Document {
-        schema: "tenuto-check/1",
-        version: env!("CARGO_PKG_VERSION"),
-        world: None,
-        seed: None,
-        plan_hash: None,
-        verdict: "consistent",
+        header: Header::new("tenuto-check/1", "consistent"),
         network: &network.name,
         modes: &network.modes,
         networks: &network.networks,
@@ -82,12 +70,7 @@ fn servers(args: &Check) -> Result<Outcome, Failure> {
         return Ok(Outcome::Good);
     }
     output::say_json(&ServersDocument {
-        schema: "tenuto-check/1",
-        version: env!("CARGO_PKG_VERSION"),
-        world: None,
-        seed: None,
-        plan_hash: None,
-        verdict: "consistent",
+        header: Header::new("tenuto-check/1", "consistent"),
         network: &graph.name,
         servers: graph.servers.len(),
         flows: graph.flows.len(),

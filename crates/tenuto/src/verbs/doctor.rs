@@ -2,6 +2,7 @@
 
 use crate::args::Doctor;
 use crate::failure::Failure;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::{doctor_text, output};
 use serde::Serialize;
@@ -12,12 +13,8 @@ use tenuto_units::Span;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     #[serde(flatten)]
     report: &'a DoctorReport,
 }
@@ -31,12 +28,11 @@ pub(crate) fn run(args: &Doctor) -> Result<Outcome, Failure> {
     })?;
     if args.json {
         output::say_json(&Document {
-            schema: "tenuto-doctor/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "live",
-            seed: None,
-            plan_hash: None,
-            verdict: if report.lab_possible { "possible" } else { "impossible" },
+            header: Header::new(
+                "tenuto-doctor/1",
+                if report.lab_possible { "possible" } else { "impossible" },
+            )
+            .world("live"),
             report: &report,
         })?;
     } else {

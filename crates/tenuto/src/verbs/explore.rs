@@ -3,6 +3,7 @@
 use crate::args::{Explore, Planning};
 use crate::failure::Failure;
 use crate::format::counted;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::planning::{self, Promise};
 use crate::progress::Progress;
@@ -14,12 +15,8 @@ use tenuto_world::explore::{self, Property, Settings, Trace};
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     network: &'a str,
     properties: Vec<&'static str>,
     excesses: &'a [(String, u8)],
@@ -137,12 +134,9 @@ fn conclude(
     };
     if args.json {
         output::say_json(&Document {
-            schema: "tenuto-exploration/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "explored",
-            seed: None,
-            plan_hash: &plan.plan_hash,
-            verdict,
+            header: Header::new("tenuto-exploration/1", verdict)
+                .world("explored")
+                .plan_hash(&plan.plan_hash),
             network: &plan.network.name,
             properties: Property::ALL.iter().map(|property| property.name()).collect(),
             excesses: &settings.excesses,

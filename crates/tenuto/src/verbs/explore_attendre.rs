@@ -3,6 +3,7 @@
 use crate::args::Explore;
 use crate::failure::Failure;
 use crate::format::counted;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::{load, output};
@@ -96,12 +97,8 @@ struct Run<'a> {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: Option<String>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     clock: &'static str,
     runs: Vec<Run<'a>>,
 }
@@ -197,12 +194,7 @@ fn conclude(args: &Explore, found: &[(Settings, reactive::Outcome)]) -> Result<O
     };
     if args.json {
         output::say_json(&Document {
-            schema: "tenuto-reactive-exploration/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "explored",
-            seed: None,
-            plan_hash: None,
-            verdict: whole,
+            header: Header::new("tenuto-reactive-exploration/1", whole).world("explored"),
             clock: "untimed",
             runs: found.iter().map(|(settings, outcome)| as_run(settings, outcome)).collect(),
         })?;

@@ -3,6 +3,7 @@
 use crate::args::Import;
 use crate::failure::{Failure, Problem};
 use crate::format::Table;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
@@ -14,6 +15,25 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         output::say(&list())?;
         return Ok(Outcome::Good);
     };
+    let imported = imported(args, format, file)?;
+    complain(&imported, format);
+    if let Some(path) = &args.output {
+        output::write_file(path, &imported.yaml)?;
+    }
+    if args.json {
+        output::say_json(&Document::of(&imported, args.output.as_deref()))?;
+        return Ok(Outcome::Good);
+    }
+    output::say(&match (&args.output, &imported.content) {
+        (None, _) => imported.yaml.clone(),
+        (Some(_), Content::Network(network)) => tenuto_model::summary(network),
+        (Some(_), Content::Servers(graph)) => tenuto_model::servers_summary(graph),
+    })?;
+    Ok(Outcome::Good)
+}
+
+/// Reads the file, unless what comes of it is to be written where it could not be planned from.
+fn imported(args: &Import, format: &str, file: &Path) -> Result<Imported, Failure> {
     if let Some(path) = &args.output
         && load::extension(path).is_some_and(|end| !matches!(end.as_str(), "yaml" | "yml"))
     {
@@ -36,8 +56,12 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
         sources: &load::Files,
     };
     let named = ImportFormat::by_name(format);
-    let imported = tenuto_model::import(named, &text, &shown(file), &options)
-        .map_err(|problems| Failure::of(&problems, "nothing was imported"))?;
+    tenuto_model::import(named, &text, &shown(file), &options)
+        .map_err(|problems| Failure::of(&problems, "nothing was imported"))
+}
+
+/// What people should know of it, on stderr.
+fn complain(imported: &Imported, format: &str) {
     if format == "auto" {
         output::complain(&format!("note: the file is read as {}", imported.format));
     }
@@ -47,35 +71,13 @@ pub(crate) fn run(args: &Import) -> Result<Outcome, Failure> {
     if !imported.warnings.is_empty() {
         output::complain(&imported.warnings.to_string());
     }
-    if args.json {
-        if let Some(path) = &args.output {
-            output::write_file(path, &imported.yaml)?;
-        }
-        output::say_json(&Document::of(&imported, args.output.as_deref()))?;
-        return Ok(Outcome::Good);
-    }
-    match &args.output {
-        Some(path) => {
-            output::write_file(path, &imported.yaml)?;
-            output::say(&match &imported.content {
-                Content::Network(network) => tenuto_model::summary(network),
-                Content::Servers(graph) => tenuto_model::servers_summary(graph),
-            })?;
-        }
-        None => output::say(&imported.yaml)?,
-    }
-    Ok(Outcome::Good)
 }
 
 /// What an import came to, for programs.
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     format: &'static str,
     /// `network` or `servers`.
     becomes: &'static str,
@@ -104,12 +106,7 @@ impl<'a> Document<'a> {
             }
         };
         Self {
-            schema: "tenuto-import/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: None,
-            seed: None,
-            plan_hash: None,
-            verdict: "imported",
+            header: Header::new("tenuto-import/1", "imported"),
             format: imported.format.name(),
             becomes,
             name,

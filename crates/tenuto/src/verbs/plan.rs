@@ -3,6 +3,7 @@
 use crate::args::{Method, Model, Plan, Ranking};
 use crate::certified::Certification;
 use crate::failure::Failure;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::plan_diff::Difference;
 use crate::planning::{self, Planned, Promise};
@@ -116,12 +117,8 @@ fn explain(
 /// The document of an explanation.
 #[derive(Serialize)]
 struct Explained<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     #[serde(flatten)]
     explanation: &'a tenuto_planner::Explanation,
     assumptions: Vec<String>,
@@ -130,12 +127,11 @@ struct Explained<'a> {
 impl<'a> Explained<'a> {
     fn of(planned: &'a Planned, explanation: &'a tenuto_planner::Explanation) -> Self {
         Self {
-            schema: "tenuto-explanation/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "planned",
-            seed: None,
-            plan_hash: &planned.plan.plan_hash,
-            verdict: planned.promise().word(),
+            header: Header::planned(
+                "tenuto-explanation/1",
+                planned.promise().word(),
+                &planned.plan.plan_hash,
+            ),
             explanation,
             assumptions: planned.plan.rests_on(),
         }

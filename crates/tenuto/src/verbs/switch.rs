@@ -25,10 +25,10 @@ pub(crate) struct Switch {
     /// File that describes the switch (docs/reference/switch.md); flags override it
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// What people call it
+    /// What people call it; s1 unless said
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// OpenFlow datapath id, such as 0x1
+    /// OpenFlow datapath id, such as 0x2; 0x1 unless said: each switch of a controller needs its own
     #[arg(long, value_name = "ID", value_parser = datapath_id)]
     datapath_id: Option<u64>,
     /// Interface, and perhaps its number, rate, queues, which of these share a level, buffer and kind:
@@ -42,24 +42,24 @@ pub(crate) struct Switch {
     /// repeated. Without HOST only from this machine
     #[arg(long, value_name = "WHERE", value_parser = listen)]
     listen: Vec<ListenAt>,
-    /// What it does without a controller
+    /// What it does without a controller; secure unless said
     #[arg(long, value_enum)]
     fail_mode: Option<FailModeName>,
-    /// Flow tables
+    /// Flow tables; 64 unless said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=254))]
     tables: Option<u8>,
-    /// Entries over all tables
+    /// Entries over all tables; 100000 unless said
     #[arg(long, value_name = "N")]
     entries: Option<usize>,
-    /// Packet-ins of one port in a second; 0 for no limit
+    /// Packet-ins of one port in a second, 10000 unless said; 0 for no limit
     #[arg(long, value_name = "N")]
     packet_in_rate: Option<u32>,
     #[command(flatten)]
     thread: ThreadFlags,
-    /// Silence after which a controller is asked whether it is there, such as 5s
+    /// Silence after which a controller is asked whether it is there, 5s unless said
     #[arg(long, value_name = "TIME", value_parser = time)]
     probe: Option<Span>,
-    /// Longest pause between attempts to connect, such as 8s
+    /// Longest pause between attempts to connect, 8s unless said
     #[arg(long, value_name = "TIME", value_parser = time)]
     backoff_max: Option<Span>,
     #[command(flatten)]
@@ -252,8 +252,21 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether it drops every frame for ever: no entry can come, and without entries it is no bridge.
+fn is_deaf(settings: &SwitchSettings) -> bool {
+    settings.controllers.is_empty()
+        && settings.listen.is_empty()
+        && settings.fail_mode == FailMode::Secure
+}
+
 pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
     let settings = settings(args)?;
+    if is_deaf(&settings) {
+        output::complain(
+            "warning: nothing will be forwarded: no entry is there, and nobody can add one\n         \
+             name who may: --controller or --listen; or let it learn: --fail-mode standalone",
+        );
+    }
     let tell = |news: SwitchNews| output::complain(&format!("{news}"));
     let summary = run_switch(&settings, tell).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Failure::undecidable(error.to_string(), None),

@@ -1,6 +1,6 @@
 //! What a switch that cannot start says.
 
-use crate::lab::{Hosts, Switch, in_lab, run, tenuto};
+use crate::lab::{Hosts, LISTEN, SWITCH, Switch, in_lab, run, tenuto};
 
 fn refused(args: &[&str], parts: &[&str]) {
     let (is_done, text) = run(&mut tenuto(&[&["switch"], args].concat()));
@@ -23,6 +23,15 @@ fn flags_that_say_nothing_sensible_are_told() {
     refused(&["--port", "eth1", "--tap", "eth2=x.pcap"], &["no port is called `eth2`"]);
     refused(&["--port", "eth1", "--tls-ca", "x.pem"], &["--tls-cert"]);
     refused(&["no-such-file.yaml"], &["no-such-file.yaml"]);
+}
+
+#[test]
+fn a_switch_that_nobody_can_tell_anything_says_so() {
+    refused(&["--port", "no-such"], &["nothing will be forwarded", "--fail-mode standalone"]);
+    for told in [["--fail-mode", "standalone"], ["--listen", LISTEN], ["--controller", SWITCH]] {
+        let (_, text) = run(&mut tenuto(&[&["switch", "--port", "no-such"], &told[..]].concat()));
+        assert!(!text.contains("nothing will be forwarded"), "{told:?}: {text}");
+    }
 }
 
 #[test]

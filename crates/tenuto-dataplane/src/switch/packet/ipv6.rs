@@ -9,6 +9,7 @@ const ESP: u8 = 50;
 const AUTHENTICATION: u8 = 51;
 const NO_NEXT_HEADER: u8 = 59;
 const DESTINATION: u8 = 60;
+const FIXED_HEADER_BYTES: usize = 40;
 /// Headers that are followed; no useful packet has more.
 const HEADERS_MAX: usize = 16;
 
@@ -25,16 +26,42 @@ pub(super) struct Chain {
     pub(super) flags: u16,
     /// Whether what follows can be read: it is there, not a later fragment and not encrypted.
     pub(super) is_readable: bool,
+    /// Whether a fragment header says that what follows is not the beginning of its packet.
+    is_later_fragment: bool,
+}
+
+/// What an IPv6 packet carries behind its extension headers, as tables see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BehindExtensions<'a> {
+    /// Number of the protocol.
+    pub proto: u8,
+    /// Its header and what follows; `None` where that cannot be read: in a later fragment, encrypted
+    /// or cut off.
+    pub segment: Option<&'a [u8]>,
+    /// Whether the packet is a fragment other than the first.
+    pub is_later_fragment: bool,
+}
+
+impl<'a> BehindExtensions<'a> {
+    /// Of a packet that begins with its fixed header; `None` where that is cut off.
+    pub fn of(packet: &'a [u8]) -> Option<Self> {
+        packet.get(..FIXED_HEADER_BYTES)?;
+        let chain = follow(packet, 0);
+        let segment = packet.get(chain.payload..).filter(|_| chain.is_readable);
+        let Chain { proto, is_later_fragment, .. } = chain;
+        Some(Self { proto, segment, is_later_fragment })
+    }
 }
 
 /// Follows the chain of a packet whose fixed header begins at `at`.
 pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
     let mut chain = Chain {
         proto: bytes[at + 6],
-        payload: at + 40,
+        payload: at + FIXED_HEADER_BYTES,
         proto_at: at + 6,
         flags: 0,
         is_readable: true,
+        is_later_fragment: false,
     };
     let mut order = 0;
     for _ in 0..HEADERS_MAX {
@@ -63,7 +90,7 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
             _ => (usize::from(units) + 1) * 8,
         };
         if chain.proto == FRAGMENT && (high != 0 || low & 0xf8 != 0) {
-            chain.is_readable = false;
+            (chain.is_readable, chain.is_later_fragment) = (false, true);
         }
         chain =
             Chain { proto: next, proto_at: chain.payload, payload: chain.payload + len, ..chain };

@@ -15,6 +15,7 @@ mod set_field;
 pub(super) use buffer::Buffer;
 pub(super) use edit::TtlExpired;
 pub(super) use edit_set::EditSet;
+pub use ipv6::BehindExtensions;
 pub(super) use layers::Layers;
 
 use tenuto_openflow::Oxm;

@@ -4,6 +4,7 @@
 use crate::admission::{self, List, Report, Setting};
 use crate::args::{BenchAdmission, EngineName};
 use crate::failure::Failure;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
 use serde::Serialize;
@@ -11,12 +12,8 @@ use tenuto_admission::Method;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: Option<&'static str>,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     list: &'a str,
     engine: &'static str,
     pacing: bool,
@@ -42,12 +39,10 @@ pub(crate) fn run(args: &BenchAdmission) -> Result<Outcome, Failure> {
     let outcome = if report.is_kept() { Outcome::Good } else { Outcome::Bad };
     if args.json {
         output::say_json(&Document {
-            schema: "tenuto-admission/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: None,
-            seed: None,
-            plan_hash: None,
-            verdict: if report.is_kept() { "kept" } else { "violated" },
+            header: Header::new(
+                "tenuto-admission/1",
+                if report.is_kept() { "kept" } else { "violated" },
+            ),
             list: &list.name,
             engine: match method {
                 Method::Budget => "budget",

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::format::Table;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
 use clap::Args;
@@ -28,12 +29,8 @@ pub(crate) struct Sheet {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: &'static str,
-    world: &'static str,
-    seed: Option<u64>,
-    plan_hash: Option<&'static str>,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header,
     bench: &'a str,
     sheets: &'a [Sheet],
 }
@@ -94,12 +91,7 @@ pub(crate) fn show(
 ) -> Result<Outcome, Failure> {
     if form.json {
         output::say_json(&Document {
-            schema: "tenuto-bench/1",
-            version: env!("CARGO_PKG_VERSION"),
-            world: "computed",
-            seed,
-            plan_hash: None,
-            verdict: "shown",
+            header: Header::new("tenuto-bench/1", "shown").world("computed").seed(seed),
             bench: name,
             sheets,
         })?;

@@ -65,42 +65,26 @@ fn skipped(why: &str) -> Sheet {
     sheet
 }
 
+const RATE_COLUMNS: [&str; 8] = [
+    "subject",
+    "frame B",
+    "median kpps",
+    "least kpps",
+    "most kpps",
+    "processor ns",
+    "of bare %",
+    "of Open vSwitch",
+];
+
 fn rate_sheet(report: &LiveReport) -> Sheet {
-    let mut sheet = Sheet::new(
-        "live: frames forwarded between two veth pairs under overload, one processor",
-        &[
-            "subject",
-            "frame B",
-            "median kpps",
-            "least kpps",
-            "most kpps",
-            "processor ns",
-            "of bare %",
-            "of Open vSwitch",
-        ],
-    );
+    let title = "live: frames forwarded between two veth pairs under overload, one processor";
+    let mut sheet = Sheet::new(title, &RATE_COLUMNS);
     for it in &report.rates {
-        let (bare, rival) = peers(it, &report.rates);
-        let ratio = |other: Option<&LiveFigures>, scale: f64, decimals| {
-            other.map_or(Value::Null, |other| {
-                let share = it.rate_kpps.median / other.rate_kpps.median.max(1e-9);
-                rounded(share * scale, decimals)
-            })
-        };
-        sheet.push(vec![
-            it.subject.name().into(),
-            it.frame_bytes.into(),
-            rounded(it.rate_kpps.median, 0),
-            rounded(it.rate_kpps.min, 0),
-            rounded(it.rate_kpps.max, 0),
-            rounded(it.processor_ns.median, 0),
-            ratio(bare, 100.0, 1),
-            ratio(rival, 1.0, 2),
-        ]);
+        sheet.push(rate_row(it, &report.rates));
     }
     for (subject, why) in &report.skipped {
-        let mut row = vec![format!("SKIPPED {subject}: {why}").into()];
-        row.resize(8, Value::Null);
+        let mut row = vec![Value::Null; RATE_COLUMNS.len()];
+        row[0] = format!("SKIPPED {subject}: {why}").into();
         sheet.push(row);
     }
     sheet.note(
@@ -109,6 +93,26 @@ fn rate_sheet(report: &LiveReport) -> Sheet {
     );
     report.notes.iter().for_each(|note| sheet.note(note.clone()));
     sheet
+}
+
+fn rate_row(it: &LiveFigures, all: &[LiveFigures]) -> Vec<Value> {
+    let (bare, rival) = peers(it, all);
+    let ratio = |other: Option<&LiveFigures>, scale: f64, decimals| {
+        other.map_or(Value::Null, |other| {
+            let share = it.rate_kpps.median / other.rate_kpps.median.max(1e-9);
+            rounded(share * scale, decimals)
+        })
+    };
+    vec![
+        it.subject.name().into(),
+        it.frame_bytes.into(),
+        rounded(it.rate_kpps.median, 0),
+        rounded(it.rate_kpps.min, 0),
+        rounded(it.rate_kpps.max, 0),
+        rounded(it.processor_ns.median, 0),
+        ratio(bare, 100.0, 1),
+        ratio(rival, 1.0, 2),
+    ]
 }
 
 fn delay_sheet(report: &LiveReport) -> Sheet {
@@ -128,19 +132,23 @@ fn delay_sheet(report: &LiveReport) -> Sheet {
         ],
     );
     for it in &report.rates {
-        let (bare, rival) = peers(it, &report.rates);
-        let share = |other: Option<&LiveFigures>| {
-            other.map_or(Value::Null, |other| {
-                rounded(it.delays_us[0].median / other.delays_us[0].median.max(1e-9), 2)
-            })
-        };
-        let mut row = vec![it.subject.name().into(), it.frame_bytes.into()];
-        row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
-        row.push(rounded(it.delays_us[3].min, 1));
-        row.extend([share(bare), share(rival), lost(it.lost)]);
-        sheet.push(row);
+        sheet.push(delay_row(it, &report.rates));
     }
     sheet
+}
+
+fn delay_row(it: &LiveFigures, all: &[LiveFigures]) -> Vec<Value> {
+    let (bare, rival) = peers(it, all);
+    let share = |other: Option<&LiveFigures>| {
+        other.map_or(Value::Null, |other| {
+            rounded(it.delays_us[0].median / other.delays_us[0].median.max(1e-9), 2)
+        })
+    };
+    let mut row = vec![it.subject.name().into(), it.frame_bytes.into()];
+    row.extend(it.delays_us.iter().map(|spread| rounded(spread.median, 1)));
+    row.push(rounded(it.delays_us[3].min, 1));
+    row.extend([share(bare), share(rival), lost(it.lost)]);
+    row
 }
 
 /// What is to be reached.
