@@ -400,7 +400,9 @@ fn steps_of_meters_are_bits_per_second_and_whole_bytes() {
         ("1 bit/s", "0.1 kbit", "a meter's burst step is whole bytes: write 13 B, or 1 kbit"),
         ("1 bit/s", "1 b", "did you mean 1 bit?"),
     ] {
-        let said = read(rate, burst).expect_err(words).to_string();
+        let problems = read(rate, burst).expect_err(words);
+        let [problem] = problems.iter().as_slice() else { panic!("{problems}") };
+        let said = format!("{}: {}", problem.message, problem.hint.as_deref().unwrap_or_default());
         assert!(said.contains(words), "{said}");
     }
 }
