@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use tenuto_openflow::constants::meter_flag;
 use tenuto_openflow::{
-    Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, FlowStatsRequest, GroupMod,
-    GroupModCommand, GroupType, Hello, Instruction, Match, Message, MeterBand, MeterMod,
+    Action, Body, Bucket, ExactDrop, Experimenter, FlowMod, FlowModCommand, FlowStatsRequest,
+    GroupMod, GroupModCommand, GroupType, Hello, Instruction, Match, Message, MeterBand, MeterMod,
     MeterModCommand, ModeConfig, ModesMessage, MonitorCommand, MonitorContract, MonitorKind,
     MonitorMod, MultipartRequest, Oxm, QueueShare, QueuesMessage, RequestBody,
 };
@@ -52,7 +52,7 @@ fn tables() -> Vec<Body> {
             command: MeterModCommand::Add,
             flags: meter_flag::KBPS | meter_flag::BURST,
             meter_id: 1,
-            bands: vec![MeterBand::Drop { rate: 8_000, burst_size: 20 }],
+            bands: vec![ExactDrop { rate_bps: 8_000_001, burst_bytes: 2_501 }.into()],
         }),
         Body::GroupMod(GroupMod {
             command: GroupModCommand::Add,

@@ -5,6 +5,10 @@ use crate::finding::{Findings, rule};
 use crate::read::{self, Entry, OtherTraffic, Output, PortDeployment, Profile, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most that a band of OpenFlow states: 2³² − 1 kbit/s, and as many kbit.
+const BAND_BPS_MAX: u64 = u32::MAX as u64 * 1_000;
+const BAND_BYTES_MAX: u64 = u32::MAX as u64 * 125;
+
 /// Checks every switch's deployment except for what its tables do.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     let (plan, net) = (context.plan, context.net);
@@ -215,13 +219,13 @@ fn is_placed(entry: &Entry, modes: usize) -> bool {
 
 fn check_steps(deployment: &read::SwitchDeployment, profile: &Profile, findings: &mut Findings) {
     for meter in &deployment.meters {
-        for (what, value, step) in [
-            ("kbit/s", meter.rate_kbps, profile.meter_rate_step_kbps),
-            ("kbit", meter.burst_kbit, profile.meter_burst_step_kbit),
+        for (what, value, step, max) in [
+            ("bit/s", meter.rate_bps, profile.meter_rate_step_bps, BAND_BPS_MAX),
+            ("B", meter.burst_bytes, profile.meter_burst_step_bytes, BAND_BYTES_MAX),
         ] {
-            if value == 0 || value.checked_rem(step) != Some(0) {
+            if value == 0 || value > max || value.checked_rem(step) != Some(0) {
                 let place = format!("meter {} at {}", meter.id, deployment.switch);
-                let found = format!("multiples of {step} {what}");
+                let found = format!("multiples of {step} {what} up to {max}");
                 findings.add(rule::DEVICE, place, format!("{value} {what}"), found);
             }
         }

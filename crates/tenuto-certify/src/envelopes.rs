@@ -189,8 +189,8 @@ pub(crate) fn enforced_envelope(
         return unbounded(frame_limit);
     };
     let (num, den) = wire_per_counted(profile.meter_counts);
-    let rate = scale.bps(u64::from(meter.rate_kbps) * 1_000, num, den);
-    let passed = scale.bits(u64::from(meter.burst_kbit) * 1_000, num, den);
+    let rate = scale.bps(meter.rate_bps, num, den);
+    let passed = scale.bits(meter.burst_bits(), num, den);
     let burst = Some(&passed + &rate * jitter_ps);
     let bucket = Bucket { burst, rate };
     Envelope { bucket, frame_max: passed.min(frame_limit), messages: None }

@@ -112,15 +112,15 @@ fn check_meter(
     if variation.is_none() && context.plan.feasible {
         findings.add(rule::METER, place, "a meter", "the jitter in front of it is unbounded");
     }
-    let rate = scale.bps(u64::from(meter.rate_kbps) * 1_000, 1, 1);
-    let burst = scale.bits(u64::from(meter.burst_kbit) * 1_000, 1, 1);
+    let rate = scale.bps(meter.rate_bps, 1, 1);
+    let burst = scale.bits(meter.burst_bits(), 1, 1);
     for contract in &net.flows[stream.flow].contracts {
         let counted = contract.packets.counted_bits(profile.meter_counts);
         let tolerance = 1_000_000 + net.tolerance_ppm;
         let needed = scale.rate(counted, contract.period_ns, tolerance, 1_000_000);
         if rate < needed {
             let found = format!("at least {} bit/s", scale.to_bps_up(&needed));
-            findings.add(rule::METER, place, format!("{} kbit/s", meter.rate_kbps), found);
+            findings.add(rule::METER, place, format!("{} bit/s", meter.rate_bps), found);
         }
         // Without a bound in front of the meter the flow has none behind it either.
         let Some(variation) = variation else { continue };
@@ -128,7 +128,7 @@ fn check_meter(
         let needed = scale.bits(counted, 1, 1) + needed * jitter;
         if burst < needed {
             let found = format!("at least {} bit", scale.to_bits_up(&needed));
-            findings.add(rule::METER, place, format!("{} kbit", meter.burst_kbit), found);
+            findings.add(rule::METER, place, format!("{} B", meter.burst_bytes), found);
         }
     }
 }

@@ -268,8 +268,8 @@ impl<'c, 'a> Site<'c, 'a> {
             let first = self.context.streams[it.stream].first_switch?;
             let counts = net.profile(first)?.meter_counts;
             let per_bit = self.device.most_per_bit(what, counts, entering.outputs);
-            let rate = self.rate(what, per_bit, u64::from(meter.rate_kbps) * 1_000);
-            let burst = self.scaled(what, per_bit, u64::from(meter.burst_kbit) * 1_000);
+            let rate = self.rate(what, per_bit, meter.rate_bps);
+            let burst = self.scaled(what, per_bit, meter.burst_bits());
             return Some(Amount { burst: burst + &rate * late, rate });
         }
         let (mut burst, mut rate) = (BigInt::default(), BigInt::default());

@@ -155,8 +155,8 @@ pub(crate) struct Profile {
     pub(crate) meters_max: u32,
     pub(crate) groups_max: u32,
     pub(crate) meter_counts: MeterCounts,
-    pub(crate) meter_rate_step_kbps: u32,
-    pub(crate) meter_burst_step_kbit: u32,
+    pub(crate) meter_rate_step_bps: u64,
+    pub(crate) meter_burst_step_bytes: u64,
     pub(crate) clock_tolerance_ppm: u32,
     pub(crate) has_modes: bool,
     pub(crate) swap_ns_max: u64,
@@ -522,8 +522,15 @@ pub(crate) struct Group {
 pub(crate) struct Meter {
     pub(crate) id: u32,
     pub(crate) flow: Option<String>,
-    pub(crate) rate_kbps: u32,
-    pub(crate) burst_kbit: u32,
+    pub(crate) rate_bps: u64,
+    pub(crate) burst_bytes: u64,
+}
+
+impl Meter {
+    /// Burst in bits; more than any band can state is refused where steps are.
+    pub(crate) const fn burst_bits(&self) -> u64 {
+        self.burst_bytes.saturating_mul(8)
+    }
 }
 
 #[derive(Debug, Deserialize)]

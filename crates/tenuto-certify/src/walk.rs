@@ -265,9 +265,8 @@ fn foreign(
             [one] => site.meters.get(one),
             _ => None,
         };
-        let is_metered = meter.is_some_and(|meter| {
-            meter.flow.is_none() && u64::from(meter.rate_kbps) * 1_000 <= rate_bps
-        });
+        let is_metered =
+            meter.is_some_and(|meter| meter.flow.is_none() && meter.rate_bps <= rate_bps);
         let is_below = outcome.outputs.iter().all(|output| output.queue == priority);
         return match (is_metered, is_below) {
             (true, true) => None,

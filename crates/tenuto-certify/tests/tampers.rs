@@ -99,16 +99,16 @@ fn tampers() -> Vec<Tamper> {
         }),
         one("raised rate and burst of a meter", SERVICE, |p| {
             let meter = &mut p["switches"][0]["meters"][0];
-            (meter["rate_kbps"], meter["burst_kbit"]) = (json!(90_000), json!(90_000));
+            (meter["rate_bps"], meter["burst_bytes"]) = (json!(90_000_000), json!(11_250_000));
         }),
         one("lowered rate of a meter", "meter", |p| {
-            p["switches"][0]["meters"][0]["rate_kbps"] = json!(10);
+            p["switches"][0]["meters"][0]["rate_bps"] = json!(10_000);
         }),
         one("lowered burst of a meter", "meter", |p| {
-            p["switches"][0]["meters"][0]["burst_kbit"] = json!(1);
+            p["switches"][0]["meters"][0]["burst_bytes"] = json!(125);
         }),
         one("meter between two steps", "limits of the device", |p| {
-            p["network"]["profiles"]["p"]["meter_burst_step_kbit"] = json!(1_000);
+            p["network"]["profiles"]["p"]["meter_burst_step_bytes"] = json!(125_000);
         }),
         one("removed meter", "meter", |p| remove(&mut p["switches"][0]["meters"], |_| true)),
         one("meter of another flow", WALK, |p| {

@@ -2,7 +2,8 @@
 //!
 //! | deployment | message |
 //! |---|---|
-//! | meter | meter-mod with one drop band in kbit/s and kbit |
+//! | meter of whole kbit/s and kbit | meter-mod with one drop band |
+//! | meter of other values | meter-mod with our drop band, in bit/s and bytes |
 //! | group | group-mod of type *all*, one bucket per output |
 //! | monitor | our monitor-mod |
 //! | mode settings | our mode-config, where modes are used at all |
@@ -19,10 +20,13 @@ use tenuto_model::{
 };
 use tenuto_openflow::constants::meter_flag;
 use tenuto_openflow::{
-    Action, Body, Bucket, Experimenter, FlowMod, FlowModCommand, GroupMod, GroupModCommand,
-    GroupType, Instruction, Match, MeterBand, MeterMod, MeterModCommand, ModeConfig, ModesMessage,
-    MonitorCommand, MonitorContract, MonitorMod, Oxm,
+    Action, Body, Bucket, ExactDrop, Experimenter, FlowMod, FlowModCommand, GroupMod,
+    GroupModCommand, GroupType, Instruction, Match, MeterBand, MeterMod, MeterModCommand,
+    ModeConfig, ModesMessage, MonitorCommand, MonitorContract, MonitorMod, Oxm,
 };
+
+const BPS_PER_KBPS: u64 = 1_000;
+const BYTES_PER_KBIT: u64 = 125;
 
 /// What every switch of a network is told about modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,8 +82,22 @@ fn meter(spec: &MeterSpec) -> Body {
         command: MeterModCommand::Add,
         flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
         meter_id: spec.id,
-        bands: vec![MeterBand::Drop { rate: spec.rate_kbps, burst_size: spec.burst_kbit }],
+        bands: vec![band(spec)],
     })
+}
+
+/// A band of OpenFlow wherever it can say the same: every switch knows that, and every tool shows
+/// it. Steps of a profile are finer only where a switch knows our band.
+fn band(spec: &MeterSpec) -> MeterBand {
+    let MeterSpec { rate_bps, burst_bytes, .. } = *spec;
+    let whole = |value: u64, each: u64| match value % each {
+        0 => u32::try_from(value / each).ok(),
+        _ => None,
+    };
+    match (whole(rate_bps, BPS_PER_KBPS), whole(burst_bytes, BYTES_PER_KBIT)) {
+        (Some(rate), Some(burst_size)) => MeterBand::Drop { rate, burst_size },
+        _ => ExactDrop { rate_bps, burst_bytes }.into(),
+    }
 }
 
 fn group(spec: &GroupSpec) -> Body {

@@ -3,7 +3,7 @@
 use crate::tables::{EntryKey, EntryValue, GroupValue, MeterValue, SwitchTables};
 use std::collections::BTreeMap;
 use std::fmt;
-use tenuto_openflow::{Body, Experimenter, MeterBand, ModesMessage};
+use tenuto_openflow::{Body, ExactDrop, Experimenter, MeterBand, ModesMessage};
 
 /// One field in which a switch is not what it shall be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,17 +84,27 @@ fn each<K: Ord, V: PartialEq>(
 
 fn meter_fields(wanted: &MeterValue, found: &MeterValue) -> Vec<Field> {
     let mut fields = vec![("flags", hex(wanted.flags), hex(found.flags))];
-    match (wanted.bands.as_slice(), found.bands.as_slice()) {
-        (
-            [MeterBand::Drop { rate, burst_size }],
-            [MeterBand::Drop { rate: found_rate, burst_size: found_burst }],
-        ) => fields.extend([
-            ("rate_kbps", rate.to_string(), found_rate.to_string()),
-            ("burst_kbit", burst_size.to_string(), found_burst.to_string()),
+    match (drop_of(wanted), drop_of(found)) {
+        // Whichever bands say it: a kbit is 125 bytes. Only the form of equal ones differs.
+        (Some(wanted), Some(found)) if wanted != found => fields.extend([
+            ("rate_bps", wanted.rate_bps.to_string(), found.rate_bps.to_string()),
+            ("burst_bytes", wanted.burst_bytes.to_string(), found.burst_bytes.to_string()),
         ]),
-        (wanted, found) => fields.push(("bands", debug(wanted), debug(found))),
+        _ => fields.push(("bands", debug(&wanted.bands), debug(&found.bands))),
     }
     fields
+}
+
+/// What a meter of one band drops, stated in either form.
+fn drop_of(meter: &MeterValue) -> Option<ExactDrop> {
+    match meter.bands.as_slice() {
+        [MeterBand::Drop { rate, burst_size }] => Some(ExactDrop {
+            rate_bps: u64::from(*rate) * 1_000,
+            burst_bytes: u64::from(*burst_size) * 125,
+        }),
+        [band] => band.as_exact_drop().ok().flatten(),
+        _ => None,
+    }
 }
 
 fn group_fields(wanted: &GroupValue, found: &GroupValue) -> Vec<Field> {

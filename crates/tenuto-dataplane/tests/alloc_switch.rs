@@ -1,11 +1,11 @@
 //! Switches allocate nothing per frame once they have run for a while.
 
 use support::{
-    Bench, add, apply, group, message_frame, meter, mode_config, monitor, output, shadow,
+    Bench, add, apply, exact_meter, group, message_frame, mode_config, monitor, output, shadow,
 };
 use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::Burst;
-use tenuto_openflow::{Action, GroupModCommand, Instruction, MeterModCommand, MonitorKind};
+use tenuto_openflow::{Action, GroupModCommand, Instruction, MonitorKind};
 use tenuto_units::Span;
 
 mod support;
@@ -48,7 +48,7 @@ fn nothing_is_allocated_per_frame() {
     let to = |queue: u32, port| vec![Action::SetQueue(queue), output(port)];
     bench.install([
         group(GroupModCommand::Add, 1, vec![to(0, 2), to(0, 3), to(0, 4)]),
-        meter(MeterModCommand::Add, 1, 1_000, 20),
+        exact_meter(1, 1_000_001, 2_501),
         monitor(MonitorKind::Message, 1, &[(2_000, 500), (9_000, 20)]),
         // The only member leads its own returns.
         mode_config(2, &[2]),

@@ -309,6 +309,8 @@ fn meters_and_groups_have_limits() {
     };
     let drop = MeterBand::Drop { rate: 1, burst_size: 0 };
     let remark = |prec_level| MeterBand::DscpRemark { rate: 1, burst_size: 1, prec_level };
+    let of_kbit = |burst_size| MeterBand::Drop { rate: 1, burst_size };
+    let exact = |burst_bytes| MeterBand::from(ExactDrop { rate_bps: 1, burst_bytes });
     let other = MeterBand::Unknown { type_: 9, rate: 1, burst_size: 1, data: vec![0; 4] };
     for (body, code) in [
         (meter(meter_flag::KBPS | meter_flag::PKTPS, vec![]), MeterModFailed::BadFlags),
@@ -317,15 +319,26 @@ fn meters_and_groups_have_limits() {
         (meter(meter_flag::KBPS, vec![remark(0)]), MeterModFailed::BadBandValue),
         (meter(meter_flag::KBPS, vec![remark(3)]), MeterModFailed::BadBandValue),
         (meter(meter_flag::KBPS, vec![other]), MeterModFailed::BadBand),
+        (meter(meter_flag::PKTPS, vec![exact(1_519)]), MeterModFailed::BadFlags),
+        (meter(meter_flag::KBPS, vec![drop.clone(), exact(0)]), MeterModFailed::BadBurst),
+        (meter(meter_flag::KBPS, vec![exact(2_305_843_010)]), MeterModFailed::BadBurst),
+        (meter(meter_flag::BURST, vec![of_kbit(18_446_745)]), MeterModFailed::BadBurst),
     ] {
         bench.refused(body, code);
     }
-    bench.install([meter(meter_flag::PKTPS, vec![drop.clone(), remark(2)])]);
-    // kbit/s where no unit is named: a frame of 125 bytes counts a kbit at 1 kbit/s.
     let delete =
-        MeterMod { command: MeterModCommand::Delete, flags: 0, meter_id: 1, bands: vec![] };
+        || MeterMod { command: MeterModCommand::Delete, flags: 0, meter_id: 1, bands: vec![] };
+    // Nobody looks at a burst without its flag, and packets are no bits.
+    for (flags, bands) in [
+        (meter_flag::KBPS, vec![of_kbit(u32::MAX), exact(2_305_843_009)]),
+        (meter_flag::PKTPS | meter_flag::BURST, vec![of_kbit(u32::MAX)]),
+        (meter_flag::PKTPS, vec![drop.clone(), remark(2)]),
+    ] {
+        bench.install([meter(flags, bands), Body::MeterMod(delete())]);
+    }
+    // kbit/s where no unit is named: a frame of 125 bytes counts a kbit at 1 kbit/s.
     let no_unit = meter(meter_flag::BURST, vec![MeterBand::Drop { rate: 1, burst_size: 1 }]);
-    bench.install([Body::MeterMod(delete), no_unit]);
+    bench.install([no_unit]);
     bench.install([add(0, 1, vec![Instruction::Meter(1), apply(vec![output(2)])])]);
     let extra = config().meter_extra_bytes;
     let of_a_kbit = frame(1, 125 - usize::try_from(extra).expect("a few bytes"));

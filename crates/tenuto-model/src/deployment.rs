@@ -160,17 +160,17 @@ pub struct GroupSpec {
     pub outputs: Vec<GroupOutput>,
 }
 
-/// A contract meter with one drop band.
+/// A contract meter with one drop band, in multiples of the steps that the device can express.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeterSpec {
     /// Meter id, from 1.
     pub id: u32,
     /// Flow that it polices, or `None` for other traffic.
     pub flow: Option<String>,
-    /// Rate, kbit/s of the device's own counting.
-    pub rate_kbps: u32,
-    /// Burst, kbit of the device's own counting.
-    pub burst_kbit: u32,
+    /// Rate, bit/s of the device's own counting.
+    pub rate_bps: u64,
+    /// Burst, bytes of the device's own counting.
+    pub burst_bytes: u64,
 }
 
 /// What a monitor judges.

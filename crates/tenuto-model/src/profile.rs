@@ -39,10 +39,11 @@ pub struct Profile {
     pub groups_max: u32,
     /// What a meter counts per frame.
     pub meter_counts: MeterCounts,
-    /// Meter rates are multiples of this, kbit/s.
-    pub meter_rate_step_kbps: u32,
-    /// Meter bursts are multiples of this, kbit.
-    pub meter_burst_step_kbit: u32,
+    /// Meter rates are multiples of this, bit/s. OpenFlow's own bands state whole kbit/s; finer ones
+    /// take a band of ours.
+    pub meter_rate_step_bps: u64,
+    /// Meter bursts are multiples of this, bytes. OpenFlow's own bands state whole kbit (125 B).
+    pub meter_burst_step_bytes: u64,
     /// Summed tolerance of a host's and the switch's clock, parts per million.
     pub clock_tolerance_ppm: u32,
     /// Whether it monitors flows, keeps shadow tables and spreads mode signals.

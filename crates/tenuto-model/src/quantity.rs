@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+const BYTES_PER_KBIT: u64 = 125;
 /// Digits of a number, on either side of the point, that are looked at.
 const DIGITS_MAX: usize = 24;
 
@@ -158,11 +159,11 @@ const TOLERANCE: Dimension = Dimension {
 
 const BURST: Dimension = Dimension {
     noun: "burst",
-    whole: "kbit",
+    whole: "bit",
     usual: "kbit",
-    units: &[("kbit", 1), ("Mbit", 1_000)],
-    slips: &[("kb", "kbit"), ("Mb", "Mbit")],
-    max: 1_000_000_000,
+    units: &[("bit", 1), ("B", 8), ("kbit", 1_000), ("Mbit", 1_000_000)],
+    slips: &[("kb", "kbit"), ("Mb", "Mbit"), ("b", "bit"), ("byte", "B"), ("bytes", "B")],
+    max: 1_000_000_000_000,
     max_text: "1000000 Mbit",
 };
 
@@ -298,11 +299,11 @@ pub fn parse_ppm(text: &str) -> Result<u64, QuantityError> {
     TOLERANCE.parse(text)
 }
 
-/// A burst in kbit: `1 kbit`.
+/// A burst in bits: `1 kbit`, `1 B`.
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_burst_kbit(text: &str) -> Result<u64, QuantityError> {
+pub fn parse_burst_bits(text: &str) -> Result<u64, QuantityError> {
     BURST.parse(text)
 }
 
@@ -473,6 +474,15 @@ pub fn format_size(bytes: u64) -> String {
     largest(bytes, SIZE.units, "B")
 }
 
+/// A burst of whole bytes as [`parse_burst_bits`] reads it back exactly: `kbit` where it is whole in
+/// them, as switches state it, else `B`.
+pub fn format_burst(bytes: u64) -> String {
+    match bytes % BYTES_PER_KBIT {
+        0 => format!("{} kbit", bytes / BYTES_PER_KBIT),
+        _ => format!("{bytes} B"),
+    }
+}
+
 /// A rate as [`parse_rate_ubps`] reads it back exactly.
 pub fn format_rate_ubps(ubps: u64) -> String {
     largest_or_decimal(ubps, &FINE_RATE)
@@ -563,6 +573,10 @@ mod tests {
             let mm = parse_length_mm(&format_length(ns)).expect("a length");
             assert_eq!(propagation_ns(mm), ns);
         }
+        for bytes in [1, 8, 124, 125, 126, 1_000, 125_000] {
+            assert_eq!(parse_burst_bits(&format_burst(bytes)), Ok(bytes * 8));
+        }
+        assert_eq!((format_burst(250), format_burst(251)), ("2 kbit".into(), "251 B".into()));
         assert_eq!(format_length(27), "5 m");
         assert_eq!(format_size(154_000), "154 kB");
     }

@@ -3,7 +3,9 @@
 //! Canonical: every default is written out, names in the order of the network, values in the
 //! largest unit in which they are whole.
 
-use crate::quantity::{format_cost, format_length, format_rate, format_size, format_time};
+use crate::quantity::{
+    format_burst, format_cost, format_length, format_rate, format_size, format_time,
+};
 use crate::{
     Apart, BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network,
     OtherTraffic, OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
@@ -111,7 +113,6 @@ fn write_profiles(out: &mut String, network: &Network) {
             MeterCounts::Frame => "frame",
             MeterCounts::L2WithoutFcs => "l2-without-fcs",
         };
-        let rate_step = format_rate(u64::from(p.meter_rate_step_kbps) * 1_000);
         for text in [
             "like: ideal".to_owned(),
             format!("latency: {{min: {}, max: {}}}", latency.0, latency.1),
@@ -122,8 +123,8 @@ fn write_profiles(out: &mut String, network: &Network) {
             format!("meters: {}", p.meters_max),
             format!("groups: {}", p.groups_max),
             format!("meter_counts: {counts}"),
-            format!("meter_rate_step: {rate_step}"),
-            format!("meter_burst_step: {} kbit", p.meter_burst_step_kbit),
+            format!("meter_rate_step: {}", format_rate(p.meter_rate_step_bps)),
+            format!("meter_burst_step: {}", format_burst(p.meter_burst_step_bytes)),
             format!("clock_tolerance: {} ppm", p.clock_tolerance_ppm),
             format!("modes: {}", p.has_modes),
             format!("swap: {}", format_time(p.swap_ns_max)),

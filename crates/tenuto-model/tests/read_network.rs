@@ -364,12 +364,56 @@ fn profiles_by_hand_are_read_from_their_file() {
     let (n, _) = read_network(&sources, "n/n.yaml").unwrap_or_else(|e| panic!("{e}"));
     let lab = &n.profiles["lab"];
     assert_eq!((lab.latency_ns_min, lab.latency_ns_max), (1_000, 9_000));
-    assert_eq!((lab.meters_max, lab.entries_max, lab.meter_rate_step_kbps), (2_000, 100, 64));
+    assert_eq!((lab.meters_max, lab.entries_max), (2_000, 100));
+    assert_eq!((lab.meter_rate_step_bps, lab.meter_burst_step_bytes), (64_000, 1_000));
     let sources = MemorySources::new()
         .with("n/n.yaml", yaml)
         .with("n/my.profile.yaml", &profile.replace("latency", "latenzy"));
     let said = read_network(&sources, "n/n.yaml").expect_err("slip").to_string();
     assert!(said.contains("did you mean latency?") && said.contains("my.profile.yaml:4"), "{said}");
+}
+
+#[test]
+fn steps_of_meters_are_bits_per_second_and_whole_bytes() {
+    let read = |rate: &str, burst: &str| {
+        let yaml = format!(
+            "tenuto: 1\nhosts: {{}}\nswitches: {{s: {{profile: odd}}}}\nlinks: []\nprofiles:\n  odd: {{like: \
+             afdx, meter_rate_step: {rate}, meter_burst_step: {burst}}}\n"
+        );
+        read_network(&MemorySources::new().with("n.yaml", &yaml), "n.yaml")
+    };
+    for (rate, burst, steps) in [
+        ("1 bit/s", "1 B", (1, 1)),
+        ("1.5 kbit/s", "1 kbit", (1_500, 125)),
+        ("64 kbit/s", "16 bit", (64_000, 2)),
+        ("8 Mbit/s", "0.008 kbit", (8_000_000, 1)),
+    ] {
+        let (n, _) = read(rate, burst).unwrap_or_else(|e| panic!("{e}"));
+        let odd = &n.profiles["odd"];
+        assert_eq!((odd.meter_rate_step_bps, odd.meter_burst_step_bytes), steps);
+    }
+    for (rate, burst, words) in [
+        ("0 bit/s", "1 B", "a step cannot be zero: write 1 bit/s or 1 kbit/s"),
+        ("0.5 bit/s", "1 B", "not whole in bit/s: did you mean 1 bit/s?"),
+        ("1 bit/s", "0 B", "a step cannot be zero: write 1 B or 1 kbit"),
+        ("1 bit/s", "4 bit", "a meter's burst step is whole bytes: write 1 B, or 1 kbit (125 B)"),
+        ("1 bit/s", "0.1 kbit", "a meter's burst step is whole bytes: write 13 B, or 1 kbit"),
+        ("1 bit/s", "1 b", "did you mean 1 bit?"),
+    ] {
+        let problems = read(rate, burst).expect_err(words);
+        let [problem] = problems.iter().as_slice() else { panic!("{problems}") };
+        let said = format!("{}: {}", problem.message, problem.hint.as_deref().unwrap_or_default());
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn only_our_own_switch_states_bits_and_bytes() {
+    for name in tenuto_model::Profile::BUILT_IN {
+        let profile = tenuto_model::Profile::built_in(name).expect("it is built in");
+        let steps = (profile.meter_rate_step_bps, profile.meter_burst_step_bytes);
+        assert_eq!(steps, if name == "tenuto" { (1, 1) } else { (1_000, 125) }, "{name}");
+    }
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub use error::{
     GroupModFailed, HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,
     SwitchConfigFailed, TableFeaturesFailed, TableModFailed, TooLong,
 };
+pub use exact_band::ExactDrop;
 pub use experimenter::{
     EXPERIMENTER_ID, Experimenter, ModeConfig, ModeEvent, ModeEventKind, ModeStatus, ModesMessage,
     MonitorCommand, MonitorContract, MonitorKind, MonitorMod, MonitorStats,

@@ -103,8 +103,8 @@ fn meter(analysis: &Analysis<'_>, to: &mut SwitchDeployment, crossing: &Crossing
     to.meters.push(MeterSpec {
         id,
         flow: Some(analysis.ports.topology.network.flows[crossing.flow].name.clone()),
-        rate_kbps: setting.rate_kbps,
-        burst_kbit: setting.burst_kbit,
+        rate_bps: setting.rate_bps,
+        burst_bytes: setting.burst_bytes,
     });
     id
 }

@@ -8,6 +8,9 @@ use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Picos, WIRE_OVERHEAD_BYTES}
 
 const NS_PER_S: i128 = 1_000_000_000;
 const MILLION: i128 = 1_000_000;
+/// The most that bands of OpenFlow state: 2³² − 1 kbit/s and kbit.
+const RATE_BPS_MAX: u64 = u32::MAX as u64 * 1_000;
+const BURST_BYTES_MAX: u64 = u32::MAX as u64 * 125;
 
 /// How contracts are read: sizes and clocks.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +24,8 @@ pub(crate) struct Reading {
 /// The setting of a contract meter, in the device's own steps and counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MeterSetting {
-    pub(crate) rate_kbps: u32,
-    pub(crate) burst_kbit: u32,
+    pub(crate) rate_bps: u64,
+    pub(crate) burst_bytes: u64,
 }
 
 impl Reading {
@@ -120,24 +123,32 @@ impl Reading {
         let counted = |c: &Contract| counted_bits(profile.meter_counts, c.size, self.as_stated);
         let rate = |c: &Contract| self.rate_ubps(counted(c), c.period_ns);
         let rate_ubps = flow.contracts.iter().map(rate).max().unwrap_or(0);
-        let rate_kbps = stepped(rate_ubps, profile.meter_rate_step_kbps);
-        let allowed = Bucket { burst_ubit: 0, rate_ubps: i128::from(rate_kbps) * kilo() };
+        let rate_bps = stepped(rate_ubps, ubits(1), profile.meter_rate_step_bps, RATE_BPS_MAX);
+        let allowed = Bucket { burst_ubit: 0, rate_ubps: ubits(rate_bps) };
         let burst = |c: &Contract| {
             let late = Picos(jitter(c).0.saturating_add(varying.0));
             allowed.grown(late).burst_ubit.saturating_add(ubits(counted(c)))
         };
         let burst_ubit = flow.contracts.iter().map(burst).max().unwrap_or(0);
-        MeterSetting { rate_kbps, burst_kbit: stepped(burst_ubit, profile.meter_burst_step_kbit) }
+        let step_bytes = profile.meter_burst_step_bytes;
+        let burst_bytes = stepped(burst_ubit, ubits(8), step_bytes, BURST_BYTES_MAX);
+        MeterSetting { rate_bps, burst_bytes }
     }
 }
 
 impl MeterSetting {
+    /// The bucket in the device's own counting.
+    pub(crate) const fn counted(self) -> Bucket {
+        Bucket { burst_ubit: ubits(8) * self.burst_bytes as i128, rate_ubps: ubits(self.rate_bps) }
+    }
+
     /// What the meter lets through, in bits on the wire: κ times what it counts.
     pub(crate) fn envelope(self, counts: MeterCounts) -> Bucket {
         let wire = i128::from(FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES);
         let counted = i128::from(counts.counted_bytes(FRAME_BYTES_MIN));
-        let on_wire = |kilobits: u32| div_up(i128::from(kilobits) * kilo() * wire, counted);
-        Bucket { burst_ubit: on_wire(self.burst_kbit), rate_ubps: on_wire(self.rate_kbps) }
+        let on_wire = |ubits: i128| div_up(ubits * wire, counted);
+        let Bucket { burst_ubit, rate_ubps } = self.counted();
+        Bucket { burst_ubit: on_wire(burst_ubit), rate_ubps: on_wire(rate_ubps) }
     }
 }
 
@@ -178,14 +189,9 @@ fn counted_bits(counts: MeterCounts, size: Size, as_stated: bool) -> u64 {
     mix.message_wire_bits.saturating_sub(u64::from(mix.frames) * u64::from(uncounted) * 8)
 }
 
-/// 10⁻⁶ bit per kbit, and so for rates.
-const fn kilo() -> i128 {
-    ubits(1_000)
-}
-
-/// In kbit, rounded up to a multiple of the device's step.
-fn stepped(value: i128, step: u32) -> u32 {
+/// In so large units, rounded up to a multiple of the device's step, if a band can say as much.
+fn stepped(value: i128, unit: i128, step: u64, max: u64) -> u64 {
     let step = i128::from(step.max(1));
-    let kilobits = div_up(div_up(value, kilo()), step).saturating_mul(step);
-    u32::try_from(kilobits).unwrap_or(u32::MAX)
+    let units = div_up(div_up(value, unit), step).saturating_mul(step);
+    u64::try_from(units).map_or(max, |units| units.min(max))
 }

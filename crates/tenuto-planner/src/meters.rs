@@ -34,12 +34,12 @@ pub(crate) fn policing(
     let firsts = firsts.map(|hop| &topology.nodes[topology.servers[hop.server].peer]);
     let jitter = firsts.clone().map(|node| node.latency_jitter_ps()).max().unwrap_or(0);
     let varying = at_source.map(|d| Picos(d.0.saturating_add(jitter)));
-    let mut meter = MeterSetting { rate_kbps: 0, burst_kbit: 0 };
+    let mut meter = MeterSetting { rate_bps: 0, burst_bytes: 0 };
     let mut envelope = Bucket::ZERO;
     for profile in firsts.clone().filter_map(|node| node.profile) {
         let setting = reading.meter(flow, profile, varying.unwrap_or_default());
-        meter.rate_kbps = meter.rate_kbps.max(setting.rate_kbps);
-        meter.burst_kbit = meter.burst_kbit.max(setting.burst_kbit);
+        meter.rate_bps = meter.rate_bps.max(setting.rate_bps);
+        meter.burst_bytes = meter.burst_bytes.max(setting.burst_bytes);
         envelope = envelope.or(setting.envelope(profile.meter_counts));
     }
     let mut firsts = firsts.map(|node| node.name);

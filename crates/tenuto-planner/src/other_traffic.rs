@@ -9,8 +9,8 @@ use crate::entries::{OF_A_FLOW, OF_THE_REST, levels, output};
 use crate::topology::Topology;
 use std::collections::VecDeque;
 use tenuto_model::{
-    Addressing, EntrySpec, MatchSpec, MeterCounts, MeterSpec, OtherTraffic, OutputSpec, PortRole,
-    Profile, SwitchDeployment, TABLE_FORWARD, TABLE_POLICE,
+    Addressing, EntrySpec, MatchSpec, MeterSpec, OtherTraffic, OutputSpec, PortRole, Profile,
+    SwitchDeployment, TABLE_FORWARD, TABLE_POLICE,
 };
 
 /// Precedence of what drops pretended flows: below their real entries, above the rest.
@@ -105,8 +105,8 @@ pub(crate) fn add(topology: &Topology<'_>, ways: &Ways, node: usize, to: &mut Sw
     for port in to.ports.iter().filter(|port| port.role == PortRole::Host) {
         let id = next_id(to.meters.len());
         let setting = profile.map_or((0, 0), |p| meter(p, rate_bps, frame_bytes_max));
-        let (rate_kbps, burst_kbit) = setting;
-        to.meters.push(MeterSpec { id, flow: None, rate_kbps, burst_kbit });
+        let (rate_bps, burst_bytes) = setting;
+        to.meters.push(MeterSpec { id, flow: None, rate_bps, burst_bytes });
         metered.push((port.port, id));
     }
     let flooded: Vec<u32> = topology
@@ -149,13 +149,9 @@ pub(crate) fn add(topology: &Topology<'_>, ways: &Ways, node: usize, to: &mut Sw
 }
 
 /// Rate, rounded **down** to the device's step, and a burst of two frames, up.
-fn meter(profile: &Profile, rate_bps: u64, frame_bytes_max: u32) -> (u32, u32) {
-    let rate_step = u64::from(profile.meter_rate_step_kbps.max(1));
-    let rate_kbps = rate_bps / 1_000 / rate_step * rate_step;
-    let counted = |counts: MeterCounts| u64::from(counts.counted_bytes(frame_bytes_max));
-    let burst_step = u64::from(profile.meter_burst_step_kbit.max(1));
-    let burst_kbit = (2 * 8 * counted(profile.meter_counts)).div_ceil(1_000);
-    let burst_kbit = burst_kbit.div_ceil(burst_step) * burst_step;
-    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    (narrow(rate_kbps), narrow(burst_kbit))
+fn meter(profile: &Profile, rate_bps: u64, frame_bytes_max: u32) -> (u64, u64) {
+    let rate_step = profile.meter_rate_step_bps.max(1);
+    let two_frames = 2 * u64::from(profile.meter_counts.counted_bytes(frame_bytes_max));
+    let burst_bytes = two_frames.next_multiple_of(profile.meter_burst_step_bytes.max(1));
+    (rate_bps / rate_step * rate_step, burst_bytes)
 }

@@ -7,6 +7,7 @@ use crate::processor;
 use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
+use tenuto_model::quantity::format_rate;
 use tenuto_model::{
     Contract, Flow, Hop, Network, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment,
     Transition,
@@ -321,18 +322,16 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     let network = analysis.ports.topology.network;
     let mut refusals = Vec::new();
     if let OtherTraffic::Carry { rate_bps, .. } = network.other_traffic {
-        let step_bps = |profile: &Profile| u64::from(profile.meter_rate_step_kbps.max(1)) * 1_000;
-        let coarse = |switch: &&Switch| step_bps(network.profile_of(switch)) > rate_bps;
-        refusals.extend(network.switches.iter().filter(coarse).map(|switch| {
-            let step_kbps = step_bps(network.profile_of(switch)) / 1_000;
-            Refusal {
-                because: format!(
-                    "other traffic is policed at {rate_bps} bit/s, the meters of a {} go in steps \
-                     of {step_kbps} kbit/s",
-                    switch.profile
-                ),
-                ..at(switch.name.clone(), "other_traffic")
-            }
+        let step_bps = |switch: &Switch| network.profile_of(switch).meter_rate_step_bps;
+        let coarse = |switch: &&Switch| step_bps(switch) > rate_bps;
+        refusals.extend(network.switches.iter().filter(coarse).map(|switch| Refusal {
+            because: format!(
+                "other traffic is policed at {rate_bps} bit/s, the meters of a {} go in steps \
+                     of {}",
+                switch.profile,
+                format_rate(step_bps(switch))
+            ),
+            ..at(switch.name.clone(), "other_traffic")
         }));
     }
     if is_beside_processors(network) {

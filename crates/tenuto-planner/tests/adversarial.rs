@@ -176,8 +176,8 @@ fn burdens() -> Vec<Burden> {
                 p["meter_counts"] = json!(if is_wire { "l2-without-fcs" } else { "wire" });
             })
         }),
-        ("coarse rates", |n, i| profiles(n, i, |p| p["meter_rate_step_kbps"] = json!(900))),
-        ("coarse bursts", |n, i| profiles(n, i, |p| p["meter_burst_step_kbit"] = json!(70))),
+        ("coarse rates", |n, i| profiles(n, i, |p| p["meter_rate_step_bps"] = json!(900_000))),
+        ("coarse bursts", |n, i| profiles(n, i, |p| p["meter_burst_step_bytes"] = json!(8_750))),
         ("worse clocks", |n, i| profiles(n, i, |p| p["clock_tolerance_ppm"] = json!(40_000))),
         ("no modes", |n, i| profiles(n, i, |p| p["has_modes"] = json!(false))),
         ("slow swaps", |n, i| profiles(n, i, |p| p["swap_ns_max"] = json!(5_000_000))),

@@ -172,8 +172,8 @@ impl Allowances {
         };
         for meter in &mut applied.meters {
             let found = lenient.meters.iter().find(|m| m.id == meter.id && m.flow == meter.flow);
-            meter.burst_kbit =
-                found.map_or(meter.burst_kbit, |m| m.burst_kbit.max(meter.burst_kbit));
+            meter.burst_bytes =
+                found.map_or(meter.burst_bytes, |m| m.burst_bytes.max(meter.burst_bytes));
         }
         for monitor in &mut applied.monitors {
             let is_it = |m: &&MonitorSpec| m.id == monitor.id && m.flow == monitor.flow;

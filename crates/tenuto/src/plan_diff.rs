@@ -367,7 +367,7 @@ fn told(switch: &SwitchDeployment) -> BTreeSet<Told> {
         all.insert(Told { kind: "entry", flow: entry.flow.clone(), text });
     }
     for meter in &switch.meters {
-        let text = format!("{} {}", meter.rate_kbps, meter.burst_kbit);
+        let text = format!("{} {}", meter.rate_bps, meter.burst_bytes);
         all.insert(Told { kind: "meter", flow: meter.flow.clone(), text });
     }
     for monitor in &switch.monitors {

@@ -132,11 +132,19 @@ fn meters(it: &SwitchDeployment) -> String {
         table.push(vec![
             meter.id.to_string(),
             meter.flow.clone().unwrap_or_else(|| "other traffic".into()),
-            format!("{} kbit/s", meter.rate_kbps),
-            format!("{} kbit", meter.burst_kbit),
+            kbps(meter.rate_bps),
+            format!("{} B", meter.burst_bytes),
         ]);
     }
     format!("\n  meters\n{}", indented(&table))
+}
+
+/// In kbit/s, to the bit/s.
+fn kbps(bps: u64) -> String {
+    match bps % 1_000 {
+        0 => format!("{} kbit/s", bps / 1_000),
+        rest => format!("{}.{rest:03} kbit/s", bps / 1_000),
+    }
 }
 
 fn monitors(network: &Network, it: &SwitchDeployment) -> String {

@@ -52,7 +52,7 @@ pub fn profile() -> Value {
     json!({"name": "p", "latency_ns_min": 0, "latency_ns_max": 20_000, "below_scheduler_bytes": 0,
         "buffer_bytes_per_port": 512_000, "queues_per_port": 8, "entries_max": 100_000,
         "meters_max": 100_000, "groups_max": 10_000, "meter_counts": "wire",
-        "meter_rate_step_kbps": 1, "meter_burst_step_kbit": 1, "clock_tolerance_ppm": 200,
+        "meter_rate_step_bps": 1_000, "meter_burst_step_bytes": 125, "clock_tolerance_ppm": 200,
         "has_modes": true, "swap_ns_max": 50_000, "purge_frame_ns_max": 200})
 }
 
@@ -524,16 +524,20 @@ impl Net {
 
     fn meter(&self, id: usize, flow: &Flow) -> Value {
         let counts = &self.profile["meter_counts"];
+        let step = |key: &str| u128::from(self.profile[key].as_u64().unwrap());
         let (mut rate, mut burst) = (0, 0);
         for (size, period, _) in &flow.contracts {
             let bits = u128::from(size.counted_bits(counts));
-            // bit/ns · 1.0002 · 10⁶ = kbit/s, rounded up; the burst of that rate.
-            let kbps = (bits * 1_000_200).div_ceil(u128::from(*period));
-            rate = rate.max(kbps);
-            burst = burst.max(bits + (kbps * u128::from(self.jitter_ns())).div_ceil(1_000_000));
+            // bit/ns · 1.0002 · 10⁹ = bit/s, rounded up to the step; the burst of that rate.
+            let bps = (bits * 1_000_200_000).div_ceil(u128::from(*period));
+            let bps = bps.next_multiple_of(step("meter_rate_step_bps"));
+            rate = rate.max(bps);
+            let late = (bps * u128::from(self.jitter_ns())).div_ceil(1_000_000_000);
+            burst = burst.max(bits + late);
         }
-        json!({"id": id, "flow": flow.name, "rate_kbps": rate as u64,
-            "burst_kbit": burst.div_ceil(1_000) as u64})
+        let burst_bytes = burst.div_ceil(8).next_multiple_of(step("meter_burst_step_bytes"));
+        json!({"id": id, "flow": flow.name, "rate_bps": rate as u64,
+            "burst_bytes": burst_bytes as u64})
     }
 
     fn monitor(&self, id: usize, flow: &Flow) -> Value {

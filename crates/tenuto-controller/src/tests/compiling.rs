@@ -1,7 +1,7 @@
 use super::lab::{deployment, entry, modes, plain_deployment};
 use crate::{ModeSettings, SwitchTables, compile, needs_modes};
 use tenuto_openflow::{
-    Action, Body, Experimenter, FlowMod, Instruction, MeterBand, ModesMessage, Oxm,
+    Action, Body, ExactDrop, Experimenter, FlowMod, Instruction, MeterBand, ModesMessage, Oxm,
 };
 
 fn flow_mod(command: &Body) -> Option<(u8, &FlowMod)> {
@@ -82,13 +82,35 @@ fn monitor_and_output_of_one_entry_share_its_one_list_of_actions() {
 }
 
 #[test]
-fn meters_drop_above_rate_and_burst_in_kilobits() {
-    let Body::MeterMod(meter) = &compile(&deployment(1), &modes(2, &[1]))[0] else {
+fn meters_of_whole_kilobits_are_bands_of_openflow_and_others_are_ours() {
+    let [Body::MeterMod(whole), Body::MeterMod(odd), ..] =
+        &compile(&deployment(1), &modes(2, &[1]))[..]
+    else {
         panic!("meters come first")
     };
     // KBPS, BURST and STATS; not packets per second.
-    assert_eq!((meter.meter_id, meter.flags), (1, 0b1101));
-    assert_eq!(meter.bands, [MeterBand::Drop { rate: 5_000, burst_size: 64 }]);
+    assert_eq!((whole.meter_id, whole.flags), (1, 0b1101));
+    assert_eq!(whole.bands, [MeterBand::Drop { rate: 5_000, burst_size: 64 }]);
+    assert_eq!((odd.meter_id, odd.flags), (2, 0b1101));
+    let exact = ExactDrop { rate_bps: 100_001, burst_bytes: 1_519 };
+    assert_eq!(odd.bands, [exact.into()]);
+    // One value that is not whole is enough, and so is one that the band has no room for.
+    for (rate_bps, burst_bytes, is_ours) in [
+        (1_000, 125, false),
+        (1_001, 125, true),
+        (1_000, 126, true),
+        (u64::from(u32::MAX) * 1_000, 125, false),
+        ((u64::from(u32::MAX) + 1) * 1_000, 125, true),
+    ] {
+        let mut one = deployment(1);
+        (one.meters[0].rate_bps, one.meters[0].burst_bytes) = (rate_bps, burst_bytes);
+        let Body::MeterMod(meter) = &compile(&one, &modes(2, &[1]))[0] else { unreachable!() };
+        assert_eq!(
+            !matches!(meter.bands[0], MeterBand::Drop { .. }),
+            is_ours,
+            "{rate_bps} {burst_bytes}"
+        );
+    }
 }
 
 #[test]
@@ -97,5 +119,10 @@ fn a_plain_deployment_needs_nothing_of_ours() {
     assert!(!needs_modes(&plain, &one_mode));
     let commands = compile(&plain, &one_mode);
     assert!(!commands.iter().any(|body| matches!(body, Body::Experimenter(_))));
+    let is_standard = |band: &MeterBand| matches!(band, MeterBand::Drop { .. });
+    assert!(commands.iter().all(|body| match body {
+        Body::MeterMod(meter) => meter.bands.iter().all(is_standard),
+        _ => true,
+    }));
     assert!(needs_modes(&deployment(1), &one_mode) && needs_modes(&plain, &modes(2, &[1])));
 }

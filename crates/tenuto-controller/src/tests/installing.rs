@@ -30,7 +30,7 @@ fn an_installed_switch_holds_the_deployment_and_nothing_else() {
     let mut switch = FakeSwitch::new(1);
     // Left over from something else.
     let mut old = plain_deployment(1);
-    old.meters.push(MeterSpec { id: 9, flow: None, rate_kbps: 1, burst_kbit: 1 });
+    old.meters.push(MeterSpec { id: 9, flow: None, rate_bps: 1_000, burst_bytes: 125 });
     old.groups.push(GroupSpec { id: 9, outputs: vec![output(1, 1)] });
     switch.held = fresh(&old);
     switch.held.monitors.insert(77, Vec::new());
@@ -102,7 +102,7 @@ fn an_update_sends_differences_and_its_reversal_undoes_it() {
     lab.settle();
     let before = lab.switch(conn).held.clone();
     let mut changed = deployment(1);
-    changed.meters[1].rate_kbps = 200;
+    changed.meters[1].rate_bps = 200_003;
     changed.entries.push(EntrySpec {
         output: Some(OutputSpec::Port(output(3, 2))),
         ..entry(2, Some(0), 100, 5)
@@ -119,6 +119,24 @@ fn an_update_sends_differences_and_its_reversal_undoes_it() {
     lab.settle();
     assert_eq!(lab.switch(conn).held, before);
     assert_eq!(lab.ready(), 3);
+}
+
+/// What a switch says in kbit of a meter that was told in bytes is not the same.
+#[test]
+fn a_meter_that_a_switch_rounds_is_found_out() {
+    let mut lab = Lab::new(&[1]);
+    let conn = lab.connect(FakeSwitch::new(1));
+    while lab.switch(conn).held.entries.len() < 9 {
+        assert!(lab.exchange());
+    }
+    let held = &mut lab.switch(conn).held;
+    held.meters.get_mut(&2).expect("meter 2").1[0] =
+        tenuto_openflow::MeterBand::Drop { rate: 101, burst_size: 13 };
+    lab.settle();
+    assert_eq!(failure(&lab), Some(InstallFailure::Differs { fields: 2 }));
+    let told = lab.told();
+    assert!(told.contains("meter 2: rate_bps shall be 100001, is 101000"), "{told}");
+    assert!(told.contains("meter 2: burst_bytes shall be 1519, is 1625"), "{told}");
 }
 
 #[test]
@@ -182,13 +200,16 @@ fn a_switch_that_forgets_is_found_out_by_name() {
     let held = &mut lab.switch(conn).held;
     held.meters.get_mut(&1).expect("meter 1").1[0] =
         tenuto_openflow::MeterBand::Drop { rate: 4_999, burst_size: 64 };
+    held.meters.get_mut(&2).expect("meter 2").1[0] =
+        tenuto_openflow::ExactDrop { rate_bps: 100_001, burst_bytes: 1_518 }.into();
     held.monitors.clear();
     let key = held.entries.keys().next_back().cloned().expect("entries");
     held.entries.remove(&key);
     lab.settle();
-    assert_eq!(failure(&lab), Some(InstallFailure::Differs { fields: 3 }));
+    assert_eq!(failure(&lab), Some(InstallFailure::Differs { fields: 4 }));
     let told = lab.told();
-    assert!(told.contains("meter 1: rate_kbps shall be 5000, is 4999"), "{told}");
+    assert!(told.contains("meter 2: burst_bytes shall be 1519, is 1518"), "{told}");
+    assert!(told.contains("meter 1: rate_bps shall be 5000000, is 4999000"), "{told}");
     assert!(told.contains("monitor 1: presence shall be there, is missing"), "{told}");
     let missing = "entry of flow F1 (table 2, level 1, priority 100): presence shall be there";
     assert!(told.contains(missing), "{told}");
@@ -276,8 +297,10 @@ fn some_deployment() -> impl Strategy<Value = SwitchDeployment> {
         |(objects, entries)| {
             let mut deployment = SwitchDeployment { datapath_id: 1, ..SwitchDeployment::default() };
             for (&id, &variant) in &objects {
-                let (rate_kbps, burst_kbit) = (variant * 100, 13);
-                deployment.meters.push(MeterSpec { id, flow: None, rate_kbps, burst_kbit });
+                // One goes as a band of OpenFlow, the other as ours.
+                let (rate_bps, burst_bytes) =
+                    (u64::from(variant) * 100_000, 1_624 + u64::from(variant));
+                deployment.meters.push(MeterSpec { id, flow: None, rate_bps, burst_bytes });
                 let outputs = vec![output(variant, 0)];
                 deployment.groups.push(GroupSpec { id, outputs });
             }

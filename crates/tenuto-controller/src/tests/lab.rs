@@ -92,8 +92,8 @@ pub(super) fn deployment(dpid: u64) -> SwitchDeployment {
         ],
         groups: vec![GroupSpec { id: 1, outputs: vec![output(2, 1), output(3, 2)] }],
         meters: vec![
-            MeterSpec { id: 1, flow: Some("F1".into()), rate_kbps: 5_000, burst_kbit: 64 },
-            MeterSpec { id: 2, flow: Some("F2".into()), rate_kbps: 100, burst_kbit: 13 },
+            MeterSpec { id: 1, flow: Some("F1".into()), rate_bps: 5_000_000, burst_bytes: 8_000 },
+            MeterSpec { id: 2, flow: Some("F2".into()), rate_bps: 100_001, burst_bytes: 1_519 },
         ],
         monitors: vec![MonitorSpec {
             id: 1,
@@ -109,6 +109,7 @@ pub(super) fn deployment(dpid: u64) -> SwitchDeployment {
 pub(super) fn plain_deployment(dpid: u64) -> SwitchDeployment {
     let mut plain = deployment(dpid);
     plain.monitors.clear();
+    (plain.meters[1].rate_bps, plain.meters[1].burst_bytes) = (101_000, 1_625);
     plain.entries.retain(|entry| entry.level != Some(1));
     plain.entries.iter_mut().for_each(|entry| entry.monitor = None);
     plain

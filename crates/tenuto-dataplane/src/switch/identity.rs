@@ -56,7 +56,7 @@ impl Switch {
         for (id, state) in self.meters() {
             (id, state.flags, state.bands.len()).hash(hasher);
             for band in &*state.bands {
-                (band.effect, band.meter.config(), band.meter.deficit(now)).hash(hasher);
+                (band.effect, band.meter.enforced(), band.meter.deficit(now)).hash(hasher);
             }
         }
         for (id, state) in self.monitors() {

@@ -6,73 +6,57 @@ use super::guards::{Guard, NOT_LENT};
 use super::tables::EntryCounter;
 use super::track::Record;
 use std::ops::{Deref, DerefMut};
-use tenuto_openflow::MeterBand;
 use tenuto_openflow::constants::meter_flag;
+use tenuto_openflow::{ExactDrop, MeterBand};
 use tenuto_units::{Instant, Span};
 
-/// Tokens are counted in bit·nanoseconds·10⁻⁹·10⁶, so that every rate in kbit/s is exact:
-/// one nanosecond at 1 kbit/s is one unit, one bit is [`UNITS_PER_BIT`] units. For rates in
-/// packets/s one nanosecond at 1 packet/s is one unit as well.
-const UNITS_PER_BIT: u64 = 1_000_000;
-const UNITS_PER_PACKET: u64 = 1_000_000_000;
+/// Tokens are 10⁻⁹ bit, or 10⁻⁹ packet: what a nanosecond at 1 bit/s or 1 packet/s brings. So every
+/// rate fills its bucket exactly, however long it is looked at and in whatever pieces.
+const UNITS: u64 = 1_000_000_000;
+/// The largest burst whose tokens fit 64 bits, 2.3 GB. What is earned beyond is cut off like what does
+/// not fit the bucket, so no rate overflows.
+pub(super) const BURST_BITS_MAX: u64 = u64::MAX / UNITS;
+const BITS_PER_KBIT: u64 = 1_000;
 /// Burst of a band that states none: so long at its rate, but two of the largest frames at least.
 const BURST_UNSTATED: Span = Span::from_ms(100);
 const BURST_UNSTATED_BITS_MIN: u64 = 2 * 1_542 * 8;
 const BURST_UNSTATED_PACKETS_MIN: u64 = 2;
 
-/// What a bucket enforces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MeterConfig {
-    /// Rate, kbit/s of what the device counts, or packets/s.
-    pub rate_kbps: u32,
-    /// Burst, kbit of what the device counts, or packets; 0 if none is stated.
-    pub burst_kbit: u32,
-}
-
 /// A token bucket: full at the start, never above its burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Meter {
-    config: MeterConfig,
+    /// Bits or packets in a second.
+    rate: u64,
     depth: u64,
     tokens: u64,
     refilled: Instant,
 }
 
 impl Meter {
-    /// A full bucket.
-    pub const fn new(config: MeterConfig) -> Self {
-        let depth = Self::depth(config);
-        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
+    /// A full bucket of so many bits (or packets), 2.3 GB at the most, which fills at `rate` of them in
+    /// a second.
+    pub const fn new(rate: u64, burst: u64) -> Self {
+        Self::of_depth(rate, burst.saturating_mul(UNITS))
     }
 
-    const fn depth(config: MeterConfig) -> u64 {
-        config.burst_kbit as u64 * 1_000 * UNITS_PER_BIT
-    }
-
-    /// A full bucket of so many bytes, and no more.
-    fn exact(rate_kbps: u32, burst_bytes: u32) -> Self {
-        let bits = u64::from(burst_bytes) * 8;
-        let burst_kbit = u32::try_from(bits.div_ceil(1_000)).unwrap_or(u32::MAX);
-        let config = MeterConfig { rate_kbps, burst_kbit };
-        let depth = bits * UNITS_PER_BIT;
-        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
+    const fn of_depth(rate: u64, depth: u64) -> Self {
+        Self { rate, depth, tokens: depth, refilled: Instant::ZERO }
     }
 
     /// A full bucket for a band that states no burst.
-    fn with_unstated_burst(config: MeterConfig, least: u64) -> Self {
-        let depth = (u64::from(config.rate_kbps) * BURST_UNSTATED.as_ns()).max(least);
-        Self { config, depth, tokens: depth, refilled: Instant::ZERO }
+    fn with_unstated_burst(rate: u64, least: u64) -> Self {
+        let depth = rate.saturating_mul(BURST_UNSTATED.as_ns());
+        Self::of_depth(rate, depth.max(least * UNITS))
     }
 
     /// A full bucket of packets: `rate` in a second, and a tenth of that at once.
     pub(super) fn of_packets(rate: u32) -> Self {
-        let config = MeterConfig { rate_kbps: rate, burst_kbit: 0 };
-        Self::with_unstated_burst(config, UNITS_PER_PACKET)
+        Self::with_unstated_burst(rate.into(), 1)
     }
 
     /// Whether one more packet conforms; if so its token is taken.
     pub(super) fn takes_packet(&mut self, arrival: Instant) -> bool {
-        self.takes(arrival, UNITS_PER_PACKET)
+        self.takes(arrival, UNITS)
     }
 
     /// Whether a frame of `bits` that arrived at `arrival` conforms; if so its tokens are taken.
@@ -80,19 +64,19 @@ impl Meter {
     /// Arrivals of several ports may be out of order by the processing between them; an earlier
     /// one is judged as of the latest seen, which passes no more than the bucket.
     pub fn conforms(&mut self, arrival: Instant, bits: u64) -> bool {
-        self.takes(arrival, bits.saturating_mul(UNITS_PER_BIT))
+        self.takes(arrival, bits.saturating_mul(UNITS))
     }
 
     #[inline]
     fn takes(&mut self, arrival: Instant, cost: u64) -> bool {
-        let (rate, depth) = (self.config.rate_kbps, self.depth);
-        take((&mut self.tokens, &mut self.refilled), (rate, depth), arrival, cost)
+        let of = (self.rate, self.depth);
+        take((&mut self.tokens, &mut self.refilled), of, arrival, cost)
     }
 
     /// The earliest instant from `now` on at which a cost conforms; `now` if it never will, as its
     /// frame is then dropped whenever it comes.
     fn ready_at(&self, now: Instant, cost: u64) -> Instant {
-        let rate = u64::from(self.config.rate_kbps);
+        let rate = self.rate;
         let earned = now.since(self.refilled).as_ns().saturating_mul(rate);
         let missing = cost.saturating_sub(self.tokens.saturating_add(earned).min(self.depth));
         if cost > self.depth || rate == 0 {
@@ -103,25 +87,20 @@ impl Meter {
         from + Span::from_ns(missing.div_ceil(rate))
     }
 
-    /// What it enforces.
-    pub const fn config(&self) -> MeterConfig {
-        self.config
+    /// What it enforces, for state identity: its rate and its depth.
+    pub(super) const fn enforced(&self) -> (u64, u64) {
+        (self.rate, self.depth)
     }
 
     /// Changes what it enforces, keeping the tokens it has (a fresh bucket would grant a burst).
-    pub fn reconfigure(&mut self, config: MeterConfig) {
-        self.replace(Self::new(config));
-    }
-
     fn replace(&mut self, new: Self) {
-        (self.config, self.depth) = (new.config, new.depth);
+        (self.rate, self.depth) = (new.rate, new.depth);
         self.tokens = self.tokens.min(self.depth);
     }
 
     /// How far from full the bucket is at `now`, for state identity: zero once it is full again.
     pub fn deficit(&self, now: Instant) -> u64 {
-        let earned =
-            now.since(self.refilled).as_ns().saturating_mul(u64::from(self.config.rate_kbps));
+        let earned = now.since(self.refilled).as_ns().saturating_mul(self.rate);
         self.depth.saturating_sub(self.tokens.saturating_add(earned))
     }
 }
@@ -130,11 +109,11 @@ impl Meter {
 #[inline(always)]
 fn take(
     (tokens, refilled): (&mut u64, &mut Instant),
-    (rate, depth): (u32, u64),
+    (rate, depth): (u64, u64),
     arrival: Instant,
     cost: u64,
 ) -> bool {
-    let earned = arrival.since(*refilled).as_ns().saturating_mul(u64::from(rate));
+    let earned = arrival.since(*refilled).as_ns().saturating_mul(rate);
     *tokens = tokens.saturating_add(earned).min(depth);
     *refilled = (*refilled).max(arrival);
     let conforms = cost <= *tokens;
@@ -144,27 +123,47 @@ fn take(
     conforms
 }
 
-/// A [`Meter`] that counts bits and states its burst, without what follows from that.
+/// A [`Meter`] of bits, small enough for a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     tokens: u64,
     refilled: Instant,
-    config: MeterConfig,
+    limits: Limits,
+}
+
+/// Rate and burst of a bucket in one word: bit/s above [`Limits::BYTES_BITS`] bits of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits(u64);
+
+impl Limits {
+    /// Bursts up to 134 MB and rates up to 137 Gbit/s; the meters of others stay where they are.
+    const BYTES_BITS: u32 = 27;
+    const UNITS_PER_BYTE: u64 = 8 * UNITS;
+
+    fn of(meter: &Meter) -> Option<Self> {
+        let bytes = meter.depth / Self::UNITS_PER_BYTE;
+        let is_whole = meter.depth.is_multiple_of(Self::UNITS_PER_BYTE);
+        let fits =
+            bytes >> Self::BYTES_BITS == 0 && meter.rate >> (u64::BITS - Self::BYTES_BITS) == 0;
+        (is_whole && fits).then_some(Self(meter.rate << Self::BYTES_BITS | bytes))
+    }
+
+    #[inline(always)]
+    const fn rate_and_depth(self) -> (u64, u64) {
+        let bytes = self.0 & ((1 << Self::BYTES_BITS) - 1);
+        (self.0 >> Self::BYTES_BITS, bytes * Self::UNITS_PER_BYTE)
+    }
 }
 
 impl Bucket {
     /// One that holds nothing.
-    pub(super) const NONE: Self = Self {
-        tokens: 0,
-        refilled: Instant::ZERO,
-        config: MeterConfig { rate_kbps: 0, burst_kbit: 0 },
-    };
+    pub(super) const NONE: Self = Self { tokens: 0, refilled: Instant::ZERO, limits: Limits(0) };
 
     /// As [`Meter::conforms`].
     #[inline(always)]
     pub(super) fn conforms(&mut self, arrival: Instant, bits: u64) -> bool {
-        let of = (self.config.rate_kbps, Meter::depth(self.config));
-        let cost = bits.saturating_mul(UNITS_PER_BIT);
+        let cost = bits.saturating_mul(UNITS);
+        let of = self.limits.rate_and_depth();
         take((&mut self.tokens, &mut self.refilled), of, arrival, cost)
     }
 }
@@ -254,8 +253,9 @@ impl MeterState {
     /// A meter of bands that the control channel has checked; others do nothing.
     pub(super) fn new(flags: u16, sent: &[MeterBand], now: Instant) -> Self {
         let band = |band: &MeterBand| {
-            if let Some((rate_kbps, burst_bytes)) = band.as_exact_drop() {
-                let (meter, effect) = (Meter::exact(rate_kbps, burst_bytes), BandEffect::Drop);
+            if let Ok(Some(ExactDrop { rate_bps, burst_bytes })) = band.as_exact_drop() {
+                let meter = Meter::new(rate_bps, burst_bytes.saturating_mul(8));
+                let effect = BandEffect::Drop;
                 return Some(BandState { meter, effect, applied: EntryCounter::default() });
             }
             let (rate, burst, effect) = match *band {
@@ -266,14 +266,14 @@ impl MeterState {
                 _ => return None,
             };
             let is_stated = flags & meter_flag::BURST != 0 && burst > 0;
-            let least = match flags & meter_flag::PKTPS {
-                0 => BURST_UNSTATED_BITS_MIN * UNITS_PER_BIT,
-                _ => BURST_UNSTATED_PACKETS_MIN * UNITS_PER_PACKET,
+            let (each, least) = match flags & meter_flag::PKTPS {
+                0 => (BITS_PER_KBIT, BURST_UNSTATED_BITS_MIN),
+                _ => (1, BURST_UNSTATED_PACKETS_MIN),
             };
-            let config = MeterConfig { rate_kbps: rate, burst_kbit: burst };
+            let rate = u64::from(rate) * each;
             let meter = match is_stated {
-                true => Meter::new(config),
-                false => Meter::with_unstated_burst(config, least),
+                true => Meter::new(rate, u64::from(burst) * each),
+                false => Meter::with_unstated_burst(rate, least),
             };
             Some(BandState { meter, effect, applied: EntryCounter::default() })
         };
@@ -302,8 +302,8 @@ impl MeterState {
 
     const fn cost(&self, bits: u64) -> u64 {
         match self.flags & meter_flag::PKTPS {
-            0 => bits.saturating_mul(UNITS_PER_BIT),
-            _ => UNITS_PER_PACKET,
+            0 => bits.saturating_mul(UNITS),
+            _ => UNITS,
         }
     }
 
@@ -312,14 +312,16 @@ impl MeterState {
         self.bands.iter().all(|band| band.effect == BandEffect::Drop)
     }
 
-    /// Its bucket, if that is all there is to it: one band that drops bits beyond a stated burst.
+    /// Its bucket, if that is all there is to it: one band that drops bits, of a usual size.
     pub(super) fn bucket(&self) -> Option<Bucket> {
         let Bands::One(BandState { meter, effect: BandEffect::Drop, .. }) = self.bands else {
             return None;
         };
-        let Meter { config, depth, tokens, refilled } = meter;
-        let is_plain = self.flags & meter_flag::PKTPS == 0 && depth == Meter::depth(config);
-        is_plain.then_some(Bucket { tokens, refilled, config })
+        if self.flags & meter_flag::PKTPS != 0 {
+            return None;
+        }
+        let Meter { tokens, refilled, .. } = meter;
+        Limits::of(&meter).map(|limits| Bucket { tokens, refilled, limits })
     }
 
     /// Judges a frame: what is to be done with it, if anything.
@@ -339,9 +341,9 @@ impl MeterState {
                 false => Some(self.apply(0, frame_bytes)),
             };
         }
-        let mut exceeded: Option<(u32, usize)> = None;
+        let mut exceeded: Option<(u64, usize)> = None;
         for (place, band) in self.bands.iter_mut().enumerate() {
-            let rate = band.meter.config.rate_kbps;
+            let rate = band.meter.rate;
             if !band.meter.takes(arrival, cost) && exceeded.is_none_or(|(other, _)| other < rate) {
                 exceeded = Some((rate, place));
             }
@@ -396,7 +398,7 @@ mod tests {
     #[test]
     fn it_passes_its_burst_and_then_its_rate() {
         // 8 kbit/s, 1 kbit: one 125-byte frame at once, then one each 125 ms.
-        let mut meter = Meter::new(MeterConfig { rate_kbps: 8, burst_kbit: 1 });
+        let mut meter = Meter::new(8_000, 1_000);
         assert!(meter.conforms(ms(0), 1_000));
         assert!(!meter.conforms(ms(124), 1_000));
         assert!(meter.conforms(ms(125), 1_000));
@@ -406,9 +408,9 @@ mod tests {
 
     #[test]
     fn a_change_of_contract_grants_no_fresh_bucket() {
-        let mut meter = Meter::new(MeterConfig { rate_kbps: 1, burst_kbit: 10 });
+        let mut meter = Meter::new(1_000, 10_000);
         assert!(meter.conforms(Instant::ZERO, 10_000));
-        meter.reconfigure(MeterConfig { rate_kbps: 1, burst_kbit: 20 });
+        meter.replace(Meter::new(1_000, 20_000));
         assert!(!meter.conforms(Instant::ZERO, 1));
     }
 
@@ -432,7 +434,7 @@ mod tests {
     #[test]
     fn a_burst_in_bytes_is_exact_to_the_byte() {
         let judged = |burst_bytes| {
-            let bands = [MeterBand::exact_drop(8, burst_bytes)];
+            let bands = [ExactDrop { rate_bps: 8_000, burst_bytes }.into()];
             let mut meter = MeterState::new(meter_flag::KBPS, &bands, Instant::ZERO);
             // At 8 kbit/s a byte comes back in each millisecond.
             [(0, 1_519), (63, 64), (64, 64)]

@@ -53,7 +53,7 @@ pub use connection::{ConnectionId, ConnectionRefused};
 pub use entry::{ActionStep, Behaviour, Entry};
 pub use events::SwitchEvent;
 pub use key::{PacketKey, Pattern};
-pub use meter::{BandEffect, BandState, Bands, Meter, MeterConfig, MeterState};
+pub use meter::{BandEffect, BandState, Bands, Meter, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
 pub use packet::{BehindExtensions, Edit, FieldValue};

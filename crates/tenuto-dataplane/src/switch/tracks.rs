@@ -406,7 +406,7 @@ mod tests {
             general: None,
         };
         let mut tables = Tables::new(Arc::new(config));
-        let bands = [MeterBand::Drop { rate: u32::MAX, burst_size: 100 }];
+        let bands = [MeterBand::Drop { rate: 100_000_000, burst_size: 100 }];
         let flags = meter_flag::KBPS | meter_flag::BURST;
         *tables.meter_place(1) = Some(MeterState::new(flags, &bands, NOW));
         let apply = vec![ActionStep::Output(1)];

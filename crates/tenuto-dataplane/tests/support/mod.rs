@@ -13,10 +13,10 @@ use tenuto_dataplane::switch::{
 use tenuto_dataplane::{DropReason, Effects, EgressConfig, FramePool, Frames, TimerId, Work};
 use tenuto_openflow::constants::meter_flag;
 use tenuto_openflow::{
-    Action, Body, Bucket, ErrorCode, Experimenter, FlowMod, FlowModCommand, Framer, GroupMod,
-    GroupModCommand, GroupType, Instruction, Match, Message, MeterBand, MeterMod, MeterModCommand,
-    ModeConfig, ModeStatus, ModesMessage, MonitorCommand, MonitorContract, MonitorKind, MonitorMod,
-    Oxm,
+    Action, Body, Bucket, ErrorCode, ExactDrop, Experimenter, FlowMod, FlowModCommand, Framer,
+    GroupMod, GroupModCommand, GroupType, Instruction, Match, Message, MeterBand, MeterMod,
+    MeterModCommand, ModeConfig, ModeStatus, ModesMessage, MonitorCommand, MonitorContract,
+    MonitorKind, MonitorMod, Oxm,
 };
 use tenuto_units::{Instant, Rate, Span};
 use tenuto_wire::{LinkKey, MacAddress, ShimRepr, SignalKind, SignalRepr, Stamp, UdpFrame};
@@ -363,6 +363,13 @@ pub(crate) fn meter(command: MeterModCommand, id: u32, rate: u32, burst_size: u3
         meter_id: id,
         bands: vec![MeterBand::Drop { rate, burst_size }],
     })
+}
+
+/// A new meter of our own band.
+pub(crate) fn exact_meter(meter_id: u32, rate_bps: u64, burst_bytes: u64) -> Body {
+    let bands = vec![ExactDrop { rate_bps, burst_bytes }.into()];
+    let (command, flags) = (MeterModCommand::Add, meter_flag::KBPS | meter_flag::BURST);
+    Body::MeterMod(MeterMod { command, flags, meter_id, bands })
 }
 
 pub(crate) fn group(command: GroupModCommand, id: u32, buckets: Vec<Vec<Action>>) -> Body {

@@ -54,8 +54,8 @@ fn ideal() -> Profile {
         meters_max: 1_000_000,
         groups_max: 1_000_000,
         meter_counts: MeterCounts::Wire,
-        meter_rate_step_kbps: 1,
-        meter_burst_step_kbit: 1,
+        meter_rate_step_bps: 1_000,
+        meter_burst_step_bytes: 125,
         clock_tolerance_ppm: 0,
         has_modes: false,
         swap_ns_max: 0,
@@ -65,7 +65,8 @@ fn ideal() -> Profile {
     }
 }
 
-/// Our own switch; host effects are measured and added as the host allowance.
+/// Our own switch; host effects are measured and added as the host allowance. Its meters know a band
+/// that states bit/s and bytes.
 fn tenuto() -> Profile {
     Profile {
         latency_ns_max: 20_000,
@@ -73,6 +74,8 @@ fn tenuto() -> Profile {
         entries_max: 100_000,
         meters_max: 100_000,
         groups_max: 10_000,
+        meter_rate_step_bps: 1,
+        meter_burst_step_bytes: 1,
         clock_tolerance_ppm: 200,
         has_modes: true,
         swap_ns_max: 50_000,

@@ -2,7 +2,7 @@
 
 use super::reader::{Field, Reader};
 use crate::quantity::{
-    QuantityError, parse_burst_kbit, parse_ppm, parse_rate_bps, parse_size_bytes, parse_time_ns,
+    QuantityError, parse_burst_bits, parse_ppm, parse_rate_bps, parse_size_bytes, parse_time_ns,
 };
 use crate::yaml::Value;
 use crate::{MeterCounts, Profile};
@@ -159,17 +159,21 @@ fn read_meters(reader: &mut Reader, field: &Field<'_>, profile: &mut Profile) {
     if let Some(step) = field.get("meter_rate_step")
         && let Some(bps) = reader.quantity(&step, parse_rate_bps)
     {
-        match u32::try_from(bps / 1_000) {
-            Ok(kbps) if kbps > 0 && bps % 1_000 == 0 => profile.meter_rate_step_kbps = kbps,
-            _ => reader.error(&step, "a meter's step is whole kbit/s", "write 1 kbit/s or more"),
+        match bps {
+            0 => reader.error(&step, "a step cannot be zero", "write 1 bit/s or 1 kbit/s"),
+            _ => profile.meter_rate_step_bps = bps,
         }
     }
-    if let Some(kbit) = small(reader, field, "meter_burst_step", parse_burst_kbit) {
-        if kbit == 0 {
-            let step = field.get("meter_burst_step").unwrap_or_else(|| field.clone());
-            reader.error(&step, "a step cannot be zero", "write 1 kbit");
-        } else {
-            profile.meter_burst_step_kbit = kbit;
+    if let Some(step) = field.get("meter_burst_step")
+        && let Some(bits) = reader.quantity(&step, parse_burst_bits)
+    {
+        match (bits / 8, bits % 8) {
+            (0, 0) => reader.error(&step, "a step cannot be zero", "write 1 B or 1 kbit"),
+            (bytes, 0) => profile.meter_burst_step_bytes = bytes,
+            (bytes, _) => {
+                let hint = format!("write {} B, or 1 kbit (125 B)", bytes + 1);
+                reader.error(&step, "a meter's burst step is whole bytes", &hint);
+            }
         }
     }
     if let Some(ppm) = small(reader, field, "clock_tolerance", parse_ppm) {

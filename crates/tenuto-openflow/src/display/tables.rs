@@ -2,6 +2,7 @@
 
 use super::syntax::{Actions, Join, PortNo};
 use crate::constants::{group, meter, meter_flag, port};
+use crate::exact_band::ExactDrop;
 use crate::groups::{Bucket, GroupMod};
 use crate::meters::{MeterBand, MeterMod};
 use crate::multipart::{GroupDescription, MeterConfig};
@@ -52,10 +53,19 @@ impl Display for MeterBand {
                 f,
                 "type=dscp_remark rate={rate} burst_size={burst_size} prec_level={prec_level}"
             ),
-            Self::Experimenter { rate, burst_size, experimenter, .. } => write!(
-                f,
-                "type=experimenter rate={rate} burst_size={burst_size} experimenter=0x{experimenter:x}"
-            ),
+            Self::Experimenter { rate, burst_size, experimenter, .. } => {
+                write!(
+                    f,
+                    "type=experimenter rate={rate} burst_size={burst_size} experimenter=0x{experimenter:x}"
+                )?;
+                match self.as_exact_drop() {
+                    Ok(Some(exact)) => {
+                        let ExactDrop { rate_bps, burst_bytes } = exact;
+                        write!(f, " rate_bps={rate_bps} burst_bytes={burst_bytes}")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::Unknown { type_, rate, burst_size, .. } => {
                 write!(f, "type={type_} rate={rate} burst_size={burst_size}")
             }

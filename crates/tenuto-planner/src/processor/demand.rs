@@ -189,11 +189,7 @@ impl Builder<'_, '_> {
     ) -> Entering {
         let profile = self.topology.nodes[first].profile;
         let counts = profile.map_or(MeterCounts::Wire, |profile| profile.meter_counts);
-        let kilobits = |kilo: u32| ubits(u64::from(kilo) * 1_000);
-        let meter = Bucket {
-            burst_ubit: kilobits(policing.meter.burst_kbit),
-            rate_ubps: kilobits(policing.meter.rate_kbps),
-        };
+        let meter = policing.meter.counted();
         let bucket = |what| self.costs.most_per_bit(what, counts, outputs).times(meter);
         Entering {
             visit: Some(visit),

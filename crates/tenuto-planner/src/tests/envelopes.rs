@@ -38,18 +38,33 @@ fn meters_never_drop_what_conforms() {
                 MeterCounts::Wire => 0,
             };
             let bits = u128::from(mix.message_wire_bits) - u128::from(mix.frames) * per_frame;
-            let rate = bits * 1_000_200 * 1_000 / u128::from(period);
-            assert!(u128::from(meter.rate_kbps) * 1_000 >= rate);
-            let burst = bits + rate * 1_234_567 / 1_000_000_000;
-            assert!(u128::from(meter.burst_kbit) * 1_000 >= burst, "{counts:?} {size:?}");
-            assert!(u128::from(meter.burst_kbit) * 1_000 <= burst + 2_000, "and not much more");
+            // Exact to the bit/s and the byte, as our own switch takes them.
+            let rate = (bits * 1_000_200 * 1_000).div_ceil(u128::from(period));
+            assert_eq!(u128::from(meter.rate_bps), rate, "{counts:?} {size:?}");
+            let burst_ubit = bits * 1_000_000 + (rate * 1_234_567_890).div_ceil(1_000_000);
+            let burst_bytes = burst_ubit.div_ceil(8_000_000);
+            assert_eq!(u128::from(meter.burst_bytes), burst_bytes, "{counts:?} {size:?}");
+            // In steps of others it is the least multiple that is no less; a coarser rate is due for
+            // longer.
+            let (step_bps, step_bytes) = (64_000_u64, 8_000_u64);
+            let coarse = Profile {
+                meter_rate_step_bps: step_bps,
+                meter_burst_step_bytes: step_bytes,
+                ..profile(counts)
+            };
+            let rounded = READING.meter(&flow, &coarse, varying);
+            assert_eq!(rounded.rate_bps, meter.rate_bps.next_multiple_of(step_bps));
+            let late = u128::from(rounded.rate_bps) * 1_234_567_890;
+            let burst_ubit = bits * 1_000_000 + late.div_ceil(1_000_000);
+            let steps = burst_ubit.div_ceil(u128::from(step_bytes) * 8_000_000);
+            assert_eq!(u128::from(rounded.burst_bytes), steps * u128::from(step_bytes));
         }
     }
 }
 
 #[test]
 fn what_a_meter_lets_through_is_counted_on_the_wire() {
-    let meter = MeterSetting { rate_kbps: 600, burst_kbit: 60 };
+    let meter = MeterSetting { rate_bps: 600_000, burst_bytes: 7_500 };
     let envelope = |counts| meter.envelope(counts);
     let wire = Bucket { burst_ubit: ubits(60_000), rate_ubps: ubits(600_000) };
     assert_eq!(envelope(MeterCounts::Wire), wire);

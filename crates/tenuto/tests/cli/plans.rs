@@ -298,7 +298,7 @@ fn a_tampered_plan_is_refused_everywhere() {
     write(&folder, "line.yaml", LINE);
     tenuto_in(&folder, &["plan", "line.yaml", "-o", "line.plan.json"]).exits(0);
     let plan = std::fs::read_to_string(folder.join("line.plan.json")).expect("a plan");
-    let key = "\"rate_kbps\": ";
+    let key = "\"rate_bps\": ";
     let at = plan.find(key).expect("a meter") + key.len();
     write(&folder, "tampered.json", &format!("{}9{}", &plan[..at], &plan[at..]));
     for verb in ["certify", "sim", "up", "tables", "explore"] {

@@ -7,6 +7,7 @@ use crate::switch::entry::{ActionStep, Entry};
 use crate::switch::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
 };
+use crate::switch::meter::BURST_BITS_MAX;
 use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::tables::EntryCounter;
 use crate::switch::users::User;
@@ -14,9 +15,9 @@ use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchE
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, meter_flag, port};
 use tenuto_openflow::{
-    Action, BadAction, BadRequest, Bucket, ErrorCode, FlowRemovedReason, GroupMod, GroupModCommand,
-    GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
-    MonitorCommand, MonitorMod,
+    Action, BadAction, BadRequest, Bucket, ErrorCode, ExactDrop, FlowRemovedReason, GroupMod,
+    GroupModCommand, GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand,
+    MeterModFailed, MonitorCommand, MonitorMod,
 };
 use tenuto_units::{Instant, Span};
 
@@ -337,16 +338,21 @@ impl Switch {
         if meter_mod.bands.len() > usize::from(general.bands_max) {
             return Err(MeterModFailed::OutOfBands.into());
         }
-        meter_mod.bands.iter().try_for_each(|band| match band {
-            MeterBand::Drop { .. } => Ok(()),
-            _ if band.as_exact_drop().is_some() => match meter_mod.flags & meter_flag::PKTPS {
-                0 => Ok(()),
+        let counts_bits = meter_mod.flags & meter_flag::PKTPS == 0;
+        let is_stated = counts_bits && meter_mod.flags & meter_flag::BURST != 0;
+        meter_mod.bands.iter().try_for_each(|band| match *band {
+            MeterBand::DscpRemark { prec_level, .. } if !PRECEDENCES.contains(&prec_level) => {
+                Err(MeterModFailed::BadBandValue.into())
+            }
+            MeterBand::Drop { burst_size, .. } | MeterBand::DscpRemark { burst_size, .. } => {
+                check_burst(if is_stated { kbit(burst_size) } else { 0 })
+            }
+            _ => match band.as_exact_drop()? {
+                None => Err(MeterModFailed::BadBand.into()),
                 // A burst in bytes fills with bits.
-                _ => Err(MeterModFailed::BadFlags.into()),
+                Some(_) if !counts_bits => Err(MeterModFailed::BadFlags.into()),
+                Some(exact) => check_exact(exact),
             },
-            MeterBand::DscpRemark { prec_level, .. } if PRECEDENCES.contains(prec_level) => Ok(()),
-            MeterBand::DscpRemark { .. } => Err(MeterModFailed::BadBandValue.into()),
-            _ => Err(MeterModFailed::BadBand.into()),
         })
     }
 
@@ -390,7 +396,28 @@ impl Switch {
     }
 }
 
-/// One drop band in kbit/s with a burst: what the analysis of a planned network knows.
+/// Bits of a burst in kbit.
+const fn kbit(burst_size: u32) -> u64 {
+    burst_size as u64 * 1_000
+}
+
+/// Whether a bucket holds so many bits.
+fn check_burst(bits: u64) -> Done {
+    match bits <= BURST_BITS_MAX {
+        true => Ok(()),
+        false => Err(MeterModFailed::BadBurst.into()),
+    }
+}
+
+/// A bucket of nothing would pass nothing.
+fn check_exact(exact: ExactDrop) -> Done {
+    match exact.burst_bytes {
+        0 => Err(MeterModFailed::BadBurst.into()),
+        bytes => check_burst(bytes.saturating_mul(8)),
+    }
+}
+
+/// One band that drops bits beyond a burst: what the analysis of a planned network knows.
 fn check_planned_meter(meter_mod: &MeterMod) -> Done {
     let kbps = meter_mod.flags & meter_flag::KBPS != 0;
     let burst = meter_mod.flags & meter_flag::BURST != 0;
@@ -398,9 +425,12 @@ fn check_planned_meter(meter_mod: &MeterMod) -> Done {
         return Err(MeterModFailed::BadFlags.into());
     }
     match meter_mod.bands.as_slice() {
-        [MeterBand::Drop { burst_size, .. }] if *burst_size > 0 => Ok(()),
-        [MeterBand::Drop { .. }] => Err(MeterModFailed::BadBurst.into()),
-        [_] => Err(MeterModFailed::BadBand.into()),
+        [MeterBand::Drop { burst_size: 0, .. }] => Err(MeterModFailed::BadBurst.into()),
+        [MeterBand::Drop { burst_size, .. }] => check_burst(kbit(*burst_size)),
+        [band] => match band.as_exact_drop()? {
+            Some(exact) => check_exact(exact),
+            None => Err(MeterModFailed::BadBand.into()),
+        },
         _ => Err(MeterModFailed::OutOfBands.into()),
     }
 }
