@@ -210,7 +210,7 @@ fn ports_are_configured_described_and_told_of() {
 }
 
 #[test]
-fn what_it_can_do_is_told_and_cannot_be_changed() {
+fn what_it_can_do_is_told_and_more_is_refused() {
     let mut bench = bench();
     let answers = bench.ask_on(0, Body::FeaturesRequest);
     let [Body::FeaturesReply(features)] = answers[..] else { panic!("{answers:?}") };
@@ -229,13 +229,57 @@ fn what_it_can_do_is_told_and_cannot_be_changed() {
     let ask = |tables: Vec<TableFeatures>| {
         Body::MultipartRequest(MultipartRequest::new(RequestBody::TableFeatures(tables)))
     };
-    assert!(matches!(bench.ask_on(0, ask(vec![first.clone()]))[0], Body::MultipartReply(_)));
-    for (change, code) in [
-        (TableFeatures { table_id: 64, ..first.clone() }, TableFeaturesFailed::BadTable),
-        (TableFeatures { metadata_write: 1, ..first.clone() }, TableFeaturesFailed::BadMetadata),
-        (TableFeatures { max_entries: 1, ..first.clone() }, TableFeaturesFailed::Eperm),
+    let with = |property: TableProperty| TableFeatures {
+        properties: vec![property],
+        name: FixedText::new("acl"),
+        metadata_match: 0,
+        metadata_write: 1,
+        config: 3,
+        max_entries: 1,
+        ..first.clone()
+    };
+    let fields = |fields: &[Oxm]| fields.iter().filter_map(OxmId::of).collect::<Vec<_>>();
+    let (dst, proto) = (Oxm::EthDst { value: [0; 6], mask: Some([0; 6]) }, Oxm::IpProto(0));
+    // Each table can do more than is asked for, which is what a controller is promised.
+    for less in [
+        first.clone(),
+        with(TableProperty::Match(fields(&[dst.clone(), Oxm::InPort(0)]))),
+        with(TableProperty::Wildcards(fields(&[dst.clone()]))),
+        with(TableProperty::NextTables { miss: true, tables: vec![1, 63] }),
+        with(TableProperty::Instructions { miss: true, ids: vec![FeatureId::new(1)] }),
+        with(TableProperty::ApplyActions { miss: false, ids: vec![] }),
+        with(TableProperty::ApplySetField { miss: false, ids: fields(&[Oxm::VlanPcp(0)]) }),
     ] {
-        bench.refused(ask(vec![change]), code);
+        let answers = bench.ask_on(0, ask(vec![less]));
+        let Body::MultipartReply(reply) = &answers[0] else { panic!("{answers:?}") };
+        let ReplyBody::TableFeatures(tables) = &reply.body else { panic!("{reply:?}") };
+        assert_eq!(&tables[0], first, "it stays as it is");
+    }
+    let more = TableFeatures { max_entries: u32::MAX, ..first.clone() };
+    let masked = OxmId { has_mask: true, payload_len: 2, ..fields(&[proto])[0] };
+    for (more, code) in [
+        (vec![TableFeatures { table_id: 64, ..first.clone() }], TableFeaturesFailed::BadTable),
+        (vec![first.clone(), first.clone()], TableFeaturesFailed::BadTable),
+        (vec![more], TableFeaturesFailed::Eperm),
+        (vec![with(TableProperty::Match(vec![masked]))], TableFeaturesFailed::BadArgument),
+        (
+            vec![with(TableProperty::NextTables { miss: false, tables: vec![0] })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::WriteActions { miss: false, ids: vec![FeatureId::new(99)] })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::WriteSetField { miss: false, ids: fields(&[dst]) })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::Unknown { type_: 99, data: vec![] })],
+            TableFeaturesFailed::BadType,
+        ),
+    ] {
+        bench.refused(ask(more), code);
     }
     bench.refused(Body::TableMod(TableMod { table_id: 64, config: 0 }), TableModFailed::BadTable);
     bench.refused(Body::TableMod(TableMod { table_id: 0, config: 4 }), TableModFailed::BadConfig);
