@@ -556,3 +556,37 @@ fn a_meter_limits_what_goes_to_the_controllers() {
     });
     assert_eq!(bench.heard(0).len(), 5);
 }
+
+#[test]
+fn only_selecting_groups_have_weights() {
+    use GroupType as T;
+    let mut bench = bench();
+    let bucket = |weight| Bucket { weight, watch_port: 1, ..Bucket::new(vec![output(1)]) };
+    let command = GroupModCommand::Add;
+    for (id, type_) in [(1, T::All), (2, T::Indirect), (3, T::FastFailover)] {
+        let weighed = group_of(command, type_, id, vec![bucket(1)]);
+        bench.refused(weighed, GroupModFailed::InvalidGroup);
+        bench.install([group_of(command, type_, id, vec![bucket(0)])]);
+    }
+    for weight in [0, 2] {
+        let id = 5 + u32::from(weight);
+        let buckets = vec![bucket(weight)];
+        bench.install([group_of(command, T::Select, id, buckets)]);
+        bench.install([group_of(GroupModCommand::Delete, T::Select, id, vec![])]);
+    }
+}
+
+#[test]
+fn a_packet_of_no_port_comes_from_the_controller() {
+    let mut bench = bench();
+    let met = entry(vec![Oxm::InPort(port::CONTROLLER)], vec![output(2)]);
+    bench.install([met]);
+    for in_port in [0, port::ANY, port::CONTROLLER] {
+        let packet_out = |actions, data| {
+            Body::PacketOut(PacketOut { buffer_id: NO_BUFFER, in_port, actions, data })
+        };
+        assert!(bench.ask_on(0, packet_out(vec![], vec![])).is_empty(), "nothing to do");
+        assert!(bench.ask_on(0, packet_out(vec![output(port::TABLE)], frame(1, 60))).is_empty());
+        assert_eq!(bench.drain_flows(), [(2, 1)]);
+    }
+}
