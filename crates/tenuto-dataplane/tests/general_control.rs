@@ -292,10 +292,9 @@ fn what_it_can_do_is_told_and_more_is_refused() {
     let unknown = RequestBody::Unknown { type_: 99, data: vec![] };
     bench.refused(multipart(unknown), BadRequest::BadMultipart);
     bench.refused(multipart(RequestBody::PortStats { port_no: 9 }), BadRequest::BadPort);
-    bench.refused(
-        multipart(RequestBody::Queue { port_no: 1, queue_id: 4 }),
-        QueueOpFailed::BadQueue,
-    );
+    for (port_no, code) in [(1, QueueOpFailed::BadQueue), (9, QueueOpFailed::BadPort)] {
+        bench.refused(multipart(RequestBody::Queue { port_no, queue_id: 4 }), code);
+    }
     bench.refused(Body::QueueGetConfigRequest { port: 9 }, QueueOpFailed::BadPort);
     let ReplyBody::Desc(desc) = bench.reply(RequestBody::Desc) else { panic!("another reply") };
     assert_eq!(desc.dp_desc.as_str(), Some("on the bench"));
