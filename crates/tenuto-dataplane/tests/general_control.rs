@@ -210,7 +210,7 @@ fn ports_are_configured_described_and_told_of() {
 }
 
 #[test]
-fn what_it_can_do_is_told_and_cannot_be_changed() {
+fn what_it_can_do_is_told_and_more_is_refused() {
     let mut bench = bench();
     let answers = bench.ask_on(0, Body::FeaturesRequest);
     let [Body::FeaturesReply(features)] = answers[..] else { panic!("{answers:?}") };
@@ -229,13 +229,57 @@ fn what_it_can_do_is_told_and_cannot_be_changed() {
     let ask = |tables: Vec<TableFeatures>| {
         Body::MultipartRequest(MultipartRequest::new(RequestBody::TableFeatures(tables)))
     };
-    assert!(matches!(bench.ask_on(0, ask(vec![first.clone()]))[0], Body::MultipartReply(_)));
-    for (change, code) in [
-        (TableFeatures { table_id: 64, ..first.clone() }, TableFeaturesFailed::BadTable),
-        (TableFeatures { metadata_write: 1, ..first.clone() }, TableFeaturesFailed::BadMetadata),
-        (TableFeatures { max_entries: 1, ..first.clone() }, TableFeaturesFailed::Eperm),
+    let with = |property: TableProperty| TableFeatures {
+        properties: vec![property],
+        name: FixedText::new("acl"),
+        metadata_match: 0,
+        metadata_write: 1,
+        config: 3,
+        max_entries: 1,
+        ..first.clone()
+    };
+    let fields = |fields: &[Oxm]| fields.iter().filter_map(OxmId::of).collect::<Vec<_>>();
+    let (dst, proto) = (Oxm::EthDst { value: [0; 6], mask: Some([0; 6]) }, Oxm::IpProto(0));
+    // Each table can do more than is asked for, which is what a controller is promised.
+    for less in [
+        first.clone(),
+        with(TableProperty::Match(fields(&[dst.clone(), Oxm::InPort(0)]))),
+        with(TableProperty::Wildcards(fields(&[dst.clone()]))),
+        with(TableProperty::NextTables { miss: true, tables: vec![1, 63] }),
+        with(TableProperty::Instructions { miss: true, ids: vec![FeatureId::new(1)] }),
+        with(TableProperty::ApplyActions { miss: false, ids: vec![] }),
+        with(TableProperty::ApplySetField { miss: false, ids: fields(&[Oxm::VlanPcp(0)]) }),
     ] {
-        bench.refused(ask(vec![change]), code);
+        let answers = bench.ask_on(0, ask(vec![less]));
+        let Body::MultipartReply(reply) = &answers[0] else { panic!("{answers:?}") };
+        let ReplyBody::TableFeatures(tables) = &reply.body else { panic!("{reply:?}") };
+        assert_eq!(&tables[0], first, "it stays as it is");
+    }
+    let more = TableFeatures { max_entries: u32::MAX, ..first.clone() };
+    let masked = OxmId { has_mask: true, payload_len: 2, ..fields(&[proto])[0] };
+    for (more, code) in [
+        (vec![TableFeatures { table_id: 64, ..first.clone() }], TableFeaturesFailed::BadTable),
+        (vec![first.clone(), first.clone()], TableFeaturesFailed::BadTable),
+        (vec![more], TableFeaturesFailed::Eperm),
+        (vec![with(TableProperty::Match(vec![masked]))], TableFeaturesFailed::BadArgument),
+        (
+            vec![with(TableProperty::NextTables { miss: false, tables: vec![0] })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::WriteActions { miss: false, ids: vec![FeatureId::new(99)] })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::WriteSetField { miss: false, ids: fields(&[dst]) })],
+            TableFeaturesFailed::BadArgument,
+        ),
+        (
+            vec![with(TableProperty::Unknown { type_: 99, data: vec![] })],
+            TableFeaturesFailed::BadType,
+        ),
+    ] {
+        bench.refused(ask(more), code);
     }
     bench.refused(Body::TableMod(TableMod { table_id: 64, config: 0 }), TableModFailed::BadTable);
     bench.refused(Body::TableMod(TableMod { table_id: 0, config: 4 }), TableModFailed::BadConfig);
@@ -248,10 +292,9 @@ fn what_it_can_do_is_told_and_cannot_be_changed() {
     let unknown = RequestBody::Unknown { type_: 99, data: vec![] };
     bench.refused(multipart(unknown), BadRequest::BadMultipart);
     bench.refused(multipart(RequestBody::PortStats { port_no: 9 }), BadRequest::BadPort);
-    bench.refused(
-        multipart(RequestBody::Queue { port_no: 1, queue_id: 4 }),
-        QueueOpFailed::BadQueue,
-    );
+    for (port_no, code) in [(1, QueueOpFailed::BadQueue), (9, QueueOpFailed::BadPort)] {
+        bench.refused(multipart(RequestBody::Queue { port_no, queue_id: 4 }), code);
+    }
     bench.refused(Body::QueueGetConfigRequest { port: 9 }, QueueOpFailed::BadPort);
     let ReplyBody::Desc(desc) = bench.reply(RequestBody::Desc) else { panic!("another reply") };
     assert_eq!(desc.dp_desc.as_str(), Some("on the bench"));
@@ -524,4 +567,38 @@ fn a_meter_limits_what_goes_to_the_controllers() {
         bench.receive(1, &frame(1, 60));
     });
     assert_eq!(bench.heard(0).len(), 5);
+}
+
+#[test]
+fn only_selecting_groups_have_weights() {
+    use GroupType as T;
+    let mut bench = bench();
+    let bucket = |weight| Bucket { weight, watch_port: 1, ..Bucket::new(vec![output(1)]) };
+    let command = GroupModCommand::Add;
+    for (id, type_) in [(1, T::All), (2, T::Indirect), (3, T::FastFailover)] {
+        let weighed = group_of(command, type_, id, vec![bucket(1)]);
+        bench.refused(weighed, GroupModFailed::InvalidGroup);
+        bench.install([group_of(command, type_, id, vec![bucket(0)])]);
+    }
+    for weight in [0, 2] {
+        let id = 5 + u32::from(weight);
+        let buckets = vec![bucket(weight)];
+        bench.install([group_of(command, T::Select, id, buckets)]);
+        bench.install([group_of(GroupModCommand::Delete, T::Select, id, vec![])]);
+    }
+}
+
+#[test]
+fn a_packet_of_no_port_comes_from_the_controller() {
+    let mut bench = bench();
+    let met = entry(vec![Oxm::InPort(port::CONTROLLER)], vec![output(2)]);
+    bench.install([met]);
+    for in_port in [0, port::ANY, port::CONTROLLER] {
+        let packet_out = |actions, data| {
+            Body::PacketOut(PacketOut { buffer_id: NO_BUFFER, in_port, actions, data })
+        };
+        assert!(bench.ask_on(0, packet_out(vec![], vec![])).is_empty(), "nothing to do");
+        assert!(bench.ask_on(0, packet_out(vec![output(port::TABLE)], frame(1, 60))).is_empty());
+        assert_eq!(bench.drain_flows(), [(2, 1)]);
+    }
 }

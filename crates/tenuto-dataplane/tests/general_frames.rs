@@ -385,3 +385,51 @@ fn counters_add_up() {
 fn meter_dropped(bench: &Bench) -> u64 {
     bench.switch.meters().map(|(_, meter)| meter.dropped.frames).sum()
 }
+
+/// What an IEEE 802.3 frame has behind its length: sub-network access protocol of this EtherType.
+fn snap(ether_type: u16) -> Vec<u8> {
+    [&[0xaa, 0xaa, 3, 0, 0, 0][..], &ether_type.to_be_bytes()].concat()
+}
+
+/// The same frame as IEEE 802.3 has it, perhaps with a tag in front: a length in place of the type.
+fn with_length(tag: &[u8], behind: &[u8]) -> Vec<u8> {
+    let whole = frame(1, 60);
+    let payload = [behind, &whole[14..]].concat();
+    let length = u16::try_from(payload.len()).expect("short").to_be_bytes();
+    [&whole[..12], tag, &length, &payload].concat()
+}
+
+#[test]
+fn a_frame_with_a_length_has_the_type_of_its_snap_header_or_none() {
+    let mut bench = bench();
+    let ipv4 = Oxm::EthType(0x0800);
+    bench.install([
+        entry(vec![ipv4.clone(), Oxm::IpProto(17)], vec![Action::SetNwTtl(9), output(2)]),
+        entry(vec![Oxm::EthType(0x05ff)], vec![output(3)]),
+    ]);
+    for tag in [&[][..], &[0x81, 0, 0, 5]] {
+        let packet = with_length(tag, &snap(0x0800));
+        bench.receive(1, &packet);
+        let mut expected = packet.clone();
+        let at = 14 + tag.len() + 8;
+        let before = u16::from_be_bytes([packet[at + 10], packet[at + 11]]);
+        expected[at + 8] = 9;
+        bench.run_to(bench.now + Span::from_s(1)).into_iter().for_each(|(port, mut found)| {
+            let after = u16::from_be_bytes([found[at + 10], found[at + 11]]);
+            assert_ne!(before, after, "the checksum follows");
+            found[at + 10..at + 12].copy_from_slice(&packet[at + 10..at + 12]);
+            assert_eq!((port, found), (2, expected.clone()));
+        });
+        for other in [
+            vec![0x42, 0x42, 3],                      // spanning tree
+            vec![0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0], // another organisation's protocol
+            snap(0x05ff),                             // no EtherType there either
+            vec![0xaa, 0xab, 3, 0, 0, 0, 8, 0],       // another service access point
+        ] {
+            assert_eq!(bench.ports_of(1, &with_length(tag, &other)), [3], "{other:02x?}");
+        }
+        // Cut off, it has none.
+        let cut = &packet[..14 + tag.len() + 7];
+        assert_eq!(bench.ports_of(1, cut), [3]);
+    }
+}

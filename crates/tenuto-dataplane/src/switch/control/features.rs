@@ -2,6 +2,7 @@
 //! 7.3.5.10 and 7.3.5.13).
 
 use crate::switch::Switch;
+use std::collections::BTreeSet;
 use tenuto_openflow::constants::{group_capability, meter_band_type, meter_flag};
 use tenuto_openflow::{
     Action, ErrorCode, FeatureId, FixedText, GroupFeatures, Instruction, MeterFeatures, OxmId,
@@ -49,23 +50,69 @@ fn instructions(is_last: bool) -> Vec<FeatureId> {
     list.iter().map(FeatureId::from).collect()
 }
 
+/// Whether a table does all that is wanted of one.
+fn covers(known: &TableFeatures, wanted: &TableFeatures) -> Result<(), TableFeaturesFailed> {
+    if wanted.max_entries > known.max_entries {
+        return Err(TableFeaturesFailed::Eperm);
+    }
+    wanted.properties.iter().try_for_each(|property| covers_property(known, property))
+}
+
+/// The same of a property. What a table-miss entry can do is what every entry can.
+fn covers_property(
+    known: &TableFeatures,
+    wanted: &TableProperty,
+) -> Result<(), TableFeaturesFailed> {
+    use TableProperty as P;
+    let of = |other: &P| std::mem::discriminant(other) == std::mem::discriminant(wanted);
+    let ours = known.properties.iter().find(|other| of(other));
+    let is_covered = match (ours, wanted) {
+        (Some(P::Instructions { ids, .. }), P::Instructions { ids: wanted, .. })
+        | (Some(P::WriteActions { ids, .. }), P::WriteActions { ids: wanted, .. })
+        | (Some(P::ApplyActions { ids, .. }), P::ApplyActions { ids: wanted, .. }) => {
+            // Experimenters' are told apart by what follows; padding is nothing.
+            let is_ours = |id: &FeatureId| ids.iter().any(|known| known.type_ == id.type_);
+            wanted.iter().all(is_ours)
+        }
+        (Some(P::NextTables { tables, .. }), P::NextTables { tables: wanted, .. }) => {
+            wanted.iter().all(|table| tables.contains(table))
+        }
+        (Some(P::Match(ids)), P::Match(wanted)) => wanted.iter().all(|id| can_match(ids, id)),
+        // Whether a field is left out says nothing of masks.
+        (Some(P::Wildcards(ids)), P::Wildcards(wanted)) => {
+            wanted.iter().all(|id| ids.iter().any(|known| is_same_field(known, id)))
+        }
+        (Some(P::WriteSetField { ids, .. }), P::WriteSetField { ids: wanted, .. })
+        | (Some(P::ApplySetField { ids, .. }), P::ApplySetField { ids: wanted, .. }) => {
+            wanted.iter().all(|id| can_match(ids, id))
+        }
+        _ => return Err(TableFeaturesFailed::BadType),
+    };
+    if is_covered { Ok(()) } else { Err(TableFeaturesFailed::BadArgument) }
+}
+
+fn is_same_field(one: &OxmId, other: &OxmId) -> bool {
+    (one.class, one.field) == (other.class, other.field)
+}
+
+/// Whether a field is among those that are known, and its mask if it asks for one.
+fn can_match(known: &[OxmId], wanted: &OxmId) -> bool {
+    known.iter().any(|id| is_same_field(id, wanted) && (id.has_mask || !wanted.has_mask))
+}
+
 impl Switch {
-    /// What every table can do. Tables cannot be changed: a request for what they are is answered
-    /// like a question.
+    /// What every table can do. Tables stay as they are: a request for what they can do, or for less,
+    /// is met by what they are (section 7.3.5.5.1: a superset of what is asked for, or equal to it).
     pub(super) fn table_features(
         &self,
         wanted: &[TableFeatures],
     ) -> Result<Vec<TableFeatures>, ErrorCode> {
         let ours: Vec<_> = (0..self.config.tables).map(|id| self.features_of(id)).collect();
+        let mut given = BTreeSet::new();
         for table in wanted {
             let known = ours.get(usize::from(table.table_id));
-            let known = known.ok_or(TableFeaturesFailed::BadTable)?;
-            if table.metadata_match != u64::MAX || table.metadata_write != u64::MAX {
-                return Err(TableFeaturesFailed::BadMetadata.into());
-            }
-            if table != known {
-                return Err(TableFeaturesFailed::Eperm.into());
-            }
+            let known = known.filter(|_| given.insert(table.table_id));
+            covers(known.ok_or(TableFeaturesFailed::BadTable)?, table)?;
         }
         Ok(ours)
     }

@@ -112,9 +112,12 @@ impl Switch {
         Ok(state)
     }
 
-    /// Watches that go with the type (OpenFlow 1.3.5, section 7.3.4.3). A weight of zero is a
-    /// bucket that gets nothing.
+    /// Weight and watches that go with the type (OpenFlow 1.3.5, sections 6.7 and 7.3.4.3). A weight of
+    /// zero is a bucket that gets nothing; only where one is selected may there be another.
     fn check_bucket(&self, type_: GroupType, bucket: &Bucket) -> Done {
+        if type_ != GroupType::Select && bucket.weight != 0 {
+            return Err(GroupModFailed::InvalidGroup.into());
+        }
         let watches_port = bucket.watch_port != port::ANY;
         let watches_group = bucket.watch_group != group::ANY;
         let bad = Err(GroupModFailed::BadWatch.into());

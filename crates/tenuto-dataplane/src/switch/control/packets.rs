@@ -41,12 +41,12 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        let is_known = match packet_out.in_port {
-            port::CONTROLLER => true,
-            number => self.port_index.contains_key(&number),
-        };
-        if !is_known {
-            return Err(BadRequest::BadPort.into());
+        let in_port = self.origin(packet_out.in_port)?;
+        if packet_out.actions.is_empty()
+            && packet_out.data.is_empty()
+            && packet_out.buffer_id == NO_BUFFER
+        {
+            return Ok(()); // No packet, and nothing to do with it.
         }
         // Through the tables is a way of its own: what stands behind it would come after a frame
         // that is already on its way.
@@ -61,7 +61,7 @@ impl Switch {
             NO_BUFFER => packet_out.data.clone(),
             id => self.take_waiting(id)?.1,
         };
-        if self.key_of(&bytes, packet_out.in_port).is_none() {
+        if self.key_of(&bytes, in_port).is_none() {
             return Err(BadRequest::BadPacket.into());
         }
         let mut ways = vec![Way::Steps(steps)];
@@ -69,9 +69,19 @@ impl Switch {
         if let Some(attendre) = self.attendre_mut() {
             attendre.listed = commands;
         }
-        let packet = Injected { in_port: packet_out.in_port, bytes: &bytes, is_first };
+        let packet = Injected { in_port, bytes: &bytes, is_first };
         self.inject(now, packet, &ways, frames, fx);
         Ok(())
+    }
+
+    /// The port that a packet of a controller counts as having entered by. Controllers that name none
+    /// send zero or `OFPP_ANY`, which earlier versions of OpenFlow asked for; Open vSwitch takes both.
+    fn origin(&self, in_port: u32) -> Result<u32, BadRequest> {
+        match in_port {
+            port::CONTROLLER | port::ANY | 0 => Ok(port::CONTROLLER),
+            number if self.port_index.contains_key(&number) => Ok(number),
+            _ => Err(BadRequest::BadPort),
+        }
     }
 
     /// Whether the packet that a flow-mod names is there: the entry is not added without it.

@@ -13,7 +13,7 @@ use tenuto_openflow::constants::{meter, meter_flag, port, queue, table};
 use tenuto_openflow::{
     Action, AggregateStats, BadRequest, BandStats, Body, Description, ErrorCode, FixedText,
     FlowStats, FlowStatsRequest, Instruction, MeterBand, MeterConfig, MeterStats, MultipartReply,
-    MultipartRequest, PortStats, QueueStats, ReplyBody, RequestBody, TableStats,
+    MultipartRequest, PortStats, QueueOpFailed, QueueStats, ReplyBody, RequestBody, TableStats,
 };
 use tenuto_units::Instant;
 
@@ -191,7 +191,8 @@ impl Switch {
         (duration_sec, duration_nsec): (u32, u32),
     ) -> Result<Vec<QueueStats>, ErrorCode> {
         let mut stats = Vec::new();
-        for port in self.chosen_ports(number)? {
+        let ports = self.chosen_ports(number).map_err(|_| QueueOpFailed::BadPort)?;
+        for port in ports {
             for (queue_id, counters) in (0..).zip(port.egress.queue_stats()) {
                 if wanted == queue::ALL || wanted == queue_id {
                     stats.push(QueueStats {
@@ -207,7 +208,7 @@ impl Switch {
             }
         }
         match stats.is_empty() && wanted != queue::ALL {
-            true => Err(tenuto_openflow::QueueOpFailed::BadQueue.into()),
+            true => Err(QueueOpFailed::BadQueue.into()),
             false => Ok(stats),
         }
     }

@@ -3,9 +3,13 @@
 use super::ipv6;
 use crate::switch::key::{PacketKey, VLAN_PRESENT, field, halves};
 use tenuto_openflow::constants::{ethertype, ip_proto};
+use tenuto_wire::EtherType;
 
 /// Addresses and EtherType.
 const ETHERNET_LEN: usize = 14;
+/// What stands behind a length instead of an EtherType: sub-network access protocol of organisation
+/// zero, whose protocol number is an EtherType ([RFC 1042]).
+const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 /// Tags that are passed over; more are taken for payload.
 const TAGS_MAX: usize = 8;
 const ND_SOLICITATION: u8 = 135;
@@ -32,7 +36,7 @@ pub(in crate::switch) enum Network {
 pub(in crate::switch) struct Layers {
     /// The outermost VLAN tag, from its EtherType on.
     pub(super) vlan: Option<usize>,
-    /// The EtherType behind the VLAN tags.
+    /// The EtherType behind the VLAN tags, or behind the headers of a frame with a length there.
     pub(super) eth_type_at: usize,
     pub(super) network: Network,
     /// The protocol behind the network header, and where its number stands.
@@ -55,6 +59,11 @@ pub(super) fn short(bytes: &[u8], at: usize) -> u16 {
 
 pub(super) fn long(bytes: &[u8], at: usize) -> u32 {
     u32::from(short(bytes, at)) << 16 | u32::from(short(bytes, at + 2))
+}
+
+/// Whether what stands at the place of an EtherType is the length of an IEEE 802.3 frame.
+const fn is_length(eth_type: u16) -> bool {
+    eth_type < EtherType::TYPE_MIN
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
@@ -80,6 +89,10 @@ impl Layers {
             }
             layers.vlan = layers.vlan.or(Some(at));
             at += 4;
+        }
+        if is_length(short(bytes, at)) && bytes[at + 2..].starts_with(&SNAP) {
+            let is_type = bytes.len() >= at + 10 && !is_length(short(bytes, at + 8));
+            at += if is_type { 8 } else { 0 };
         }
         layers.eth_type_at = at;
         let payload = at + 2;
@@ -188,7 +201,9 @@ impl Layers {
         let mut key = PacketKey::default();
         key.put(field::IN_PORT, in_port.into());
         key.put(field::IN_PHY_PORT, in_port.into());
-        key.put(field::ETH_TYPE, short(bytes, self.eth_type_at).into());
+        let eth_type = short(bytes, self.eth_type_at);
+        let eth_type = if is_length(eth_type) { EtherType::NONE.0 } else { eth_type };
+        key.put(field::ETH_TYPE, eth_type.into());
         key.put(field::ETH_DST, mac(bytes, 0));
         key.put(field::ETH_SRC, mac(bytes, 6));
         if let Some(tag) = self.vlan {
