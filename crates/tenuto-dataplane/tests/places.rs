@@ -115,20 +115,23 @@ fn apply_change(tables: &mut Tables, group: &mut u8, change: Change) {
         }
         Change::Modify { level, table, cookie, apply } if level < levels => {
             let change = |e: &mut Entry| e.behaviour.apply.clone_from(&apply);
-            tables.modify((level, table), Scope::All, |e| e.cookie == cookie, change, false);
+            let changed = tables.modify(
+                (level, table),
+                Scope::All,
+                |e| e.cookie == cookie,
+                (change, 0),
+                false,
+            );
+            changed.expect("there is room");
         }
         Change::Remove { level, table, flow } if level < levels => {
             let (_, pattern) = pattern(flow);
             tables.remove(level, table, Scope::Within(&pattern), |_| true);
         }
-        Change::Group(queue) => {
-            *group = queue;
-            tables.touch();
-        }
+        Change::Group(queue) => *group = queue,
         Change::Levels(levels) => tables.set_levels(levels),
         _ => {
-            let queue = *group;
-            tables.settle(|_| Some(queue));
+            tables.settle();
         }
     }
 }
@@ -144,12 +147,12 @@ proptest! {
         for change in changes {
             apply_change(&mut tables, &mut group, change);
             let mut settled = tables.clone();
-            settled.settle(|_| Some(group));
+            settled.settle();
             let expected = naive(&settled, group);
             // One level is never changed to another: nobody asks.
             for (level, places) in (0..).zip(&expected).filter(|_| settled.levels() > 1) {
                 for cookie in 0..4 {
-                    let found = settled.place(level, cookie);
+                    let found = settled.place(level, cookie, |_| Some(group));
                     prop_assert_eq!(found, places.get(&cookie).copied(), "{} {}", level, cookie);
                 }
             }
@@ -168,11 +171,12 @@ fn settling_looks_at_the_flows_that_have_changed_and_no_others() {
             tables.add(Instant::ZERO, level, 2, entry).expect("there is room");
         }
     }
-    assert_eq!(tables.settle(|_| None), 2_000, "levels are new");
-    assert_eq!(tables.settle(|_| None), 0);
+    assert_eq!(tables.settle(), 2_000, "levels are new");
+    assert_eq!(tables.settle(), 0);
     tables.add(Instant::ZERO, 1, 2, entry(2_000, 1, 5, send)).expect("there is room");
     let (_, gone) = pattern(7);
     tables.remove(0, 2, Scope::Exact(&gone, 1), |_| true);
-    assert_eq!(tables.settle(|_| None), 2);
-    assert_eq!((tables.place(0, 8), tables.place(1, 8)), (None, Some(Some(0))));
+    assert_eq!(tables.settle(), 2);
+    let place = |level| tables.place(level, 8, |_| None);
+    assert_eq!((place(0), place(1)), (None, Some(Some(0))));
 }

@@ -224,8 +224,8 @@ fn a_modified_group_moves_frames_at_the_next_swap() {
         support::shadow(1, 2, 1, vec![apply(vec![Action::Group(1)])]),
         group(G::Modify, 1, to(0)),
     ]);
-    assert_eq!(bench.switch.tables().place(0, 1), Some(Some(0)));
-    assert_eq!(bench.switch.tables().place(1, 1), Some(Some(0)));
+    assert_eq!(bench.switch.place(0, 1), Some(Some(0)));
+    assert_eq!(bench.switch.place(1, 1), Some(Some(0)));
 }
 
 #[test]

@@ -61,6 +61,10 @@ pub struct GeneralConfig {
     /// Entries that one message touches before frames get a turn; the rest of them when
     /// [`Switch::work_on`](super::Switch::work_on) is called. `None`: all of them at once.
     pub entries_at_once: Option<u32>,
+    /// Distinct masks over all tables and levels: what a look-up costs at worst, as each takes a probe.
+    pub masks_max: usize,
+    /// Actions over all entries, which is what memory they may take.
+    pub actions_max: usize,
     /// What Attendre may keep, once a controller switches it on; `None`: it is not offered.
     pub attendre: Option<AttendreLimits>,
 }
@@ -115,6 +119,8 @@ impl Default for GeneralConfig {
             description: String::new(),
             port_names: BTreeMap::new(),
             entries_at_once: None,
+            masks_max: 1_024,
+            actions_max: 2_000_000,
             attendre: Some(AttendreLimits::default()),
         }
     }

@@ -3,6 +3,7 @@
 use super::attendre::Command;
 use super::key::Pattern;
 use super::packet::Edit;
+use tenuto_openflow::Instruction;
 
 /// What the pipeline does with a frame that matches an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,7 +66,7 @@ pub struct Entry {
     /// The match as it was sent, for read-back.
     pub matching: tenuto_openflow::Match,
     /// The instructions as they were sent, for read-back.
-    pub instructions: Vec<tenuto_openflow::Instruction>,
+    pub instructions: Vec<Instruction>,
 }
 
 impl Entry {
@@ -73,6 +74,11 @@ impl Entry {
     /// (OpenFlow 1.3.5, section 5.4).
     pub(super) fn is_table_miss(&self) -> bool {
         self.precedence == 0 && self.pattern.matches_all()
+    }
+
+    /// Actions that it was sent with: most of the memory that it takes.
+    pub(super) fn actions(&self) -> usize {
+        actions_of(&self.instructions)
     }
 
     /// Whether anything that it does satisfies `wanted`.
@@ -96,4 +102,13 @@ impl Entry {
         }
         sends
     }
+}
+
+/// Actions of all instructions.
+pub(super) fn actions_of(instructions: &[Instruction]) -> usize {
+    let of = |instruction: &Instruction| match instruction {
+        Instruction::ApplyActions(list) | Instruction::WriteActions(list) => list.len(),
+        _ => 0,
+    };
+    instructions.iter().map(of).sum()
 }

@@ -7,7 +7,7 @@ use super::key::PacketKey;
 use super::port_index::PortIndex;
 use super::tables::EntryCounter;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Deref, RangeInclusive};
 use tenuto_openflow::constants::{group, port};
 use tenuto_openflow::{Bucket, GroupType};
 use tenuto_units::Instant;
@@ -17,6 +17,10 @@ pub(super) const DEPTH_MAX: usize = 8;
 /// What one frame may cost from a group on, in actions and looks at liveness: chains of groups
 /// multiply, and a frame must not keep the others waiting.
 pub(super) const COST_MAX: usize = 10_000;
+
+/// Pairs of groups of which one leads to the other: a change of a group that others lead to looks at
+/// all of them.
+pub(super) const LINKS_MAX: usize = 8_192;
 
 /// What a bucket does, and what decides whether it is live.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +43,8 @@ pub(super) struct GroupState {
     used: Vec<(u32, usize)>,
     /// Actions and looks at liveness of all buckets.
     cost: usize,
+    /// The queue of its outputs; one for all, as the deployment gives a flow one class.
+    queue: Option<u8>,
 }
 
 /// What a group has seen; beside the group, which packets do not write.
@@ -49,7 +55,78 @@ pub(super) struct GroupCounters {
     pub(super) since: Instant,
 }
 
-pub(super) type Groups = BTreeMap<u32, GroupState>;
+/// Groups by number, and how many groups lead to each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    states: BTreeMap<u32, GroupState>,
+    leading: BTreeMap<u32, u32>,
+    links: usize,
+}
+
+impl Deref for Groups {
+    type Target = BTreeMap<u32, GroupState>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.states
+    }
+}
+
+impl Groups {
+    /// Groups that hand frames on to a group, or watch it.
+    pub(super) fn leading(&self, id: u32) -> u32 {
+        self.leading.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Pairs of groups of which one leads to the other, once a group is `state`.
+    pub(super) fn links_with(&self, id: u32, state: &GroupState) -> usize {
+        let before = self.states.get(&id).map_or(0, |before| before.used.len());
+        self.links - before + state.used.len()
+    }
+
+    /// Puts a group in the place of the one of this number, if there is one.
+    pub(super) fn insert(&mut self, id: u32, state: GroupState) {
+        self.remove(id);
+        for used in state.uses() {
+            *self.leading.entry(used).or_default() += 1;
+        }
+        self.links += state.used.len();
+        self.states.insert(id, state);
+    }
+
+    /// Takes a group out.
+    pub(super) fn remove(&mut self, id: u32) {
+        if let Some(state) = self.states.remove(&id) {
+            self.unlink(&state);
+        }
+    }
+
+    /// Takes out the group of the lowest number.
+    pub(super) fn pop_first(&mut self) -> Option<(u32, GroupState)> {
+        let (id, state) = self.states.pop_first()?;
+        self.unlink(&state);
+        Some((id, state))
+    }
+
+    fn unlink(&mut self, state: &GroupState) {
+        self.links -= state.used.len();
+        for used in state.uses() {
+            if let Some(count) = self.leading.get_mut(&used) {
+                *count -= 1;
+                if *count == 0 {
+                    self.leading.remove(&used);
+                }
+            }
+        }
+    }
+}
+
+impl FromIterator<(u32, GroupState)> for Groups {
+    fn from_iter<I: IntoIterator<Item = (u32, GroupState)>>(groups: I) -> Self {
+        let mut all = Self::default();
+        groups.into_iter().for_each(|(id, state)| all.insert(id, state));
+        all
+    }
+}
 
 impl GroupState {
     pub(super) fn new(type_: GroupType, buckets: Vec<BucketState>, sent: Vec<Bucket>) -> Self {
@@ -58,27 +135,32 @@ impl GroupState {
             *used.entry(id).or_default() += 1;
         }
         let cost = buckets.iter().map(|bucket| bucket.steps.len() + 1).sum();
-        Self { buckets, sent, type_, used: used.into_iter().collect(), cost }
+        let queue = queue_of(&buckets);
+        Self { buckets, sent, type_, used: used.into_iter().collect(), cost, queue }
     }
 
-    /// The queue of its outputs; one for all, as the deployment gives a flow one class.
-    pub(super) fn queue(&self) -> Option<u8> {
-        let mut queue = 0;
-        let mut sends = None;
-        for step in self.buckets.iter().flat_map(|bucket| &bucket.steps) {
-            match *step {
-                ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
-                ActionStep::Output(_) => sends = sends.or(Some(queue)),
-                _ => {}
-            }
-        }
-        sends
+    /// The queue of its outputs, if it has any.
+    pub(super) const fn queue(&self) -> Option<u8> {
+        self.queue
     }
 
     /// Groups that it hands frames to, or watches, each once.
     pub(super) fn uses(&self) -> impl Iterator<Item = u32> {
         self.used.iter().map(|(id, _)| *id)
     }
+}
+
+/// The queue of the first output of buckets.
+fn queue_of(buckets: &[BucketState]) -> Option<u8> {
+    let mut queue = 0;
+    for step in buckets.iter().flat_map(|bucket| &bucket.steps) {
+        match *step {
+            ActionStep::SetQueue(id) => queue = u8::try_from(id).unwrap_or(u8::MAX - 1),
+            ActionStep::Output(_) => return Some(queue),
+            _ => {}
+        }
+    }
+    None
 }
 
 impl BucketState {
@@ -172,9 +254,13 @@ impl GroupCounts {
         }
     }
 
-    /// Forgets groups that are gone.
-    pub(super) fn retain(&mut self, stays: impl Fn(u32) -> bool) {
-        self.0.retain(|(id, _)| stays(*id));
+    /// Forgets a group that is gone, or all.
+    pub(super) fn remove(&mut self, id: u32) {
+        if id == group::ALL {
+            self.0.clear();
+        } else if let Ok(place) = self.find(id) {
+            self.0.remove(place);
+        }
     }
 
     /// Forgets all groups up to this number, and that one.

@@ -55,6 +55,15 @@ impl Guards {
         whole(&self.monitors, records)
     }
 
+    /// A meter as it is now.
+    pub(super) fn meter_now<'a>(
+        &'a self,
+        id: u32,
+        records: &'a Records,
+    ) -> Option<Cow<'a, MeterState>> {
+        self.meter(id).map(|meter| as_now(meter, records))
+    }
+
     /// A meter without what is lent of it.
     pub(super) fn meter(&self, id: u32) -> Option<&MeterState> {
         self.meters.get(id as usize)?.as_ref()
@@ -184,15 +193,16 @@ fn whole<'a, G: Guard>(
     records: &'a Records,
 ) -> impl Iterator<Item = (u32, Cow<'a, G>)> {
     let there = (0u32..).zip(all).filter_map(|(id, guard)| Some((id, guard.as_ref()?)));
-    there.map(|(id, guard)| match records.get(guard.lent_to()) {
-        None => (id, Cow::Borrowed(guard)),
-        Some(record) => {
-            let mut guard = guard.clone();
-            guard.take_in(record);
-            *guard.lent() = NOT_LENT;
-            (id, Cow::Owned(guard))
-        }
-    })
+    there.map(|(id, guard)| (id, as_now(guard, records)))
+}
+
+/// One with what it has lent.
+fn as_now<'a, G: Guard>(guard: &'a G, records: &'a Records) -> Cow<'a, G> {
+    let Some(record) = records.get(guard.lent_to()) else { return Cow::Borrowed(guard) };
+    let mut guard = guard.clone();
+    guard.take_in(record);
+    *guard.lent() = NOT_LENT;
+    Cow::Owned(guard)
 }
 
 #[inline]

@@ -49,7 +49,7 @@ impl Switch {
         let Clock { for_deadlines: now, for_ages, is_frozen } = clock;
         (self.level, self.admitted).hash(hasher);
         self.identify_tables(hasher);
-        for (id, group) in &*self.groups {
+        for (id, group) in self.groups.iter() {
             (id, group.type_, &group.buckets).hash(hasher);
         }
         // By id, not by place: a meter that came and went leaves no trace.

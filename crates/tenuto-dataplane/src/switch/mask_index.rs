@@ -106,6 +106,11 @@ impl MaskIndex {
         self.precedences.values().map(|&count| count as usize).sum()
     }
 
+    /// Whether there are entries of a precedence.
+    pub(super) fn has(&self, precedence: u16) -> bool {
+        self.precedences.contains_key(&precedence)
+    }
+
     /// Counts an entry in.
     pub(super) fn count_in(&mut self, precedence: u16) {
         *self.precedences.entry(precedence).or_default() += 1;

@@ -14,6 +14,7 @@ mod connection;
 mod control;
 mod counted_table;
 mod course;
+mod crowds;
 mod entry;
 mod ethernet_key;
 mod events;
@@ -343,6 +344,13 @@ impl Switch {
     /// Its tables.
     pub const fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    /// The queue of a flow's frames in a level; `Some(None)` if they have no place there, `None` if the
+    /// cookie is unknown.
+    pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
+        let group_queue = |id: u32| self.groups.get(&id).and_then(group::GroupState::queue);
+        self.tables.place(level, cookie, group_queue)
     }
 
     /// Meters by id, as they are now.

@@ -1,9 +1,9 @@
 //! Where the frames of each flow belong, level by level: what a change of mode asks of queued frames.
 //!
 //! A flow is a cookie. Its place in a level is the queue of its last entry in the tables that
-//! forward, by table and then in canonical order. Changes of entries name the cookies whose places
-//! may be others now, and [`Places::settle`] looks at these and no more; a changed group may move any
-//! flow, so that all are looked at.
+//! forward, by table and then in canonical order. Changes of entries name the cookies whose last
+//! entries may be others now, and [`Places::settle`] looks at these and no more. What that entry does
+//! with frames is asked when somebody wants to know: a changed group may move any number of flows.
 
 use super::counted_table::CountedTable;
 use super::entry::Entry;
@@ -16,8 +16,8 @@ const TABLES_FORWARD: u8 = 2;
 /// Where a flow's frames belong in one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Place {
-    /// `None` if they have no place.
-    queue: Option<u8>,
+    /// Table and slot of the last of its entries, which decides.
+    last: Option<(u8, u32)>,
     /// The entries of the flow: table and slot.
     entries: Vec<(u8, u32)>,
 }
@@ -39,7 +39,7 @@ impl Places {
     }
 
     /// Any flow may belong elsewhere.
-    pub(super) fn touch(&mut self) {
+    fn touch(&mut self) {
         self.are_all_stale = true;
         self.stale.clear();
     }
@@ -79,12 +79,7 @@ impl Places {
 
     /// Looks at what may have changed, in the tables of all levels, so many in each; gives how many
     /// flows that were.
-    pub(super) fn settle(
-        &mut self,
-        states: &[CountedTable],
-        tables: u8,
-        group_queue: impl Fn(u32) -> Option<u8>,
-    ) -> usize {
+    pub(super) fn settle(&mut self, states: &[CountedTable], tables: u8) -> usize {
         if self.levels.len() < 2 {
             return 0;
         }
@@ -104,9 +99,7 @@ impl Places {
                 |&(table, slot): &(u8, u32)| (table, entries_of(level, table).rank(slot), slot);
             let last = place.entries.iter().map(of).max();
             match last {
-                Some((table, _, slot)) => {
-                    place.queue = entries_of(level, table).entry(slot).queue(&group_queue);
-                }
+                Some((table, _, slot)) => place.last = Some((table, slot)),
                 None => {
                     flows.remove(&cookie);
                 }
@@ -135,9 +128,9 @@ impl Places {
         }
     }
 
-    /// The queue of a flow's frames in a level; `Some(None)` if it has no place there, `None` if
-    /// the cookie is unknown.
-    pub(super) fn get(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
-        self.levels.get(usize::from(level))?.get(&cookie).map(|place| place.queue)
+    /// Table and slot of the entry that says where a flow's frames belong in a level; `Some(None)` if
+    /// there is none yet, `None` if the cookie is unknown.
+    pub(super) fn last(&self, level: u8, cookie: u64) -> Option<Option<(u8, u32)>> {
+        self.levels.get(usize::from(level))?.get(&cookie).map(|place| place.last)
     }
 }

@@ -1,5 +1,6 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
+use super::group::GroupState;
 use super::mode::{ModeAction, ModeAgent};
 use super::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
@@ -211,13 +212,14 @@ impl Switch {
     ) -> u32 {
         let mut purged = 0;
         for place in 0..self.ports.len() {
-            let tables = &self.tables;
+            let (tables, groups) = (&self.tables, &self.groups);
+            let group_queue = |id: u32| groups.get(&id).and_then(GroupState::queue);
             let port = &mut self.ports[place];
             let drops = &mut fx.drops;
             let number = port.number;
             // Frames of no known flow (other traffic) keep their queue by keeping their place.
             port.egress.rearrange(
-                |cookie, queue| tables.place(level, cookie).unwrap_or(Some(queue)),
+                |cookie, queue| tables.place(level, cookie, group_queue).unwrap_or(Some(queue)),
                 |queued| {
                     let bytes = frames.bytes(queued.frame);
                     drops.push(Dropped {

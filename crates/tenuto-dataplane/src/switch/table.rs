@@ -10,13 +10,18 @@
 //! written by packets; counters live in side arrays by slot.
 
 use super::chunks::Chunks;
+use super::crowds::{CROWD, Crowds};
 use super::entry::Entry;
 use super::ethernet_key::{EthernetKey, Words};
 use super::key::{PacketKey, Pattern};
 use super::mask_index::{Found, MaskIndex};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::sync::OnceLock;
+
+/// Masks that are compared one by one; more have an index.
+const FEW_MASKS: usize = 8;
 
 /// Which classifier a switch uses; a property of the device that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,7 +69,10 @@ pub struct Table {
     /// Slots in canonical order, best precedence first, then by pattern; made when asked for.
     order: OnceLock<Vec<u32>>,
     /// Best precedence first, with the precedence beside it: it decides when a search ends.
-    groups: Vec<(u16, MaskIndex)>,
+    groups: Vec<(u16, Box<MaskIndex>)>,
+    /// The best precedence of each mask, which tells its place among the groups.
+    by_mask: BTreeMap<PacketKey, u16>,
+    crowds: Crowds,
     /// Bits that any mask lets count.
     asked: PacketKey,
     /// Whether none of these bits is outside of the Ethernet header.
@@ -150,6 +158,16 @@ impl Table {
 
     fn order(&self) -> &[u32] {
         self.order.get_or_init(|| self.sorted(self.in_use().collect()))
+    }
+
+    /// All entries, in the order of their slots.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().flatten().map(|entry| &**entry)
+    }
+
+    /// Whether some entry has this mask.
+    pub(super) fn knows(&self, mask: &PacketKey) -> bool {
+        self.group(mask).is_some()
     }
 
     /// Slots that hold an entry.
@@ -243,11 +261,13 @@ impl Table {
         let precedence = entry.precedence;
         let known = self.group(&mask);
         let group = known.unwrap_or_else(|| {
-            self.groups.push((0, MaskIndex::new(mask)));
+            self.groups.push((0, Box::new(MaskIndex::new(mask))));
             self.groups.len() - 1
         });
+        let pattern = entry.pattern;
         let best = self.groups[group].1.find(&value).map(|found| found.slot);
-        let before = self.chain(best).take_while(|&s| self.entry(s).precedence > precedence).last();
+        self.notice_crowd(&pattern, best);
+        let before = self.last_better(&pattern, precedence, best);
         let next_best = match before {
             Some(before) => self.next_best[before],
             None => best,
@@ -257,10 +277,29 @@ impl Table {
             Some(before) => self.next_best[before] = Some(slot),
             None => self.groups[group].1.put(&value, Found { slot, precedence }),
         }
+        if best.is_some() {
+            self.crowds.join(&pattern, precedence, slot);
+        }
         self.groups[group].1.count_in(precedence);
         self.order_groups(group, known.is_none());
         self.order.take();
         slot
+    }
+
+    /// The last entry of a pattern that is better than a precedence, in the chain that begins with `best`.
+    fn last_better(&self, pattern: &Pattern, precedence: u16, best: Option<u32>) -> Option<u32> {
+        let walked =
+            || self.chain(best).take_while(|&s| self.entry(s).precedence > precedence).last();
+        best.and_then(|_| self.crowds.before(pattern, precedence).unwrap_or_else(walked))
+    }
+
+    /// Keeps the entries of a pattern in order, once there are many.
+    fn notice_crowd(&mut self, pattern: &Pattern, best: Option<u32>) {
+        if self.chain(best).nth(CROWD).is_some() && self.crowds.count(pattern).is_none() {
+            let all: Vec<(u16, u32)> =
+                self.chain(best).map(|slot| (self.entry(slot).precedence, slot)).collect();
+            self.crowds.form(*pattern, all.into_iter());
+        }
     }
 
     /// Takes a slot for an entry.
@@ -279,12 +318,14 @@ impl Table {
 
     /// Takes an entry out; its slot is free for another.
     pub(super) fn remove(&mut self, slot: u32) -> Entry {
-        let entry = self.slots[slot].take().expect("only slots in use are given out");
-        let group = self.group(&entry.pattern.mask).expect("every mask has its group");
-        let value = &entry.pattern.value;
+        let Entry { pattern, precedence, .. } = *self.entry(slot);
+        let group = self.group(&pattern.mask).expect("every mask has its group");
+        let value = &pattern.value;
         let best = self.groups[group].1.find(value).map(|found| found.slot);
         let next = self.next_best[slot];
-        let before = self.chain(best).take_while(|&other| other != slot).last();
+        let before = self.last_better(&pattern, precedence, best);
+        let entry = self.slots[slot].take().expect("only slots in use are given out");
+        self.crowds.leave(&pattern, precedence);
         match (before, next) {
             (Some(before), _) => self.next_best[before] = next,
             (None, Some(next)) => {
@@ -307,24 +348,50 @@ impl Table {
     }
 
     fn group(&self, mask: &PacketKey) -> Option<usize> {
-        self.groups.iter().position(|(_, group)| group.mask() == mask)
+        if self.groups.len() <= FEW_MASKS {
+            return self.groups.iter().position(|(_, group)| group.mask() == mask);
+        }
+        let best = *self.by_mask.get(mask)?;
+        self.groups
+            .binary_search_by(|(other, group)| {
+                (Reverse(*other), group.mask()).cmp(&(Reverse(best), mask))
+            })
+            .ok()
     }
 
     /// Puts a group that has changed where its best entry belongs, or away if it has none.
     fn order_groups(&mut self, changed: usize, is_new: bool) {
-        let (precedence_max, group) = &mut self.groups[changed];
-        if group.is_empty() {
-            self.groups.remove(changed);
-        } else if is_new || *precedence_max != group.precedence_max() {
-            *precedence_max = group.precedence_max();
-            self.groups.sort_by_key(|(best, group)| (Reverse(*best), *group.mask()));
-        } else {
+        let (before, group) = &self.groups[changed];
+        let (precedence_max, is_gone) = (group.precedence_max(), group.is_empty());
+        if !is_new && !is_gone && *before == precedence_max {
             return;
         }
+        let (_, group) = self.groups.remove(changed);
         self.arrangements += 1;
-        let masks = self.groups.iter().map(|(_, group)| group.mask());
-        self.asked = masks.fold(PacketKey::default(), |all, mask| all.with(mask));
+        let mask = *group.mask();
+        if is_gone {
+            self.by_mask.remove(&mask);
+            self.forget_asked();
+        } else {
+            let place = self.groups.partition_point(|(best, other)| {
+                (Reverse(*best), other.mask()) < (Reverse(precedence_max), &mask)
+            });
+            self.groups.insert(place, (precedence_max, group));
+            self.by_mask.insert(mask, precedence_max);
+            self.asked = self.asked.with(&mask);
+        }
         self.asks_ethernet = self.is_by_mask() && EthernetKey::answers(&self.asked);
+    }
+
+    /// Looks again for what is asked, as a mask is gone: mostly the first of the others ask for as much.
+    fn forget_asked(&mut self) {
+        let before = std::mem::take(&mut self.asked);
+        for (_, group) in &self.groups {
+            self.asked = self.asked.with(group.mask());
+            if self.asked == before {
+                return;
+            }
+        }
     }
 
     /// Whether look-ups go mask by mask.
@@ -348,6 +415,11 @@ impl Table {
         self.groups.iter().map(|(_, group)| group.mask())
     }
 
+    /// Whether there are very many entries of exactly this pattern.
+    pub(super) fn is_crowded(&self, pattern: &Pattern) -> bool {
+        self.crowds.count(pattern).is_some()
+    }
+
     /// Slots of the entries of exactly this pattern.
     pub(super) fn of_pattern(&self, pattern: &Pattern) -> impl Iterator<Item = u32> {
         let group = self.group(&pattern.mask).map(|place| &self.groups[place].1);
@@ -357,6 +429,9 @@ impl Table {
     /// The slot of the entry with exactly this pattern and precedence.
     pub fn find(&self, pattern: &Pattern, precedence: u16) -> Option<u32> {
         let best = self.groups[self.group(&pattern.mask)?].1.find(&pattern.value)?;
+        if let Some(found) = self.crowds.find(pattern, precedence) {
+            return found;
+        }
         self.chain(Some(best.slot)).find(|&slot| self.entry(slot).precedence == precedence)
     }
 
@@ -379,16 +454,50 @@ impl Table {
         let finer = self.groups.iter().filter(|(_, group)| {
             *group.mask() != pattern.mask && group.mask().masked(&pattern.mask) == pattern.mask
         });
-        finer.map(|(_, group)| group.entries()).sum()
+        let own = self.crowds.count(pattern).unwrap_or(0);
+        finer.map(|(_, group)| group.entries()).sum::<usize>() + own
     }
 
     /// Whether some entry of this precedence, but of another pattern, matches some frame that the
     /// pattern matches.
     pub(super) fn overlaps(&self, pattern: &Pattern, precedence: u16) -> bool {
-        self.slots.iter().flatten().any(|entry| {
+        self.rivals(pattern, precedence).any(|group| {
+            if is_coarser(group, pattern) {
+                let coarser =
+                    Pattern { mask: *group.mask(), value: pattern.value.masked(group.mask()) };
+                return self.find(&coarser, precedence).is_some();
+            }
+            let slots = group.slots().flat_map(|best| self.chain(Some(best)));
+            slots.into_iter().any(|slot| self.overlaps_at(slot, pattern, precedence))
+        })
+    }
+
+    /// Whether the entry of a slot is of this precedence, but of another pattern, and matches some
+    /// frame that the pattern matches.
+    pub(super) fn overlaps_at(&self, slot: u32, pattern: &Pattern, precedence: u16) -> bool {
+        self.get(slot).is_some_and(|entry| {
             entry.precedence == precedence
                 && entry.pattern != *pattern
                 && entry.pattern.overlaps(pattern)
         })
     }
+
+    /// Entries that have to be compared one by one to tell whether any overlaps.
+    pub(super) fn count_rivals(&self, pattern: &Pattern, precedence: u16) -> usize {
+        let compared = self.rivals(pattern, precedence).filter(|it| !is_coarser(it, pattern));
+        compared.map(MaskIndex::entries).sum()
+    }
+
+    /// Entries of other masks, among them some of this precedence.
+    fn rivals(&self, pattern: &Pattern, precedence: u16) -> impl Iterator<Item = &MaskIndex> {
+        let best = self.groups.iter().take_while(move |(best, _)| *best >= precedence);
+        let others = best.map(|(_, group)| &**group);
+        others.filter(move |group| group.has(precedence) && *group.mask() != pattern.mask)
+    }
+}
+
+/// Whether entries of a group ask for nothing that the pattern leaves open: one of them at most has
+/// its value.
+fn is_coarser(group: &MaskIndex, pattern: &Pattern) -> bool {
+    pattern.mask.masked(group.mask()) == *group.mask()
 }

@@ -12,7 +12,8 @@ use super::key::{PacketKey, Pattern};
 use super::places::Places;
 use super::table::Table;
 use super::tracks::{NO_TRACK, Tracks};
-use super::users::{User, Users};
+use super::users::{Seat, User, Users};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
 use tenuto_units::Instant;
@@ -47,6 +48,9 @@ pub struct Tables {
     /// By level.
     users: Vec<Users>,
     entries: usize,
+    /// Distinct masks of all tables and levels, and actions of all entries.
+    masks: usize,
+    actions: usize,
     /// By slot of the first table, the way of all that its entry matches.
     pub(super) tracks: Tracks,
     /// How often an entry has come or gone.
@@ -80,6 +84,8 @@ impl Tables {
             places: Places::default(),
             users: Vec::new(),
             entries: 0,
+            masks: 0,
+            actions: 0,
             tracks: Tracks::new(),
             revision: 0,
             config,
@@ -90,6 +96,7 @@ impl Tables {
 
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
+        let is_as_before = self.levels == levels.max(1);
         self.levels = levels.max(1);
         self.revision += 1;
         let count = usize::from(self.levels) * usize::from(self.config.tables);
@@ -97,9 +104,21 @@ impl Tables {
         self.tracks.settle_all(&mut self.states);
         self.states.resize_with(count, || CountedTable::new(Table::new(kind)));
         self.forget_tracks();
-        self.places.set_levels(self.levels.into());
+        if !is_as_before {
+            self.places.set_levels(self.levels.into());
+        }
         self.users.resize_with(self.levels.into(), Users::default);
-        self.entries = self.states.iter().map(|t| t.table.entries().len()).sum();
+        if !is_as_before {
+            self.count_anew();
+        }
+    }
+
+    fn count_anew(&mut self) {
+        let tables = || self.states.iter().map(CountedTable::table);
+        self.entries = tables().map(|table| table.entries().len()).sum();
+        self.masks = tables().map(Table::masks).sum();
+        let of_table = |table: &Table| table.each().map(Entry::actions).sum::<usize>();
+        self.actions = tables().map(of_table).sum();
     }
 
     /// Number of levels.
@@ -149,7 +168,17 @@ impl Tables {
 
     /// How many entries of a level use a meter or a group.
     pub(super) fn users(&self, level: u8, used: User) -> u32 {
-        self.users.get(usize::from(level)).map_or(0, |users| users.of(used))
+        let users = self.users.get(usize::from(level)).map_or(0, |users| users.of(used));
+        u32::try_from(users).unwrap_or(u32::MAX)
+    }
+
+    /// Level, table and slot of the entries that use something of a range, level by level; of those
+    /// that use several of it, several times.
+    pub(super) fn seats(&self, used: RangeInclusive<User>) -> impl Iterator<Item = (u8, Seat)> {
+        let levels = (0..).zip(&self.users);
+        levels.flat_map(move |(level, users)| {
+            users.seats(used.clone()).map(move |seat| (level, seat))
+        })
     }
 
     /// Entries over all tables and levels.
@@ -162,7 +191,7 @@ impl Tables {
     /// slot.
     ///
     /// # Errors
-    /// [`TablesFull`] if there are as many entries as the switch may have.
+    /// [`TablesFull`] if there are as many entries, masks or actions as the switch may have.
     ///
     /// # Panics
     /// If the level or table does not exist: the control channel checks both first.
@@ -173,26 +202,33 @@ impl Tables {
         table: u8,
         entry: Entry,
     ) -> Result<u32, TablesFull> {
-        let full = self.entries >= self.config.entries_max;
         let place = self.place_of(level, table).expect("the caller checked level and table");
+        let known = self.states[place].table.find(&entry.pattern, entry.precedence);
+        let more = self.actions + entry.actions();
+        let less = known.map_or(0, |slot| self.states[place].table.entry(slot).actions());
+        if more - less > self.actions_max() || known.is_none() && !self.has_room(place, &entry) {
+            return Err(TablesFull);
+        }
+        self.actions = more - less;
         let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
         let cookie = entry.cookie;
-        let slot = match state.table.find(&entry.pattern, entry.precedence) {
+        let slot = match known {
             Some(slot) => {
                 let old = state.table.entry(slot).cookie;
-                users.count_out(state.table.entry(slot));
-                users.count_in(&entry);
+                users.count_out(state.table.entry(slot), (table, slot));
+                users.count_in(&entry, (table, slot));
                 let (pattern, resets) = (entry.pattern, entry.flags & flow_flag::RESET_COUNTS != 0);
                 self.settled(level, table, slot).replace(slot, entry, now, resets);
                 self.forget_tracks_of(table, &pattern);
                 self.places.note_removed((level, table, slot), old);
                 slot
             }
-            None if full => return Err(TablesFull),
             None => {
                 let (pattern, before) = (entry.pattern, state.table.arrangements());
-                users.count_in(&entry);
+                let masks = state.table.masks();
                 let slot = state.insert(entry, now);
+                users.count_in(state.table.entry(slot), (table, slot));
+                self.masks += state.table.masks() - masks;
                 self.entries += 1;
                 self.revision += 1;
                 let state = self.get(level, table).expect("it was just changed");
@@ -208,6 +244,17 @@ impl Tables {
         };
         self.places.note_added((level, table, slot), cookie);
         Ok(slot)
+    }
+
+    /// Whether there is room for an entry that is not there yet.
+    fn has_room(&self, place: usize, entry: &Entry) -> bool {
+        let masks_max = self.config.general.as_ref().map_or(usize::MAX, |it| it.masks_max);
+        let is_known = || self.states[place].table.knows(&entry.pattern.mask);
+        self.entries < self.config.entries_max && (self.masks < masks_max || is_known())
+    }
+
+    fn actions_max(&self) -> usize {
+        self.config.general.as_ref().map_or(usize::MAX, |general| general.actions_max)
     }
 
     /// Slots of the entries in a scope that `chosen` picks, in canonical order.
@@ -230,23 +277,35 @@ impl Tables {
     }
 
     /// Changes the behaviour of every entry in a scope that `chosen` picks, keeping its counters
-    /// unless `reset` says otherwise; returns how many.
+    /// unless `reset` says otherwise; returns how many. Each has so many `actions` then.
+    ///
+    /// # Errors
+    /// [`TablesFull`] if these would be more than the switch may have; nothing is changed.
     pub fn modify(
         &mut self,
         (level, table): (u8, u8),
         scope: Scope<'_>,
         chosen: impl Fn(&Entry) -> bool,
-        change: impl Fn(&mut Entry),
+        (change, actions): (impl Fn(&mut Entry), usize),
         reset: bool,
-    ) -> usize {
+    ) -> Result<usize, TablesFull> {
         let slots = self.chosen(level, table, scope, chosen);
+        let now = |slot: &u32| {
+            self.get(level, table).map_or(0, |state| state.table().entry(*slot).actions())
+        };
+        let less: usize = slots.iter().map(now).sum();
+        let in_all = self.actions - less + slots.len() * actions;
+        if in_all > self.actions_max().max(self.actions) {
+            return Err(TablesFull);
+        }
+        self.actions = in_all;
         for &slot in &slots {
             self.settled(level, table, slot);
             let place = self.place_of(level, table).expect("the slots are of this table");
             let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
-            users.count_out(state.table.entry(slot));
+            users.count_out(state.table.entry(slot), (table, slot));
             state.change(slot, &change);
-            users.count_in(state.table.entry(slot));
+            users.count_in(state.table.entry(slot), (table, slot));
             if reset {
                 state.uses[slot].counter = EntryCounter::default();
             }
@@ -259,9 +318,10 @@ impl Tables {
                 let pattern = state.table().entry(slot).pattern;
                 self.forget_tracks_of(table, &pattern);
             }
+            [] => {}
             _ => self.forget_tracks(),
         }
-        slots.len()
+        Ok(slots.len())
     }
 
     /// Removes every entry in a scope that `chosen` picks, and returns them in canonical order.
@@ -282,16 +342,19 @@ impl Tables {
     /// If there is none.
     pub fn remove_slot(&mut self, level: u8, table: u8, slot: u32) -> Removed {
         let state = self.settled(level, table, slot);
-        let before = state.table.arrangements();
+        let (before, masks) = (state.table.arrangements(), state.table.masks());
         let removed = state.remove(slot);
+        let masks = masks - state.table.masks();
         let is_arranged_alike = state.table.arrangements() == before;
         self.entries -= 1;
+        self.masks -= masks;
+        self.actions -= removed.entry.actions();
         self.revision += 1;
         match is_arranged_alike {
             true => self.forget_tracks_of(table, &removed.entry.pattern),
             false => self.forget_tracks(),
         }
-        self.users[usize::from(level)].count_out(&removed.entry);
+        self.users[usize::from(level)].count_out(&removed.entry, (table, slot));
         self.places.note_removed((level, table, slot), removed.entry.cookie);
         removed
     }
@@ -327,7 +390,7 @@ impl Tables {
         let asks_beyond =
             first.table.masks() > MASKS_SEARCHED || first.table.each_mask().any(is_beyond);
         let may_lead_elsewhere = asks_beyond || self.tracks.is_any_by_written();
-        if may_lead_elsewhere && table != TABLE_WATCH {
+        if may_lead_elsewhere && table != TABLE_WATCH || first.table.is_crowded(pattern) {
             return self.forget_tracks();
         }
         for slot in first.table.of_pattern(pattern) {
@@ -340,28 +403,22 @@ impl Tables {
         self.tracks.forget();
     }
 
-    /// Whether an entry of the same precedence, but another pattern, matches some of the same frames
-    /// (OpenFlow 1.3.5, section 6.4, `OFPFF_CHECK_OVERLAP`).
-    pub fn overlaps(&self, level: u8, table: u8, entry: &Entry) -> bool {
-        let state = self.get(level, table);
-        state.is_some_and(|state| state.table().overlaps(&entry.pattern, entry.precedence))
+    /// Puts changes of the places of flows into effect; gives how many flows were looked at, which are
+    /// those whose entries have changed. Entries themselves are in effect as soon as they are added.
+    pub fn settle(&mut self) -> usize {
+        self.places.settle(&self.states, self.config.tables)
     }
 
-    /// Makes the next [`Tables::settle`] look at the places of all flows: a group has changed.
-    pub fn touch(&mut self) {
-        self.places.touch();
-    }
-
-    /// Puts changes of the places of flows into effect, with the queues of groups given by
-    /// `group_queue`; gives how many flows were looked at, which are those whose entries have changed.
-    /// Entries themselves are in effect as soon as they are added.
-    pub fn settle(&mut self, group_queue: impl Fn(u32) -> Option<u8>) -> usize {
-        self.places.settle(&self.states, self.config.tables, group_queue)
-    }
-
-    /// The queue of a flow's frames in a level; `Some(None)` if it has no place there, `None` if
-    /// the cookie is unknown.
-    pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
-        self.places.get(level, cookie)
+    /// The queue of a flow's frames in a level, with the queues of groups given by `group_queue`;
+    /// `Some(None)` if it has no place there, `None` if the cookie is unknown.
+    pub fn place(
+        &self,
+        level: u8,
+        cookie: u64,
+        group_queue: impl Fn(u32) -> Option<u8>,
+    ) -> Option<Option<u8>> {
+        let last = self.places.last(level, cookie)?;
+        let entry = last.and_then(|(table, slot)| self.get(level, table)?.table().get(slot));
+        Some(entry.and_then(|entry| entry.queue(group_queue)))
     }
 }

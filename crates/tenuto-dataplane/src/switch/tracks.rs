@@ -241,6 +241,11 @@ impl Tables {
         self.tracks.guards.meters(&self.tracks.records)
     }
 
+    /// A meter as it is now.
+    pub(super) fn meter(&self, id: u32) -> Option<Cow<'_, MeterState>> {
+        self.tracks.guards.meter_now(id, &self.tracks.records)
+    }
+
     /// Monitors by number.
     pub(super) fn monitors(&self) -> impl Iterator<Item = (u32, Cow<'_, MonitorState>)> {
         self.tracks.guards.monitors(&self.tracks.records)
@@ -436,7 +441,7 @@ mod tests {
             unpromised_from: None,
         };
         let ports = [PortState::new(&PortConfig { port: 1, role: PortRole::Host, egress }, 1)];
-        let (groups, index) = (Groups::new(), PortIndex::from_iter([(1, 0)]));
+        let (groups, index) = (Groups::default(), PortIndex::from_iter([(1, 0)]));
         let live = Liveness { groups: &groups, ports: &ports, index: &index };
         let around = Surroundings { mode: (0, 0), live, counts: None };
         let mut passed: u64 = 0;

@@ -1,33 +1,46 @@
-//! How many entries use each meter and each group: asked for without a walk over all of them.
+//! Which entries use each meter, group and monitor: asked for without a walk over all of them.
 
 use super::entry::{ActionStep, Entry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// What an entry may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum User {
     Meter(u32),
     Group(u32),
+    Monitor(u32),
 }
+
+/// Table and slot of an entry.
+pub(super) type Seat = (u8, u32);
 
 /// Entries of one level by what they use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Users(BTreeMap<User, u32>);
+pub(super) struct Users(BTreeMap<User, BTreeSet<Seat>>);
 
 impl Users {
-    pub(super) fn of(&self, used: User) -> u32 {
-        self.0.get(&used).copied().unwrap_or(0)
+    /// How many entries use it.
+    pub(super) fn of(&self, used: User) -> usize {
+        self.0.get(&used).map_or(0, BTreeSet::len)
     }
 
-    pub(super) fn count_in(&mut self, entry: &Entry) {
-        each(entry, |used| *self.0.entry(used).or_default() += 1);
+    /// Entries that use something of a range; those that use several of it, several times.
+    pub(super) fn seats(&self, used: RangeInclusive<User>) -> impl Iterator<Item = Seat> {
+        self.0.range(used).flat_map(|(_, seats)| seats.iter().copied())
     }
 
-    pub(super) fn count_out(&mut self, entry: &Entry) {
+    pub(super) fn count_in(&mut self, entry: &Entry, seat: Seat) {
         each(entry, |used| {
-            if let Some(count) = self.0.get_mut(&used) {
-                *count -= 1;
-                if *count == 0 {
+            self.0.entry(used).or_default().insert(seat);
+        });
+    }
+
+    pub(super) fn count_out(&mut self, entry: &Entry, seat: Seat) {
+        each(entry, |used| {
+            if let Some(seats) = self.0.get_mut(&used) {
+                seats.remove(&seat);
+                if seats.is_empty() {
                     self.0.remove(&used);
                 }
             }
@@ -35,17 +48,14 @@ impl Users {
     }
 }
 
-/// Calls `visit` with everything that an entry uses, once each.
+/// Calls `visit` with everything that an entry uses.
 fn each(entry: &Entry, mut visit: impl FnMut(User)) {
     entry.behaviour.meter.into_iter().for_each(|id| visit(User::Meter(id)));
-    let group = |step: &ActionStep| match *step {
-        ActionStep::Group(id) => Some(id),
-        _ => None,
-    };
-    let steps = || entry.behaviour.apply.iter().chain(&entry.behaviour.write).filter_map(group);
-    for (place, id) in steps().enumerate() {
-        if steps().take(place).all(|before| before != id) {
-            visit(User::Group(id));
+    for step in entry.behaviour.apply.iter().chain(&entry.behaviour.write) {
+        match *step {
+            ActionStep::Group(id) => visit(User::Group(id)),
+            ActionStep::Monitor(id) => visit(User::Monitor(id)),
+            _ => {}
         }
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Channel {
     stream: Stream,
     pub(super) key: PollKey,
     input: Vec<u8>,
+    /// Bytes of it that were carried out.
+    taken: usize,
     output: Vec<u8>,
     sent: usize,
     async_bytes_max: usize,
@@ -66,6 +68,7 @@ impl Channel {
             stream,
             key,
             input: Vec::new(),
+            taken: 0,
             output: Vec::new(),
             sent: 0,
             async_bytes_max,
@@ -88,9 +91,11 @@ impl Channel {
 
     /// Takes in what the peer has sent, if there is room.
     pub(super) fn read(&mut self, now: Instant) -> Result<(), Ended> {
-        if self.is_paused() || self.input.len() >= INPUT_BYTES_MAX {
+        if self.is_paused() || self.is_full() {
             return Ok(());
         }
+        // What was carried out makes room once for many messages.
+        self.input.drain(..std::mem::take(&mut self.taken));
         let before = self.input.len();
         self.input.resize(before + INPUT_BYTES, 0);
         let read = self.stream.read(&mut self.input[before..]);
@@ -106,6 +111,11 @@ impl Channel {
         }
     }
 
+    /// Whether so much waits for its turn that no more is taken in.
+    const fn is_full(&self) -> bool {
+        self.input.len() - self.taken >= INPUT_BYTES_MAX
+    }
+
     /// Whether its peer does not read its answers, so that nothing more is done for it.
     pub(super) fn is_paused(&self) -> bool {
         self.waiting() > ANSWERS_MAX
@@ -118,9 +128,10 @@ impl Channel {
 
     /// How long the next message is, once it is whole.
     fn message_bytes(&self) -> Option<usize> {
-        let header = self.input.first_chunk::<HEADER_BYTES>()?;
+        let waiting = &self.input[self.taken..];
+        let header = waiting.first_chunk::<HEADER_BYTES>()?;
         let length = usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES);
-        (self.input.len() >= length).then_some(length)
+        (waiting.len() >= length).then_some(length)
     }
 
     /// The next message, or what can be none; `false` until it is whole and its answer has room.
@@ -130,7 +141,8 @@ impl Channel {
             return false;
         }
         let Some(length) = self.message_bytes() else { return false };
-        bytes.extend(self.input.drain(..length));
+        bytes.extend_from_slice(&self.input[self.taken..self.taken + length]);
+        self.taken += length;
         true
     }
 
@@ -165,7 +177,7 @@ impl Channel {
             self.output.drain(..self.sent);
             self.sent = 0;
         }
-        let is_full = self.is_paused() || self.input.len() >= INPUT_BYTES_MAX;
+        let is_full = self.is_paused() || self.is_full();
         let interest = match (self.waiting() > 0, is_full) {
             (true, true) => Interest::Write,
             (true, false) => Interest::ReadWrite,

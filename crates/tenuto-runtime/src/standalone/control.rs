@@ -21,7 +21,7 @@ use tenuto_units::{Instant, Span};
 const ACCEPTED_MAX: usize = 4;
 /// Connections at once that are made to the switch. Those that it makes itself have room of their
 /// own: nobody can keep its controllers out.
-const SERVICE_MAX: u16 = 64;
+pub(super) const SERVICE_MAX: u16 = 64;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
 /// Until an attempt is made again for which there was no descriptor or thread.

@@ -5,7 +5,7 @@
 //! very many entries is done a step at a time.
 
 use super::channel::Channel;
-use super::control::{Change, Control, Purpose, connections_max};
+use super::control::{Change, Control, Purpose, SERVICE_MAX, connections_max};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
@@ -19,7 +19,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    AttendreLimits, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
+    AttendreLimits, ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch,
+    SwitchConfig,
 };
 use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
@@ -34,7 +35,7 @@ const SMALLEST_WIRE_BYTES: u64 = 84;
 const FRAMES_SPARE: u64 = 1_024;
 /// Frames that are held at most, whatever the buffers: 100 MB.
 const FRAMES_MAX: u64 = 65_536;
-/// Messages of a connection are carried out for so long before frames get a turn.
+/// Messages are carried out for so long before frames get a turn, however many connections there are.
 const MESSAGES_TIME: Span = Span::from_us(50);
 /// Entries that one message touches before frames get a turn: some 50 us.
 pub(crate) const ENTRIES_AT_ONCE: u32 = 64;
@@ -80,6 +81,10 @@ struct DataPath<'a> {
     /// Port that is served first in the next turn.
     first: usize,
     message: Vec<u8>,
+    /// The connection that is served first in the next turn, by its place, and the first whose work
+    /// goes on.
+    first_channel: usize,
+    first_work: Option<ConnectionId>,
     /// When captures are looked at next, if there are any.
     taps_at: Option<Instant>,
 }
@@ -127,6 +132,8 @@ pub fn run_switch(
         summary: SwitchSummary::default(),
         first: 0,
         message: Vec::new(),
+        first_channel: 0,
+        first_work: None,
         taps_at: settings.ports.iter().any(|port| port.tap.is_some()).then_some(Instant::ZERO),
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
@@ -270,19 +277,25 @@ impl DataPath<'_> {
             })
     }
 
-    /// Goes a step on with what takes several of them.
-    fn work(&mut self) {
-        let now = MonotonicClock::now();
-        let mut last = None;
-        loop {
-            let next = self.core.switch.at_work().find(|id| last.is_none_or(|before| *id > before));
-            let Some(id) = next else { return };
-            last = Some(id);
+    /// Goes a step on with what takes several of them: of each connection in turn, for no longer than
+    /// frames may wait.
+    fn work(&mut self, until: Instant) {
+        let mut works: Vec<ConnectionId> = self.core.switch.at_work().collect();
+        let first = self.first_work.unwrap_or(ConnectionId(0));
+        let behind = works.partition_point(|id| *id < first);
+        works.rotate_left(behind);
+        for (done, &id) in works.iter().enumerate() {
+            let now = MonotonicClock::now();
+            if done > 0 && now >= until {
+                self.first_work = Some(id);
+                return;
+            }
             let channel = self.control.channels.iter().find(|channel| channel.id == id);
             if !channel.is_some_and(Channel::is_paused) {
                 self.core.switch.work_on(id, now, &mut self.core.fx);
             }
         }
+        self.first_work = None;
     }
 
     /// Whether a descriptor is ready that is none of a port.
@@ -347,15 +360,27 @@ impl DataPath<'_> {
     fn take_control(&mut self) -> io::Result<()> {
         self.control.turn(&mut self.poll, &mut self.changes, self.news);
         self.carry_changes()?;
-        self.work();
-        let now = MonotonicClock::now();
-        for place in (0..self.control.channels.len()).rev() {
+        let until = MonotonicClock::now() + MESSAGES_TIME;
+        self.work(until);
+        // One connection at least has its turn, and each is the first in one of the next turns.
+        let count = self.control.channels.len();
+        let first = self.first_channel % count.max(1);
+        self.first_channel = first + 1;
+        for turn in 0..count {
+            let now = MonotonicClock::now();
+            if turn > 0 && now >= until {
+                break;
+            }
+            self.first_channel = first + turn + 1;
             // What is carried out for one connection may end others.
-            let Some(channel) = self.control.channels.get_mut(place) else { continue };
+            let count = self.control.channels.len();
+            let Some(channel) = self.control.channels.get_mut((first + turn) % count.max(1)) else {
+                break;
+            };
             let id = channel.id;
             let is_readable = self.poll.readiness(channel.key).readable;
             let read = if is_readable { channel.read(now) } else { Ok(()) };
-            let followed = self.take_messages(place);
+            let followed = self.take_messages(id, until);
             let ended = read.and(followed);
             self.hand_out()?;
             if let Err(why) = ended {
@@ -368,27 +393,27 @@ impl DataPath<'_> {
         self.settle()
     }
 
-    /// Carries out the messages of one connection, as long as its answers are read, but not for
-    /// longer than frames may wait.
-    fn take_messages(&mut self, place: usize) -> Result<(), String> {
-        let id = self.control.channels[place].id;
+    /// Carries out the messages of one connection, one at least, as long as its answers are read, but
+    /// not for longer than frames may wait.
+    fn take_messages(&mut self, id: ConnectionId, until: Instant) -> Result<(), String> {
+        let Some(place) = self.control.channels.iter().position(|channel| channel.id == id) else {
+            return Ok(());
+        };
         let mut message = std::mem::take(&mut self.message);
-        let mut is_followed = true;
-        let began = MonotonicClock::now();
-        let mut now = began;
+        let (mut is_followed, mut is_over) = (true, false);
         while is_followed
-            && now.since(began) < MESSAGES_TIME
+            && !is_over
             && self.core.switch.at_work().all(|other| other != id)
             && self.control.channels[place].next_message(&mut message)
         {
             let Forwarding { switch, pool, fx, .. } = &mut self.core;
-            is_followed = switch.control_from(id, now, &message, pool, fx);
+            is_followed = switch.control_from(id, MonotonicClock::now(), &message, pool, fx);
             let own = fx.channels.iter_mut().filter(|(number, _)| *number == id.0);
             for (_, bytes) in own {
                 self.control.channels[place].queue(bytes);
                 bytes.clear();
             }
-            now = MonotonicClock::now();
+            is_over = MonotonicClock::now() >= until;
         }
         self.message = message;
         match is_followed {
@@ -406,6 +431,10 @@ impl DataPath<'_> {
                         self.control.close(other, why, &mut self.poll, self.news);
                     }
                     self.core.fx.channels.retain(|(number, _)| *number != id.0);
+                }
+                Change::New(id, Purpose::Service) if self.orphans() >= usize::from(SERVICE_MAX) => {
+                    let why = "what others asked for before they went is still under way";
+                    self.control.close(id, why, &mut self.poll, self.news);
                 }
                 Change::New(id, purpose) => {
                     let taken = match purpose {
@@ -426,6 +455,12 @@ impl DataPath<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Works of connections that are gone: what they have asked to be changed is changed all the same.
+    fn orphans(&self) -> usize {
+        let is_there = |id| self.control.channels.iter().any(|channel| channel.id == id);
+        self.core.switch.at_work().filter(|&id| !is_there(id)).count()
     }
 
     /// Asks every port for its link.

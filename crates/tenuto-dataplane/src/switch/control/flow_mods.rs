@@ -4,11 +4,11 @@ use super::attendre::{collect_commands, has_buffers};
 use super::long_work::Task;
 use super::{Done, Request};
 use crate::Effects;
-use crate::switch::entry::{ActionStep, Behaviour, Entry};
+use crate::switch::entry::{ActionStep, Behaviour, Entry, actions_of};
 use crate::switch::key::Pattern;
 use crate::switch::tables::{Removed, Scope};
 use crate::switch::{Switch, SwitchEvent};
-use tenuto_openflow::constants::{flow_flag, group, port, table};
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, port, table};
 use tenuto_openflow::{
     BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
     Instruction, MeterModFailed, Oxm, Version,
@@ -47,14 +47,14 @@ impl Switch {
         if flow_mod.command == C::Add {
             let entry = entry_of(flow_mod, pattern, behaviour, version);
             if flow_mod.flags & flow_flag::CHECK_OVERLAP != 0
-                && self.tables.overlaps(level, table, &entry)
+                && self
+                    .tables
+                    .get(level, table)
+                    .is_some_and(|state| state.table().overlaps(&entry.pattern, entry.precedence))
             {
                 return Err(FlowModFailed::Overlap.into());
             }
-            let added = self.tables.add(now, level, table, entry);
-            let slot = added.map_err(|_| ErrorCode::from(FlowModFailed::TableFull))?;
-            self.arm(level, table, slot);
-            return Ok(());
+            return self.add_entry(now, (level, table), entry);
         }
         let scope = match flow_mod.command {
             C::ModifyStrict => Scope::Exact(&pattern, flow_mod.priority),
@@ -62,12 +62,39 @@ impl Switch {
         };
         let chosen = |e: &Entry| has_cookie(e, flow_mod);
         let change = FlowChange::of(flow_mod, behaviour, version);
-        self.tables.modify((level, table), scope, chosen, |e| change.apply(e), change.reset);
+        self.change_entries((level, table), scope, chosen, &change)
+    }
+
+    /// Adds an entry; whether others overlap it was asked before.
+    pub(super) fn add_entry(
+        &mut self,
+        now: Instant,
+        (level, table): (u8, u8),
+        entry: Entry,
+    ) -> Done {
+        self.tell_waiting((level, table), &entry);
+        let added = self.tables.add(now, level, table, entry);
+        let slot = added.map_err(|_| ErrorCode::from(FlowModFailed::TableFull))?;
+        self.arm(level, table, slot);
         Ok(())
     }
 
+    /// Changes the entries in a scope that `chosen` picks.
+    pub(super) fn change_entries(
+        &mut self,
+        place: (u8, u8),
+        scope: Scope<'_>,
+        chosen: impl Fn(&Entry) -> bool,
+        change: &FlowChange,
+    ) -> Done {
+        let actions = actions_of(&change.instructions);
+        let apply = (|entry: &mut Entry| change.apply(entry), actions);
+        let changed = self.tables.modify(place, scope, chosen, apply, change.reset);
+        changed.map(|_| ()).map_err(|_| FlowModFailed::TableFull.into())
+    }
+
     /// What a flow-mod makes of frames, or why it is refused.
-    fn checked_behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
+    pub(super) fn checked_behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
         if flow_mod.table_id >= self.config.tables {
             return Err(FlowModFailed::BadTableId.into());
         }
@@ -88,6 +115,7 @@ impl Switch {
     pub(super) fn puts_off(
         &mut self,
         request: Request,
+        level: u8,
         flow_mod: &FlowMod,
     ) -> Result<bool, ErrorCode> {
         use FlowModCommand as C;
@@ -99,16 +127,19 @@ impl Switch {
                 Task::Remove(flow_mod.clone())
             }
             // A packet that waits for the change goes by it.
-            C::Modify
-                if !has_buffers(flow_mod)
-                    && flow_mod.buffer_id == tenuto_openflow::constants::NO_BUFFER =>
-            {
+            _ if has_buffers(flow_mod) || flow_mod.buffer_id != NO_BUFFER => return Ok(false),
+            C::Add if flow_mod.flags & flow_flag::CHECK_OVERLAP != 0 => {
+                let behaviour = self.checked_behaviour(flow_mod)?;
+                let entry = entry_of(flow_mod, pattern, behaviour, None);
+                Task::Add(flow_mod.clone(), Box::new(entry))
+            }
+            C::Modify => {
                 let behaviour = self.checked_behaviour(flow_mod)?;
                 Task::Change(flow_mod.clone(), FlowChange::of(flow_mod, behaviour, None))
             }
             _ => return Ok(false),
         };
-        Ok(self.put_off(request, &pattern, task).is_none())
+        Ok(self.put_off(request, level, &pattern, task).is_none())
     }
 
     fn delete_flows(

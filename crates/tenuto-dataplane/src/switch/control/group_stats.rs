@@ -7,7 +7,6 @@ use crate::switch::expiry::duration;
 use crate::switch::group::{GroupCounters, GroupState};
 use crate::switch::users::User;
 use crate::switch::{EntryCounter, Switch, SwitchEvent};
-use std::collections::BTreeMap;
 use tenuto_openflow::constants::{group, multipart_flag};
 use tenuto_openflow::{Body, BucketStats, GroupDescription, GroupStats, MultipartReply, ReplyBody};
 use tenuto_units::Instant;
@@ -17,8 +16,6 @@ use tenuto_units::Instant;
 pub(super) struct GroupReading {
     /// The group whose statistics are asked for, or all; none where groups themselves are told.
     counted: Option<u32>,
-    /// Groups that lead to each.
-    leading: BTreeMap<u32, u32>,
     /// The next group; none when all have been told.
     next: Option<u32>,
 }
@@ -31,12 +28,7 @@ impl Switch {
         counted: Option<u32>,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        let mut leading = BTreeMap::<u32, u32>::new();
-        if counted.is_some() {
-            let used = self.groups.values().flat_map(GroupState::uses);
-            used.for_each(|id| *leading.entry(id).or_default() += 1);
-        }
-        let reading = GroupReading { counted, leading, next: Some(0) };
+        let reading = GroupReading { counted, next: Some(0) };
         if let Some(Task::Groups(mut reading)) = self.note_down(request, Task::Groups(reading)) {
             self.tell_groups(request, &mut reading, fx);
         }
@@ -64,10 +56,7 @@ impl Switch {
                     self.general.iter().flat_map(|general| general.groups.range(range.clone()));
                 let chosen = counters.map(|(id, seen)| (id, seen, seen.buckets.len()));
                 let chosen = self.some_of(chosen, &mut reading.next);
-                let leading = |id| reading.leading.get(&id).copied().unwrap_or(0);
-                let told = chosen
-                    .into_iter()
-                    .map(|(id, seen)| self.counted(request.now, id, seen, leading(id)));
+                let told = chosen.into_iter().map(|(id, seen)| self.counted(request.now, id, seen));
                 ReplyBody::Group(told.collect())
             }
         };
@@ -100,7 +89,7 @@ impl Switch {
         chosen
     }
 
-    fn counted(&self, now: Instant, id: u32, seen: &GroupCounters, leading: u32) -> GroupStats {
+    fn counted(&self, now: Instant, id: u32, seen: &GroupCounters) -> GroupStats {
         let (duration_sec, duration_nsec) = duration(now, seen.since);
         let bucket = |counter: &EntryCounter| BucketStats {
             packet_count: counter.frames,
@@ -108,7 +97,7 @@ impl Switch {
         };
         GroupStats {
             group_id: id,
-            ref_count: self.tables.users(0, User::Group(id)) + leading,
+            ref_count: self.tables.users(0, User::Group(id)) + self.groups.leading(id),
             packet_count: seen.all.frames,
             byte_count: seen.all.bytes,
             duration_sec,

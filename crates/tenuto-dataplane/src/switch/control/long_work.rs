@@ -9,18 +9,21 @@
 
 use super::flow_mods::{FlowChange, has_cookie, sends_to};
 use super::group_stats::GroupReading;
+use super::meter_stats::MeterReading;
 use super::read_back::{add_up, entry_stats};
-use super::{ConnectionId, Request};
+use super::{ConnectionId, Done, Request};
 use crate::Effects;
-use crate::switch::entry::ActionStep;
 use crate::switch::key::Pattern;
 use crate::switch::tables::Scope;
+use crate::switch::users::User;
 use crate::switch::{Entry, Switch, SwitchEvent};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, multipart_flag, table};
 use tenuto_openflow::{
-    AggregateStats, Body, FlowMod, FlowRemovedReason, FlowStatsRequest, GroupMod, Message,
-    MeterMod, MultipartReply, ReplyBody,
+    AggregateStats, Body, Experimenter, FlowMod, FlowModFailed, FlowRemovedReason, FlowStats,
+    FlowStatsRequest, GroupMod, Message, MeterMod, ModesMessage, MonitorMod, MultipartReply,
+    ReplyBody,
 };
 use tenuto_units::Instant;
 
@@ -31,18 +34,40 @@ const SLOTS_LOOKED_AT: usize = 8;
 #[derive(Clone, Debug)]
 pub(in crate::switch) struct LongWork {
     xid: u32,
+    /// Level of the entries.
+    level: u8,
     pattern: Pattern,
     task: Task,
     /// Table and slot to go on at.
     at: (u8, u32),
     /// The last table.
     last: u8,
+    /// Whether an entry has come meanwhile that it is about.
+    meets: bool,
+}
+
+impl LongWork {
+    /// The request that it was, as far as errors tell it.
+    fn message(&self) -> Message {
+        let body = match &self.task {
+            Task::Change(flow_mod, _) | Task::Add(flow_mod, _) => Body::FlowMod(flow_mod.clone()),
+            _ => Body::BarrierRequest,
+        };
+        Message { xid: self.xid, body }
+    }
+}
+
+/// Whether two entries of one precedence, but of different patterns, match some of the same frames.
+fn overlap(one: &Entry, other: &Entry) -> bool {
+    one.precedence == other.precedence
+        && one.pattern != other.pattern
+        && one.pattern.overlaps(&other.pattern)
 }
 
 /// What is done about the entries.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
-    /// Told, each of them.
+    /// Told, each of them; those of a level above the lowest by our own message.
     Read(FlowStatsRequest),
     /// Told, their sum.
     Sum(FlowStatsRequest, AggregateStats),
@@ -50,35 +75,41 @@ pub(super) enum Task {
     Remove(FlowMod),
     /// Changed.
     Change(FlowMod, FlowChange),
-    /// Removed with the meters or groups that they use.
+    /// Compared with one that is to be added to a table if none overlaps it.
+    Add(FlowMod, Box<Entry>),
+    /// Removed with what they use.
     Delete(Deletion),
     /// Not entries but groups, told: they may have as many buckets.
     Groups(GroupReading),
+    /// Meters, told.
+    Meters(MeterReading),
 }
 
-/// Meters or groups that go, and with them the entries that use them.
+/// Meters, groups or a monitor that go, and with them the entries that use them.
 #[derive(Clone, Debug)]
 pub(super) enum Deletion {
     Meters(MeterMod),
     Groups(GroupMod),
+    Monitor(MonitorMod),
 }
 
 impl Deletion {
-    fn concerns(&self, entry: &Entry) -> bool {
-        let is_it = |wanted: u32, all: u32, id: u32| wanted == all || wanted == id;
+    /// What goes.
+    pub(super) fn used(&self) -> RangeInclusive<User> {
+        let of = |kind: fn(u32) -> User, id: u32, is_all: bool| match is_all {
+            true => kind(0)..=kind(u32::MAX),
+            false => kind(id)..=kind(id),
+        };
         match self {
-            Self::Meters(it) => {
-                entry.behaviour.meter.is_some_and(|id| is_it(it.meter_id, meter::ALL, id))
-            }
-            Self::Groups(it) => entry.has_step(
-                |step| matches!(*step, ActionStep::Group(id) if is_it(it.group_id, group::ALL, id)),
-            ),
+            Self::Meters(it) => of(User::Meter, it.meter_id, it.meter_id == meter::ALL),
+            Self::Groups(it) => of(User::Group, it.group_id, it.group_id == group::ALL),
+            Self::Monitor(it) => of(User::Monitor, it.monitor_id, false),
         }
     }
 
-    const fn reason(&self) -> FlowRemovedReason {
+    pub(super) const fn reason(&self) -> FlowRemovedReason {
         match self {
-            Self::Meters(_) => FlowRemovedReason::Delete,
+            Self::Meters(_) | Self::Monitor(_) => FlowRemovedReason::Delete,
             Self::Groups(_) => FlowRemovedReason::GroupDelete,
         }
     }
@@ -88,6 +119,9 @@ impl Deletion {
         match self {
             Self::Meters(it) => Body::MeterMod(it.clone()),
             Self::Groups(it) => Body::GroupMod(it.clone()),
+            Self::Monitor(it) => {
+                Body::Experimenter(Experimenter::Modes(ModesMessage::MonitorMod(it.clone())))
+            }
         }
     }
 }
@@ -96,8 +130,10 @@ impl Task {
     fn table(&self) -> u8 {
         match self {
             Self::Read(request) | Self::Sum(request, _) => request.table_id,
-            Self::Remove(flow_mod) | Self::Change(flow_mod, _) => flow_mod.table_id,
-            Self::Delete(_) | Self::Groups(_) => table::ALL,
+            Self::Remove(flow_mod) | Self::Change(flow_mod, _) | Self::Add(flow_mod, _) => {
+                flow_mod.table_id
+            }
+            Self::Delete(_) | Self::Groups(_) | Self::Meters(_) => table::ALL,
         }
     }
 
@@ -109,8 +145,8 @@ impl Task {
                     && sends_to(entry, flow_mod.out_port, flow_mod.out_group)
             }
             Self::Change(flow_mod, _) => has_cookie(entry, flow_mod),
-            Self::Delete(deletion) => deletion.concerns(entry),
-            Self::Groups(_) => false,
+            Self::Add(_, new) => overlap(new, entry),
+            Self::Delete(_) | Self::Groups(_) | Self::Meters(_) => false,
         }
     }
 }
@@ -133,12 +169,27 @@ impl Switch {
         let work = self.general.as_mut().and_then(|general| general.works.remove(&id));
         let Some(mut work) = work else { return };
         let request = Request { now, connection: id, xid: work.xid };
-        let is_done = if let Task::Groups(reading) = &mut work.task {
-            self.tell_groups(request, reading, fx)
-        } else {
-            let slots = self.look_on(&mut work);
-            let is_last = work.at.0 > work.last;
-            self.handle_found(request, &mut work.task, &slots, is_last, fx) && is_last
+        let is_done = match &mut work.task {
+            Task::Groups(reading) => self.tell_groups(request, reading, fx),
+            Task::Meters(reading) => self.tell_meters(request, reading, fx),
+            Task::Delete(deletion) => self.delete_on(request, deletion, fx),
+            _ => {
+                let slots = self.look_on(&mut work);
+                let is_last = work.at.0 > work.last;
+                let done = match work.meets {
+                    true => Err(FlowModFailed::Overlap.into()),
+                    false => {
+                        self.handle_found(request, work.level, &mut work.task, &slots, is_last, fx)
+                    }
+                };
+                match done {
+                    Ok(()) => is_last,
+                    Err(code) => {
+                        self.answer_error(request, code, &work.message(), fx);
+                        true
+                    }
+                }
+            }
         };
         self.settle();
         if let Some(general) = self.general.as_mut().filter(|_| !is_done) {
@@ -163,7 +214,11 @@ impl Switch {
         let Some(general) = &mut self.general else { return };
         let is_there = |id| self.connections.iter().any(|connection| connection.id == id);
         general.works.retain(|&id, work| {
-            is_there(id) || !matches!(work.task, Task::Read(_) | Task::Sum(..) | Task::Groups(_))
+            is_there(id)
+                || !matches!(
+                    work.task,
+                    Task::Read(_) | Task::Sum(..) | Task::Groups(_) | Task::Meters(_)
+                )
         });
     }
 
@@ -172,23 +227,48 @@ impl Switch {
     pub(super) fn put_off(
         &mut self,
         request: Request,
+        level: u8,
         pattern: &Pattern,
         task: Task,
     ) -> Option<Task> {
         let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
-        let (Some(limit), Some(general)) = (limit, &mut self.general) else { return Some(task) };
+        let (Some(limit), true) = (limit, self.general.is_some()) else { return Some(task) };
         let (first, last) = match task.table() {
             table::ALL => (0, self.config.tables - 1),
             id => (id, id),
         };
-        let within =
-            |id| self.tables.get(0, id).map_or(0, |state| state.table().count_within(pattern));
-        if (first..=last).map(within).sum::<usize>() <= limit as usize {
+        let many = |id: u8| self.count_looked_at(level, id, pattern, &task);
+        if (first..=last).map(many).sum::<usize>() <= limit as usize {
             return Some(task);
         }
-        let work = LongWork { xid: request.xid, pattern: *pattern, task, at: (first, 0), last };
-        general.works.insert(request.connection, work);
+        let (xid, pattern) = (request.xid, *pattern);
+        let work = LongWork { xid, level, pattern, task, at: (first, 0), last, meets: false };
+        if let Some(general) = &mut self.general {
+            general.works.insert(request.connection, work);
+        }
         None
+    }
+
+    /// Entries of a table that have to be looked at, if it is more than a few.
+    fn count_looked_at(&self, level: u8, table: u8, pattern: &Pattern, task: &Task) -> usize {
+        self.tables.get(level, table).map_or(0, |state| match task {
+            Task::Add(_, new) => state.table().count_rivals(&new.pattern, new.precedence),
+            _ => state.table().count_within(pattern),
+        })
+    }
+
+    /// Tells entries that wait to be added, behind a search for others that overlap, of one that
+    /// comes now and may stand where they have looked already.
+    pub(super) fn tell_waiting(&mut self, (level, table): (u8, u8), entry: &Entry) {
+        let works = self.general.iter_mut().flat_map(|general| general.works.values_mut());
+        for work in works.filter(|work| work.level == level) {
+            if let Task::Add(flow_mod, new) = &work.task
+                && flow_mod.table_id == table
+                && overlap(new, entry)
+            {
+                work.meets = true;
+            }
+        }
     }
 
     /// Notes a task down that may concern every entry; gives it back where nothing is done in steps.
@@ -196,29 +276,30 @@ impl Switch {
         let is_limited = self.config.general.as_ref().is_some_and(|g| g.entries_at_once.is_some());
         let Some(general) = self.general.as_mut().filter(|_| is_limited) else { return Some(task) };
         let (xid, pattern, last) = (request.xid, Pattern::default(), self.config.tables - 1);
-        let work = LongWork { xid, pattern, task, at: (0, 0), last };
+        let work = LongWork { xid, level: 0, pattern, task, at: (0, 0), last, meets: false };
         general.works.insert(request.connection, work);
         None
     }
 
     /// The next entries, by table and slot, that something is to be done about.
     fn look_on(&self, work: &mut LongWork) -> Vec<(u8, u32)> {
-        let general = self.config.general.as_ref();
-        let limit = general.and_then(|general| general.entries_at_once).unwrap_or(1) as usize;
+        let limit = self.entries_at_once().unwrap_or(1);
         let mut found = Vec::with_capacity(limit);
         for _ in 0..limit * SLOTS_LOOKED_AT {
             let (id, slot) = work.at;
             if id > work.last || found.len() == limit {
                 break;
             }
-            let table = self.tables.get(0, id).map(|state| state.table());
+            let table = self.tables.get(work.level, id).map(|state| state.table());
             let Some(table) = table.filter(|table| (slot as usize) < table.slots()) else {
                 work.at = (id + 1, 0);
                 continue;
             };
             work.at = (id, slot + 1);
-            let is_met =
-                |entry: &Entry| entry.pattern.is_within(&work.pattern) && work.task.concerns(entry);
+            let is_met = |entry: &Entry| match work.task {
+                Task::Add(..) => work.task.concerns(entry),
+                _ => entry.pattern.is_within(&work.pattern) && work.task.concerns(entry),
+            };
             if table.get(slot).is_some_and(is_met) {
                 found.push((id, slot));
             }
@@ -226,32 +307,29 @@ impl Switch {
         found
     }
 
-    /// Does something about the entries that were found; false if, though they are the last, there is
-    /// more to do.
+    /// Does something about the entries that were found.
     fn handle_found(
         &mut self,
         request: Request,
+        level: u8,
         task: &mut Task,
         slots: &[(u8, u32)],
         is_done: bool,
         fx: &mut Effects<SwitchEvent>,
-    ) -> bool {
+    ) -> Done {
         let now = request.now;
         match task {
             Task::Read(_) => {
-                let tables = slots.iter().filter_map(|&(id, slot)| {
-                    let state = self.tables.get(0, id)?;
+                let stats = slots.iter().filter_map(|&(id, slot)| {
+                    let state = self.tables.get(level, id)?;
                     Some(entry_stats(id, state, slot, self.shown_age(now, state, slot)))
                 });
-                let flags = if is_done { 0 } else { multipart_flag::MORE };
-                let body = ReplyBody::Flow(tables.collect());
-                for part in (MultipartReply { flags, body }).split() {
-                    self.answer(request, Body::MultipartReply(part), fx);
-                }
+                let stats = stats.collect();
+                self.tell_entries(request, level, stats, is_done, fx);
             }
             Task::Sum(_, sum) => {
                 for &(id, slot) in slots {
-                    if let Some(state) = self.tables.get(0, id) {
+                    if let Some(state) = self.tables.get(level, id) {
                         add_up(sum, state.counter(slot));
                     }
                 }
@@ -262,43 +340,88 @@ impl Switch {
             }
             Task::Remove(_) => {
                 for &(id, slot) in slots {
-                    let removed = [self.tables.remove_slot(0, id, slot)];
-                    self.forget(now, (0, id), &removed, FlowRemovedReason::Delete, fx);
+                    let removed = [self.tables.remove_slot(level, id, slot)];
+                    self.forget(now, (level, id), &removed, FlowRemovedReason::Delete, fx);
                 }
             }
-            Task::Delete(deletion) => {
-                for &(id, slot) in slots {
-                    let removed = [self.tables.remove_slot(0, id, slot)];
-                    self.forget(now, (0, id), &removed, deletion.reason(), fx);
-                }
-                if !is_done || !self.drops_groups(deletion) {
-                    return false;
-                }
-                if let Err(code) = self.finish_deletion(now, deletion, fx) {
-                    // Meanwhile another controller has made a group that leads to this one.
-                    let message = Message { xid: request.xid, body: deletion.body() };
-                    self.answer_error(request, code, &message, fx);
-                }
-            }
-            Task::Groups(_) => {}
             Task::Change(_, change) => {
                 for &(id, slot) in slots {
-                    let Some(state) = self.tables.get(0, id) else { continue };
+                    let Some(state) = self.tables.get(level, id) else { continue };
                     let Entry { pattern, precedence, .. } = *state.table().entry(slot);
                     let scope = Scope::Exact(&pattern, precedence);
-                    self.tables.modify((0, id), scope, |_| true, |e| change.apply(e), change.reset);
+                    self.change_entries((level, id), scope, |_| true, change)?;
                 }
             }
+            Task::Add(..) if !slots.is_empty() => return Err(FlowModFailed::Overlap.into()),
+            Task::Add(flow_mod, entry) if is_done => {
+                // What it refers to may have gone meanwhile.
+                let behaviour = self.checked_behaviour(flow_mod)?;
+                let entry = Entry { behaviour, ..(**entry).clone() };
+                self.add_entry(now, (level, flow_mod.table_id), entry)?;
+            }
+            Task::Add(..) | Task::Delete(_) | Task::Groups(_) | Task::Meters(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Tells entries, or some of them.
+    fn tell_entries(
+        &self,
+        request: Request,
+        level: u8,
+        stats: Vec<FlowStats>,
+        is_done: bool,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        if level > 0 {
+            for mut reply in ModesMessage::shadow_stats_replies(level, stats) {
+                if let ModesMessage::ShadowStatsReply { more, .. } = &mut reply {
+                    *more |= !is_done;
+                }
+                self.answer(request, Body::Experimenter(Experimenter::Modes(reply)), fx);
+            }
+            return;
+        }
+        let flags = if is_done { 0 } else { multipart_flag::MORE };
+        for part in (MultipartReply { flags, body: ReplyBody::Flow(stats) }).split() {
+            self.answer(request, Body::MultipartReply(part), fx);
+        }
+    }
+
+    /// Goes a step on with a deletion; true if it is done.
+    fn delete_on(
+        &mut self,
+        request: Request,
+        deletion: &Deletion,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> bool {
+        let limit = self.entries_at_once().unwrap_or(usize::MAX);
+        if self.remove_users(request.now, deletion, limit, fx) == limit {
+            return false;
+        }
+        if !self.drops_groups(deletion) {
+            return false;
+        }
+        if let Err(code) = self.finish_deletion(request.now, deletion, fx) {
+            // Meanwhile another controller has made a group that leads to this one.
+            let message = Message { xid: request.xid, body: deletion.body() };
+            self.answer_error(request, code, &message, fx);
         }
         true
+    }
+
+    /// Entries that one message touches before frames get a turn.
+    pub(super) fn entries_at_once(&self) -> Option<usize> {
+        let general = self.config.general.as_ref()?;
+        general.entries_at_once.map(|limit| limit as usize)
     }
 
     /// Drops some groups where all are to go; whether none is left of those.
     fn drops_groups(&mut self, deletion: &Deletion) -> bool {
         let Deletion::Groups(GroupMod { group_id: group::ALL, .. }) = deletion else { return true };
-        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
+        let limit = self.entries_at_once();
         let (groups, mut last, mut cost) = (Arc::make_mut(&mut self.groups), None, 0);
-        while limit.is_none_or(|limit| cost < limit as usize)
+        while limit.is_none_or(|limit| cost < limit)
             && let Some((id, state)) = groups.pop_first()
         {
             last = Some(id);
@@ -307,7 +430,6 @@ impl Switch {
         if let (Some(general), Some(last)) = (&mut self.general, last) {
             general.groups.forget_through(last);
         }
-        self.tables.touch();
         self.tables.forget_tracks();
         groups.is_empty()
     }

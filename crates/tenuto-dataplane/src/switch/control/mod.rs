@@ -11,6 +11,7 @@ mod features;
 mod flow_mods;
 mod group_stats;
 mod long_work;
+mod meter_stats;
 mod modes;
 mod objects;
 mod packets;
@@ -21,7 +22,6 @@ mod read_back;
 pub(super) use long_work::LongWork;
 
 use super::connection::ConnectionId;
-use super::group::GroupState;
 use super::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::constants::{capability, config_flag};
@@ -96,8 +96,7 @@ impl Switch {
     }
 
     pub(super) fn settle(&mut self) {
-        let groups = self.groups.clone();
-        self.tables.settle(|id| groups.get(&id).and_then(GroupState::queue));
+        self.tables.settle();
     }
 
     /// Returns whether the session goes on.
@@ -203,7 +202,7 @@ impl Switch {
             }
             Body::FlowMod(flow_mod) => {
                 self.check_waiting(flow_mod)?;
-                if self.puts_off(request, flow_mod)? {
+                if self.puts_off(request, 0, flow_mod)? {
                     return Ok(());
                 }
                 self.flow_mod(now, None, flow_mod, None, fx)?;

@@ -1,13 +1,15 @@
 //! Modes: the experimenter messages of shadow tables, of the mode agent and of monitors.
 
+use super::long_work::Task;
 use super::{Done, Request};
+use crate::switch::key::Pattern;
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
 use crate::switch::tables::TABLE_WATCH;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{
-    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, ModeStatus, ModesMessage,
-    MonitorStats,
+    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, FlowStatsRequest, ModeStatus,
+    ModesMessage, MonitorStats,
 };
 use tenuto_units::{Instant, Span};
 
@@ -36,9 +38,11 @@ impl Switch {
                 if flow_mod.table_id == TABLE_WATCH {
                     return Err(FlowModFailed::BadTableId.into());
                 }
-                self.flow_mod(now, Some(*level), flow_mod, None, fx)?;
+                if !self.puts_off(request, *level, flow_mod)? {
+                    self.flow_mod(now, Some(*level), flow_mod, None, fx)?;
+                }
             }
-            ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(now, monitor_mod, fx)?,
+            ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(request, monitor_mod, fx)?,
             ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
             ModesMessage::ModeActivate { generation, epoch, level } => {
                 self.settle();
@@ -62,12 +66,15 @@ impl Switch {
                 reply(self, ModesMessage::MonitorStatsReply(stats.collect()), fx);
             }
             ModesMessage::ShadowStatsRequest { level } => {
-                let stats = match *level {
-                    0 => Vec::new(),
-                    level => self.flow_stats(now, level, None),
-                };
-                for message in ModesMessage::shadow_stats_replies(*level, stats) {
-                    reply(self, message, fx);
+                let (all, task) = (Pattern::default(), Task::Read(FlowStatsRequest::ALL));
+                if *level == 0 || self.put_off(request, *level, &all, task).is_some() {
+                    let stats = match *level {
+                        0 => Vec::new(),
+                        level => self.flow_stats(now, level, None),
+                    };
+                    for message in ModesMessage::shadow_stats_replies(*level, stats) {
+                        reply(self, message, fx);
+                    }
                 }
             }
             _ => return Err(BadRequest::BadType.into()),

@@ -3,21 +3,21 @@
 use super::long_work::{Deletion, Task};
 use super::{ACTIONS_MAX, Done, Request};
 use crate::Effects;
-use crate::switch::entry::{ActionStep, Entry};
+use crate::switch::entry::ActionStep;
 use crate::switch::group::{
-    BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, extent,
+    BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, Groups, LINKS_MAX, extent,
 };
 use crate::switch::meter::BURST_BITS_MAX;
 use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::tables::EntryCounter;
-use crate::switch::users::User;
-use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Scope, Switch, SwitchEvent};
+use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, meter_flag, port};
 use tenuto_openflow::{
-    Action, BadAction, BadRequest, Bucket, ErrorCode, ExactDrop, FlowRemovedReason, GroupMod,
-    GroupModCommand, GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand,
-    MeterModFailed, MonitorCommand, MonitorMod,
+    Action, BadAction, BadRequest, Bucket, ErrorCode, ExactDrop, GroupMod, GroupModCommand,
+    GroupModFailed, GroupType, MeterBand, MeterMod, MeterModCommand, MeterModFailed,
+    MonitorCommand, MonitorMod,
 };
 use tenuto_units::{Instant, Span};
 
@@ -56,7 +56,6 @@ impl Switch {
         if let Some(general) = &mut self.general {
             general.groups.put(group_mod.group_id, counters);
         }
-        self.tables.touch();
         // Tracks lead through what groups do, and to where their counters are.
         self.tables.forget_tracks();
         Ok(())
@@ -139,9 +138,10 @@ impl Switch {
 
     fn check_chain(&self, id: u32, state: &GroupState) -> Done {
         // A change can lengthen every chain that leads here.
-        let leads = |other: &GroupState| other.uses().any(|used| used == id);
-        let above = self.groups.iter().filter(|(_, other)| leads(other)).map(|(&other, _)| other);
-        let is_led_to = self.groups.contains_key(&id) && above.count() > 0;
+        let is_led_to = self.groups.leading(id) > 0;
+        if self.groups.links_with(id, state) > LINKS_MAX {
+            return Err(GroupModFailed::OutOfBuckets.into());
+        }
         let all = self.groups.keys().copied().filter(|_| is_led_to);
         let largest = extent(&self.groups, (id, state), all.chain([id]));
         let Extent { depth, cost } = largest.ok_or(GroupModFailed::Loop)?;
@@ -156,46 +156,35 @@ impl Switch {
 
     /// Whether no group that stays leads to what is to go.
     fn check_unchained(&self, group_id: u32) -> Done {
-        let gone = |id: u32| group_id == group::ALL || id == group_id;
-        let mut others = self.groups.iter().filter(|(id, _)| !gone(**id));
-        match others.any(|(_, state)| state.uses().any(gone)) {
+        match group_id != group::ALL && self.groups.leading(group_id) > 0 {
             true => Err(GroupModFailed::ChainedGroup.into()),
             false => Ok(()),
         }
     }
 
-    pub(super) fn delete_groups(
-        &mut self,
-        now: Instant,
-        group_id: u32,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Done {
+    /// Removes groups that no group leads to any more; the entries that use them are gone.
+    fn delete_groups(&mut self, group_id: u32) -> Done {
         self.check_unchained(group_id)?;
-        let all = group_id == group::ALL;
-        let gone = |id: u32| all || id == group_id;
-        Arc::make_mut(&mut self.groups).retain(|&id, _| !gone(id));
+        let groups = Arc::make_mut(&mut self.groups);
+        match group_id {
+            group::ALL => *groups = Groups::default(),
+            id => groups.remove(id),
+        }
         if let Some(general) = &mut self.general {
-            general.groups.retain(|id| !gone(id));
+            general.groups.remove(group_id);
         }
         self.tables.forget_tracks();
-        let uses = |e: &Entry| e.has_step(|s| matches!(*s, ActionStep::Group(id) if gone(id)));
-        if !all && !self.is_used(User::Group(group_id)) {
-            return Ok(());
-        }
-        self.remove_entries(now, uses, FlowRemovedReason::GroupDelete, fx);
         Ok(())
     }
 
-    /// Removes meters or groups; the entries that use them first, if there may be very many.
+    /// Removes what goes, and first the entries that use it: in steps if there may be very many.
     fn delete_in_steps(
         &mut self,
         request: Request,
         deletion: Deletion,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        // Work of several steps knows the entries of one level.
-        let in_steps = self.tables.levels() == 1 && self.takes_much_along(&deletion);
-        let now = match in_steps {
+        let now = match self.takes_much_along(&deletion) {
             true => self.note_down(request, Task::Delete(deletion)),
             false => Some(Task::Delete(deletion)),
         };
@@ -207,18 +196,14 @@ impl Switch {
 
     /// Whether more entries, or groups and buckets, may go than are handled at once.
     fn takes_much_along(&self, deletion: &Deletion) -> bool {
-        let general = self.config.general.as_ref();
-        let limit = general.and_then(|general| general.entries_at_once).unwrap_or(u32::MAX);
-        let is_many = |count: usize| count > limit as usize;
-        match deletion {
-            Deletion::Meters(it) if it.meter_id == meter::ALL => is_many(self.tables.entries()),
+        let Some(limit) = self.entries_at_once() else { return false };
+        let groups = match deletion {
             Deletion::Groups(it) if it.group_id == group::ALL => {
-                let buckets = self.groups.values().map(|state| 1 + state.buckets.len());
-                is_many(self.tables.entries() + buckets.sum::<usize>())
+                self.groups.values().map(|state| 1 + state.buckets.len()).sum()
             }
-            Deletion::Meters(it) => self.tables.users(0, User::Meter(it.meter_id)) > limit,
-            Deletion::Groups(it) => self.tables.users(0, User::Group(it.group_id)) > limit,
-        }
+            _ => 0,
+        };
+        groups + self.tables.seats(deletion.used()).take(limit + 1).count() > limit
     }
 
     /// The end of a deletion, and all of one that takes no steps.
@@ -229,32 +214,41 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         match deletion {
-            Deletion::Meters(it) => {
-                self.delete_meters(now, it.meter_id, fx);
-                Ok(())
+            Deletion::Meters(it) => self.delete_meters(it.meter_id),
+            Deletion::Groups(it) => self.delete_groups(it.group_id)?,
+            Deletion::Monitor(it) if self.tables.has_monitor(it.monitor_id) => {
+                *self.tables.monitor_place(it.monitor_id) = None;
             }
-            Deletion::Groups(it) => self.delete_groups(now, it.group_id, fx),
+            Deletion::Monitor(_) => {}
         }
+        self.remove_users(now, deletion, usize::MAX, fx);
+        Ok(())
     }
 
-    /// Whether entries of any level use a meter or a group.
-    fn is_used(&self, used: User) -> bool {
-        (0..self.tables.levels()).any(|level| self.tables.users(level, used) > 0)
-    }
-
-    fn remove_entries(
+    /// Removes entries that use what goes, not more than `limit`; gives how many.
+    pub(super) fn remove_users(
         &mut self,
         now: Instant,
-        uses: impl Fn(&Entry) -> bool,
-        reason: FlowRemovedReason,
+        deletion: &Deletion,
+        limit: usize,
         fx: &mut Effects<SwitchEvent>,
-    ) {
-        let tables = self.config.tables;
-        let every = (0..self.tables.levels()).flat_map(|l| (0..tables).map(move |t| (l, t)));
-        for (level, table) in every {
-            let removed = self.tables.remove(level, table, Scope::All, &uses);
-            self.forget(now, (level, table), &removed, reason, fx);
+    ) -> usize {
+        // An entry that uses several groups is among them several times.
+        let mut seats = BTreeSet::new();
+        for (level, (table, slot)) in self.tables.seats(deletion.used()) {
+            if seats.len() == limit {
+                break;
+            }
+            let rank = self.tables.get(level, table).map(|state| state.table().rank(slot));
+            seats.insert((level, table, rank, slot));
         }
+        let seats: Vec<_> =
+            seats.into_iter().map(|(level, table, _, slot)| (level, table, slot)).collect();
+        for &(level, table, slot) in &seats {
+            let removed = [self.tables.remove_slot(level, table, slot)];
+            self.forget(now, (level, table), &removed, deletion.reason(), fx);
+        }
+        seats.len()
     }
 
     pub(super) fn meter_mod(
@@ -295,26 +289,19 @@ impl Switch {
         }
     }
 
-    pub(super) fn delete_meters(
-        &mut self,
-        now: Instant,
-        meter_id: u32,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        let all = meter_id == meter::ALL;
-        for id in self.tables.meter_ids().filter(|id| all || *id == meter_id) {
-            *self.tables.meter_place(id) = None;
+    fn delete_meters(&mut self, meter_id: u32) {
+        let all = self.tables.meter_ids();
+        let gone = if meter_id == meter::ALL { all } else { meter_id..meter_id.saturating_add(1) };
+        for id in gone {
+            if self.tables.has_meter(id) {
+                *self.tables.meter_place(id) = None;
+            }
         }
         if let Some(general) = &mut self.general
-            && (all || meter_id == meter::CONTROLLER)
+            && matches!(meter_id, meter::ALL | meter::CONTROLLER)
         {
             general.controller_meter = None;
         }
-        let uses = |e: &Entry| e.behaviour.meter.is_some_and(|m| all || m == meter_id);
-        if !all && !self.is_used(User::Meter(meter_id)) {
-            return;
-        }
-        self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
     }
 
     /// Ids are places: there is no room beyond the last one.
@@ -361,7 +348,7 @@ impl Switch {
 
     pub(super) fn monitor_mod(
         &mut self,
-        now: Instant,
+        request: Request,
         monitor_mod: &MonitorMod,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
@@ -370,13 +357,7 @@ impl Switch {
             return Err(BadRequest::BadLen.into());
         }
         if monitor_mod.command == MonitorCommand::Delete {
-            if self.tables.has_monitor(monitor_mod.monitor_id) {
-                *self.tables.monitor_place(monitor_mod.monitor_id) = None;
-            }
-            let gone = ActionStep::Monitor(monitor_mod.monitor_id);
-            let uses = |e: &Entry| e.has_step(|step| *step == gone);
-            self.remove_entries(now, uses, FlowRemovedReason::Delete, fx);
-            return Ok(());
+            return self.delete_in_steps(request, Deletion::Monitor(monitor_mod.clone()), fx);
         }
         if monitor_mod.contracts.len() > LEVELS_MAX {
             return Err(BadRequest::BadLen.into());

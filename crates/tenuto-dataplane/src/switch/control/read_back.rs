@@ -6,14 +6,12 @@ use crate::Effects;
 use crate::switch::expiry::duration;
 use crate::switch::key::{PacketKey, Pattern};
 use crate::switch::tables::TableState;
-use crate::switch::users::User;
-use crate::switch::{EntryCounter, MeterState, PortState, Switch, SwitchEvent};
-use std::borrow::Cow;
-use tenuto_openflow::constants::{meter, meter_flag, port, queue, table};
+use crate::switch::{EntryCounter, PortState, Switch, SwitchEvent};
+use tenuto_openflow::constants::{port, queue, table};
 use tenuto_openflow::{
-    Action, AggregateStats, BadRequest, BandStats, Body, Description, ErrorCode, FixedText,
-    FlowStats, FlowStatsRequest, Instruction, MeterBand, MeterConfig, MeterStats, MultipartReply,
-    MultipartRequest, PortStats, QueueOpFailed, QueueStats, ReplyBody, RequestBody, TableStats,
+    Action, AggregateStats, BadRequest, Body, Description, ErrorCode, FixedText, FlowStats,
+    FlowStatsRequest, Instruction, MultipartReply, MultipartRequest, PortStats, QueueOpFailed,
+    QueueStats, ReplyBody, RequestBody, TableStats,
 };
 use tenuto_units::Instant;
 
@@ -97,7 +95,7 @@ impl Switch {
         let body = match &multipart.body {
             RequestBody::Flow(wanted) => {
                 let pattern = self.check_flow_request(wanted)?;
-                if self.put_off(request, &pattern, Task::Read(wanted.clone())).is_none() {
+                if self.put_off(request, 0, &pattern, Task::Read(wanted.clone())).is_none() {
                     return Ok(());
                 }
                 ReplyBody::Flow(self.flow_stats(now, 0, Some(wanted)))
@@ -107,12 +105,10 @@ impl Switch {
                 return self.read_groups(request, Some(*group_id), fx);
             }
             RequestBody::MeterConfig { meter_id } => {
-                let described = self.all_meters(*meter_id).map(|(id, m)| self.described(id, &m));
-                ReplyBody::MeterConfig(described.collect())
+                return self.read_meters(request, *meter_id, false, fx);
             }
             RequestBody::Meter { meter_id } => {
-                let stats = self.all_meters(*meter_id).map(|(id, m)| self.meter_stats(now, id, &m));
-                ReplyBody::Meter(stats.collect())
+                return self.read_meters(request, *meter_id, true, fx);
             }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
             RequestBody::Table => {
@@ -132,7 +128,8 @@ impl Switch {
             }
             RequestBody::Aggregate(wanted) if self.general.is_some() => {
                 let pattern = self.check_flow_request(wanted)?;
-                if self.put_off(request, &pattern, Task::Sum(wanted.clone(), NOTHING)).is_none() {
+                if self.put_off(request, 0, &pattern, Task::Sum(wanted.clone(), NOTHING)).is_none()
+                {
                     return Ok(());
                 }
                 ReplyBody::Aggregate(self.aggregate(wanted))
@@ -160,13 +157,6 @@ impl Switch {
             RequestBody::Experimenter { .. } => return Err(BadRequest::BadExperimenter.into()),
             _ => return Err(BadRequest::BadMultipart.into()),
         })
-    }
-
-    /// Meters by id, the virtual one of the controllers last.
-    fn all_meters(&self, wanted: u32) -> impl Iterator<Item = (u32, Cow<'_, MeterState>)> {
-        let of_controllers = self.general.as_ref().and_then(|g| g.controller_meter.as_ref());
-        let last = of_controllers.map(|meter| (meter::CONTROLLER, Cow::Borrowed(meter)));
-        self.meters().chain(last).filter(move |(id, _)| wanted == meter::ALL || *id == wanted)
     }
 
     /// The ports that a request asks for. A planned switch has an empty answer for one that is not
@@ -210,37 +200,6 @@ impl Switch {
         match stats.is_empty() && wanted != queue::ALL {
             true => Err(QueueOpFailed::BadQueue.into()),
             false => Ok(stats),
-        }
-    }
-
-    fn described(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
-        match (&self.general, &*state.sent) {
-            (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
-                flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
-                meter_id,
-                bands: vec![MeterBand::Drop { rate: *rate, burst_size: *burst_size }],
-            },
-            (_, sent) => MeterConfig { flags: state.flags, meter_id, bands: sent.to_vec() },
-        }
-    }
-
-    fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
-        let is_general = self.general.is_some();
-        let flows = if is_general { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
-        let age = is_general.then(|| duration(now, state.since));
-        let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
-        let bands = state.bands.iter().map(|band| BandStats {
-            packet_band_count: band.applied.frames,
-            byte_band_count: band.applied.bytes,
-        });
-        MeterStats {
-            meter_id,
-            flow_count: flows,
-            packet_in_count: state.seen.frames,
-            byte_in_count: state.seen.bytes,
-            duration_sec,
-            duration_nsec,
-            bands: bands.collect(),
         }
     }
 

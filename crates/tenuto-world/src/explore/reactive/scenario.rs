@@ -204,6 +204,8 @@ impl Fixed {
                 description: String::new(),
                 port_names: BTreeMap::new(),
                 entries_at_once: None,
+                masks_max: 1_024,
+                actions_max: 1_000,
                 attendre: Some(AttendreLimits::default()),
             }),
         }

@@ -1,0 +1,132 @@
+//! Reading meters back, some at a time: there may be thousands of several bands each.
+
+use super::long_work::Task;
+use super::{Done, Request};
+use crate::Effects;
+use crate::switch::expiry::duration;
+use crate::switch::users::User;
+use crate::switch::{MeterState, Switch, SwitchEvent};
+use std::borrow::Cow;
+use std::ops::Range;
+use tenuto_openflow::constants::{meter, meter_flag, multipart_flag};
+use tenuto_openflow::{
+    BandStats, Body, MeterBand, MeterConfig, MeterStats, MultipartReply, ReplyBody,
+};
+use tenuto_units::Instant;
+
+/// Numbers that are looked at in a step, for each meter that may be told.
+const NUMBERS_LOOKED_AT: u32 = 8;
+
+/// A reading of meters: what is told, and which are still to be looked at.
+#[derive(Clone, Debug)]
+pub(super) struct MeterReading {
+    /// Whether what they have counted is told, rather than what they are.
+    is_counted: bool,
+    /// Numbers of meters.
+    left: Range<u32>,
+    /// Whether the virtual meter of the controllers comes behind them.
+    is_virtual_told: bool,
+}
+
+impl Switch {
+    /// Tells meters, or what they have counted: one of them, or all.
+    pub(super) fn read_meters(
+        &mut self,
+        request: Request,
+        wanted: u32,
+        is_counted: bool,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        let all = self.tables.meter_ids();
+        let left = match wanted {
+            meter::ALL => all,
+            id if all.contains(&id) => id..id + 1,
+            _ => 0..0,
+        };
+        let is_virtual_told = matches!(wanted, meter::ALL | meter::CONTROLLER);
+        let is_long = self.entries_at_once().is_some_and(|limit| left.len() > limit);
+        let reading = MeterReading { is_counted, left, is_virtual_told };
+        let now = match is_long {
+            true => self.note_down(request, Task::Meters(reading)),
+            false => Some(Task::Meters(reading)),
+        };
+        if let Some(Task::Meters(mut reading)) = now {
+            while !self.tell_meters(request, &mut reading, fx) {}
+        }
+        Ok(())
+    }
+
+    /// Tells the next meters; true if these were the last.
+    pub(super) fn tell_meters(
+        &self,
+        request: Request,
+        reading: &mut MeterReading,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> bool {
+        let chosen = self.next_meters(reading);
+        let is_done = reading.left.is_empty();
+        let body = match reading.is_counted {
+            true => ReplyBody::Meter(
+                chosen.iter().map(|(id, it)| self.meter_stats(request.now, *id, it)).collect(),
+            ),
+            false => ReplyBody::MeterConfig(
+                chosen.iter().map(|(id, it)| self.described_meter(*id, it)).collect(),
+            ),
+        };
+        let flags = if is_done { 0 } else { multipart_flag::MORE };
+        for part in (MultipartReply { flags, body }).split() {
+            self.answer(request, Body::MultipartReply(part), fx);
+        }
+        is_done
+    }
+
+    /// As many meters as are told at once, the virtual one of the controllers last.
+    fn next_meters(&self, reading: &mut MeterReading) -> Vec<(u32, Cow<'_, MeterState>)> {
+        let limit = self.entries_at_once();
+        let mut chosen = Vec::new();
+        let looked_at_max = limit.map_or(usize::MAX, |it| it * NUMBERS_LOOKED_AT as usize);
+        for id in reading.left.clone().take(looked_at_max) {
+            if limit.is_some_and(|limit| chosen.len() >= limit) {
+                break;
+            }
+            reading.left.start = id + 1;
+            chosen.extend(self.tables.meter(id).map(|meter| (id, meter)));
+        }
+        if reading.left.is_empty() && reading.is_virtual_told {
+            let of_controllers = self.general.as_ref().and_then(|g| g.controller_meter.as_ref());
+            chosen.extend(of_controllers.map(|it| (meter::CONTROLLER, Cow::Borrowed(it))));
+        }
+        chosen
+    }
+
+    fn described_meter(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
+        match (&self.general, &*state.sent) {
+            (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
+                flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
+                meter_id,
+                bands: vec![MeterBand::Drop { rate: *rate, burst_size: *burst_size }],
+            },
+            (_, sent) => MeterConfig { flags: state.flags, meter_id, bands: sent.to_vec() },
+        }
+    }
+
+    fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
+        let is_general = self.general.is_some();
+        let flows = if is_general { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
+        let age = is_general.then(|| duration(now, state.since));
+        let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
+        let bands = state.bands.iter().map(|band| BandStats {
+            packet_band_count: band.applied.frames,
+            byte_band_count: band.applied.bytes,
+        });
+        MeterStats {
+            meter_id,
+            flow_count: flows,
+            packet_in_count: state.seen.frames,
+            byte_in_count: state.seen.bytes,
+            duration_sec,
+            duration_nsec,
+            bands: bands.collect(),
+        }
+    }
+}
