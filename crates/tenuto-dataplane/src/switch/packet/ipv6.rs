@@ -89,11 +89,13 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
             AUTHENTICATION => (usize::from(units) + 2) * 4,
             _ => (usize::from(units) + 1) * 8,
         };
-        if chain.proto == FRAGMENT && (high != 0 || low & 0xf8 != 0) {
-            (chain.is_readable, chain.is_later_fragment) = (false, true);
-        }
+        let is_later_fragment = chain.proto == FRAGMENT && (high != 0 || low & 0xf8 != 0);
         chain =
             Chain { proto: next, proto_at: chain.payload, payload: chain.payload + len, ..chain };
+        if is_later_fragment {
+            // `next` is what the first fragment begins with; here bytes of its middle follow.
+            return Chain { is_readable: false, is_later_fragment, ..chain };
+        }
     }
     chain.is_readable = false;
     chain
@@ -143,6 +145,26 @@ mod tests {
         assert_eq!(flags(&[43, 43]), (6, flag::ROUTER | flag::UNREP));
         assert_eq!(flags(&[59]), (59, flag::NONEXT));
         assert_eq!(flags(&[50]), (50, flag::ESP));
+    }
+
+    /// Its header names destination options, which are in the first fragment: what is here looks like
+    /// options that lead to a routing header, and is payload.
+    #[test]
+    fn payload_of_a_later_fragment_is_not_read_as_headers() {
+        let mut bytes = vec![0; 64];
+        bytes[6] = FRAGMENT;
+        (bytes[40], bytes[43]) = (DESTINATION, 8);
+        bytes[48] = ROUTING;
+        let chain = follow(&bytes, 0);
+        assert_eq!((chain.proto, chain.flags), (DESTINATION, flag::FRAG));
+        assert_eq!((chain.proto_at, chain.payload), (40, 48));
+        assert!(chain.is_later_fragment && !chain.is_readable);
+        bytes[43] = 1;
+        assert_eq!(
+            follow(&bytes, 0).flags & flag::ROUTER,
+            flag::ROUTER,
+            "the first fragment has them"
+        );
     }
 
     #[test]
