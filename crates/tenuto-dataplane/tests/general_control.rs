@@ -244,7 +244,7 @@ fn what_it_can_do_is_told_and_more_is_refused() {
     for less in [
         first.clone(),
         with(TableProperty::Match(fields(&[dst.clone(), Oxm::InPort(0)]))),
-        with(TableProperty::Wildcards(fields(&[dst.clone()]))),
+        with(TableProperty::Wildcards(fields(std::slice::from_ref(&dst)))),
         with(TableProperty::NextTables { miss: true, tables: vec![1, 63] }),
         with(TableProperty::Instructions { miss: true, ids: vec![FeatureId::new(1)] }),
         with(TableProperty::ApplyActions { miss: false, ids: vec![] }),
