@@ -33,6 +33,10 @@ impl Bench {
             buffers_max: 4,
             fail_mode: FailMode::Standalone,
             learned_max: 8,
+            // What is long takes steps, and limits are met.
+            entries_at_once: Some(2),
+            masks_max: 8,
+            actions_max: 64,
             ..GeneralConfig::default()
         };
         let mut bench = Self::with(64, Some(config));
@@ -127,6 +131,16 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Goes a step on with whatever takes several.
+    fn work(&mut self) {
+        let ids: Vec<ConnectionId> = self.switch.at_work().collect();
+        for id in ids {
+            self.switch.work_on(id, self.now, &mut self.fx);
+        }
+    }
+}
+
 /// Any bytes on the control channel, then frames through whatever was installed.
 pub fn switch_control(bytes: &[u8]) {
     let mut bench = Bench::new();
@@ -201,6 +215,9 @@ pub fn switch_general(bytes: &[u8]) {
         }
         bench.run(Span::from_us(100));
         bench.fx.drops.clear();
+        if kind & 8 == 0 {
+            bench.work();
+        }
     }
     for stream in [&bench.fx.control].into_iter().chain(bench.fx.channels.iter().map(|(_, b)| b)) {
         let mut framer = Framer::new();
