@@ -1,5 +1,6 @@
 //! The memory that AF_XDP ports of one process share with their devices.
 
+use super::RECEIVE_FRAMES;
 use crate::sys::xdp::FrameMemory;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Chunks per port: a full receive ring, a full transmit ring, and what a port keeps at hand.
-const CHUNKS_PER_PORT: usize = 2_048 + 64 + 192;
+const CHUNKS_PER_PORT: usize = RECEIVE_FRAMES + 64 + 192;
 
 /// Memory for frames, shared by the ports that are opened with it and by their devices, so that a
 /// frame that one port received is sent through another without a copy.
@@ -45,7 +46,7 @@ impl XdpMemory {
     }
 
     /// Whether there is enough for one more port.
-    pub(super) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         lock(&self.free).len() >= CHUNKS_PER_PORT
     }
 
