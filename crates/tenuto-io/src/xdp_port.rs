@@ -28,6 +28,11 @@ const AT_HAND: usize = 128;
 const RECEIVE_FRAMES: usize = 2_048;
 /// Entries of the transmit ring. Shallow: what waits in it is behind the scheduler.
 const TRANSMIT_FRAMES: u32 = 64;
+/// Entries of the completion ring. A device takes no frame for which it has no place there, and we take
+/// them back when we send: after the last burst for a while there must be places for all that it holds.
+const COMPLETION_FRAMES: u32 = 2_048;
+/// Frames that a device keeps after they were sent, until much of its own ring is full.
+const KEPT_FRAMES: usize = 1_024;
 /// Calls of the kernel for one burst, at most; 32 frames each.
 const KICKS_PER_FLUSH: usize = 64;
 /// Frames that one call looks at, at most: a flood of unfit ones does not keep it.

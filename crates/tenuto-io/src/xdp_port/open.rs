@@ -1,6 +1,8 @@
 //! Opening an AF_XDP port: the hook, the socket, and the ways that are tried.
 
-use super::{AT_HAND, RECEIVE_FRAMES, TRANSMIT_FRAMES, XdpMemory, XdpMode, XdpPort};
+use super::{
+    AT_HAND, COMPLETION_FRAMES, RECEIVE_FRAMES, TRANSMIT_FRAMES, XdpMemory, XdpMode, XdpPort,
+};
 use crate::interface::Interface;
 use crate::packet_socket::step;
 use crate::sys::bpf::{self, SocketMap, XdpHook};
@@ -14,7 +16,11 @@ use tenuto_units::{Instant, Span};
 
 /// The one queue that is served.
 const QUEUE: u32 = 0;
-const SIZES: RingSizes = RingSizes { receive: RECEIVE_FRAMES as u32, transmit: TRANSMIT_FRAMES };
+const SIZES: RingSizes = RingSizes {
+    receive: RECEIVE_FRAMES as u32,
+    transmit: TRANSMIT_FRAMES,
+    completion: COMPLETION_FRAMES,
+};
 /// Header and two tags.
 const OVERHEAD_BYTES: usize = 22;
 /// A queue stays busy for some milliseconds after its socket was closed.

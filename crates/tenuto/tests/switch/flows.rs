@@ -247,8 +247,7 @@ fn a_port_of_a_thread_comes_back_with_its_interface() {
 fn comes_back(io_threads: &str) {
     let mut hosts = Hosts::new(2);
     let listener = listen();
-    let mut switch =
-        Switch::start(2, &["--controller", CONTROLLER, "--io-threads", io_threads]);
+    let mut switch = Switch::start(2, &["--controller", CONTROLLER, "--io-threads", io_threads]);
     let mut peer = Peer::accept(&listener);
     crate::peer::join_two(&mut peer);
     for _ in 0..3 {
