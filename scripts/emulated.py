@@ -399,7 +399,7 @@ def removed(guest, modes):
     demand(said.count(MODE) == modes, f"{modes} times in zero-copy, but: {said}")
     first_through(left, right)
     both_ways(guest, 200, 64)
-    say("removed and made again: in zero-copy, 200 each way")
+    say("removed and made again: 200 each way")
 
 
 def no_complaint(guest):
