@@ -403,7 +403,7 @@ def removed(guest, modes):
 
 
 def no_complaint(guest):
-    console = guest.run("dmesg | grep -E 'WARNING: |BUG: |Oops|Call Trace|soft lockup'; true")
+    console = guest.run("dmesg | grep -E -A 12 'WARNING: |BUG: |Oops|Call Trace|soft lockup'; true")
     demand(not console, f"the kernel complains: {console}")
 
 
@@ -457,18 +457,20 @@ PARTS = {
 }
 
 
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
 def package(arguments, directory):
     """The kernel package: a file, or fetched with apt from the mirror that this machine uses, into lists of its own."""
     if arguments.kernel:
         return arguments.kernel
-    sites = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(SIGNED_BY)", "Created-By: Packages", "Origin: Debian"],
-                           check=True, capture_output=True, text=True).stdout.split("\n")
-    site, key = sites[0].split(" ", 1)
+    sites = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Origin: Debian"],
+                           check=True, capture_output=True, text=True).stdout.split()
     lists = os.path.join(directory, "apt")
     for part in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(lists, part))
     with open(os.path.join(lists, "sources.list"), "w", encoding="utf-8") as target:
-        target.write(f"deb [signed-by={key}] {site} {arguments.suite} main\n")
+        target.write(f"deb [signed-by={KEYRING}] {sites[0]} {arguments.suite} main\n")
     settings = {"Dir::Etc::sourcelist": lists + "/sources.list", "Dir::Etc::sourceparts": "-", "Dir::State::lists": lists + "/lists",
                 "Dir::Cache": lists + "/cache", "APT::Sandbox::User": ""}
     options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]

@@ -198,7 +198,8 @@ fn explain(error: io::Error, mode: XdpMode) -> io::Error {
         Some(libc::EPERM | libc::EACCES) => {
             "; it needs CAP_NET_ADMIN and CAP_BPF outside of any user namespace"
         }
-        Some(libc::EOPNOTSUPP) if mode == XdpMode::NativeZeroCopy => {
+        // Which of the two is left to drivers.
+        Some(libc::EOPNOTSUPP | libc::EINVAL) if mode == XdpMode::NativeZeroCopy => {
             "; its driver has no zero-copy, or none with these settings of the interface"
         }
         Some(libc::ENOBUFS) => "; raise RLIMIT_MEMLOCK (ulimit -l) or run with CAP_IPC_LOCK",
