@@ -25,7 +25,7 @@ pub use memory::XdpMemory;
 /// Chunks at hand at a port, at most; half of them go to the pool, and come from it, at a time.
 const AT_HAND: usize = 128;
 /// Entries of the receive and the fill ring, and chunks that the kernel has for receiving, at most.
-const RECEIVE_FRAMES: usize = 2_048;
+const RECEIVE_FRAMES: u32 = 2_048;
 /// Entries of the transmit ring. Shallow: what waits in it is behind the scheduler.
 const TRANSMIT_FRAMES: u32 = 64;
 /// Entries of the completion ring. A device takes no frame for which it has no place there, and we take
@@ -132,7 +132,7 @@ impl XdpPort {
     /// nobody fetches, would else take what the ports beside it need.
     fn refill(&mut self) {
         let room = usize::try_from(self.rings.fill.room()).expect("small");
-        let mut room = room.min(RECEIVE_FRAMES - self.with_kernel_count);
+        let mut room = room.min(RECEIVE_FRAMES as usize - self.with_kernel_count);
         if room == 0 {
             return;
         }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Chunks per port: a full receive ring, a full transmit ring, what a device keeps of what it has sent, and
 /// what a port keeps at hand.
-const CHUNKS_PER_PORT: usize = RECEIVE_FRAMES + 64 + KEPT_FRAMES + 192;
+const CHUNKS_PER_PORT: usize = RECEIVE_FRAMES as usize + 64 + KEPT_FRAMES + 192;
 
 /// Memory for frames, shared by the ports that are opened with it and by their devices, so that a
 /// frame that one port received is sent through another without a copy.

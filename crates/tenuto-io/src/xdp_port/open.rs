@@ -16,11 +16,8 @@ use tenuto_units::{Instant, Span};
 
 /// The one queue that is served.
 const QUEUE: u32 = 0;
-const SIZES: RingSizes = RingSizes {
-    receive: RECEIVE_FRAMES as u32,
-    transmit: TRANSMIT_FRAMES,
-    completion: COMPLETION_FRAMES,
-};
+const SIZES: RingSizes =
+    RingSizes { receive: RECEIVE_FRAMES, transmit: TRANSMIT_FRAMES, completion: COMPLETION_FRAMES };
 /// Header and two tags.
 const OVERHEAD_BYTES: usize = 22;
 /// A queue stays busy for some milliseconds after its socket was closed.

@@ -41,7 +41,7 @@ impl IoGroups {
         let group = self.next % self.groups.len();
         self.groups[group].push(end);
         self.next += 1;
-        Ok(Carrier::Relayed(near))
+        Ok(Carrier::Relayed(Box::new(near)))
     }
 
     /// Starts the threads, which wait and are scheduled as the data path; what was not granted to

@@ -25,21 +25,21 @@ pub(super) enum Carrier {
     /// A device that the data path serves itself.
     Own(Box<dyn Port + Send>),
     /// A device that another thread serves.
-    Relayed(RelayPort),
+    Relayed(Box<RelayPort>),
 }
 
 impl Carrier {
     fn port(&self) -> &dyn Port {
         match self {
             Self::Own(port) => &**port,
-            Self::Relayed(port) => port,
+            Self::Relayed(port) => &**port,
         }
     }
 
     fn port_mut(&mut self) -> &mut dyn Port {
         match self {
             Self::Own(port) => &mut **port,
-            Self::Relayed(port) => port,
+            Self::Relayed(port) => &mut **port,
         }
     }
 }
@@ -204,7 +204,7 @@ impl SwitchPort {
             }
             Carrier::Relayed(relay) => {
                 let old = relay.renew(port, &self.interface)?;
-                self.key = Some(poll.add_port(relay)?);
+                self.key = Some(poll.add_port(&**relay)?);
                 old
             }
         };
