@@ -25,7 +25,8 @@ pub fn probe_port(kind: PortKind) -> io::Result<()> {
             let map = bpf::SocketMap::new(1)?;
             bpf::probe_xdp(&map)?;
             let memory = xdp::FrameMemory::new(8)?;
-            xdp::open(Some(&memory), &xdp::RingSizes { receive: 8, transmit: 8 }).map(drop)
+            xdp::open(Some(&memory), &xdp::RingSizes { receive: 8, transmit: 8, completion: 8 })
+                .map(drop)
         }
         PortKind::Tap => OpenOptions::new().read(true).write(true).open("/dev/net/tun").map(drop),
     }

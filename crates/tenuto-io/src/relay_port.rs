@@ -48,14 +48,26 @@ struct Shared {
     is_room_wanted: AtomicBool,
     /// Frames that the device refused and that are not told yet.
     refused: AtomicU64,
-    /// Why it was lost, and the books as they were when they were looked at.
+    /// Devices that change hands, and what is told of them.
     told: Mutex<Told>,
 }
 
 #[derive(Default)]
 struct Told {
     why_lost: Option<(io::ErrorKind, String)>,
+    /// As they were when they were looked at.
     statistics: PortStatistics,
+    lost: Option<Device>,
+    next: Option<Next>,
+}
+
+type Device = Box<dyn Port + Send>;
+
+/// A device in place of one that was lost.
+struct Next {
+    device: Device,
+    /// Frames that were handed over before: they were for the earlier one.
+    stale: u64,
 }
 
 impl Shared {
@@ -82,7 +94,7 @@ impl RelayPort {
     /// # Errors
     ///
     /// When there is no such interface, or the process has no descriptors left.
-    pub fn before(port: Box<dyn Port + Send>, name: &str) -> io::Result<(Self, RelayEnd)> {
+    pub fn before(port: Device, name: &str) -> io::Result<(Self, RelayEnd)> {
         let shared = Arc::new(Shared {
             here: Bell::new()?,
             there: Bell::new()?,
@@ -95,11 +107,45 @@ impl RelayPort {
         });
         let (to_us, incoming) = lane(LANE_FRAMES);
         let (outgoing, from_us) = lane(LANE_FRAMES);
-        // Arrivals are those of the port behind, and whether frames wait is always known.
-        let capabilities = Capabilities { peekable: true, zero_copy: false, ..port.capabilities() };
+        let capabilities = relayed(&*port);
         let interface = Interface::find(name)?;
         let end = RelayEnd::new(port, Arc::clone(&shared), to_us, from_us);
         Ok((Self { shared, incoming, outgoing, capabilities, interface, burst_refused: 0 }, end))
+    }
+
+    /// Puts `port`, which is on the interface `name`, in the place of a device whose loss was told; gives
+    /// the lost one, which the kernel takes its time to close. Frames that were for that one are refused.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such interface any more.
+    pub fn renew(&mut self, port: Device, name: &str) -> io::Result<Option<Device>> {
+        self.interface = Interface::find(name)?;
+        self.capabilities = relayed(&*port);
+        let next = Next { device: port, stale: self.outgoing.handed_over() };
+        let lost = self.shared.told(|told| {
+            (told.next, told.why_lost) = (Some(next), None);
+            // Before the other thread can find the next one lost too.
+            self.shared.is_lost.store(false, Ordering::Release);
+            told.lost.take()
+        });
+        self.ask();
+        Ok(lost)
+    }
+
+    /// Whether the interface was removed, though its loss may not be told yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    pub fn is_gone(&mut self) -> io::Result<bool> {
+        Ok(self.interface.refresh()? == LinkState::Gone)
+    }
+
+    /// Frames that the device refused, or was lost with, and that no flush has told.
+    pub fn take_refused(&mut self) -> usize {
+        let refused = self.shared.refused.swap(0, Ordering::Relaxed);
+        usize::try_from(refused).unwrap_or(usize::MAX)
     }
 
     fn ask(&self) {
@@ -161,15 +207,16 @@ impl Port for RelayPort {
     }
 
     fn flush(&mut self) -> io::Result<FlushReport> {
-        let sent = self.outgoing.hand_over();
         let lane_refused = std::mem::take(&mut self.burst_refused);
+        if let Err(error) = self.check() {
+            self.outgoing.take_back();
+            return Err(error);
+        }
+        let sent = self.outgoing.hand_over();
         if sent > 0 {
             self.shared.there.ring();
         }
-        self.check()?;
-        let device_refused = self.shared.refused.swap(0, Ordering::Relaxed);
-        let device_refused = usize::try_from(device_refused).unwrap_or(usize::MAX);
-        Ok(FlushReport { sent, refused: lane_refused + device_refused })
+        Ok(FlushReport { sent, refused: lane_refused + self.take_refused() })
     }
 
     fn poll_fd(&self) -> Option<RawFd> {
@@ -187,10 +234,18 @@ impl Port for RelayPort {
     }
 
     fn link(&mut self) -> io::Result<LinkState> {
-        // The port behind takes note of a changed MTU too.
+        // The port behind takes note of a changed MTU, and of its loss, which is told when all that it
+        // has received is taken.
         self.ask();
-        self.interface.refresh()
+        let state = self.interface.refresh()?;
+        Ok(if state == LinkState::Gone { LinkState::Down } else { state })
     }
+}
+
+/// What a port can do with lanes before it: arrivals are its own, and whether frames wait is always
+/// known.
+fn relayed(port: &dyn Port) -> Capabilities {
+    Capabilities { peekable: true, zero_copy: false, ..port.capabilities() }
 }
 
 impl Drop for RelayPort {
@@ -380,5 +435,53 @@ mod tests {
         assert!(port.send(&numbered(0)).expect("a good frame") && port.flush().is_err());
         drop(port);
         thread.join().expect("no panic").expect("it ends with its port");
+    }
+
+    fn sleep_until_something_waits(port: &RelayPort) {
+        let mut set = PollSet::new();
+        set.add(port.poll_fd().expect("pollable"), Interest::Read);
+        let mut pending = |look| Pending::of([port as &dyn Port], look);
+        PortWait::new(WaitPolicy::Block).wait(&mut set, None, &mut pending).expect("poll");
+    }
+
+    /// What was for a lost device is refused, and another one in its place carries all that comes later.
+    #[test]
+    fn another_device_takes_the_place_of_a_lost_one() {
+        for policy in WaitPolicy::ALL {
+            let (device, mut other) = MemoryPort::pair(4).expect("descriptors");
+            let (mut port, end) =
+                RelayPort::before(Box::new(Lost(device)), "lo").expect("descriptors");
+            // Handed over while nobody serves the device, which is lost before it has sent them.
+            assert!(other.send(&numbered(1)).expect("a good frame"));
+            other.flush().expect("there");
+            let late: Vec<Vec<u8>> = (0..40).map(numbered).collect();
+            let late: Vec<&[u8]> = late.iter().map(Vec::as_slice).collect();
+            assert_eq!(port.transmit(&late).expect("there").sent, 40);
+            let work = move || serve_relays(vec![end], PortWait::new(policy));
+            let thread = std::thread::spawn(work);
+            for round in 0..3 {
+                sleep_until_something_waits(&port);
+                port.lend(9, &mut |_| ()).expect_err("lost");
+                assert!(port.transmit(&late[..3]).is_err(), "round {round}");
+                let (device, mut other) = MemoryPort::pair(64).expect("descriptors");
+                let is_lost_too = round < 2;
+                let next: Device =
+                    if is_lost_too { Box::new(Lost(device)) } else { Box::new(device) };
+                assert!(port.renew(next, "lo").expect("there").is_some(), "the lost one");
+                if is_lost_too {
+                    assert!(other.send(&numbered(1)).expect("a good frame"));
+                    other.flush().expect("there");
+                    continue;
+                }
+                pass(&mut other, &mut port, &mut |_| std::thread::yield_now());
+                let refused = port.take_refused();
+                // Four found room in the first device.
+                assert!((36..=40).contains(&refused), "{refused}");
+                pass(&mut port, &mut other, &mut |_| std::thread::yield_now());
+                assert_eq!(port.take_refused(), 0);
+            }
+            drop(port);
+            thread.join().expect("no panic").expect("it ends with its port");
+        }
     }
 }

@@ -24,8 +24,15 @@ pub use memory::XdpMemory;
 
 /// Chunks at hand at a port, at most; half of them go to the pool, and come from it, at a time.
 const AT_HAND: usize = 128;
+/// Entries of the receive and the fill ring, and chunks that the kernel has for receiving, at most.
+const RECEIVE_FRAMES: u32 = 2_048;
 /// Entries of the transmit ring. Shallow: what waits in it is behind the scheduler.
 const TRANSMIT_FRAMES: u32 = 64;
+/// Entries of the completion ring. A device takes no frame for which it has no place there, and we take
+/// them back when we send: after the last burst for a while there must be places for all that it holds.
+const COMPLETION_FRAMES: u32 = 2_048;
+/// Frames that a device keeps after they were sent, until much of its own ring is full.
+const KEPT_FRAMES: usize = 1_024;
 /// Calls of the kernel for one burst, at most; 32 frames each.
 const KICKS_PER_FLUSH: usize = 64;
 /// Frames that one call looks at, at most: a flood of unfit ones does not keep it.
@@ -71,6 +78,7 @@ pub struct XdpPort {
     at_hand: Vec<u32>,
     /// Chunks that the kernel has for receiving.
     with_kernel: Vec<bool>,
+    with_kernel_count: usize,
     /// How often a chunk is being sent here.
     sending: Vec<u8>,
     burst_count: usize,
@@ -79,6 +87,8 @@ pub struct XdpPort {
     statistics: PortStatistics,
     idle_calls: u32,
     refusals: Vec<String>,
+    /// Has the interface pass on what is addressed to others too; the kernel ends it with us.
+    _promiscuous: OwnedFd,
 }
 
 impl XdpPort {
@@ -117,10 +127,14 @@ impl XdpPort {
     }
 
     /// Gives the kernel free chunks to receive into.
+    ///
+    /// No more than a full ring has place for: a device that has a ring of its own, or frames that
+    /// nobody fetches, would else take what the ports beside it need.
     fn refill(&mut self) {
-        let mut room = self.rings.fill.room();
+        let room = usize::try_from(self.rings.fill.room()).expect("small");
+        let mut room = room.min(RECEIVE_FRAMES as usize - self.with_kernel_count);
         if room == 0 {
-            return self.wake_receiver();
+            return;
         }
         while room > 0 {
             if self.at_hand.len() <= AT_HAND / 2 {
@@ -132,11 +146,11 @@ impl XdpPort {
             }
             let chunk = self.at_hand.pop().expect("some are at hand");
             self.with_kernel[index(chunk)] = true;
+            self.with_kernel_count += 1;
             self.rings.fill.push(xdp::start_of(chunk));
             room -= 1;
         }
         self.rings.fill.publish();
-        self.wake_receiver();
     }
 
     /// Has a device go on that found no chunk to receive into and waits to be told of new ones: it
@@ -195,14 +209,19 @@ impl XdpPort {
         Some(self.memory.frames.fill(chunk, frame))
     }
 
-    /// Has the kernel take what is in the transmit ring; how many of the burst it dropped.
+    /// Has the kernel take what is in the transmit ring; how many frames it dropped.
     fn kick(&mut self) -> io::Result<usize> {
+        match self.mode {
+            XdpMode::NativeZeroCopy => self.kick_device(),
+            XdpMode::NativeCopy | XdpMode::Generic => self.kick_kernel(),
+        }
+    }
+
+    /// In copy mode frames leave inside our calls, or never.
+    fn kick_kernel(&mut self) -> io::Result<usize> {
         let mut refused = 0;
         for _ in 0..KICKS_PER_FLUSH {
             if self.rings.transmit.waiting() == 0 {
-                break;
-            }
-            if self.mode == XdpMode::NativeZeroCopy && !self.rings.transmit.wants_wakeup() {
                 break;
             }
             let Err(error) = xdp::kick(self.fd()) else {
@@ -215,26 +234,75 @@ impl XdpPort {
                 // One frame was taken and dropped.
                 Some(libc::EBUSY) => refused += 1,
                 Some(libc::ENETDOWN | libc::ENOBUFS | libc::ENOMEM) => break,
-                Some(libc::ENXIO | libc::ENODEV) => {
-                    self.spoil();
-                    return Err(self.interface.gone());
-                }
-                _ => {
-                    self.spoil();
-                    return Err(error);
-                }
+                _ => return Err(self.give_up(error)),
             }
             self.reap();
         }
-        // In zero-copy mode the device takes them when it can, and not from inside our calls.
-        if self.mode != XdpMode::NativeZeroCopy {
-            refused += self.spoil();
+        Ok(refused + self.spoil())
+    }
+
+    /// In zero-copy mode the device takes frames when it can. It is told as long as that helps: one
+    /// call may get it past no more than one descriptor that was spoilt.
+    fn kick_device(&mut self) -> io::Result<usize> {
+        let mut waiting = self.rings.transmit.waiting();
+        while waiting > 0 && self.rings.transmit.wants_wakeup() {
+            if let Err(error) = xdp::kick(self.fd()) {
+                return match error.raw_os_error() {
+                    // Whoever waits for the port asks it once more.
+                    Some(
+                        libc::EAGAIN | libc::EINTR | libc::EBUSY | libc::ENOBUFS | libc::ENOMEM,
+                    ) => Ok(0),
+                    Some(libc::ENETDOWN) => Ok(self.withdraw()),
+                    _ => Err(self.give_up(error)),
+                };
+            }
+            let left = self.rings.transmit.waiting();
+            if left >= waiting {
+                break;
+            }
+            waiting = left;
         }
-        Ok(refused)
+        Ok(0)
+    }
+
+    /// Has what was spoilt, and fills the ring, passed over by a device that is on again.
+    fn pass_over(&self) {
+        let mut waiting = self.rings.transmit.waiting();
+        while xdp::kick(self.fd()).is_ok() && self.rings.transmit.waiting() < waiting {
+            waiting = self.rings.transmit.waiting();
+        }
+    }
+
+    /// The port is of no use any more.
+    fn give_up(&mut self, error: io::Error) -> io::Error {
+        self.spoil();
+        match error.raw_os_error() {
+            Some(libc::ENXIO | libc::ENODEV) => self.interface.gone(),
+            _ => error,
+        }
     }
 
     /// Takes back what the kernel did not take; how many frames that were.
     fn spoil(&mut self) -> usize {
+        let (left, count) = self.spoilt();
+        left[..count].iter().for_each(|&chunk| self.sent(chunk));
+        count
+    }
+
+    /// The same from a device that was switched off, and would send them once it is on again.
+    fn withdraw(&mut self) -> usize {
+        let (left, count) = self.spoilt();
+        // If it was switched on meanwhile, it may have read them before: their chunks stay with it
+        // until it has sent them.
+        let is_off = xdp::kick(self.fd()).is_err_and(|e| e.raw_os_error() == Some(libc::ENETDOWN));
+        if is_off {
+            left[..count].iter().for_each(|&chunk| self.sent(chunk));
+        }
+        count
+    }
+
+    /// Makes the kernel skip what it has not taken; the chunks, and how many they are.
+    fn spoilt(&mut self) -> ([u32; TRANSMIT_FRAMES as usize], usize) {
         let mut left = [0; TRANSMIT_FRAMES as usize];
         let mut count = 0;
         self.rings.transmit.spoil(|descriptor| {
@@ -243,8 +311,7 @@ impl XdpPort {
                 count += 1;
             }
         });
-        left[..count].iter().for_each(|&chunk| self.sent(chunk));
-        count
+        (left, count)
     }
 
     /// After a call without frames: looks for a lost interface now and then.
@@ -284,7 +351,7 @@ impl Port for XdpPort {
             let Some(descriptor) = self.rings.receive.pop() else { break };
             let chunk = descriptor.chunk();
             let Some(with_kernel) = self.with_kernel.get_mut(index(chunk)) else { continue };
-            *with_kernel = false;
+            self.with_kernel_count -= usize::from(std::mem::take(with_kernel));
             memory.hold(chunk);
             held[seen] = chunk;
             seen += 1;
@@ -301,6 +368,7 @@ impl Port for XdpPort {
         held[..seen].iter().for_each(|&chunk| self.let_go(chunk));
         self.rings.receive.release();
         self.refill();
+        self.wake_receiver();
         Ok(count)
     }
 
@@ -317,6 +385,7 @@ impl Port for XdpPort {
         // The kernel would take a frame beyond the MTU, and the other end drop it uncounted.
         let fits = fit(frame, self.interface.mtu_bytes()) == Fit::Fits;
         if fits && self.rings.transmit.room() == 0 {
+            self.pass_over();
             self.reap();
         }
         match fits && self.rings.transmit.room() > 0 {
@@ -337,8 +406,10 @@ impl Port for XdpPort {
             refused += self.kick()?;
         }
         self.reap();
+        // Some were told as sent before, and a device that was switched off had not taken them.
+        let earlier = refused.saturating_sub(count);
         let report = FlushReport { sent: count.saturating_sub(refused), refused };
-        self.statistics.sent += report.sent as u64;
+        self.statistics.sent = (self.statistics.sent + report.sent as u64) - earlier as u64;
         self.statistics.refused += report.refused as u64;
         Ok(report)
     }

@@ -1,19 +1,22 @@
 //! The end at the device, and the thread that serves several of them.
 
-use super::Shared;
 use super::lane::{LaneEntry, LaneExit};
-use crate::{BURST_FRAMES, Interest, Look, Pending, PollKey, PollSet, Port, PortWait};
+use super::{Device, Shared};
+use crate::{BURST_FRAMES, Interest, LinkState, Look, Pending, PollKey, PollSet, Port, PortWait};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The end of who serves the device.
 pub struct RelayEnd {
-    port: Box<dyn Port + Send>,
+    /// `None` while it is lost.
+    device: Option<Device>,
+    /// There while it is waited on.
+    device_key: Option<PollKey>,
+    bell_key: Option<PollKey>,
     shared: Arc<Shared>,
     to_us: LaneEntry,
     from_us: LaneExit,
-    is_lost: bool,
     /// The lane was full when it was looked at last: the device is left alone until there is room.
     is_held: bool,
 }
@@ -23,42 +26,42 @@ pub struct RelayEnd {
 /// # Errors
 ///
 /// When a port has no descriptor to wait for, or those of `ppoll`. Devices that are lost are told
-/// to their ports.
+/// to their ports, which may put others in their places.
 pub fn serve_relays(mut ends: Vec<RelayEnd>, mut wait: PortWait) -> io::Result<()> {
     let mut set = PollSet::new();
-    let mut keys = Vec::new();
-    for end in &ends {
-        keys.push([set.add_port(&*end.port)?, set.add(end.shared.there.fd(), Interest::Read)]);
+    for end in &mut ends {
+        end.enter(&mut set)?;
     }
-    let mut is_open = vec![true; ends.len()];
-    while is_open.contains(&true) {
+    while ends.iter().any(RelayEnd::is_open) {
         wait.wait(&mut set, None, &mut |look| {
-            let open = ends.iter().zip(&is_open).filter(|(_, is_open)| **is_open);
-            Pending::all(open.map(|(end, _)| end.pending(look)))
+            let open = ends.iter().filter(|end| end.is_open());
+            Pending::all(open.map(|end| end.pending(look)))
         })?;
-        for ((end, keys), is_open) in ends.iter_mut().zip(&keys).zip(&mut is_open) {
-            if *is_open && !end.serve(&set, keys[0]) {
-                keys.iter().for_each(|&key| set.remove(key));
-                *is_open = false;
-            } else if *is_open {
-                // One that is not to be read may be readable for ever.
-                let is_heard = !end.is_lost && !end.is_held;
-                let interest = if is_heard { Interest::Read } else { Interest::None };
-                set.set_interest(keys[0], interest);
-            }
-        }
+        ends.iter_mut().filter(|end| end.is_open()).for_each(|end| end.serve(&mut set));
     }
     Ok(())
 }
 
 impl RelayEnd {
     pub(super) fn new(
-        port: Box<dyn Port + Send>,
+        device: Device,
         shared: Arc<Shared>,
         to_us: LaneEntry,
         from_us: LaneExit,
     ) -> Self {
-        Self { port, shared, to_us, from_us, is_lost: false, is_held: false }
+        let (device_key, bell_key) = (None, None);
+        Self { device: Some(device), device_key, bell_key, shared, to_us, from_us, is_held: false }
+    }
+
+    fn enter(&mut self, set: &mut PollSet) -> io::Result<()> {
+        self.device_key = self.device.as_deref().map(|device| set.add_port(device)).transpose()?;
+        self.bell_key = Some(set.add(self.shared.there.fd(), Interest::Read));
+        Ok(())
+    }
+
+    /// Whether its port is not dropped yet.
+    const fn is_open(&self) -> bool {
+        self.bell_key.is_some()
     }
 
     /// Whether something is to be done here.
@@ -74,50 +77,74 @@ impl RelayEnd {
         if is_told || self.from_us.has_frame() {
             return Pending::Frames;
         }
-        match (self.is_lost, self.is_held) {
-            (true, _) => return Pending::Nothing,
+        match (&self.device, self.is_held) {
+            (None, _) => Pending::Nothing,
             // What finds no room in the lane waits in the device.
-            (_, true) if self.to_us.room() == 0 => return Pending::Nothing,
-            (_, true) => return Pending::Frames,
-            (_, false) => {}
+            (_, true) if self.to_us.room() == 0 => Pending::Nothing,
+            (_, true) => Pending::Frames,
+            (Some(device), false) => Pending::of([&**device as &dyn Port], look),
         }
-        Pending::of([&*self.port as &dyn Port], look)
     }
 
-    /// Moves at most a burst each way; `false` once the port is dropped.
-    fn serve(&mut self, set: &PollSet, device: PollKey) -> bool {
+    /// Moves at most a burst each way, and does what its port has asked for.
+    fn serve(&mut self, set: &mut PollSet) {
         self.shared.there.hush();
         if self.shared.is_closed.load(Ordering::Acquire) {
-            return false;
+            let keys = [self.device_key.take(), self.bell_key.take()];
+            return keys.into_iter().flatten().for_each(|key| set.remove(key));
         }
-        let is_readable = set.readiness(device).readable;
-        if let Err(error) = self.move_frames(is_readable).and_then(|()| self.look()) {
-            self.lose(&error);
+        let is_asked = self.shared.is_asked.load(Ordering::Relaxed)
+            && self.shared.is_asked.swap(false, Ordering::AcqRel);
+        let renewed = if is_asked { self.renew(set) } else { Ok(()) };
+        let moved = renewed.and_then(|()| self.move_frames(set));
+        let looked = moved.and_then(|()| if is_asked { self.look() } else { Ok(()) });
+        if let Err(error) = looked {
+            self.lose(&error, set);
         }
         self.is_held = self.to_us.room() == 0;
-        true
+        if let Some(key) = self.device_key {
+            // One that is not to be read may be readable for ever.
+            set.set_interest(key, if self.is_held { Interest::None } else { Interest::Read });
+        }
     }
 
-    fn move_frames(&mut self, is_readable: bool) -> io::Result<()> {
-        let Self { port, shared, to_us, from_us, is_lost, .. } = self;
-        let count = from_us.take(BURST_FRAMES);
-        if count > 0 && !*is_lost {
-            let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
-            for (target, parcel) in frames.iter_mut().zip(from_us.taken()) {
-                *target = parcel.frame();
+    /// Takes the device that was put in the place of a lost one, if there is any.
+    fn renew(&mut self, set: &mut PollSet) -> io::Result<()> {
+        let Some(next) = self.shared.told(|told| told.next.take()) else { return Ok(()) };
+        while self.from_us.taken_ever() < next.stale {
+            let left = usize::try_from(next.stale - self.from_us.taken_ever());
+            let count = self.from_us.take(left.unwrap_or(BURST_FRAMES));
+            if count == 0 {
+                break;
             }
-            let refused = port.transmit(&frames[..count])?.refused;
-            if refused > 0 {
-                shared.refused.fetch_add(refused as u64, Ordering::Relaxed);
-            }
+            self.refuse(count);
         }
-        from_us.give_back();
+        self.from_us.give_back();
+        let device = self.device.insert(next.device);
+        self.device_key = Some(set.add_port(&**device)?);
+        Ok(())
+    }
+
+    fn refuse(&self, count: usize) {
+        self.shared.refused.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    fn move_frames(&mut self, set: &PollSet) -> io::Result<()> {
+        let count = self.from_us.take(BURST_FRAMES);
+        if count > 0 {
+            let sent = self.send(count);
+            // Those of a burst that its device was lost with are refused too.
+            self.refuse(*sent.as_ref().unwrap_or(&count));
+            self.from_us.give_back();
+            sent?;
+        }
+        let Self { device: Some(device), to_us, shared, .. } = self else { return Ok(()) };
         let room = to_us.room().min(BURST_FRAMES);
-        let is_ready = is_readable || port.pending().unwrap_or(false);
-        if *is_lost || room == 0 || !is_ready {
+        let is_readable = self.device_key.is_some_and(|key| set.readiness(key).readable);
+        if room == 0 || !(is_readable || device.pending().unwrap_or(false)) {
             return Ok(());
         }
-        port.lend(room, &mut |lent| {
+        device.lend(room, &mut |lent| {
             for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
                 let is_in = to_us.put(arrival, frame);
                 debug_assert!(is_in, "there was room");
@@ -129,25 +156,38 @@ impl RelayEnd {
         Ok(())
     }
 
-    /// Looks at link and books, if that was asked for.
-    fn look(&mut self) -> io::Result<()> {
-        if self.is_lost || !self.shared.is_asked.load(Ordering::Relaxed) {
-            self.shared.is_asked.store(false, Ordering::Relaxed);
-            return Ok(());
+    /// Has the device send what was taken; how many frames it refused.
+    fn send(&mut self, count: usize) -> io::Result<usize> {
+        let Some(device) = &mut self.device else { return Ok(count) };
+        let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+        for (target, parcel) in frames.iter_mut().zip(self.from_us.taken()) {
+            *target = parcel.frame();
         }
-        self.shared.is_asked.store(false, Ordering::Release);
-        self.port.link()?;
-        let statistics = self.port.statistics()?;
+        Ok(device.transmit(&frames[..count])?.refused)
+    }
+
+    /// Looks at link and books.
+    fn look(&mut self) -> io::Result<()> {
+        let Some(device) = &mut self.device else { return Ok(()) };
+        if device.link()? == LinkState::Gone {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its interface was removed"));
+        }
+        let statistics = device.statistics()?;
         self.shared.told(|told| told.statistics = statistics);
         Ok(())
     }
 
-    fn lose(&mut self, error: &io::Error) {
-        self.is_lost = true;
-        self.from_us.give_back();
-        let why = (error.kind(), error.to_string());
-        self.shared.told(|told| told.why_lost = Some(why));
-        self.shared.is_lost.store(true, Ordering::Release);
+    /// Gives the device away, to be closed elsewhere: that takes time, which others here have not.
+    fn lose(&mut self, error: &io::Error, set: &mut PollSet) {
+        if let Some(key) = self.device_key.take() {
+            set.remove(key);
+        }
+        let lost = self.device.take();
+        self.shared.told(|told| {
+            told.why_lost = Some((error.kind(), error.to_string()));
+            told.lost = lost;
+            self.shared.is_lost.store(true, Ordering::Release);
+        });
         self.shared.here.ring();
     }
 }

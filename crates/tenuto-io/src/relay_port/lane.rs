@@ -27,6 +27,9 @@ pub(super) struct LaneEntry {
     empty: Consumer<Parcel>,
     /// Filled and not handed over.
     burst: Vec<Parcel>,
+    /// Taken back from the burst.
+    spare: Vec<Parcel>,
+    handed_over: u64,
 }
 
 /// Where they are taken out.
@@ -34,6 +37,7 @@ pub(super) struct LaneExit {
     full: Consumer<Parcel>,
     empty: Producer<Parcel>,
     taken: Vec<Parcel>,
+    taken_ever: u64,
 }
 
 /// A lane for so many frames.
@@ -48,13 +52,15 @@ pub(super) fn lane(frames: usize) -> (LaneEntry, LaneExit) {
     }
     let burst = Vec::with_capacity(BURST_FRAMES);
     let taken = Vec::with_capacity(BURST_FRAMES);
-    (LaneEntry { full, empty, burst }, LaneExit { full: from, empty: back, taken })
+    let spare = Vec::with_capacity(BURST_FRAMES);
+    let entry = LaneEntry { full, empty, burst, spare, handed_over: 0 };
+    (entry, LaneExit { full: from, empty: back, taken, taken_ever: 0 })
 }
 
 impl LaneEntry {
     /// Frames that fit beside those that wait.
     pub(super) fn room(&self) -> usize {
-        self.empty.slots()
+        self.empty.slots() + self.spare.len()
     }
 
     /// Frames that wait to be handed over.
@@ -65,7 +71,8 @@ impl LaneEntry {
     /// Copies a frame of at most [`FRAME_BYTES_LIMIT`] into the lane, to be handed over; `false` if
     /// it is full.
     pub(super) fn put(&mut self, arrival: Instant, frame: &[u8]) -> bool {
-        let Ok(mut parcel) = self.empty.pop() else { return false };
+        let parcel = self.spare.pop().or_else(|| self.empty.pop().ok());
+        let Some(mut parcel) = parcel else { return false };
         parcel.arrival = arrival;
         parcel.length = frame.len();
         parcel.bytes[..frame.len()].copy_from_slice(frame);
@@ -80,7 +87,18 @@ impl LaneEntry {
             let pushed = self.full.push(parcel);
             debug_assert!(pushed.is_ok(), "there is room for all that exist");
         }
+        self.handed_over += count as u64;
         count
+    }
+
+    /// Takes back what was put in and not handed over.
+    pub(super) fn take_back(&mut self) {
+        self.spare.append(&mut self.burst);
+    }
+
+    /// Frames that were handed over so far.
+    pub(super) const fn handed_over(&self) -> u64 {
+        self.handed_over
     }
 }
 
@@ -103,7 +121,13 @@ impl LaneExit {
             let Ok(parcel) = self.full.pop() else { break };
             self.taken.push(parcel);
         }
+        self.taken_ever += self.taken.len() as u64;
         self.taken.len()
+    }
+
+    /// Frames that were taken so far.
+    pub(super) const fn taken_ever(&self) -> u64 {
+        self.taken_ever
     }
 
     /// What was taken.

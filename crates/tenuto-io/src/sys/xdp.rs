@@ -279,6 +279,7 @@ pub(crate) struct Rings {
 pub(crate) struct RingSizes {
     pub(crate) receive: u32,
     pub(crate) transmit: u32,
+    pub(crate) completion: u32,
 }
 
 /// An unbound socket with its rings, the first of its memory if `memory` is to be registered.
@@ -294,7 +295,7 @@ pub(crate) fn open(
     }
     let size = |name, size: u32| socket::set_option(socket, libc::SOL_XDP, name, &size);
     size(libc::XDP_UMEM_FILL_RING, sizes.receive)?;
-    size(libc::XDP_UMEM_COMPLETION_RING, sizes.transmit)?;
+    size(libc::XDP_UMEM_COMPLETION_RING, sizes.completion)?;
     size(libc::XDP_RX_RING, sizes.receive)?;
     size(libc::XDP_TX_RING, sizes.transmit)?;
     let nowhere = libc::xdp_ring_offset { producer: 0, consumer: 0, desc: 0, flags: 0 };
@@ -305,7 +306,7 @@ pub(crate) fn open(
     let completion_page = page(libc::XDP_UMEM_PGOFF_COMPLETION_RING)?;
     let (receive, transmit) = (sizes.receive, sizes.transmit);
     let fill = Ring::new(socket, &offsets.fr, receive, fill_page)?;
-    let completion = Ring::new(socket, &offsets.cr, transmit, completion_page)?;
+    let completion = Ring::new(socket, &offsets.cr, sizes.completion, completion_page)?;
     let rx = Ring::new(socket, &offsets.rx, receive, libc::XDP_PGOFF_RX_RING)?;
     let tx = Ring::new(socket, &offsets.tx, transmit, libc::XDP_PGOFF_TX_RING)?;
     let rings = Rings {

@@ -1,13 +1,15 @@
 //! The memory that AF_XDP ports of one process share with their devices.
 
+use super::{KEPT_FRAMES, RECEIVE_FRAMES};
 use crate::sys::xdp::FrameMemory;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Chunks per port: a full receive ring, a full transmit ring, and what a port keeps at hand.
-const CHUNKS_PER_PORT: usize = 2_048 + 64 + 192;
+/// Chunks per port: a full receive ring, a full transmit ring, what a device keeps of what it has sent, and
+/// what a port keeps at hand.
+const CHUNKS_PER_PORT: usize = RECEIVE_FRAMES as usize + 64 + KEPT_FRAMES + 192;
 
 /// Memory for frames, shared by the ports that are opened with it and by their devices, so that a
 /// frame that one port received is sent through another without a copy.
@@ -25,7 +27,7 @@ pub struct XdpMemory {
 }
 
 impl XdpMemory {
-    /// Memory for that many ports, about 5 MB each; it stays in place, which needs CAP_IPC_LOCK or
+    /// Memory for that many ports, about 7 MB each; it stays in place, which needs CAP_IPC_LOCK or
     /// a sufficient RLIMIT_MEMLOCK.
     ///
     /// # Errors
@@ -45,7 +47,7 @@ impl XdpMemory {
     }
 
     /// Whether there is enough for one more port.
-    pub(super) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         lock(&self.free).len() >= CHUNKS_PER_PORT
     }
 
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn chunks_wander_between_pool_and_ports() {
-        let memory = XdpMemory::new(1).expect("5 MB");
+        let memory = XdpMemory::new(1).expect("7 MB");
         assert!(memory.has_room());
         let mut own = Vec::new();
         memory.take(&mut own, 3);
@@ -119,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_last_holder_of_a_chunk_gets_it() {
-        let memory = XdpMemory::new(1).expect("5 MB");
+        let memory = XdpMemory::new(1).expect("7 MB");
         for _ in 0..255 {
             assert!(memory.hold(7));
         }

@@ -1,19 +1,23 @@
 //! Opening an AF_XDP port: the hook, the socket, and the ways that are tried.
 
-use super::{AT_HAND, TRANSMIT_FRAMES, XdpMemory, XdpMode, XdpPort};
+use super::{
+    AT_HAND, COMPLETION_FRAMES, RECEIVE_FRAMES, TRANSMIT_FRAMES, XdpMemory, XdpMode, XdpPort,
+};
 use crate::interface::Interface;
 use crate::packet_socket::step;
 use crate::sys::bpf::{self, SocketMap, XdpHook};
+use crate::sys::socket;
 use crate::sys::xdp::{self, Binding, FRAME_BYTES_MAX, RingSizes};
 use crate::{LinkState, MonotonicClock, PollSet, PortStatistics};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use tenuto_units::{Instant, Span};
 
 /// The one queue that is served.
 const QUEUE: u32 = 0;
-const SIZES: RingSizes = RingSizes { receive: 2_048, transmit: TRANSMIT_FRAMES };
+const SIZES: RingSizes =
+    RingSizes { receive: RECEIVE_FRAMES, transmit: TRANSMIT_FRAMES, completion: COMPLETION_FRAMES };
 /// Header and two tags.
 const OVERHEAD_BYTES: usize = 22;
 /// A queue stays busy for some milliseconds after its socket was closed.
@@ -97,6 +101,7 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
     if interface.refresh()? == LinkState::Gone {
         return Err(interface.gone());
     }
+    let promiscuous = promiscuous(&interface).map_err(step("enter promiscuous mode"))?;
     // Locked: no other port of this memory joins or leaves meanwhile.
     let mut sockets = memory.sockets();
     let partner = sockets.iter().find_map(Weak::upgrade);
@@ -115,37 +120,18 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
         None if mode == XdpMode::NativeZeroCopy => Binding::First { mode: libc::XDP_ZEROCOPY },
         None => Binding::First { mode: libc::XDP_COPY },
     };
-    let deadline = MonotonicClock::now() + BUSY_PATIENCE;
-    loop {
-        match xdp::bind(socket.as_fd(), interface.index(), QUEUE, binding) {
-            Ok(()) => break,
-            Err(error)
-                if error.raw_os_error() == Some(libc::EBUSY)
-                    && MonotonicClock::now() < deadline =>
-            {
-                // The kernel tells nobody when it is free.
-                PollSet::new().wait(Some(MonotonicClock::now() + BUSY_PAUSE))?;
-            }
-            Err(error) => return Err(step("bind the AF_XDP socket")(error)),
-        }
-    }
-    let is_zero_copy = xdp::is_zero_copy(socket.as_fd()).map_err(step("ask for its mode"))?;
-    memory.set_zero_copy(is_zero_copy);
     let chunks = memory.frames.chunks();
-    let socket = Arc::new(socket);
-    sockets.push(Arc::downgrade(&socket));
-    // In this order: no socket is held by others when the lock is free.
-    drop(partner);
-    drop(sockets);
     let mut port = XdpPort {
         hook: Some(hook),
-        socket: Some(socket),
+        socket: Some(Arc::new(socket)),
         rings,
         memory: Arc::clone(memory),
         interface,
-        mode: if is_zero_copy { XdpMode::NativeZeroCopy } else { mode },
+        // Until it is bound no device has any of its chunks.
+        mode: XdpMode::NativeCopy,
         at_hand: Vec::with_capacity(2 * AT_HAND),
         with_kernel: vec![false; chunks],
+        with_kernel_count: 0,
         sending: vec![0; chunks],
         burst_count: 0,
         burst_refused: 0,
@@ -153,11 +139,51 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
         statistics: PortStatistics::default(),
         idle_calls: 0,
         refusals: Vec::new(),
+        _promiscuous: promiscuous,
     };
+    // Before it is bound: some drivers look once, and ask no more of an empty ring.
     port.refill();
+    let bound = bind(port.fd(), port.interface.index(), binding)
+        .map_err(step("bind the AF_XDP socket"))
+        .and_then(|()| xdp::is_zero_copy(port.fd()).map_err(step("ask for its mode")));
+    if let Ok(is_zero_copy) = bound {
+        memory.set_zero_copy(is_zero_copy);
+        port.mode = if is_zero_copy { XdpMode::NativeZeroCopy } else { mode };
+        sockets.extend(port.socket.as_ref().map(Arc::downgrade));
+    }
+    // In this order: no socket is held by others when the lock is free, which a port takes at its end.
+    drop(partner);
+    drop(sockets);
+    bound?;
+    port.wake_receiver();
     // Last: from now on frames come.
     map.set(QUEUE, port.fd()).map_err(step("lead frames to the socket"))?;
     Ok(port)
+}
+
+/// Cards drop what is not addressed to them before any program sees it. A packet socket that hears
+/// nothing keeps them from it.
+fn promiscuous(interface: &Interface) -> io::Result<OwnedFd> {
+    let socket = socket::packet_socket()?;
+    socket::join_promiscuous(socket.as_fd(), interface.index())?;
+    Ok(socket)
+}
+
+/// Binds a socket as soon as the queue is free.
+fn bind(socket: BorrowedFd<'_>, interface: u32, binding: Binding<'_>) -> io::Result<()> {
+    let deadline = MonotonicClock::now() + BUSY_PATIENCE;
+    loop {
+        match xdp::bind(socket, interface, QUEUE, binding) {
+            Err(error)
+                if error.raw_os_error() == Some(libc::EBUSY)
+                    && MonotonicClock::now() < deadline =>
+            {
+                // The kernel tells nobody when it is free.
+                PollSet::new().wait(Some(MonotonicClock::now() + BUSY_PAUSE))?;
+            }
+            bound => return bound,
+        }
+    }
 }
 
 /// Adds what helps to reasons that are known.
@@ -169,7 +195,8 @@ fn explain(error: io::Error, mode: XdpMode) -> io::Error {
         Some(libc::EPERM | libc::EACCES) => {
             "; it needs CAP_NET_ADMIN and CAP_BPF outside of any user namespace"
         }
-        Some(libc::EOPNOTSUPP) if mode == XdpMode::NativeZeroCopy => {
+        // Which of the two is left to drivers.
+        Some(libc::EOPNOTSUPP | libc::EINVAL) if mode == XdpMode::NativeZeroCopy => {
             "; its driver has no zero-copy, or none with these settings of the interface"
         }
         Some(libc::ENOBUFS) => "; raise RLIMIT_MEMLOCK (ulimit -l) or run with CAP_IPC_LOCK",

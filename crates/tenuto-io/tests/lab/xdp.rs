@@ -3,6 +3,7 @@
 use crate::in_lab::{fetch, in_lab, name, receive, veth};
 use crate::ports::{frame, frames, send};
 use std::io;
+use std::process::Command;
 use tenuto_io::links::IpBatch;
 use tenuto_io::{MonotonicClock, PacketPort, Port, XdpMemory, XdpMode, XdpPort};
 
@@ -148,5 +149,48 @@ fn what_a_veth_lacks_for_zero_copy_is_told_and_a_copy_is_made() {
         assert!(b.refusals().is_empty() && a.shares_memory_with(&b));
         assert_eq!(send(&mut a, &frame(60, 5)).sent, 1);
         assert_eq!(frames(receive(&mut b, 1)), [frame(60, 5)]);
+    });
+}
+
+/// Cards drop what is addressed to others before any program sees it; of veth it shows only in the count.
+#[test]
+fn an_interface_passes_on_what_is_addressed_to_others() {
+    let test = "xdp::an_interface_passes_on_what_is_addressed_to_others";
+    in_lab(test, || {
+        veth("a", "b");
+        let memory = XdpMemory::new(1).expect("5 MB");
+        let promiscuity = || {
+            let shown = Command::new("ip").args(["-d", "link", "show", "dev", "a"]).output();
+            let shown = String::from_utf8(shown.expect("as for the links").stdout).expect("text");
+            let mut words = shown.split_whitespace().skip_while(|word| *word != "promiscuity");
+            words.nth(1).and_then(|count| count.parse::<u32>().ok()).expect("a count")
+        };
+        assert_eq!(promiscuity(), 0);
+        let Some(port) = xdp(test, "a", &memory) else { return };
+        assert_eq!(promiscuity(), 1);
+        drop(port);
+        assert_eq!(promiscuity(), 0);
+    });
+}
+
+/// Frames that nobody fetches hold no more chunks than a port's share: the port beside it goes on.
+#[test]
+fn a_port_takes_no_more_than_its_share_of_the_memory() {
+    let test = "xdp::a_port_takes_no_more_than_its_share_of_the_memory";
+    in_lab(test, || {
+        veth("a", "b");
+        let memory = XdpMemory::new(2).expect("10 MB");
+        let mut a = PacketPort::open("a").expect("root");
+        let Some(mut b) = xdp(test, "b", &memory) else { return };
+        assert!(memory.has_room());
+        for _ in 0..200 {
+            for number in 0..32 {
+                assert!(a.send(&frame(60, number)).expect("a good frame"));
+            }
+            a.flush().expect("up");
+            // One in: what it leaves behind waits in the receive ring, beside a full fill ring.
+            b.receive(1, &mut |_, _| ()).expect("up");
+            assert!(memory.has_room(), "for a port that is opened later");
+        }
     });
 }

@@ -72,8 +72,7 @@ struct DataPath<'a> {
     wait: PortWait,
     links: LinkWatch,
     links_key: PollKey,
-    /// `None` where other threads receive and send: their ports stay as they are.
-    reopening: Option<Reopening>,
+    reopening: Reopening,
     signals: SignalFd,
     signals_key: PollKey,
     news: &'a mut dyn FnMut(SwitchNews),
@@ -110,8 +109,7 @@ pub fn run_switch(
     let control = Control::new(settings, &mut poll, news)?;
     let links = LinkWatch::new()?;
     let links_key = poll.add(links.as_raw_fd(), Interest::Read);
-    let has_threads = settings.io_threads.count > 0;
-    let reopening = if has_threads { None } else { Some(Reopening::new(&mut poll)?) };
+    let reopening = Reopening::new(&mut poll)?;
     let signals_key = poll.add(signals.as_raw_fd(), Interest::Read);
     let io = groups.start(settings.thread, &settings.io_threads, news)?;
     let (wait, notes) = settings.thread.apply();
@@ -496,6 +494,10 @@ impl DataPath<'_> {
         let (number, interface) = (port.number, port.interface.clone());
         self.core.switch.set_link(number, false, &mut self.core.fx);
         (self.news)(SwitchNews::PortLost { interface, why });
+        // Of another one of its name that is there already nothing more is told.
+        if self.ports[place].is_interface_gone() {
+            self.reopen(place);
+        }
     }
 
     /// Looks for the interfaces of ports that have lost theirs.
@@ -505,8 +507,8 @@ impl DataPath<'_> {
 
     fn reopen(&mut self, place: usize) {
         let port = &self.ports[place];
-        if let (Some(reopening), Some(kind)) = (&mut self.reopening, port.lost_kind())
-            && let Err(error) = reopening.begin(place, &port.interface, kind)
+        if let Some(kind) = port.lost_kind()
+            && let Err(error) = self.reopening.begin(place, &port.interface, kind)
         {
             (self.news)(SwitchNews::Warning(format!("{}: {error}", port.interface)));
         }
@@ -514,11 +516,10 @@ impl DataPath<'_> {
 
     /// Puts ports back into service whose interfaces were opened.
     fn take_reopened(&mut self) -> io::Result<()> {
-        let Some(reopening) = &mut self.reopening else { return Ok(()) };
-        if !self.poll.readiness(reopening.key).readable {
+        if !self.poll.readiness(self.reopening.key).readable {
             return Ok(());
         }
-        for ((place, opened), once_more) in reopening.take() {
+        for ((place, opened), once_more) in self.reopening.take() {
             match opened {
                 Ok(opened) => self.put_back(place, opened),
                 Err(_) if once_more => self.reopen(place),
@@ -532,8 +533,12 @@ impl DataPath<'_> {
     fn put_back(&mut self, place: usize, opened: OpenedPort) {
         let port = &mut self.ports[place];
         let interface = port.interface.clone();
+        let is_zero_copy = opened.port.capabilities().zero_copy;
         if let Err(error) = port.put_back(opened.port, &mut self.poll) {
             return (self.news)(SwitchNews::Warning(format!("{interface}: {error}")));
+        }
+        if is_zero_copy {
+            (self.news)(SwitchNews::ZeroCopy(interface.clone()));
         }
         (self.news)(SwitchNews::PortBack(interface));
         opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
@@ -567,7 +572,7 @@ impl DataPath<'_> {
             .map(|(_, counters, egress)| (counters.received, egress.stats().frames));
         let (received, sent) =
             ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
-        let refused: u64 = self.ports.iter().map(|port| port.refused).sum();
+        let refused: u64 = self.ports.iter_mut().map(SwitchPort::take_last_refused).sum();
         self.ports.clear();
         io.join().into_iter().for_each(|why| (self.news)(SwitchNews::Warning(why)));
         SwitchSummary {

@@ -5,6 +5,7 @@
 //! afterwards, and for what still waits in a lane.
 
 use super::news::SwitchNews;
+use super::ports::Carrier;
 use super::settings::IoThreads;
 use crate::beside;
 use std::io;
@@ -32,15 +33,15 @@ impl IoGroups {
         &mut self,
         port: Box<dyn Port + Send>,
         interface: &str,
-    ) -> io::Result<Box<dyn Port + Send>> {
+    ) -> io::Result<Carrier> {
         if self.groups.is_empty() {
-            return Ok(port);
+            return Ok(Carrier::Own(port));
         }
         let (near, end) = RelayPort::before(port, interface)?;
         let group = self.next % self.groups.len();
         self.groups[group].push(end);
         self.next += 1;
-        Ok(Box::new(near))
+        Ok(Carrier::Relayed(Box::new(near)))
     }
 
     /// Starts the threads, which wait and are scheduled as the data path; what was not granted to

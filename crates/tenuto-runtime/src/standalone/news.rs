@@ -51,6 +51,8 @@ pub enum SwitchNews {
         /// Why.
         why: String,
     },
+    /// The device of a port reads and writes the switch's own memory.
+    ZeroCopy(String),
     /// A port is in service again: an interface of its name is there.
     PortBack(String),
     /// A capture has ended.
@@ -87,6 +89,7 @@ impl Display for SwitchNews {
                 write!(f, "link {interface} is {}", if *is_up { "up" } else { "down" })
             }
             Self::PortLost { interface, why } => write!(f, "port {interface} is lost: {why}"),
+            Self::ZeroCopy(interface) => write!(f, "port {interface}: native zero-copy"),
             Self::PortBack(interface) => write!(f, "port {interface} is back"),
             Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
             Self::Warning(text) => write!(f, "warning: {text}"),

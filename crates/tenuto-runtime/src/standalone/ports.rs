@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::Transmit;
 use tenuto_io::{
     BURST_FRAMES, Lent, LinkState, Look, MemoryPort, MonotonicClock, Pending, PollKey, PollSet,
-    Port, PortKind, PortOpener, PortSettings as OpenSettings,
+    Port, PortKind, PortOpener, PortSettings as OpenSettings, RelayPort,
 };
 use tenuto_units::{Instant, Span};
 
@@ -20,12 +20,36 @@ const MEMORY_FRAMES: usize = 1_024;
 /// A port that refuses frames is asked for its link no more often: a full device refuses, too.
 const LINK_ASKED: Span = Span::from_ms(10);
 
+/// What carries the frames of a port.
+pub(super) enum Carrier {
+    /// A device that the data path serves itself.
+    Own(Box<dyn Port + Send>),
+    /// A device that another thread serves.
+    Relayed(Box<RelayPort>),
+}
+
+impl Carrier {
+    fn port(&self) -> &dyn Port {
+        match self {
+            Self::Own(port) => &**port,
+            Self::Relayed(port) => &**port,
+        }
+    }
+
+    fn port_mut(&mut self) -> &mut dyn Port {
+        match self {
+            Self::Own(port) => &mut **port,
+            Self::Relayed(port) => &mut **port,
+        }
+    }
+}
+
 /// An open port.
 pub(super) struct SwitchPort {
     pub(super) number: u32,
     pub(super) interface: String,
     kind: Option<PortKind>,
-    port: Box<dyn Port + Send>,
+    carrier: Carrier,
     /// `None` once its interface is gone.
     pub(super) key: Option<PollKey>,
     tap: Option<Tap>,
@@ -79,22 +103,25 @@ impl SwitchPort {
         let interface = &settings.interface;
         let mut far = None;
         let mut claimed = None;
-        let port: Box<dyn Port + Send> = if settings.kind == Some(PortKind::Memory) {
+        let carrier = if settings.kind == Some(PortKind::Memory) {
             let (near, other) = MemoryPort::pair(MEMORY_FRAMES)?;
             far = Some(other);
-            Box::new(near)
+            Carrier::Own(Box::new(near))
         } else {
             claimed = Some(claim(interface)?);
             let opened = opener.open(interface).map_err(|error| taught(interface, error))?;
             opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
+            if opened.port.capabilities().zero_copy {
+                news(SwitchNews::ZeroCopy(interface.clone()));
+            }
             groups.take(opened.port, interface)?
         };
-        let key = poll.add_port(&*port)?;
+        let key = poll.add_port(carrier.port())?;
         Ok(Self {
             number: settings.number,
             interface: interface.clone(),
             kind: settings.kind,
-            port,
+            carrier,
             key: Some(key),
             tap: settings.tap.as_ref().map(Tap::open).transpose()?,
             far,
@@ -109,12 +136,12 @@ impl SwitchPort {
     /// What is known about frames that wait at all of `ports`.
     pub(super) fn pending(ports: &[Self], look: Look) -> Pending {
         let open = ports.iter().filter(|port| port.key.is_some());
-        Pending::of(open.map(|port| &*port.port as &dyn Port), look)
+        Pending::of(open.map(|port| port.carrier.port()), look)
     }
 
     /// Whether it is to be served after a wait.
     pub(super) fn is_ready(&self, poll: &PollSet) -> bool {
-        let waits = || self.port.pending().unwrap_or(false);
+        let waits = || self.carrier.port().pending().unwrap_or(false);
         self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
     }
 
@@ -139,7 +166,16 @@ impl SwitchPort {
 
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
-        self.key.map(|_| self.port.link())
+        self.key.map(|_| self.carrier.port_mut().link())
+    }
+
+    /// Whether its interface was removed; another one of its name may be there.
+    pub(super) fn is_interface_gone(&mut self) -> bool {
+        let is_gone = match &mut self.carrier {
+            Carrier::Own(port) => port.link().map(|state| state == LinkState::Gone),
+            Carrier::Relayed(port) => port.is_gone(),
+        };
+        is_gone.unwrap_or(true)
     }
 
     /// Takes the port out of service: its interface is gone.
@@ -161,8 +197,17 @@ impl SwitchPort {
         port: Box<dyn Port + Send>,
         poll: &mut PollSet,
     ) -> io::Result<()> {
-        self.key = Some(poll.add_port(&*port)?);
-        let old = std::mem::replace(&mut self.port, port);
+        let old = match &mut self.carrier {
+            Carrier::Own(own) => {
+                self.key = Some(poll.add_port(&*port)?);
+                Some(std::mem::replace(own, port))
+            }
+            Carrier::Relayed(relay) => {
+                let old = relay.renew(port, &self.interface)?;
+                self.key = Some(poll.add_port(&**relay)?);
+                old
+            }
+        };
         // The kernel takes its time to close it. Without a thread that time is taken here, where what
         // it was to do is dropped.
         drop(crate::beside::spawn("close", move || drop(old)));
@@ -172,6 +217,14 @@ impl SwitchPort {
     /// Why its capture has ended, told once.
     pub(super) fn tap_end(&mut self) -> Option<String> {
         self.tap.as_mut().and_then(Tap::take_end)
+    }
+
+    /// Frames that its device did not take, all told.
+    pub(super) fn take_last_refused(&mut self) -> u64 {
+        if let Carrier::Relayed(port) = &mut self.carrier {
+            self.refused += port.take_refused() as u64;
+        }
+        self.refused
     }
 
     /// Writes out what its capture holds; says if that is not everything.
@@ -193,7 +246,8 @@ impl ForwardingPort for SwitchPort {
     }
 
     fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
-        let Self { port, tap, .. } = self;
+        let Self { carrier, tap, .. } = self;
+        let port = carrier.port_mut();
         let Some(tap) = tap else { return port.lend(BURST_FRAMES, take) };
         port.lend(BURST_FRAMES, &mut |lent| {
             for (&arrival, frame) in lent.arrivals.iter().zip(lent.frames) {
@@ -209,9 +263,12 @@ impl ForwardingPort for SwitchPort {
                 tap.note(Direction::Sent, sent.departure, frame);
             }
         }
-        let refused = self.port.transmit(bytes)?.refused;
+        let sent = self.carrier.port_mut().transmit(bytes);
+        // A burst that the port was lost with has not left.
+        let refused = sent.as_ref().map_or(bytes.len(), |report| report.refused);
         self.refused += refused as u64;
         self.doubt |= refused > 0;
+        sent?;
         if let Some(far) = &mut self.far {
             reflect(far)?;
         }

@@ -235,20 +235,28 @@ fn a_fast_failover_costs_one_frame() {
 /// An interface that is removed takes its port along, and one of its name puts it back.
 #[test]
 fn a_port_comes_back_with_its_interface() {
-    in_lab("flows::a_port_comes_back_with_its_interface", || {
-        let mut hosts = Hosts::new(2);
-        let listener = listen();
-        let mut switch = Switch::start(2, &["--controller", CONTROLLER]);
-        let mut peer = Peer::accept(&listener);
-        crate::peer::join_two(&mut peer);
-        for _ in 0..2 {
-            assert_eq!(hosts.ping(1, 2, 3).0, 3);
-            hosts.replace(2);
-            switch.wait_for("port s2 is lost");
-            switch.wait_for("port s2 is back");
-            switch.wait_for("link s2 is up");
-        }
+    in_lab("flows::a_port_comes_back_with_its_interface", || comes_back("0"));
+}
+
+/// The same where another thread serves the devices of all ports.
+#[test]
+fn a_port_of_a_thread_comes_back_with_its_interface() {
+    in_lab("flows::a_port_of_a_thread_comes_back_with_its_interface", || comes_back("1"));
+}
+
+fn comes_back(io_threads: &str) {
+    let mut hosts = Hosts::new(2);
+    let listener = listen();
+    let mut switch = Switch::start(2, &["--controller", CONTROLLER, "--io-threads", io_threads]);
+    let mut peer = Peer::accept(&listener);
+    crate::peer::join_two(&mut peer);
+    for _ in 0..3 {
         assert_eq!(hosts.ping(1, 2, 3).0, 3);
-        switch.stop();
-    });
+        hosts.replace(2);
+        switch.wait_for("port s2 is lost");
+        switch.wait_for("port s2 is back");
+        switch.wait_for("link s2 is up");
+    }
+    assert_eq!(hosts.ping(1, 2, 3).0, 3);
+    switch.stop();
 }
