@@ -102,23 +102,22 @@ impl Tables {
         let count = usize::from(self.levels) * usize::from(self.config.tables);
         let kind = self.config.classifier;
         self.tracks.settle_all(&mut self.states);
+        self.count_out_from(count);
         self.states.resize_with(count, || CountedTable::new(Table::new(kind)));
         self.forget_tracks();
         if !is_as_before {
             self.places.set_levels(self.levels.into());
         }
         self.users.resize_with(self.levels.into(), Users::default);
-        if !is_as_before {
-            self.count_anew();
-        }
     }
 
-    fn count_anew(&mut self) {
-        let tables = || self.states.iter().map(CountedTable::table);
-        self.entries = tables().map(|table| table.entries().len()).sum();
-        self.masks = tables().map(Table::masks).sum();
-        let of_table = |table: &Table| table.each().map(Entry::actions).sum::<usize>();
-        self.actions = tables().map(of_table).sum();
+    /// Forgets what is in the tables from a place on.
+    fn count_out_from(&mut self, place: usize) {
+        for table in self.states.iter().skip(place).map(CountedTable::table) {
+            self.entries -= table.entries().len();
+            self.masks -= table.masks();
+            self.actions -= table.each().map(Entry::actions).sum::<usize>();
+        }
     }
 
     /// Number of levels.
