@@ -3,7 +3,9 @@
 //! controller first, which reads back what each switch has.
 
 use tenuto_controller::compile;
-use tenuto_model::{MemorySources, Offsets, Plan, Scenario, Verdict, read_network, read_scenario};
+use tenuto_model::{
+    MemorySources, MeterSpec, Offsets, Plan, Scenario, Verdict, read_network, read_scenario,
+};
 use tenuto_openflow::Body;
 use tenuto_planner::{Options, plan};
 use tenuto_world::{RunDocument, clockwork};
