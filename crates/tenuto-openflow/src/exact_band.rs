@@ -77,6 +77,9 @@ mod tests {
     use super::*;
     use crate::{Body, Message, MeterMod, MeterModCommand};
 
+    /// Something done to rate, burst, experimenter and data of a band.
+    type Change<'a> = &'a dyn Fn(&mut u32, &mut u32, &mut u32, &mut Vec<u8>);
+
     const EXACT: ExactDrop = ExactDrop { rate_bps: 4_999_001, burst_bytes: 1_519 };
 
     #[test]
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn others_are_none_and_malformed_ones_have_their_code() {
-        let sent = |change: &dyn Fn(&mut u32, &mut u32, &mut u32, &mut Vec<u8>)| {
+        let sent = |change: Change<'_>| {
             let mut band = MeterBand::from(EXACT);
             if let MeterBand::Experimenter { rate, burst_size, experimenter, data } = &mut band {
                 change(rate, burst_size, experimenter, data);
