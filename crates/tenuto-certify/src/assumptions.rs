@@ -58,7 +58,12 @@ fn derived(context: &Context<'_>) -> Vec<Assumption> {
     };
     add("controller", controller.into());
     let ppm = context.net.tolerance_ppm;
-    add("clock", format!("clocks of a host and a switch differ by at most {ppm} ppm together"));
+    add(
+        "clock",
+        format!(
+            "clocks of a host and a switch differ by at most {ppm} ppm together; those of switches, and the rates of lines, are exact"
+        ),
+    );
     for (name, profile) in &raw.profiles {
         if let Some(processor) = &profile.processor {
             add("processor", processor_words(name, processor));

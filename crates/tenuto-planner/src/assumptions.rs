@@ -143,7 +143,9 @@ fn controller(network: &Network) -> String {
 
 fn clock(network: &Network) -> String {
     let ppm = network.clock_tolerance_ppm();
-    format!("clocks of a host and a switch differ by at most {ppm} ppm together")
+    format!(
+        "clocks of a host and a switch differ by at most {ppm} ppm together; those of switches, and the rates of lines, are exact"
+    )
 }
 
 /// What is assumed of processors that ports share, by profile.
