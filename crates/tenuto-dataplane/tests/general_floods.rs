@@ -64,7 +64,7 @@ fn checked(oxms: Vec<Oxm>, priority: u16) -> Body {
 fn overlap_is_found_alike_at_once_and_in_steps() {
     let overlap = refusal(FlowModFailed::Overlap);
     let type_ = || Oxm::EthType(0x0800);
-    let cases: [(&str, Vec<Oxm>, u16, Option<(u16, u16)>); 7] = [
+    let cases = [
         ("the same fields", vec![source(200, None)], 100, None),
         ("one of these is there already", vec![source(7, None)], 100, None),
         ("asks for less", vec![source(0, Some([0xff, 0xff, 0, 0, 0, 0]))], 100, overlap),
