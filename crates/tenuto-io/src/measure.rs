@@ -33,7 +33,7 @@ const DRAIN: Span = Span::from_ms(20);
 /// A paced load is sent for so long before its window: the first frames after a rest find all caches cold, in who
 /// sends and in who forwards, and would be the tail of each short window whatever is measured.
 const RUN_IN: Span = Span::from_ms(5);
-/// Until the last frame of it has arrived.
+/// Until the last frame of it has arrived, if nobody is late; what is told apart all the same.
 const RUN_OUT: Span = Span::from_ms(1);
 /// Between two windows: real-time threads have used half a second of a second at most.
 const PAUSE: Span = Span::from_ms(150);
@@ -262,12 +262,12 @@ pub fn measure(
             let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
             subject.begin()?;
             if load.rate_pps.is_some() {
-                generator.run(load, RUN_IN)?;
+                generator.run_in(load, RUN_IN)?;
                 spin(RUN_OUT);
             }
             sink.forget()?;
             let began = MonotonicClock::now();
-            let offered = generator.run(load, load.window);
+            let offered = generator.run(load);
             let sent_for_ns = MonotonicClock::now().since(began).as_ns();
             pause(DRAIN)?;
             let processor_ns = subject.end()?.as_ns();

@@ -9,6 +9,8 @@ use tenuto_units::{Instant, Span};
 /// A mark: four letters, a sequence number, the time of sending in CLOCK_REALTIME.
 pub(super) const MARK_BYTES: usize = 16;
 const LETTERS: [u8; 4] = *b"TNTO";
+/// Of frames that are sent before the window.
+const EARLY_LETTERS: [u8; 4] = *b"TNTE";
 /// Of the number of a flow.
 const FLOW_BYTES: usize = 4;
 
@@ -67,8 +69,17 @@ impl Generator {
         Ok(Self { port: PacketPort::open(interface)?, frame: load.frame.clone(), beside })
     }
 
-    /// Sends for so long; returns how many frames were taken.
-    pub(super) fn run(&mut self, load: &Load, length: Span) -> io::Result<u64> {
+    /// Sends what belongs to no window for so long, marked as such.
+    pub(super) fn run_in(&mut self, load: &Load, length: Span) -> io::Result<()> {
+        self.send_for(load, length, EARLY_LETTERS).map(|_| ())
+    }
+
+    /// Sends for the load's window; returns how many frames were taken.
+    pub(super) fn run(&mut self, load: &Load) -> io::Result<u64> {
+        self.send_for(load, load.window, LETTERS)
+    }
+
+    fn send_for(&mut self, load: &Load, length: Span, letters: [u8; 4]) -> io::Result<u64> {
         let end = MonotonicClock::now() + length;
         let gap = load.rate_pps.map(gap);
         let burst = if gap.is_some() { 1 } else { BURST_FRAMES };
@@ -92,7 +103,7 @@ impl Generator {
                     let flow = sequence % flows.count.max(1);
                     self.frame[flows.at..][..FLOW_BYTES].copy_from_slice(&flow.to_be_bytes());
                 }
-                mark(&mut self.frame[load.mark_at..], sequence, time::realtime_ns());
+                mark(&mut self.frame[load.mark_at..], letters, sequence, time::realtime_ns());
                 sequence = sequence.wrapping_add(1);
                 self.port.send(&self.frame)?;
             }
@@ -101,8 +112,8 @@ impl Generator {
     }
 }
 
-fn mark(target: &mut [u8], sequence: u32, now_ns: u64) {
-    target[..4].copy_from_slice(&LETTERS);
+fn mark(target: &mut [u8], letters: [u8; 4], sequence: u32, now_ns: u64) {
+    target[..4].copy_from_slice(&letters);
     target[4..8].copy_from_slice(&sequence.to_be_bytes());
     target[8..MARK_BYTES].copy_from_slice(&now_ns.to_be_bytes());
 }
@@ -114,6 +125,11 @@ pub(super) fn sent_at_ns(frame: &[u8], mark_at: usize) -> Option<u64> {
     time.filter(|_| mark[..4] == LETTERS)
 }
 
+/// Whether a frame was sent before the window.
+pub(super) fn is_early(frame: &[u8], mark_at: usize) -> bool {
+    frame.get(mark_at..).is_some_and(|mark| mark.starts_with(&EARLY_LETTERS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,9 +138,13 @@ mod tests {
     fn marks_are_read_as_written_and_nothing_else_is() {
         let mut frame = vec![0; 60];
         assert_eq!(sent_at_ns(&frame, 20), None);
-        mark(&mut frame[20..], 7, 123_456);
+        mark(&mut frame[20..], LETTERS, 7, 123_456);
         assert_eq!(sent_at_ns(&frame, 20), Some(123_456));
         assert_eq!(sent_at_ns(&frame, 21), None);
         assert_eq!(sent_at_ns(&frame[..35], 20), None);
+        assert!(!is_early(&frame, 20));
+        mark(&mut frame[20..], EARLY_LETTERS, 7, 123_456);
+        assert!(is_early(&frame, 20) && !is_early(&frame, 21) && !is_early(&frame[..9], 20));
+        assert_eq!(sent_at_ns(&frame, 20), None);
     }
 }

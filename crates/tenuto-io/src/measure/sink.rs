@@ -1,7 +1,7 @@
 //! Hears frames at the end of a way, without using the processor meanwhile.
 
 use super::Load;
-use super::generator::{MARK_BYTES, sent_at_ns};
+use super::generator::{MARK_BYTES, is_early, sent_at_ns};
 use crate::packet_socket::{PacketSocket, VlanTag, make_whole, step};
 use crate::sys::ring::ReceiveRing;
 use crate::sys::socket;
@@ -40,8 +40,10 @@ impl Sink {
         socket::take_arrivals(self.socket.fd()).map(|_| ())
     }
 
-    /// How many frames came, and the delays of those that were kept, shortest first.
+    /// How many frames came, and the delays of those that were kept, shortest first. What was sent before
+    /// the window is not among them, however late it is.
     pub(super) fn finish(&mut self) -> io::Result<(u64, Vec<u64>)> {
+        let mut early = 0;
         let mut delays = Vec::with_capacity(self.ring.slots());
         while let Some(frame) = self.ring.take() {
             let arrived_ns = frame.stamp_realtime_ns;
@@ -51,9 +53,10 @@ impl Sink {
             if let Some(sent_ns) = sent_at_ns(&slot[start..], self.mark_at) {
                 delays.push(arrived_ns.saturating_sub(sent_ns));
             }
+            early += u64::from(is_early(&slot[start..], self.mark_at));
             self.ring.release();
         }
         delays.sort_unstable();
-        Ok((socket::take_arrivals(self.socket.fd())?, delays))
+        Ok((socket::take_arrivals(self.socket.fd())?.saturating_sub(early), delays))
     }
 }
