@@ -113,6 +113,7 @@ impl Laboratory {
         read.map_err(|found| Failure::undecidable(format!("{found:?}"), None))
     }
 
+    /// Its meters are whole kbit, so that Open vSwitch can be told the very same.
     fn text(self) -> String {
         let list = |prefix: &str, count: usize, what: &str| {
             let all: Vec<String> = (1..=count).map(|n| format!("{prefix}{n}: {what}")).collect();
@@ -120,13 +121,14 @@ impl Laboratory {
         };
         let mut out = format!(
             "tenuto: 1\nname: {}\nmodes: [LO, HI]\nhosts: {{{}, {}}}\nswitches: {{{}}}\n\
+             profiles: {{kbit: {{like: tenuto, meter_rate_step: 1 kbit/s, meter_burst_step: 1 kbit}}}}\n\
              controllers: {{c1: {{manages: all}}}}\n\
              defaults: {{link: {{rate: 1 Gbit/s, length: 2 m}}, flow: {{match: five-tuple}}}}\n\
              links:\n",
             self.shape.name(),
             list("h", SWITCHES, "{}"),
             list("a", CROWD, "{}"),
-            list("w", SWITCHES, "{profile: tenuto}"),
+            list("w", SWITCHES, "{profile: kbit}"),
         );
         let mut link = |a: String, b: String| {
             let rate = self.crowd.filter(|_| a == CROWDED);
@@ -170,6 +172,8 @@ impl Laboratory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenuto_model::MeterSpec;
+    use tenuto_planner::{Options, plan};
 
     #[test]
     fn every_laboratory_is_a_network_of_nine_switches() {
@@ -178,6 +182,15 @@ mod tests {
             assert_eq!(network.switches.len(), SWITCHES);
             let crowd = if laboratory.crowd.is_some() { CROWD } else { 0 };
             assert_eq!(network.flows.len(), laboratory.rules + crowd);
+            let profile = &network.profiles["kbit"];
+            let steps = (profile.meter_rate_step_bps, profile.meter_burst_step_bytes);
+            assert_eq!(steps, (1_000, 125), "as Open vSwitch has them");
+            let options = Options { would_fit: false, ..Options::default() };
+            let deployment = plan(&network, &options).switches;
+            let meters = deployment.iter().flat_map(|switch| &switch.meters).collect::<Vec<_>>();
+            assert!(!meters.is_empty());
+            let is_kbit = |m: &&&MeterSpec| m.rate_bps % 1_000 == 0 && m.burst_bytes % 125 == 0;
+            assert_eq!(meters.iter().filter(is_kbit).count(), meters.len());
         }
     }
 }
