@@ -189,7 +189,9 @@ mod tests {
             let deployment = plan(&network, &options).switches;
             let meters = deployment.iter().flat_map(|switch| &switch.meters).collect::<Vec<_>>();
             assert!(!meters.is_empty());
-            let is_kbit = |m: &&&MeterSpec| m.rate_bps % 1_000 == 0 && m.burst_bytes % 125 == 0;
+            let is_kbit = |m: &&&MeterSpec| {
+                m.rate_bps.is_multiple_of(1_000) && m.burst_bytes.is_multiple_of(125)
+            };
             assert_eq!(meters.iter().filter(is_kbit).count(), meters.len());
         }
     }
