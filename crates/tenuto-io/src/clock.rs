@@ -81,6 +81,11 @@ impl StampClock {
         self.sample = Some(sample);
     }
 
+    /// When it last looked at the clocks, by CLOCK_MONOTONIC.
+    pub(crate) fn looked_at(&self) -> Instant {
+        self.sample.map_or(Instant::ZERO, |sample| sample.now)
+    }
+
     /// The arrival that a stamp stands for; without a stamp, the time of the last look.
     pub(crate) fn arrival(&mut self, stamp_realtime_ns: Option<u64>) -> Instant {
         let sample = self.sample.expect("look() precedes arrival()");

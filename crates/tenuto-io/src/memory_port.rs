@@ -159,7 +159,8 @@ impl Port for MemoryPort {
                 (arrivals[place], frames[place]) = (slot.arrival, slot.frame());
             }
             self.statistics.received += count as u64;
-            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+            let fetched = self.now.unwrap_or_else(MonotonicClock::now);
+            take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
         }
         Ok(count)
     }

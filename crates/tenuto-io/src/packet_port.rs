@@ -125,7 +125,8 @@ impl Port for PacketPort {
             for (target, &(i, start, bytes)) in frames.iter_mut().zip(&places[..count]) {
                 *target = self.receive.bytes(i, start, bytes);
             }
-            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+            let fetched = self.stamps.looked_at();
+            take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
         }
         Ok(count)
     }

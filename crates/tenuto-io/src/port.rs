@@ -141,6 +141,8 @@ pub enum LinkState {
 /// Frames of one burst that a port lends: they lie where it received them, until it is told to go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Lent<'a> {
+    /// The clock after they were fetched: not before any arrival.
+    pub fetched: Instant,
     /// When each arrived, never decreasing.
     pub arrivals: &'a [Instant],
     /// The frames, as many.

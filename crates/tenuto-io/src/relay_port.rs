@@ -12,7 +12,7 @@
 
 use crate::interface::Interface;
 use crate::{
-    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, Port, PortStatistics,
+    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, MonotonicClock, Port, PortStatistics,
     frame_fit::check_frame,
 };
 use bell::Bell;
@@ -175,7 +175,8 @@ impl Port for RelayPort {
         for (place, parcel) in self.incoming.taken().iter().enumerate() {
             (arrivals[place], frames[place]) = (parcel.arrival(), parcel.frame());
         }
-        take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+        let fetched = MonotonicClock::now();
+        take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
         self.incoming.give_back();
         // As the bell: of the two threads at least one sees what the other did before.
         fence(Ordering::SeqCst);

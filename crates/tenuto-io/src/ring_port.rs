@@ -110,7 +110,8 @@ impl Port for RingPort {
             for (target, (frame, start)) in frames.iter_mut().zip(&lent.frames[..count]) {
                 *target = &ring.slot(frame)[*start..];
             }
-            take(Lent { arrivals: &lent.arrivals[..count], frames: &frames[..count] });
+            let (fetched, arrivals) = (stamps.looked_at(), &lent.arrivals[..count]);
+            take(Lent { fetched, arrivals, frames: &frames[..count] });
         }
         ring.release();
         Ok(count)

@@ -93,7 +93,8 @@ impl Port for TapPort {
             for (target, (length, slot)) in frames.iter_mut().zip(&self.received[..count]) {
                 *target = &slot[..*length];
             }
-            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+            let fetched = self.latest;
+            take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
         }
         Ok(count)
     }

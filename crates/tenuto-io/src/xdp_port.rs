@@ -339,7 +339,6 @@ impl Port for XdpPort {
             return Ok(0);
         }
         self.idle_calls = 0;
-        self.latest = self.latest.max(MonotonicClock::now());
         let mtu_bytes = self.interface.mtu_bytes();
         let most = budget.min(BURST_FRAMES);
         let (mut count, mut seen) = (0, 0);
@@ -349,6 +348,7 @@ impl Port for XdpPort {
         let memory = Arc::clone(&self.memory);
         while count < most && seen < SEEN_MAX {
             let Some(descriptor) = self.rings.receive.pop() else { break };
+            memory.frames.prefetch(descriptor);
             let chunk = descriptor.chunk();
             let Some(with_kernel) = self.with_kernel.get_mut(index(chunk)) else { continue };
             self.with_kernel_count -= usize::from(std::mem::take(with_kernel));
@@ -362,8 +362,11 @@ impl Port for XdpPort {
             }
         }
         if count > 0 {
+            // Read here, as a reading of the clock waits for all reads of memory before it.
+            self.latest = self.latest.max(MonotonicClock::now());
             let arrivals = [self.latest; BURST_FRAMES];
-            take(Lent { arrivals: &arrivals[..count], frames: &frames[..count] });
+            let fetched = self.latest;
+            take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
         }
         held[..seen].iter().for_each(|&chunk| self.let_go(chunk));
         self.rings.receive.release();

@@ -90,7 +90,6 @@ impl Forwarding {
         let (port, mut exits) = Exits::but(ports, place);
         let number = port.number();
         let taken = port.lend(&mut |lent: Lent<'_>| {
-            let began = MonotonicClock::now();
             let mut frames = pool.lend(lent.frames);
             for (nth, &arrival) in lent.arrivals.iter().enumerate() {
                 match frames.hold(nth) {
@@ -100,7 +99,7 @@ impl Forwarding {
             }
             let mut has_swapped = false;
             while let Some(arrival) = burst.next_arrival() {
-                let now = witness.time(began).max(arrival);
+                let now = witness.time(lent.fetched).max(arrival);
                 switch.receive_next(now, burst, &mut frames, fx);
                 has_swapped |= fx.events.iter().any(is_swap);
                 witness.handled(now, fx);

@@ -122,6 +122,8 @@ impl ReceiveRing {
         let first =
             usize::from(header.tp_mac).clamp(HEADER_BYTES + HEADROOM_BYTES, self.slot_bytes);
         let held = wide(header.tp_snaplen).min(self.slot_bytes - first);
+        // Another processor has just written it, and clocks are read before it is looked at.
+        super::prefetch(self.map.at(start + first, held).as_ptr());
         let frame = RingFrame {
             number: self.number,
             from: start + first - HEADROOM_BYTES,

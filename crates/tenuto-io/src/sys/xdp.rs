@@ -49,6 +49,13 @@ impl FrameMemory {
         unsafe { std::slice::from_raw_parts(start, bytes) }
     }
 
+    /// Has the first bytes of a received frame brought near, from the cache of the processor that wrote
+    /// them, while other work goes on.
+    pub(crate) fn prefetch(&self, descriptor: Descriptor) {
+        let Some((at, bytes)) = self.within(descriptor) else { return };
+        super::prefetch(self.map.at(at, bytes).as_ptr());
+    }
+
     /// Copies a frame of at most [`FRAME_BYTES_MAX`] into a chunk that the caller alone holds.
     pub(crate) fn fill(&self, chunk: u32, frame: &[u8]) -> Descriptor {
         assert!(frame.len() <= FRAME_BYTES_MAX, "checked by the port");

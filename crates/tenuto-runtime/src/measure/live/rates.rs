@@ -16,7 +16,7 @@ use tenuto_units::Span;
 pub(super) const FRAME_BYTES: [usize; 2] = [64, 1_500];
 /// At which delays are measured: far below what any subject forwards.
 const PACED_PPS: u64 = 20_000;
-/// Windows of delay on AF_XDP in each turn: what is asked of their tails takes more of them to be seen.
+/// Windows of delay in each turn where nothing but tails is measured: it takes many for them to be seen.
 const TAIL_WINDOWS: usize = 3;
 /// Where the first of our switches listens, in a network of its own.
 const LISTEN_PORT: u16 = 6_701;
@@ -85,14 +85,19 @@ impl LiveSubject {
         matches!(self, Self::BareXdp | Self::SwitchXdp | Self::OvsXdp)
     }
 
-    /// Open vSwitch on ports of the same kind.
-    pub const fn rival(self) -> Option<Self> {
+    /// Whether its tails are measured by themselves: who is on AF_XDP, and our switch on its usual ports,
+    /// which is held against the same rival there.
+    const fn has_tails(self) -> bool {
+        self.is_xdp() || matches!(self, Self::SwitchRing)
+    }
+
+    /// Open vSwitch on ports of the same kind, and then on its fastest.
+    pub const fn rivals(self) -> &'static [Self] {
         match self {
-            Self::SwitchRing | Self::SwitchRingUnjudged | Self::SwitchRingThread => {
-                Some(Self::OvsPacket)
-            }
-            Self::SwitchXdp => Some(Self::OvsXdp),
-            _ => None,
+            Self::SwitchRing => &[Self::OvsPacket, Self::OvsXdp],
+            Self::SwitchRingUnjudged | Self::SwitchRingThread => &[Self::OvsPacket],
+            Self::SwitchXdp => &[Self::OvsXdp],
+            _ => &[],
         }
     }
 }
@@ -230,30 +235,20 @@ pub(super) struct Timing {
 }
 
 /// In which order subjects have their turns: those of one kind of ports next to each other, so that
-/// what is compared is close in time, and otherwise drawn anew for each turn, so that nobody is
-/// always behind the same neighbour.
+/// what is compared is close in time (all, where nothing but tails is measured), and otherwise drawn anew
+/// for each turn, so that nobody is always behind the same neighbour.
 struct Turns {
     kinds: [Vec<usize>; 2],
     drawn: u64,
 }
 
 impl Turns {
-    fn new(benches: &[Bench]) -> Self {
-        let of = |is_xdp| {
-            let places = 0..benches.len();
-            places.filter(|&place| benches[place].subject.is_xdp() == is_xdp).collect()
+    fn new(benches: &[Bench], is_all: bool) -> Self {
+        let of = |is_second: bool| {
+            let is_of = |subject: LiveSubject| (!is_all || subject.is_xdp()) == is_second;
+            (0..benches.len()).filter(|&place| is_of(benches[place].subject)).collect()
         };
         Self { kinds: [of(false), of(true)], drawn: 1 }
-    }
-
-    /// The order of the next turn, whose further windows of delay are those of AF_XDP alone.
-    fn of(&mut self, is_delay: bool) -> Vec<usize> {
-        let mut order = self.shuffled();
-        for _ in 1..if is_delay { TAIL_WINDOWS } else { 1 } {
-            self.shuffled();
-            order.extend(&self.kinds[1]);
-        }
-        order
     }
 
     /// The places of all, in the order of the next turn.
@@ -278,7 +273,7 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     let mut report = LiveReport::default();
     let mut benches = Vec::new();
     let is_all = order.task != LiveTask::Tails;
-    let wanted = LiveSubject::ALL.into_iter().filter(|subject| is_all || subject.is_xdp());
+    let wanted = LiveSubject::ALL.into_iter().filter(|subject| is_all || subject.has_tails());
     for (place, subject) in wanted.enumerate() {
         say(format!("live: starting {}", subject.name()));
         match Bench::start(subject, place, processors) {
@@ -288,12 +283,13 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
     }
     let generator = processors.generator;
     let how = Timing { window: Span::from_ms(order.window_ms), generator };
-    let mut turns = Turns::new(&benches);
+    let mut turns = Turns::new(&benches, is_all);
+    let windows = if is_all { 1 } else { TAIL_WINDOWS };
     for repetition in 1..=order.repetitions {
         for (size, bytes) in FRAME_BYTES.into_iter().enumerate() {
             let rates_pps = if is_all { &[None, Some(PACED_PPS)][..] } else { &[Some(PACED_PPS)] };
             for &rate_pps in rates_pps {
-                for place in turns.of(rate_pps.is_some()) {
+                for place in (0..windows).flat_map(|_| turns.shuffled()).collect::<Vec<_>>() {
                     let bench = &mut benches[place];
                     let what = if rate_pps.is_some() { "delay" } else { "rate" };
                     say(format!(

@@ -83,9 +83,8 @@ pub struct LiveRatio {
 fn pairs() -> impl Iterator<Item = (LiveSubject, LiveSubject, LiveQuantity)> {
     let own = [LiveSubject::SwitchRing, LiveSubject::SwitchXdp];
     let with_peers = own.into_iter().flat_map(|subject| {
-        let peers = [subject.bare(), subject.rival()];
-        let all = peers.into_iter().flatten();
-        all.flat_map(move |peer| LiveQuantity::ALL.map(|quantity| (subject, peer, quantity)))
+        let peers = subject.bare().into_iter().chain(subject.rivals().iter().copied());
+        peers.flat_map(move |peer| LiveQuantity::ALL.map(|quantity| (subject, peer, quantity)))
     });
     let judging = (LiveSubject::SwitchRing, LiveSubject::SwitchRingUnjudged, LiveQuantity::Rate);
     with_peers.chain([judging])

@@ -39,7 +39,7 @@ pub(super) fn rates(
     })
 }
 
-/// Delay of the subjects on AF_XDP.
+/// Delay of the subjects whose tails are asked for.
 pub(super) fn tails(
     repetitions: u32,
     window_ms: u64,
@@ -239,7 +239,7 @@ fn peers<'a>(
         };
         all.iter().find(same)
     };
-    (find(it.subject.bare()), find(it.subject.rival()))
+    (find(it.subject.bare()), find(it.subject.rivals().first().copied()))
 }
 
 fn lost((lost, sent): (u64, u64)) -> Value {
