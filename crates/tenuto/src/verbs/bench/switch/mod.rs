@@ -66,7 +66,8 @@ enum Part {
     BabblingLive,
     /// Rate and delay on veth pairs beside the bare ports and Open vSwitch; needs namespaces
     Live,
-    /// Delay alone, in many windows, on AF_XDP ports and our switch's usual ones, for its tails; only if named; needs namespaces
+    /// Delay alone on AF_XDP ports and our switch's usual ones, in many windows; only if named; needs
+    /// namespaces
     Tails,
     /// Delay against the number of flows, 1 to 2000, on veth pairs; needs namespaces
     Flows,
