@@ -6,7 +6,7 @@ use crate::finding::{Findings, rule};
 use crate::network::Net;
 use crate::policing::watching;
 use crate::read::{self, Apart};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One copy of a flow and the tree of ports that carries it, parents first.
 #[derive(Debug)]
@@ -152,8 +152,8 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
 /// A tree to which path after path is added.
 struct Growing {
     stream: Stream,
-    /// By which place in the tree a node is entered.
-    entered: BTreeMap<usize, Option<usize>>,
+    /// Nodes that a port of the tree leads to, and the source.
+    entered: BTreeSet<usize>,
     /// The place of every port.
     places: BTreeMap<usize, usize>,
 }
@@ -171,7 +171,7 @@ impl Growing {
                 is_watched_late: false,
                 slower: Vec::new(),
             },
-            entered: BTreeMap::from([(source, None)]),
+            entered: BTreeSet::from([source]),
             places: BTreeMap::new(),
         }
     }
@@ -185,7 +185,7 @@ impl Growing {
                 if parent.is_none() && next != 0 {
                     return Err("all paths leave the source by the same port");
                 }
-                if self.entered.insert(net.ports[port].peer, Some(here)).is_some() {
+                if !self.entered.insert(net.ports[port].peer) {
                     return Err("together the paths are a tree; a node is entered twice");
                 }
                 self.stream.tree.push(TreePort { port, parent });
