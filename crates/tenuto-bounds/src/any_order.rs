@@ -265,16 +265,8 @@ impl Builder<'_> {
 
     fn objective(&mut self, of: Of) -> Option<()> {
         let grouping = self.grouping;
-        let is_it = |group: &Group| group.stops == [of.stop()];
-        let root = grouping.nodes[0].iter().position(is_it)?;
-        let flow = grouping.nodes[0][root].flow;
-        let enters = |group: &Group| group.flow == flow && group.enters;
-        let mut found = grouping
-            .nodes
-            .iter()
-            .enumerate()
-            .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
-        let (entry, group) = found.next()?;
+        let (root, flow) = grouping.at_root(of.stop())?;
+        let (entry, group) = grouping.entry(flow)?;
         let buckets = &grouping.nodes[entry][group].buckets;
         let (left, came) = (self.left[0][root], self.came[entry][group]);
         let start = self.times[entry];

@@ -65,6 +65,19 @@ struct Member {
 }
 
 impl Grouping {
+    /// The group that is one flow by itself at the root, and that flow.
+    pub(crate) fn at_root(&self, stop: Stop) -> Option<(usize, usize)> {
+        let root = self.nodes[0].iter().position(|group| group.stops == [stop])?;
+        Some((root, self.nodes[0][root].flow))
+    }
+
+    /// Node and group where a flow enters the tree.
+    pub(crate) fn entry(&self, flow: usize) -> Option<(usize, usize)> {
+        let enters = |group: &Group| group.flow == flow && group.enters;
+        let mut nodes = self.nodes.iter().enumerate();
+        nodes.find_map(|(node, groups)| Some((node, groups.iter().position(enters)?)))
+    }
+
     /// Puts flows together, except `alone`; `None` if a number leaves the exact range.
     pub(crate) fn new(known: &Known<'_>, tree: &Tree, alone: Option<usize>) -> Option<Self> {
         let mut grouping = Self { nodes: vec![Vec::new(); tree.nodes.len()], widths: Vec::new() };

@@ -41,20 +41,13 @@ pub(crate) fn multipliers<N: Number>(
 ) -> Option<Vec<N>> {
     let fastest: Vec<usize> = services.iter().map(|rates| largest(rates)).collect::<Option<_>>()?;
     let rate = |node: usize| N::of(services[node][fastest[node]]);
-    let flow = grouping.nodes[0].iter().find(|group| group.stops == [of.stop()])?.flow;
+    let (_, flow) = grouping.at_root(of.stop())?;
     let mut weights = weights(tree, grouping, flow, of, method, &rate)?;
     if matches!(of, Of::Delay(_)) {
         cover_way(grouping, flow, &mut weights);
     }
     let bucket = slowest_buckets(grouping);
-    // By node and first stop: which group of the node.
-    let mut groups: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
-    for (node, at) in grouping.nodes.iter().enumerate() {
-        for (index, group) in at.iter().enumerate() {
-            let stop = group.stops.first()?;
-            groups.insert((node, stop.flow, stop.visit), index);
-        }
-    }
+    let groups = by_first_stop(grouping)?;
     let of_row = |row: &Row| -> Option<N> {
         Some(match row.term {
             Term::Service(node, _, which, _) if which == fastest[node] => {
@@ -90,6 +83,18 @@ pub(crate) fn multipliers<N: Number>(
     program.rows.iter().map(of_row).collect()
 }
 
+/// By node and first stop, flow and visit: which group of the node.
+fn by_first_stop(grouping: &Grouping) -> Option<BTreeMap<(usize, usize, usize), usize>> {
+    let mut groups = BTreeMap::new();
+    for (node, at) in grouping.nodes.iter().enumerate() {
+        for (index, group) in at.iter().enumerate() {
+            let stop = group.stops.first()?;
+            groups.insert((node, stop.flow, stop.visit), index);
+        }
+    }
+    Some(groups)
+}
+
 fn largest(rates: &[i128]) -> Option<usize> {
     (0..rates.len()).max_by_key(|&index| rates[index]).filter(|&index| rates[index] > 0)
 }
@@ -103,20 +108,13 @@ fn slowest_buckets(grouping: &Grouping) -> Vec<Vec<usize>> {
     grouping.nodes.iter().map(|groups| groups.iter().map(of).collect()).collect()
 }
 
-/// Where a flow of the tree enters it.
-fn entry(grouping: &Grouping, flow: usize) -> Option<(usize, usize)> {
-    let is_it = |group: &Group| group.flow == flow && group.enters;
-    let mut nodes = grouping.nodes.iter().enumerate();
-    nodes.find_map(|(node, groups)| Some((node, groups.iter().position(is_it)?)))
-}
-
 fn is_own(grouping: &Grouping, bucket: &[Vec<usize>], flow: usize, which: usize) -> Option<bool> {
-    let (node, group) = entry(grouping, flow)?;
+    let (node, group) = grouping.entry(flow)?;
     Some(bucket[node][group] == which)
 }
 
 fn own_rate(grouping: &Grouping, bucket: &[Vec<usize>], flow: usize) -> Option<i128> {
-    let (node, group) = entry(grouping, flow)?;
+    let (node, group) = grouping.entry(flow)?;
     Some(grouping.nodes[node][group].buckets[bucket[node][group]].rate)
 }
 

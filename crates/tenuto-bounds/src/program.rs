@@ -462,16 +462,8 @@ impl Builder<'_> {
     /// What a flow may have brought by the exit of the root and had not left by then.
     fn burst(&mut self, stop: Stop, rate_ubps: i128) -> Option<()> {
         let grouping = self.grouping;
-        let is_it = |group: &Group| group.stops == [stop];
-        let root = grouping.nodes[0].iter().position(is_it)?;
-        let flow = grouping.nodes[0][root].flow;
-        let enters = |group: &Group| group.flow == flow && group.enters;
-        let mut found = grouping
-            .nodes
-            .iter()
-            .enumerate()
-            .filter_map(|(node, groups)| Some((node, groups.iter().position(enters)?)));
-        let (entry, group) = found.next()?;
+        let (root, flow) = grouping.at_root(stop)?;
+        let (entry, group) = grouping.entry(flow)?;
         // Of several with that rate, the one with the least burst.
         let buckets = grouping.nodes[entry][group].buckets.iter().enumerate();
         let buckets = buckets.filter(|(_, bucket)| bucket.rate == rate_ubps);

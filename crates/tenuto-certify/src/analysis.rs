@@ -10,7 +10,7 @@ use crate::exact::{Line, Scale};
 use crate::farther::{Farther, Late, SlowLine};
 use crate::finding::{Findings, rule};
 use crate::group::{Below, Group, GroupKey};
-use crate::network::Net;
+use crate::network::{Flow, Net};
 use crate::processor::{Entries, Flooded};
 use crate::read::{self, Mode, Model};
 use crate::routes::Stream;
@@ -83,6 +83,19 @@ struct Coming<'c> {
     stays: bool,
     /// The slower lines that it came over, the nearest first.
     farther: &'c [Farther],
+}
+
+impl<'c> Coming<'c> {
+    /// A stream at its source's own port, which asks no mode.
+    const fn from_host(stream: usize, envelope: &'c Envelope, counts_messages: bool) -> Self {
+        let key = GroupKey::Alone(stream);
+        Self { key, varying_ps: Some(0), envelope, counts_messages, stays: true, farther: &[] }
+    }
+}
+
+/// The classes of a flow in some levels.
+fn classes(flow: &Flow<'_>, (low, high): (usize, usize)) -> impl Iterator<Item = u8> + Clone {
+    flow.contracts[low..=high].iter().map(|contract| contract.class)
 }
 
 impl Load {
@@ -344,43 +357,23 @@ impl<'a> Context<'a> {
             let late = self.late(mode, stream);
             for (at, place) in stream.tree.iter().enumerate() {
                 let load = analysis.loads.entry(place.port);
-                match place.parent {
-                    None if !stays => {
-                        let (low, high) = unforwarded_levels(mode, flow.level);
-                        let (net, scale) = (self.net, &self.scale);
-                        let envelope = contract_envelope(net, scale, stream.flow, (low, high));
-                        let coming = Coming {
-                            key: GroupKey::Alone(index),
-                            varying_ps: Some(0),
-                            envelope: &envelope,
-                            counts_messages: counts,
-                            stays: true,
-                            farther: &[],
-                        };
-                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        load.or_default().add(&coming, classes);
-                    }
-                    parent => {
-                        let (Some(envelope), Some((low, high))) = (envelopes.get(at), range) else {
-                            continue;
-                        };
-                        let line = parent.map(|parent| stream.tree[parent].port);
-                        let key = self.group_key(index, line, place.port);
-                        let varying_ps = match line {
-                            Some(line) if key != GroupKey::Processor => self.varying_ps(mode, line),
-                            _ => Some(0),
-                        };
-                        let coming = Coming {
-                            key,
-                            varying_ps,
-                            envelope,
-                            counts_messages: counts,
-                            stays,
-                            farther: &self.farther(mode, stream, at, &late),
-                        };
-                        let classes = flow.contracts[low..=high].iter().map(|c| c.class);
-                        load.or_default().add(&coming, classes);
-                    }
+                if place.parent.is_none() && !stays {
+                    let range = unforwarded_levels(mode, flow.level);
+                    let envelope = contract_envelope(self.net, &self.scale, stream.flow, range);
+                    let coming = Coming::from_host(index, &envelope, counts);
+                    load.or_default().add(&coming, classes(flow, range));
+                } else if let (Some(envelope), Some(range)) = (envelopes.get(at), range) {
+                    let farther = self.farther(mode, stream, at, &late);
+                    let (key, varying_ps) = self.shared_way(mode, index, stream, at);
+                    let coming = Coming {
+                        key,
+                        varying_ps,
+                        envelope,
+                        counts_messages: counts,
+                        stays,
+                        farther: &farther,
+                    };
+                    load.or_default().add(&coming, classes(flow, range));
                 }
             }
             if range.is_some() {
@@ -388,6 +381,24 @@ impl<'a> Context<'a> {
             }
         }
         analysis
+    }
+
+    /// What a stream shares its way to a place with, and how much the time of that varies.
+    fn shared_way(
+        &self,
+        mode: Mode,
+        index: usize,
+        stream: &Stream,
+        at: usize,
+    ) -> (GroupKey, Option<u64>) {
+        let place = &stream.tree[at];
+        let line = place.parent.map(|parent| stream.tree[parent].port);
+        let key = self.group_key(index, line, place.port);
+        let varying_ps = match line {
+            Some(line) if key != GroupKey::Processor => self.varying_ps(mode, line),
+            _ => Some(0),
+        };
+        (key, varying_ps)
     }
 
     /// What a stream that came over `line`, if over any, shares its way to `port` with.

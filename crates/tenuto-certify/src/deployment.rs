@@ -2,6 +2,7 @@
 
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
+use crate::network::Net;
 use crate::read::{self, Entry, OtherTraffic, Output, PortDeployment, Profile, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,37 +161,19 @@ fn check_entries(
     findings: &mut Findings,
 ) {
     let net = context.net;
-    let meters: BTreeSet<u32> = deployment.meters.iter().map(|m| m.id).collect();
-    let groups: BTreeSet<u32> = deployment.groups.iter().map(|g| g.id).collect();
-    let monitors: BTreeSet<u32> = deployment.monitors.iter().map(|m| m.id).collect();
-    let queues: BTreeMap<u32, u8> = deployment.ports.iter().map(|p| (p.port, p.queues)).collect();
+    let known = Known::new(net, deployment);
     let mut wrong = |what: String, found: &str| {
         findings.add(rule::DEPLOYMENT, &deployment.switch, what, found);
     };
-    let carried = match net.raw.other_traffic {
-        OtherTraffic::Carry { priority, .. } => Some(priority),
-        OtherTraffic::Drop => None,
-    };
-    let is_output = |output: &read::PortQueue| {
-        queues.get(&output.port).is_some_and(|queues| output.queue < *queues)
-            || Some(output.queue) == carried
-    };
     for group in &deployment.groups {
-        if group.outputs.is_empty() || !group.outputs.iter().all(is_output) {
+        if group.outputs.is_empty() || !group.outputs.iter().all(|output| known.has_queue(output)) {
             wrong(format!("group {}", group.id), "outputs to ports and queues that exist");
         }
     }
     let mut seen = BTreeSet::new();
     for entry in &deployment.entries {
         let what = || format!("entry of table {} cookie {}", entry.table, entry.cookie);
-        let refers = entry.meter.is_none_or(|id| meters.contains(&id))
-            && entry.monitor.is_none_or(|id| monitors.contains(&id))
-            && match &entry.output {
-                None => true,
-                Some(Output::Port(output)) => is_output(output),
-                Some(Output::Group(id)) => groups.contains(id),
-            };
-        if !refers {
+        if !known.has_all_of(entry) {
             wrong(what(), "it refers to something that does not exist");
         }
         if !seen.insert((entry.table, entry.level, entry.precedence, entry.matching)) {
@@ -208,6 +191,47 @@ fn check_entries(
         if cookie != Some(entry.cookie) {
             wrong(what(), "the cookie is not that of the flow it names");
         }
+    }
+}
+
+/// What entries of a switch can refer to.
+struct Known {
+    meters: BTreeSet<u32>,
+    groups: BTreeSet<u32>,
+    monitors: BTreeSet<u32>,
+    /// Queues by port.
+    queues: BTreeMap<u32, u8>,
+    /// The queue of other traffic, which every port has.
+    carried: Option<u8>,
+}
+
+impl Known {
+    fn new(net: &Net<'_>, deployment: &read::SwitchDeployment) -> Self {
+        Self {
+            meters: deployment.meters.iter().map(|m| m.id).collect(),
+            groups: deployment.groups.iter().map(|g| g.id).collect(),
+            monitors: deployment.monitors.iter().map(|m| m.id).collect(),
+            queues: deployment.ports.iter().map(|p| (p.port, p.queues)).collect(),
+            carried: match net.raw.other_traffic {
+                OtherTraffic::Carry { priority, .. } => Some(priority),
+                OtherTraffic::Drop => None,
+            },
+        }
+    }
+
+    fn has_queue(&self, output: &read::PortQueue) -> bool {
+        self.queues.get(&output.port).is_some_and(|queues| output.queue < *queues)
+            || Some(output.queue) == self.carried
+    }
+
+    fn has_all_of(&self, entry: &Entry) -> bool {
+        entry.meter.is_none_or(|id| self.meters.contains(&id))
+            && entry.monitor.is_none_or(|id| self.monitors.contains(&id))
+            && match &entry.output {
+                None => true,
+                Some(Output::Port(output)) => self.has_queue(output),
+                Some(Output::Group(id)) => self.groups.contains(id),
+            }
     }
 }
 

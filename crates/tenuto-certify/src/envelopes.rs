@@ -9,6 +9,7 @@ use crate::packets::{WIRE_BITS_MAX, wire_per_counted};
 use crate::read::{self, Mode};
 use crate::routes::Stream;
 use num_bigint::BigInt;
+use std::ops::RangeInclusive;
 
 /// A token bucket; without a burst nothing bounds what comes at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,52 +147,61 @@ pub(crate) fn enforced_envelope(
     enforced: Enforced<'_>,
     (low, high): (usize, usize),
 ) -> Envelope {
+    let is_monitored = (low..=high).all(|level| raises(net, stream.flow, level));
+    match enforced.monitor.filter(|_| is_monitored) {
+        Some(monitor) => monitored(net, scale, node, monitor, low..=high),
+        None => metered(net, scale, node, enforced.meter),
+    }
+}
+
+/// What a monitor bears with in every one of the levels.
+fn monitored(
+    net: &Net<'_>,
+    scale: &Scale,
+    node: usize,
+    monitor: &read::Monitor,
+    levels: RangeInclusive<usize>,
+) -> Envelope {
     let frame_limit = scale.bits(WIRE_BITS_MAX, 1, 1);
     let jitter_ps = net.latency_jitter_ps(node);
-    let is_monitored = (low..=high).all(|level| raises(net, stream.flow, level));
-    if let Some(monitor) = enforced.monitor.filter(|_| is_monitored) {
-        let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
-        let mut messages = Messages {
-            size: BigInt::default(),
-            period_ps: u128::MAX,
-            tolerance_ppm: 0,
-            jitter_ps: 0,
-        };
-        // Frames of one message may arrive so far apart, as far as the monitor can tell.
-        let spread_ns = match monitor.kind {
-            read::MonitorKind::Frame => 0,
-            read::MonitorKind::Message => {
-                monitor.contracts.iter().map(|c| c.jitter_ns).max().unwrap_or(0)
-            }
-        };
-        for level in low..=high {
-            let named = |c: &&read::LevelContract| usize::from(c.level) == level;
-            let Some(contract) = monitor.contracts.iter().find(named) else {
-                return unbounded(frame_limit);
-            };
-            if contract.period_ns == 0 {
-                return unbounded(frame_limit);
-            }
-            let message = u64::from(contract.bytes_max) * 8;
-            let r = scale.rate(message, contract.period_ns, 1, 1);
-            let size = scale.bits(message, 1, 1);
-            let late = &r * contract.jitter_ns * 1_000 + &r * spread_ns * 1_000;
-            burst = burst.max(&size + late + &r * jitter_ps);
-            rate = rate.max(r);
-            let late_ns = contract.jitter_ns.saturating_add(spread_ns);
-            messages.add(size, contract.period_ns, late_ns.saturating_mul(1_000));
+    let (mut burst, mut rate) = (BigInt::default(), BigInt::default());
+    let mut messages =
+        Messages { size: BigInt::default(), period_ps: u128::MAX, tolerance_ppm: 0, jitter_ps: 0 };
+    // Frames of one message may arrive so far apart, as far as the monitor can tell.
+    let spread_ns = match monitor.kind {
+        read::MonitorKind::Frame => 0,
+        read::MonitorKind::Message => {
+            monitor.contracts.iter().map(|c| c.jitter_ns).max().unwrap_or(0)
         }
-        let bucket = Bucket { burst: Some(burst), rate };
-        let frame_max = messages.size.clone().min(frame_limit);
-        return Envelope { bucket, frame_max, messages: Some(messages.late(0, jitter_ps)) };
+    };
+    for level in levels {
+        let named = |c: &&read::LevelContract| usize::from(c.level) == level;
+        let contract = monitor.contracts.iter().find(named).filter(|c| c.period_ns != 0);
+        let Some(contract) = contract else { return unbounded(frame_limit) };
+        let message = u64::from(contract.bytes_max) * 8;
+        let r = scale.rate(message, contract.period_ns, 1, 1);
+        let size = scale.bits(message, 1, 1);
+        let late = &r * contract.jitter_ns * 1_000 + &r * spread_ns * 1_000;
+        burst = burst.max(&size + late + &r * jitter_ps);
+        rate = rate.max(r);
+        let late_ns = contract.jitter_ns.saturating_add(spread_ns);
+        messages.add(size, contract.period_ns, late_ns.saturating_mul(1_000));
     }
-    let (Some(meter), Some(profile)) = (enforced.meter, net.profile(node)) else {
+    let bucket = Bucket { burst: Some(burst), rate };
+    let frame_max = messages.size.clone().min(frame_limit);
+    Envelope { bucket, frame_max, messages: Some(messages.late(0, jitter_ps)) }
+}
+
+/// What a meter lets through.
+fn metered(net: &Net<'_>, scale: &Scale, node: usize, meter: Option<&read::Meter>) -> Envelope {
+    let frame_limit = scale.bits(WIRE_BITS_MAX, 1, 1);
+    let (Some(meter), Some(profile)) = (meter, net.profile(node)) else {
         return unbounded(frame_limit);
     };
     let (num, den) = wire_per_counted(profile.meter_counts);
     let rate = scale.bps(meter.rate_bps, num, den);
     let passed = scale.bits(meter.burst_bits(), num, den);
-    let burst = Some(&passed + &rate * jitter_ps);
+    let burst = Some(&passed + &rate * net.latency_jitter_ps(node));
     let bucket = Bucket { burst, rate };
     Envelope { bucket, frame_max: passed.min(frame_limit), messages: None }
 }

@@ -207,14 +207,36 @@ impl<'a> Net<'a> {
     }
 
     fn flow_of(&self, raw: &'a read::Flow, as_stated: bool) -> Result<Flow<'a>, &'static str> {
-        let host = |name: &str| {
-            let node = self.node(name).filter(|node| self.nodes[*node].switch.is_none());
-            node.ok_or("source and targets are hosts")
-        };
         let level = usize::try_from(raw.level).unwrap_or(usize::MAX);
         if level >= self.raw.modes.len() || raw.contracts.len() != level + 1 {
             return Err("one contract for every mode up to its level");
         }
+        let (source, targets) = self.ends_of(raw, level)?;
+        let copies: BTreeSet<&String> = raw.copies.iter().collect();
+        let is_known = |copy: &String| match self.raw.networks.is_empty() {
+            true => copies.len() == 2,
+            false => self.raw.networks.contains(copy),
+        };
+        if copies.len() != raw.copies.len() || !raw.copies.iter().all(is_known) {
+            return Err("copies name networks, each once; without networks there are two or none");
+        }
+        if raw.matching == read::MatchKind::Vl && raw.vl.is_none() {
+            return Err("a number for a virtual link");
+        }
+        let contracts = raw.contracts.iter().map(|contract| contract_of(contract, as_stated));
+        let contracts = contracts.collect::<Result<Vec<_>, _>>()?;
+        match described::contracts_flaw(raw, &contracts) {
+            Some(flaw) => Err(flaw),
+            None => Ok(Flow { raw, source, targets, level, contracts }),
+        }
+    }
+
+    /// Source and targets.
+    fn ends_of(&self, raw: &read::Flow, level: usize) -> Result<(usize, Vec<usize>), &'static str> {
+        let host = |name: &str| {
+            let node = self.node(name).filter(|node| self.nodes[*node].switch.is_none());
+            node.ok_or("source and targets are hosts")
+        };
         let source = host(&raw.source)?;
         let mut targets = Vec::new();
         for target in &raw.targets {
@@ -227,43 +249,7 @@ impl<'a> Net<'a> {
         if targets.is_empty() || distinct.len() != targets.len() || distinct.contains(&source) {
             return Err("targets, each once, that are not the source");
         }
-        let copies: BTreeSet<&String> = raw.copies.iter().collect();
-        let is_known = |copy: &String| match self.raw.networks.is_empty() {
-            true => copies.len() == 2,
-            false => self.raw.networks.contains(copy),
-        };
-        if copies.len() != raw.copies.len() || !raw.copies.iter().all(is_known) {
-            return Err("copies name networks, each once; without networks there are two or none");
-        }
-        if raw.matching == read::MatchKind::Vl && raw.vl.is_none() {
-            return Err("a number for a virtual link");
-        }
-        let mut contracts = Vec::new();
-        for contract in &raw.contracts {
-            if contract.period_ns == 0
-                || contract.period_ns > TIME_NS_MAX
-                || contract.jitter_ns > TIME_NS_MAX
-            {
-                return Err("periods above zero; times of at most 11 days");
-            }
-            let packets =
-                Packets::of(contract.size, as_stated).ok_or("sizes that an Ethernet can carry")?;
-            if contract.frame_bytes_min.is_some_and(|least| least > packets.frame_bytes_max()) {
-                return Err("least frames that are no larger than the largest");
-            }
-            contracts.push(Contract {
-                packets,
-                period_ns: contract.period_ns,
-                jitter_ps: contract.jitter_ns * 1_000,
-                class: contract.priority,
-                frame_bits_min: crate::packets::wire_bits(contract.frame_bytes_min.unwrap_or(0)),
-                frame_bytes_min: contract.frame_bytes_min.unwrap_or(0),
-            });
-        }
-        match described::contracts_flaw(raw, &contracts) {
-            Some(flaw) => Err(flaw),
-            None => Ok(Flow { raw, source, targets, level, contracts }),
-        }
+        Ok((source, targets))
     }
 
     /// The profiles of the switches.
@@ -345,4 +331,26 @@ impl<'a> Net<'a> {
     pub(crate) const fn is_babbling(&self) -> bool {
         self.raw.tolerates.babbling_hosts > 0
     }
+}
+
+fn contract_of(contract: &read::Contract, as_stated: bool) -> Result<Contract, &'static str> {
+    if contract.period_ns == 0
+        || contract.period_ns > TIME_NS_MAX
+        || contract.jitter_ns > TIME_NS_MAX
+    {
+        return Err("periods above zero; times of at most 11 days");
+    }
+    let packets =
+        Packets::of(contract.size, as_stated).ok_or("sizes that an Ethernet can carry")?;
+    if contract.frame_bytes_min.is_some_and(|least| least > packets.frame_bytes_max()) {
+        return Err("least frames that are no larger than the largest");
+    }
+    Ok(Contract {
+        packets,
+        period_ns: contract.period_ns,
+        jitter_ps: contract.jitter_ns * 1_000,
+        class: contract.priority,
+        frame_bits_min: crate::packets::wire_bits(contract.frame_bytes_min.unwrap_or(0)),
+        frame_bytes_min: contract.frame_bytes_min.unwrap_or(0),
+    })
 }

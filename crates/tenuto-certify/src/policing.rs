@@ -5,7 +5,7 @@
 
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
-use crate::network::Net;
+use crate::network::{Contract, Flow, Net};
 use crate::read::{self, MonitorKind, Size};
 use crate::routes::Stream;
 use num_bigint::BigInt;
@@ -148,49 +148,75 @@ fn check_monitor(
         let found = format!("one contract per level up to {}", flow.level);
         findings.add(rule::MONITOR, place, format!("levels {levels:?}"), found);
     }
-    let is_fit = match monitor.kind {
-        // It reads the numbers of messages, which stand in front of messages only.
-        MonitorKind::Message => {
-            flow.raw.contracts.iter().all(|c| matches!(c.size, Size::Message(_)))
-        }
-        MonitorKind::Frame => flow.contracts.iter().all(|c| c.packets.is_one_frame()),
-    };
-    if !is_fit {
+    if !is_fit(flow, monitor.kind) {
         let found = "messages that are numbered, or frames that are one message each";
         findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), found);
     }
     let variation = variation(context, stream, node);
     for (contract, watched) in flow.contracts.iter().zip(&monitor.contracts) {
-        let bytes = contract.packets.wire_bytes();
-        if u64::from(watched.bytes_max) != bytes {
-            let claim = format!("{} B in level {}", watched.bytes_max, watched.level);
-            findings.add(rule::MONITOR, place, claim, format!("{bytes} B on the wire"));
-        }
-        let kept = u128::from(1_000_000 - net.tolerance_ppm);
-        let period = u128::from(contract.period_ns) * kept / 1_000_000;
-        // Behind a host that may babble what the monitor lets through is analysed as deployed;
-        // a trusted one is analysed by its contract, so more must raise the mode.
-        let is_lax = !net.is_babbling() && u128::from(watched.period_ns) < period;
-        if u128::from(watched.period_ns) > period || watched.period_ns == 0 || is_lax {
-            let claim = format!("{} ns in level {}", watched.period_ns, watched.level);
-            findings.add(rule::MONITOR, place, claim, format!("{period} ns"));
-        }
-        let Some(variation) = variation else {
-            if context.plan.feasible {
+        check_watched(net, contract, watched, place, findings);
+        match variation {
+            Some(variation) => {
+                let jitter = u128::from(contract.jitter_ps) + u128::from(variation);
+                check_watched_jitter(net, watched, jitter, place, findings);
+            }
+            None if context.plan.feasible => {
                 let found = "the jitter in front of it is unbounded";
                 findings.add(rule::MONITOR, place, "a monitor", found);
             }
-            continue;
-        };
-        let jitter = u128::from(contract.jitter_ps) + u128::from(variation);
-        if u128::from(watched.jitter_ns) * 1_000 < jitter {
-            let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
-            findings.add(rule::MONITOR, place, claim, format!("at least {jitter} ps"));
+            None => {}
         }
-        if !net.is_babbling() && u128::from(watched.jitter_ns) * 1_000 >= jitter + JITTER_STEP_PS {
-            let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
-            let found = format!("{jitter} ps: what exceeds the contract raises the mode");
-            findings.add(rule::MONITOR, place, claim, found);
+    }
+}
+
+fn is_fit(flow: &Flow<'_>, kind: MonitorKind) -> bool {
+    match kind {
+        // It reads the numbers of messages, which stand in front of messages only.
+        MonitorKind::Message => {
+            flow.raw.contracts.iter().all(|c| matches!(c.size, Size::Message(_)))
         }
+        MonitorKind::Frame => flow.contracts.iter().all(|c| c.packets.is_one_frame()),
+    }
+}
+
+/// Size and period of one level, as the monitor has them.
+fn check_watched(
+    net: &Net<'_>,
+    contract: &Contract,
+    watched: &read::LevelContract,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let bytes = contract.packets.wire_bytes();
+    if u64::from(watched.bytes_max) != bytes {
+        let claim = format!("{} B in level {}", watched.bytes_max, watched.level);
+        findings.add(rule::MONITOR, place, claim, format!("{bytes} B on the wire"));
+    }
+    let kept = u128::from(1_000_000 - net.tolerance_ppm);
+    let period = u128::from(contract.period_ns) * kept / 1_000_000;
+    // Behind a host that may babble what the monitor lets through is analysed as deployed;
+    // a trusted one is analysed by its contract, so more must raise the mode.
+    let is_lax = !net.is_babbling() && u128::from(watched.period_ns) < period;
+    if u128::from(watched.period_ns) > period || watched.period_ns == 0 || is_lax {
+        let claim = format!("{} ns in level {}", watched.period_ns, watched.level);
+        findings.add(rule::MONITOR, place, claim, format!("{period} ns"));
+    }
+}
+
+fn check_watched_jitter(
+    net: &Net<'_>,
+    watched: &read::LevelContract,
+    jitter: u128,
+    place: &str,
+    findings: &mut Findings,
+) {
+    if u128::from(watched.jitter_ns) * 1_000 < jitter {
+        let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
+        findings.add(rule::MONITOR, place, claim, format!("at least {jitter} ps"));
+    }
+    if !net.is_babbling() && u128::from(watched.jitter_ns) * 1_000 >= jitter + JITTER_STEP_PS {
+        let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
+        let found = format!("{jitter} ps: what exceeds the contract raises the mode");
+        findings.add(rule::MONITOR, place, claim, found);
     }
 }

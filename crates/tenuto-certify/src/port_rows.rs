@@ -33,39 +33,57 @@ pub(crate) fn check(
             findings.add(rule::PORT_ROW, &place, "a second row", "one row per mode");
         }
         check_limits(context, row, port, &place, findings);
-        // After a return both modes count.
-        let modes = match row.mode {
-            Mode::Return { from, to } => vec![Mode::Steady(from), Mode::Steady(to)],
-            mode => vec![mode],
-        };
-        for mode in modes {
-            let Some(analysis) = analyses.get(&mode) else {
-                findings.add(rule::PORT_ROW, &place, "a row", "no such mode or raise");
-                continue;
-            };
-            let rate = context.scale.to_bps_up(&flow_rate(analysis, port));
-            if rate > row.rate_bps.into() {
-                let claim = format!("{} bit/s", row.rate_bps);
-                findings.add(rule::PORT_ROW, &place, claim, format!("at least {rate} bit/s"));
-            }
-            let backlog = backlogs[&mode].get(&port).cloned().unwrap_or(Some(BigInt::default()));
-            check_backlog(row, backlog.as_ref(), &place, findings);
-        }
+        check_analysed(context, analyses, backlogs, row, (port, &place), findings);
     }
     if context.plan.feasible {
         check_buffers(context, backlogs, findings);
     }
+    check_complete(context, analyses.keys().copied(), &seen, findings);
+}
+
+/// Rate and backlog against what was computed; after a return both modes count.
+fn check_analysed(
+    context: &Context<'_>,
+    analyses: &BTreeMap<Mode, &Analysis>,
+    backlogs: &Backlogs,
+    row: &PortRow,
+    (port, place): (usize, &str),
+    findings: &mut Findings,
+) {
+    let modes = match row.mode {
+        Mode::Return { from, to } => vec![Mode::Steady(from), Mode::Steady(to)],
+        mode => vec![mode],
+    };
+    for mode in modes {
+        let Some(analysis) = analyses.get(&mode) else {
+            findings.add(rule::PORT_ROW, place, "a row", "no such mode or raise");
+            continue;
+        };
+        let rate = context.scale.to_bps_up(&flow_rate(analysis, port));
+        if rate > row.rate_bps.into() {
+            let claim = format!("{} bit/s", row.rate_bps);
+            findings.add(rule::PORT_ROW, place, claim, format!("at least {rate} bit/s"));
+        }
+        let backlog = backlogs[&mode].get(&port).cloned().unwrap_or(Some(BigInt::default()));
+        check_backlog(row, backlog.as_ref(), place, findings);
+    }
+}
+
+/// Every port with a flow has a row for each mode.
+fn check_complete(
+    context: &Context<'_>,
+    modes: impl Iterator<Item = Mode>,
+    seen: &BTreeSet<(usize, Mode)>,
+    findings: &mut Findings,
+) {
+    let net = context.net;
     let trees = context.streams.iter().flat_map(|stream| &stream.tree);
     let used: BTreeSet<usize> = trees.map(|place| place.port).collect();
-    for mode in analyses.keys() {
-        for port in used.iter().filter(|port| !seen.contains(&(**port, *mode))) {
+    for mode in modes {
+        for port in used.iter().filter(|port| !seen.contains(&(**port, mode))) {
             let place = format!("{}, {}", net.label(*port), mode.label(&net.raw.modes));
-            findings.add(
-                rule::PORT_ROW,
-                place,
-                "no row",
-                "every port with a flow has one per mode",
-            );
+            let found = "every port with a flow has one per mode";
+            findings.add(rule::PORT_ROW, place, "no row", found);
         }
     }
 }

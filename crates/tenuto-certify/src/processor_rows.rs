@@ -29,33 +29,40 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     for (mode, sites) in &by_mode {
         for site in sites {
             for port in site.buffers() {
-                let place = || {
-                    let name = net.nodes[site.node].name;
-                    let entry = port.map(|port| format!(":{port}")).unwrap_or_default();
-                    format!("{name}{entry}, processor, {}", mode.label(&net.raw.modes))
-                };
-                // A plan that is refused may know no load of any processor, where mode changes have
-                // no bound for instance; if it knows some, it lists all that have a bound.
-                let is_listed = context.plan.feasible || !context.plan.processor_rows.is_empty();
-                let is_due = is_listed && (context.plan.feasible || site.load_ppm().is_some());
-                if is_due && !seen.contains(&(site.node, port, *mode)) {
-                    findings.add(
-                        rule::PROCESSOR,
-                        place(),
-                        "no row",
-                        "every buffer has one per mode",
-                    );
-                }
-                let Some(buffer) = site.buffer.filter(|_| context.plan.feasible) else { continue };
-                let held = site.held(port);
-                if held.is_none_or(|held| held > buffer.count) {
-                    let unit = site.device.unit_name();
-                    let found = held.map_or("unbounded".into(), |held| format!("{held} {unit}"));
-                    let claim = format!("fits {} {unit}", buffer.count);
-                    findings.add(rule::BACKLOG, place(), claim, found);
-                }
+                let is_listed = seen.contains(&(site.node, port, *mode));
+                check_buffer(context, site, port, *mode, is_listed, findings);
             }
         }
+    }
+}
+
+/// A buffer has a row; in a feasible plan what is held in it fits.
+fn check_buffer(
+    context: &Context<'_>,
+    site: &Site<'_, '_>,
+    port: Option<u32>,
+    mode: Mode,
+    is_listed: bool,
+    findings: &mut Findings,
+) {
+    let plan = context.plan;
+    let place = || {
+        let name = context.net.nodes[site.node].name;
+        let entry = port.map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{name}{entry}, processor, {}", mode.label(&context.net.raw.modes))
+    };
+    // A plan that is refused may know no load of any processor, where mode changes have
+    // no bound for instance; if it knows some, it lists all that have a bound.
+    let is_due = plan.feasible || !plan.processor_rows.is_empty() && site.load_ppm().is_some();
+    if is_due && !is_listed {
+        findings.add(rule::PROCESSOR, place(), "no row", "every buffer has one per mode");
+    }
+    let Some(buffer) = site.buffer.filter(|_| plan.feasible) else { return };
+    let held = site.held(port);
+    if held.is_none_or(|held| held > buffer.count) {
+        let unit = site.device.unit_name();
+        let found = held.map_or("unbounded".into(), |held| format!("{held} {unit}"));
+        findings.add(rule::BACKLOG, place(), format!("fits {} {unit}", buffer.count), found);
     }
 }
 

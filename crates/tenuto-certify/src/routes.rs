@@ -6,7 +6,7 @@ use crate::finding::{Findings, rule};
 use crate::network::Net;
 use crate::policing::watching;
 use crate::read::{self, Apart};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One copy of a flow and the tree of ports that carries it, parents first.
 #[derive(Debug)]
@@ -125,59 +125,81 @@ fn tree(net: &Net<'_>, route: &read::Route, flow: usize, copy: usize) -> Result<
     if route.paths.len() != description.targets.len() {
         return Err((format!("{} paths", route.paths.len()), "one path per target, in order"));
     }
-    let mut stream = Stream {
-        flow,
-        copy,
-        tree: Vec::new(),
-        children: Vec::new(),
-        paths: Vec::new(),
-        first_switch: None,
-        is_watched_late: false,
-        slower: Vec::new(),
-    };
-    // By which place in the tree a node is entered, and the place of every port.
-    let mut entered: BTreeMap<usize, Option<usize>> = BTreeMap::from([(description.source, None)]);
-    let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut growing = Growing::new(flow, copy, description.source);
     for (target, path) in route.paths.iter().enumerate() {
         let place = format!("path to {}", path.target);
-        let no = |found| Err((place.clone(), found));
         let node = description.targets[target];
         if net.nodes[node].name != path.target {
-            return no("one path per target, in the flow's order");
+            return Err((place, "one path per target, in the flow's order"));
         }
-        let ports =
-            ports_of(net, route, path, description.source, node).map_err(|f| (place.clone(), f))?;
+        let ports = match ports_of(net, route, path, description.source, node) {
+            Ok(ports) => ports,
+            Err(found) => return Err((place, found)),
+        };
         if !route.is_backup && !is_as_fixed(net, &description.raw.targets[target], copy, &ports) {
-            return no("the description fixes another route");
+            return Err((place, "the description fixes another route"));
         }
-        let (mut parent, mut steps) = (None, Vec::new());
-        for port in ports {
-            let peer = net.ports[port].peer;
-            let next = stream.tree.len();
-            let here = *places.entry(port).or_insert(next);
-            if here == next {
-                if parent.is_none() && next != 0 {
-                    return no("all paths leave the source by the same port");
-                }
-                if entered.insert(peer, Some(here)).is_some() {
-                    return no("together the paths are a tree; a node is entered twice");
-                }
-                stream.tree.push(TreePort { port, parent });
-                stream.children.push(Vec::new());
-                if let Some(parent) = parent {
-                    stream.children[parent].push(here);
-                }
-            }
-            parent = Some(here);
-            steps.push(here);
-        }
-        stream.paths.push(steps);
+        growing.add(net, ports).map_err(|found| (place, found))?;
     }
+    let mut stream = growing.stream;
     let first = stream.tree.first().map(|root| net.ports[root.port].peer);
     stream.first_switch = first.filter(|node| net.nodes[*node].switch.is_some());
     let is_first = |node: usize| watching(net, &stream).contains(&node);
     stream.is_watched_late = is_watched(net, flow) && !stream.first_switch.is_some_and(is_first);
     Ok(stream)
+}
+
+/// A tree to which path after path is added.
+struct Growing {
+    stream: Stream,
+    /// Nodes that a port of the tree leads to, and the source.
+    entered: BTreeSet<usize>,
+    /// The place of every port.
+    places: BTreeMap<usize, usize>,
+}
+
+impl Growing {
+    fn new(flow: usize, copy: usize, source: usize) -> Self {
+        Self {
+            stream: Stream {
+                flow,
+                copy,
+                tree: Vec::new(),
+                children: Vec::new(),
+                paths: Vec::new(),
+                first_switch: None,
+                is_watched_late: false,
+                slower: Vec::new(),
+            },
+            entered: BTreeSet::from([source]),
+            places: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, net: &Net<'_>, ports: Vec<usize>) -> Result<(), &'static str> {
+        let (mut parent, mut steps) = (None, Vec::new());
+        for port in ports {
+            let next = self.stream.tree.len();
+            let here = *self.places.entry(port).or_insert(next);
+            if here == next {
+                if parent.is_none() && next != 0 {
+                    return Err("all paths leave the source by the same port");
+                }
+                if !self.entered.insert(net.ports[port].peer) {
+                    return Err("together the paths are a tree; a node is entered twice");
+                }
+                self.stream.tree.push(TreePort { port, parent });
+                self.stream.children.push(Vec::new());
+                if let Some(parent) = parent {
+                    self.stream.children[parent].push(here);
+                }
+            }
+            parent = Some(here);
+            steps.push(here);
+        }
+        self.stream.paths.push(steps);
+        Ok(())
+    }
 }
 
 /// The ports of a path: from the source's own to the target, over switches of the copy's network.

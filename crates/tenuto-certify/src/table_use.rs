@@ -4,7 +4,7 @@
 use crate::analysis::Context;
 use crate::finding::{Findings, rule};
 use crate::policing::watching;
-use crate::read::{PortQueue, SwitchDeployment, Usage};
+use crate::read::{PortQueue, Profile, SwitchDeployment, Usage};
 use crate::routes::is_refused;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,35 +34,9 @@ pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings:
         let nothing = Needed::default();
         let own = needed.get(&node).unwrap_or(&nothing);
         let base = usual.get(name.as_str()).map_or([0; 3], |it| without_flows(it));
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let least = Usage {
-            entries: count(own.entries + base[0]),
-            shadow: count(own.shadow + base[1]),
-            meters: count(own.meters + base[2]),
-            groups: count(own.groups.len()),
-            queues: own.queues,
-        };
-        let pairs = [
-            (claim.entries, least.entries),
-            (claim.shadow, least.shadow),
-            (claim.meters, least.meters),
-            (claim.groups, least.groups),
-            (claim.queues, least.queues),
-        ];
-        if pairs.iter().any(|(claim, least)| claim < least) {
-            let found = format!("at least {least:?}");
-            findings.add(rule::DEPLOYMENT, name, format!("{claim:?}"), found);
-        }
-        let Some(profile) = net.profile(node).filter(|_| context.plan.feasible) else { continue };
-        for (what, used, limit) in [
-            ("entries", claim.entries.saturating_add(claim.shadow), profile.entries_max),
-            ("meters", claim.meters, profile.meters_max),
-            ("groups", claim.groups, profile.groups_max),
-            ("queues", claim.queues, profile.queues_per_port.into()),
-        ] {
-            if used > limit {
-                findings.add(rule::DEVICE, name, format!("{used} {what}"), format!("{limit}"));
-            }
+        check_claim(name, claim, &least(own, base), findings);
+        if let Some(profile) = net.profile(node).filter(|_| context.plan.feasible) {
+            check_device(name, claim, profile, findings);
         }
     }
     // Where a flow has no way no switch is told anything.
@@ -72,6 +46,45 @@ pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings:
     let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
     for (_, info) in switches.filter(|(node, _)| !seen.contains(node)) {
         findings.add(rule::DEPLOYMENT, info.name, "no places of tables", "every switch has some");
+    }
+}
+
+/// What flows need and what is there without them.
+fn least(own: &Needed, base: [usize; 3]) -> Usage {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Usage {
+        entries: count(own.entries + base[0]),
+        shadow: count(own.shadow + base[1]),
+        meters: count(own.meters + base[2]),
+        groups: count(own.groups.len()),
+        queues: own.queues,
+    }
+}
+
+fn check_claim(name: &str, claim: &Usage, least: &Usage, findings: &mut Findings) {
+    let pairs = [
+        (claim.entries, least.entries),
+        (claim.shadow, least.shadow),
+        (claim.meters, least.meters),
+        (claim.groups, least.groups),
+        (claim.queues, least.queues),
+    ];
+    if pairs.iter().any(|(claim, least)| claim < least) {
+        let found = format!("at least {least:?}");
+        findings.add(rule::DEPLOYMENT, name, format!("{claim:?}"), found);
+    }
+}
+
+fn check_device(name: &str, claim: &Usage, profile: &Profile, findings: &mut Findings) {
+    for (what, used, limit) in [
+        ("entries", claim.entries.saturating_add(claim.shadow), profile.entries_max),
+        ("meters", claim.meters, profile.meters_max),
+        ("groups", claim.groups, profile.groups_max),
+        ("queues", claim.queues, profile.queues_per_port.into()),
+    ] {
+        if used > limit {
+            findings.add(rule::DEVICE, name, format!("{used} {what}"), format!("{limit}"));
+        }
     }
 }
 

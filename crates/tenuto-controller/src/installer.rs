@@ -137,11 +137,6 @@ impl Installer {
         matches!(self.phase, Phase::Installed)
     }
 
-    /// Whether it failed.
-    pub const fn is_failed(&self) -> bool {
-        matches!(self.phase, Phase::Failed)
-    }
-
     /// The confirmed state of the switch; `None` while it is being changed.
     pub fn confirmed(&self) -> Option<&SwitchTables> {
         self.is_installed().then_some(&self.target.tables)

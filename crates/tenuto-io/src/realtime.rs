@@ -149,18 +149,6 @@ pub fn pin_to(processors: &[usize]) -> io::Result<()> {
     task::set_affinity(task::THIS_THREAD, processors)
 }
 
-/// Kills this process when the thread that started it ends.
-///
-/// The kernel watches the *thread*: start such processes from one that lives as long as they may.
-/// A parent that died before the call is not noticed; compare the parent's id afterwards.
-///
-/// # Errors
-///
-/// Those of `prctl`; none are known.
-pub fn die_with_parent() -> io::Result<()> {
-    task::prctl(libc::PR_SET_PDEATHSIG, u64::try_from(libc::SIGKILL).expect("9"))
-}
-
 /// Names this thread in `ps` and `top`; the kernel keeps 15 bytes.
 ///
 /// # Errors

@@ -214,27 +214,19 @@ impl Diagnostics {
             out.push_str(&format!("{diagnostic}\n"));
         }
         for ((severity, kind), lines) in alike {
-            let further = match severity {
-                Severity::Warning => lines.get(WARNINGS_ALIKE_MAX..),
-                Severity::Error => lines.get(ERRORS_ALIKE_MAX..),
-            };
-            let further = further.unwrap_or_default();
-            if further.is_empty() {
-                continue;
-            }
-            let numbers: Vec<String> =
-                further.iter().flatten().take(LINES_TOLD_MAX).map(u32::to_string).collect();
-            let more = if further.len() > numbers.len() { ", …" } else { "" };
-            let lines = match (severity, numbers.is_empty()) {
-                (Severity::Error, false) => format!(" (lines {}{more})", numbers.join(", ")),
-                _ => String::new(),
-            };
-            out.push_str(&format!("and {} more like that: {kind}{lines}\n", further.len()));
+            out.push_str(&further(severity, kind, &lines));
         }
+        out.push_str(&self.counts(end));
+        out
+    }
+
+    /// How many there are, and what errors came to.
+    fn counts(&self, end: &str) -> String {
         let count = |number: usize, word: &str| match number {
             1 => format!("1 {word}"),
             _ => format!("{number} {word}s"),
         };
+        let mut out = String::new();
         let dropped = self.errors + self.warnings - self.kept.len();
         if dropped > 0 {
             out.push_str(&format!("and {} like these\n", count(dropped, "more problem")));
@@ -250,6 +242,26 @@ impl Diagnostics {
         }
         out
     }
+}
+
+/// A line for those of a kind that were not shown, if any; errors with where they are.
+fn further(severity: Severity, kind: &str, lines: &[Option<u32>]) -> String {
+    let further = match severity {
+        Severity::Warning => lines.get(WARNINGS_ALIKE_MAX..),
+        Severity::Error => lines.get(ERRORS_ALIKE_MAX..),
+    };
+    let further = further.unwrap_or_default();
+    if further.is_empty() {
+        return String::new();
+    }
+    let numbers: Vec<String> =
+        further.iter().flatten().take(LINES_TOLD_MAX).map(u32::to_string).collect();
+    let more = if further.len() > numbers.len() { ", …" } else { "" };
+    let lines = match (severity, numbers.is_empty()) {
+        (Severity::Error, false) => format!(" (lines {}{more})", numbers.join(", ")),
+        _ => String::new(),
+    };
+    format!("and {} more like that: {kind}{lines}\n", further.len())
 }
 
 /// The part of `line` around character `column` (from 1) that fits into a message.

@@ -439,20 +439,6 @@ impl Transition {
         }
     }
 
-    /// The highest level that takes part: whose contracts bound the arrivals.
-    pub const fn level_max(self) -> u8 {
-        match self {
-            Self::Steady(level) => level,
-            Self::Raise { from, to } | Self::Return { from, to } => {
-                if from > to {
-                    from
-                } else {
-                    to
-                }
-            }
-        }
-    }
-
     /// The level that is in force afterwards.
     pub const fn level_after(self) -> u8 {
         match self {

@@ -82,16 +82,3 @@ impl MeterCounts {
         }
     }
 }
-
-impl Profile {
-    /// How much the latency can vary, nanoseconds.
-    pub const fn latency_jitter_ns(&self) -> u64 {
-        self.latency_ns_max - self.latency_ns_min
-    }
-
-    /// A latency that the simulator may take for a draw `unit` in 0..=65535; never above the
-    /// envelope that the planner uses (theory, cost functions).
-    pub const fn latency_sample_ns(&self, unit: u16) -> u64 {
-        self.latency_ns_min + self.latency_jitter_ns() * unit as u64 / u16::MAX as u64
-    }
-}

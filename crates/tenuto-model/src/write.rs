@@ -236,6 +236,39 @@ fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
     }
     put(format!("source: {}", word(&flow.source)));
     put(format!("level: {}", word(&modes[flow.level])));
+    write_contracts(out, flow, modes);
+    let mut put = |text: String| line(out, 4, &text);
+    let matching = match flow.matching {
+        MatchKind::FiveTuple => "five-tuple",
+        MatchKind::Vl => "vl",
+    };
+    put(format!("match: {matching}"));
+    let OutOfMode::Drop = flow.out_of_mode;
+    put("out_of_mode: drop".to_owned());
+    if !flow.monitor_at.is_empty() {
+        put(format!("monitor_at: {}", words(&flow.monitor_at)));
+    }
+    if !flow.copies.is_empty() {
+        put(match (network.networks.is_empty(), flow.apart) {
+            (true, Apart::Links) => "copies: link-disjoint".to_owned(),
+            (true, _) => "copies: disjoint".to_owned(),
+            (false, _) => format!("copies: {}", words(&flow.copies)),
+        });
+    }
+    if let Some(skew) = flow.skew_max_ns {
+        put(format!("skew_max: {}", format_time(skew)));
+    }
+    if let Some(port) = flow.udp_port {
+        put(format!("udp_port: {port}"));
+    }
+    put("targets:".to_owned());
+    for target in &flow.targets {
+        line(out, 6, &write_target(target, &flow.copies, modes));
+    }
+}
+
+fn write_contracts(out: &mut String, flow: &Flow, modes: &[String]) {
+    let mut put = |text: String| line(out, 4, &text);
     let per_mode = |value: &dyn Fn(&Contract) -> String| {
         by_mode(modes, &flow.contracts.iter().map(value).collect::<Vec<_>>())
     };
@@ -250,12 +283,9 @@ fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
         }
     });
     put(format!("{key}: {size}"));
-    let least: Vec<(usize, u32)> = flow
-        .contracts
-        .iter()
-        .enumerate()
-        .filter_map(|(m, c)| Some((m, c.frame_bytes_min?)))
-        .collect();
+    let contracts = flow.contracts.iter().enumerate();
+    let least: Vec<(usize, u32)> =
+        contracts.filter_map(|(m, c)| Some((m, c.frame_bytes_min?))).collect();
     if least.len() == flow.contracts.len() {
         let size = per_mode(&|c| format_size(u64::from(c.frame_bytes_min.unwrap_or(0))));
         put(format!("frame_min: {size}"));
@@ -270,34 +300,6 @@ fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
     put(format!("{period}: {}", per_mode(&|c| format_time(c.period_ns))));
     put(format!("jitter: {}", per_mode(&|c| format_time(c.jitter_ns))));
     put(format!("priority: {}", per_mode(&|c| c.priority.to_string())));
-    let matching = match flow.matching {
-        MatchKind::FiveTuple => "five-tuple",
-        MatchKind::Vl => "vl",
-    };
-    put(format!("match: {matching}"));
-    let OutOfMode::Drop = flow.out_of_mode;
-    put("out_of_mode: drop".to_owned());
-    if !flow.monitor_at.is_empty() {
-        put(format!("monitor_at: {}", words(&flow.monitor_at)));
-    }
-    if !flow.copies.is_empty() {
-        let is_disjoint = network.networks.is_empty();
-        put(match is_disjoint {
-            true if flow.apart == Apart::Links => "copies: link-disjoint".to_owned(),
-            true => "copies: disjoint".to_owned(),
-            false => format!("copies: {}", words(&flow.copies)),
-        });
-    }
-    if let Some(skew) = flow.skew_max_ns {
-        put(format!("skew_max: {}", format_time(skew)));
-    }
-    if let Some(port) = flow.udp_port {
-        put(format!("udp_port: {port}"));
-    }
-    put("targets:".to_owned());
-    for target in &flow.targets {
-        line(out, 6, &write_target(target, &flow.copies, modes));
-    }
 }
 
 fn write_target(target: &Target, copies: &[String], modes: &[String]) -> String {

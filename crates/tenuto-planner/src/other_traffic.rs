@@ -82,40 +82,9 @@ fn spanning(topology: &Topology<'_>) -> Vec<bool> {
 /// Adds the entries and meters of one switch.
 pub(crate) fn add(topology: &Topology<'_>, ways: &Ways, node: usize, to: &mut SwitchDeployment) {
     let network = topology.network;
-    let OtherTraffic::Carry { priority, rate_bps, frame_bytes_max } = network.other_traffic else {
-        return;
-    };
+    let OtherTraffic::Carry { priority, .. } = network.other_traffic else { return };
+    let metered = add_meters(topology, node, to);
     let addressing = Addressing::new(network);
-    let profile = topology.nodes[node].profile;
-    let here = topology.nodes[node].network;
-    let entry = |table: u8, level: u8, precedence: u16, matching: MatchSpec| EntrySpec {
-        table,
-        level: Some(level),
-        precedence,
-        cookie: 0,
-        flow: None,
-        matching,
-        monitor: None,
-        meter: None,
-        output: None,
-        goto: None,
-    };
-    let from = |in_port: u32| MatchSpec { in_port: Some(in_port), ..MatchSpec::default() };
-    let mut metered = Vec::new();
-    for port in to.ports.iter().filter(|port| port.role == PortRole::Host) {
-        let id = next_id(to.meters.len());
-        let setting = profile.map_or((0, 0), |p| meter(p, rate_bps, frame_bytes_max));
-        let (rate_bps, burst_bytes) = setting;
-        to.meters.push(MeterSpec { id, flow: None, rate_bps, burst_bytes });
-        metered.push((port.port, id));
-    }
-    let flooded: Vec<u32> = topology
-        .leaving(node)
-        .iter()
-        .filter(|&&server| ways.spanning[server])
-        .map(|&server| topology.servers[server].end.port)
-        .collect();
-    let ports: Vec<u32> = to.ports.iter().map(|port| port.port).collect();
     for level in 0..levels(network) {
         for flow in 0..network.flows.len() {
             let pretender = addressing.matching(flow);
@@ -126,25 +95,91 @@ pub(crate) fn add(topology: &Topology<'_>, ways: &Ways, node: usize, to: &mut Sw
             let (meter, goto) = (Some(meter), Some(TABLE_FORWARD));
             to.entries.push(EntrySpec { meter, goto, ..let_in });
         }
-        for (host, way) in ways.towards[node].iter().enumerate() {
-            let Some(server) = *way else { continue };
-            let mac = addressing.host_mac(host, here);
-            let matching = MatchSpec { eth_dst: Some(mac), ..MatchSpec::default() };
-            let output = output(to, &[topology.servers[server].end.port], priority);
-            let known = entry(TABLE_FORWARD, level, OF_THE_REST, matching);
-            to.entries.push(EntrySpec { output: Some(output), ..known });
+        add_known(topology, ways, node, (level, priority), to);
+        add_broadcast(topology, ways, node, (level, priority), to);
+    }
+}
+
+fn entry(table: u8, level: u8, precedence: u16, matching: MatchSpec) -> EntrySpec {
+    EntrySpec {
+        table,
+        level: Some(level),
+        precedence,
+        cookie: 0,
+        flow: None,
+        matching,
+        monitor: None,
+        meter: None,
+        output: None,
+        goto: None,
+    }
+}
+
+fn from(in_port: u32) -> MatchSpec {
+    MatchSpec { in_port: Some(in_port), ..MatchSpec::default() }
+}
+
+/// A meter for each port that a host is at; port and number.
+fn add_meters(topology: &Topology<'_>, node: usize, to: &mut SwitchDeployment) -> Vec<(u32, u32)> {
+    let OtherTraffic::Carry { rate_bps, frame_bytes_max, .. } = topology.network.other_traffic
+    else {
+        return Vec::new();
+    };
+    let profile = topology.nodes[node].profile;
+    let (rate_bps, burst_bytes) = profile.map_or((0, 0), |p| meter(p, rate_bps, frame_bytes_max));
+    let mut metered = Vec::new();
+    for port in to.ports.iter().filter(|port| port.role == PortRole::Host) {
+        let id = next_id(to.meters.len());
+        to.meters.push(MeterSpec { id, flow: None, rate_bps, burst_bytes });
+        metered.push((port.port, id));
+    }
+    metered
+}
+
+/// Frames to a host of the network take the way to it.
+fn add_known(
+    topology: &Topology<'_>,
+    ways: &Ways,
+    node: usize,
+    (level, priority): (u8, u8),
+    to: &mut SwitchDeployment,
+) {
+    let addressing = Addressing::new(topology.network);
+    let here = topology.nodes[node].network;
+    for (host, way) in ways.towards[node].iter().enumerate() {
+        let Some(server) = *way else { continue };
+        let mac = addressing.host_mac(host, here);
+        let matching = MatchSpec { eth_dst: Some(mac), ..MatchSpec::default() };
+        let output = output(to, &[topology.servers[server].end.port], priority);
+        let known = entry(TABLE_FORWARD, level, OF_THE_REST, matching);
+        to.entries.push(EntrySpec { output: Some(output), ..known });
+    }
+}
+
+/// Broadcasts go along the spanning tree, away from where they came.
+fn add_broadcast(
+    topology: &Topology<'_>,
+    ways: &Ways,
+    node: usize,
+    (level, priority): (u8, u8),
+    to: &mut SwitchDeployment,
+) {
+    let flooded: Vec<u32> = topology
+        .leaving(node)
+        .iter()
+        .filter(|&&server| ways.spanning[server])
+        .map(|&server| topology.servers[server].end.port)
+        .collect();
+    let ports: Vec<u32> = to.ports.iter().map(|port| port.port).collect();
+    for in_port in ports {
+        let others: Vec<u32> = flooded.iter().copied().filter(|&port| port != in_port).collect();
+        if others.is_empty() || !flooded.contains(&in_port) {
+            continue;
         }
-        for &in_port in &ports {
-            let others: Vec<u32> =
-                flooded.iter().copied().filter(|&port| port != in_port).collect();
-            if others.is_empty() || !flooded.contains(&in_port) {
-                continue;
-            }
-            let matching = MatchSpec { eth_dst: Some(BROADCAST), ..from(in_port) };
-            let output: OutputSpec = output(to, &others, priority);
-            let everywhere = entry(TABLE_FORWARD, level, OF_THE_REST, matching);
-            to.entries.push(EntrySpec { output: Some(output), ..everywhere });
-        }
+        let matching = MatchSpec { eth_dst: Some(BROADCAST), ..from(in_port) };
+        let output: OutputSpec = output(to, &others, priority);
+        let everywhere = entry(TABLE_FORWARD, level, OF_THE_REST, matching);
+        to.entries.push(EntrySpec { output: Some(output), ..everywhere });
     }
 }
 

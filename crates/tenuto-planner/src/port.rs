@@ -239,6 +239,13 @@ impl Ports<'_> {
         endings.iter().find(|(k, _)| *k == class).and_then(|(_, after)| *after)
     }
 
+    /// The line, a frame of lower classes in the way, and what ends.
+    fn seen_by(&self, server: usize, scene: &Scene, class: u8) -> Server {
+        let rate_bps = self.topology.servers[server].rate_bps;
+        let ending_after = self.ending(server, scene, class);
+        Server { ending_after, ..Server::new(rate_bps, self.blocking(server, scene, class)) }
+    }
+
     /// D of a class, from the place in the queue to the last bit on the wire.
     pub(crate) fn delay(
         &self,
@@ -259,11 +266,7 @@ impl Ports<'_> {
         class: u8,
         groups: &[SteppedGroup],
     ) -> Option<Picos> {
-        let egress = &self.topology.servers[server];
-        let it = Server {
-            ending_after: self.ending(server, scene, class),
-            ..Server::new(egress.rate_bps, self.blocking(server, scene, class))
-        };
+        let it = self.seen_by(server, scene, class);
         let buckets = buckets(groups);
         let mut most = delay(it, &buckets)?;
         if has_steps(groups)
@@ -272,7 +275,7 @@ impl Ports<'_> {
             let horizon = busy_period_stepped(it, groups, longest);
             most = delay_stepped(it, groups, horizon, most);
         }
-        Some(Picos(most.0 + egress.tick_ps))
+        Some(Picos(most.0 + self.topology.servers[server].tick_ps))
     }
 
     /// W: the longest busy period of classes up to `class`.
@@ -284,9 +287,7 @@ impl Ports<'_> {
         class: u8,
     ) -> Option<Picos> {
         let groups = self.groups(server, (scene, arriving), class, &mut Vec::new())?;
-        let rate = self.topology.servers[server].rate_bps;
-        let ending_after = self.ending(server, scene, class);
-        let it = Server { ending_after, ..Server::new(rate, self.blocking(server, scene, class)) };
+        let it = self.seen_by(server, scene, class);
         let longest = busy_period(it, &buckets(&groups))?;
         Some(if has_steps(&groups) { busy_period_stepped(it, &groups, longest) } else { longest })
     }

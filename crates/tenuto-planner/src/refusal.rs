@@ -320,6 +320,14 @@ fn devices(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusa
 /// What this planner or these devices cannot do at all.
 fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     let network = analysis.ports.topology.network;
+    let mut refusals = other_traffic(network);
+    if network.modes.len() > 1 {
+        refusals.extend(modes(analysis));
+    }
+    refusals
+}
+
+fn other_traffic(network: &Network) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if let OtherTraffic::Carry { rate_bps, .. } = network.other_traffic {
         let step_bps = |switch: &Switch| network.profile_of(switch).meter_rate_step_bps;
@@ -346,9 +354,12 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
             }
         }));
     }
-    if network.modes.len() < 2 {
-        return refusals;
-    }
+    refusals
+}
+
+fn modes(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let network = analysis.ports.topology.network;
+    let mut refusals = Vec::new();
     if analysis.is_given_up && !is_beside_processors(network) {
         refusals.push(Refusal {
             because:

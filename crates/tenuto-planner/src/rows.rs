@@ -53,17 +53,8 @@ fn row(
     trees: &[usize],
     mode: Transition,
 ) -> FlowBound {
-    let copy = |&tree: &usize| match mode {
-        Transition::Return { from, to } => {
-            let after = copy_bound(analysis, tree, place, Transition::Steady(to));
-            let is_in_both = flow.level >= usize::from(from);
-            let before =
-                is_in_both.then(|| copy_bound(analysis, tree, place, Transition::Steady(from)));
-            before.into_iter().fold(after, worse)
-        }
-        _ => copy_bound(analysis, tree, place, mode),
-    };
-    let mut copies: Vec<CopyBound> = trees.iter().map(copy).collect();
+    let mut copies: Vec<CopyBound> =
+        trees.iter().map(|&tree| copy_in(analysis, flow, tree, place, mode)).collect();
     if let Transition::Return { from, to } = mode
         && analysis.settled(from, to).is_none()
     {
@@ -76,14 +67,7 @@ fn row(
     let skew_bound_ps = skew(&copies);
     copies.sort_by_key(|c| std::cmp::Reverse(c.delay_bound_ps.map_or(u64::MAX, |d| d)));
     let after = usize::from(mode.level_after());
-    let is_change = !matches!(mode, Transition::Steady(_));
-    let method = match copies.first().and_then(|copy| copy.proof.as_ref()) {
-        Some(proof) => &proof.method,
-        None if is_change => "change",
-        None if analysis.ports.has_staircases() => "staircase",
-        None => "tfa",
-    };
-    let method = method.to_owned();
+    let method = method(analysis, &copies, mode).to_owned();
     if matches!(mode, Transition::Return { .. }) {
         // The proofs stand in the rows of the two modes.
         copies.iter_mut().for_each(|copy| copy.proof = None);
@@ -98,6 +82,34 @@ fn row(
         copies,
         skew_bound_ps,
         method,
+    }
+}
+
+/// The bound of one copy; of a return the larger of both modes', where the flow is in both.
+fn copy_in(
+    analysis: &Analysis<'_>,
+    flow: &Flow,
+    tree: usize,
+    place: usize,
+    mode: Transition,
+) -> CopyBound {
+    let Transition::Return { from, to } = mode else {
+        return copy_bound(analysis, tree, place, mode);
+    };
+    let after = copy_bound(analysis, tree, place, Transition::Steady(to));
+    let is_in_both = flow.level >= usize::from(from);
+    let before = is_in_both.then(|| copy_bound(analysis, tree, place, Transition::Steady(from)));
+    before.into_iter().fold(after, worse)
+}
+
+/// How the largest bound was found.
+fn method<'a>(analysis: &Analysis<'_>, copies: &'a [CopyBound], mode: Transition) -> &'a str {
+    let is_change = !matches!(mode, Transition::Steady(_));
+    match copies.first().and_then(|copy| copy.proof.as_ref()) {
+        Some(proof) => &proof.method,
+        None if is_change => "change",
+        None if analysis.ports.has_staircases() => "staircase",
+        None => "tfa",
     }
 }
 

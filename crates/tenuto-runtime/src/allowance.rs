@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use tenuto_io::WaitPolicy;
 use tenuto_io::service_probe::{ServiceProbe, ServiceReport};
-use tenuto_model::{MonitorSpec, Network, Plan, SwitchDeployment, Transition};
+use tenuto_model::{FlowBound, MonitorSpec, Network, Plan, SwitchDeployment, Transition};
 use tenuto_units::Span;
 
 /// Threads that are probed at the same time: as many as the data plane keeps busy here.
@@ -198,15 +198,7 @@ pub fn allowances(
 ) -> Allowances {
     let stall_ns = host_service.stall_allowance_ns;
     let both = stall_ns.saturating_mul(2);
-    let mut network = plan.network.clone();
-    for profile in network.profiles.values_mut() {
-        profile.latency_ns_max = profile.latency_ns_max.saturating_add(both);
-    }
-    for contract in network.flows.iter_mut().flat_map(|flow| &mut flow.contracts) {
-        contract.jitter_ns = contract.jitter_ns.saturating_add(stall_ns);
-    }
-    fix_routes(&mut network, plan);
-    let stalled = planner(&network);
+    let stalled = planner(&slowed(plan, stall_ns));
     let bound_of: BTreeMap<(&str, &str, Transition), u64> = stalled
         .flows
         .iter()
@@ -221,14 +213,9 @@ pub fn allowances(
         };
         let Ok(flow) = u16::try_from(flow) else { continue };
         let key = (row.flow.as_str(), row.target.as_str(), row.mode);
-        let planned = bound_of.get(&key).zip(row.delay_bound_ps);
-        let allowance = match planned {
+        let allowance = match bound_of.get(&key).zip(row.delay_bound_ps) {
             Some((stalled, bound)) => stalled.saturating_sub(bound).div_ceil(1_000) + both,
-            None => {
-                let hops = row.copies.iter().map(|copy| copy.hops.len()).max().unwrap_or(0);
-                let elements = u64::try_from(hops).unwrap_or(u64::MAX).saturating_add(2);
-                stall_ns.saturating_mul(4).saturating_mul(elements)
-            }
+            None => stall_ns.saturating_mul(4).saturating_mul(elements(row)),
         };
         host_ns.insert((flow, row.target.clone(), row.mode), allowance);
     }
@@ -240,6 +227,26 @@ pub fn allowances(
         service: Some(*host_service),
         switches: stalled.switches,
     }
+}
+
+/// The plan's network on its routes, where every node stalls so long at each of its ports.
+fn slowed(plan: &Plan, stall_ns: u64) -> Network {
+    let mut network = plan.network.clone();
+    for profile in network.profiles.values_mut() {
+        let both = stall_ns.saturating_mul(2);
+        profile.latency_ns_max = profile.latency_ns_max.saturating_add(both);
+    }
+    for contract in network.flows.iter_mut().flat_map(|flow| &mut flow.contracts) {
+        contract.jitter_ns = contract.jitter_ns.saturating_add(stall_ns);
+    }
+    fix_routes(&mut network, plan);
+    network
+}
+
+/// Elements of the longest way of a row, its ends included.
+fn elements(row: &FlowBound) -> u64 {
+    let hops = row.copies.iter().map(|copy| copy.hops.len()).max().unwrap_or(0);
+    u64::try_from(hops).unwrap_or(u64::MAX).saturating_add(2)
 }
 
 /// The routes that were planned become those that the description asks for.

@@ -183,28 +183,10 @@ fn run<'a>(
 ) -> Result<Ended<'a>, UpError> {
     let began = MonotonicClock::now();
     check(plan)?;
-    let mut scenario = scenario.clone();
-    scenario.duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
-    check_events(plan, &scenario, options.switches)?;
-    let seed = options.seed.unwrap_or(scenario.seed);
-    let job = LabJob {
-        secret: secret(seed, began),
-        stall_allowance_ns: options.allowances.stall_ns,
-        drain_ns: drain_ns(plan, &options.allowances),
-        run_dir: fs::canonicalize(&options.run_dir).map_err(io_error("run directory"))?,
-        plan: Plan {
-            switches: plan.switches.iter().map(|d| options.allowances.applied(d)).collect(),
-            ..plan.clone()
-        },
-        scenario,
-        seed,
-        driver,
-        switches: options.switches,
-        rings: options.allowances.service.is_none_or(|it| it.measured_on != MeasuredOn::Packet),
-    };
+    let job = job_of(plan, scenario, options, driver, began)?;
     let settings = LedgerSettings {
         world: "live",
-        seed,
+        seed: job.seed,
         slow: options.slow,
         start_ns: 0,
         host_allowance_ns: options.allowances.host_ns.clone(),
@@ -228,6 +210,34 @@ fn run<'a>(
         }
         _ => Ok(Ended { books, interrupted, crashed }),
     }
+}
+
+fn job_of(
+    plan: &Plan,
+    scenario: &Scenario,
+    options: &UpOptions,
+    driver: ModeDriver,
+    began: Instant,
+) -> Result<LabJob, UpError> {
+    let mut scenario = scenario.clone();
+    scenario.duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
+    check_events(plan, &scenario, options.switches)?;
+    let seed = options.seed.unwrap_or(scenario.seed);
+    Ok(LabJob {
+        secret: secret(seed, began),
+        stall_allowance_ns: options.allowances.stall_ns,
+        drain_ns: drain_ns(plan, &options.allowances),
+        run_dir: fs::canonicalize(&options.run_dir).map_err(io_error("run directory"))?,
+        plan: Plan {
+            switches: plan.switches.iter().map(|d| options.allowances.applied(d)).collect(),
+            ..plan.clone()
+        },
+        scenario,
+        seed,
+        driver,
+        switches: options.switches,
+        rings: options.allowances.service.is_none_or(|it| it.measured_on != MeasuredOn::Packet),
+    })
 }
 
 /// This machine, for the report.

@@ -204,65 +204,77 @@ impl Mischief {
 
     /// Writes the next frame of a source into the scratch buffer.
     fn write(&mut self, source: &Source) -> Option<usize> {
-        let count = source.count;
         match &source.kind {
             Kind::Babble { senders, frame_len } => {
-                let nth = usize::try_from(count).unwrap_or(0) % senders.len();
-                let sender = &senders[nth];
-                let least = usize::try_from(UDP_FRAME_OVERHEAD_BYTES).unwrap_or(46) - 4;
-                let payload = frame_len.saturating_sub(least);
-                let frame = sender.header.frame(source.mac, payload);
-                let written = frame.emit(&mut self.scratch).ok()?;
-                if sender.form == Form::Message && written.payload.len() >= SHIM_BYTES {
-                    let message_bytes =
-                        u32::try_from(written.payload.len() - SHIM_BYTES).unwrap_or(0);
-                    let number = u32::try_from(count & 0x7fff_ffff).unwrap_or(0);
-                    let message_id = MESSAGE_ID_START | number;
-                    let shim = ShimRepr { message_id, message_bytes, sequence: 0 };
-                    shim.emit(&mut self.scratch[written.payload]);
-                }
-                Some(written.len)
+                let nth = usize::try_from(source.count).unwrap_or(0) % senders.len();
+                self.write_babble(source, &senders[nth], *frame_len)
             }
-            Kind::Garbage => {
-                let draw = mix(self.seed ^ mix(count));
-                let (least, most) = GARBAGE_LEN;
-                let len = usize::try_from(least + draw % (most - least + 1)).unwrap_or(60);
-                let words = self.scratch[..len].chunks_mut(8);
-                (0u64..).zip(words).for_each(|(nth, word)| {
-                    let bytes = mix(draw ^ mix(nth)).to_le_bytes();
-                    word.copy_from_slice(&bytes[..word.len()]);
-                });
-                Some(len)
-            }
-            Kind::Forge => {
-                if count >= FORGED {
-                    let replay = self.forged.get(usize::try_from(count - FORGED).ok()?)?;
-                    self.scratch[..replay.len()].copy_from_slice(replay);
-                    return Some(replay.len());
-                }
-                let draw = mix(self.seed ^ mix(count));
-                let kinds = SignalKind::ALL;
-                let signal = SignalRepr {
-                    kind: kinds[usize::try_from(count).unwrap_or(0) % kinds.len()],
-                    level: u8::try_from(draw % 3).unwrap_or(0),
-                    from_level: 0,
-                    hops: 0,
-                    generation: 1,
-                    epoch: 2 + count,
-                    origin: draw,
-                    nonce: mix(draw),
-                    sequence: u64::MAX - FORGED + count,
-                };
-                let half = draw.to_le_bytes();
-                let key: [u8; 16] = std::array::from_fn(|i| half[i % 8]);
-                let len =
-                    signal.emit(MacAddress(source.mac), &LinkKey::new(key), &mut self.scratch);
-                if self.forged.len() < usize::try_from(FORGED).unwrap_or(0) {
-                    self.forged.push(self.scratch[..SIGNAL_FRAME_LEN].to_vec());
-                }
-                Some(len)
-            }
+            Kind::Garbage => Some(self.write_garbage(source.count)),
+            Kind::Forge => self.write_forged(source),
         }
+    }
+
+    /// A frame of a flow, with the number of a message that its sender never sent.
+    fn write_babble(
+        &mut self,
+        source: &Source,
+        sender: &SenderConfig,
+        frame_len: usize,
+    ) -> Option<usize> {
+        let least = usize::try_from(UDP_FRAME_OVERHEAD_BYTES).unwrap_or(46) - 4;
+        let frame = sender.header.frame(source.mac, frame_len.saturating_sub(least));
+        let written = frame.emit(&mut self.scratch).ok()?;
+        if sender.form == Form::Message && written.payload.len() >= SHIM_BYTES {
+            let message_bytes = u32::try_from(written.payload.len() - SHIM_BYTES).unwrap_or(0);
+            let number = u32::try_from(source.count & 0x7fff_ffff).unwrap_or(0);
+            let message_id = MESSAGE_ID_START | number;
+            let shim = ShimRepr { message_id, message_bytes, sequence: 0 };
+            shim.emit(&mut self.scratch[written.payload]);
+        }
+        Some(written.len)
+    }
+
+    /// Bytes without a meaning.
+    fn write_garbage(&mut self, count: u64) -> usize {
+        let draw = mix(self.seed ^ mix(count));
+        let (least, most) = GARBAGE_LEN;
+        let len = usize::try_from(least + draw % (most - least + 1)).unwrap_or(60);
+        let words = self.scratch[..len].chunks_mut(8);
+        (0u64..).zip(words).for_each(|(nth, word)| {
+            let bytes = mix(draw ^ mix(nth)).to_le_bytes();
+            word.copy_from_slice(&bytes[..word.len()]);
+        });
+        len
+    }
+
+    /// A mode signal under a wrong key; from some number on the same ones once more.
+    fn write_forged(&mut self, source: &Source) -> Option<usize> {
+        let count = source.count;
+        if count >= FORGED {
+            let replay = self.forged.get(usize::try_from(count - FORGED).ok()?)?;
+            self.scratch[..replay.len()].copy_from_slice(replay);
+            return Some(replay.len());
+        }
+        let draw = mix(self.seed ^ mix(count));
+        let kinds = SignalKind::ALL;
+        let signal = SignalRepr {
+            kind: kinds[usize::try_from(count).unwrap_or(0) % kinds.len()],
+            level: u8::try_from(draw % 3).unwrap_or(0),
+            from_level: 0,
+            hops: 0,
+            generation: 1,
+            epoch: 2 + count,
+            origin: draw,
+            nonce: mix(draw),
+            sequence: u64::MAX - FORGED + count,
+        };
+        let half = draw.to_le_bytes();
+        let key: [u8; 16] = std::array::from_fn(|i| half[i % 8]);
+        let len = signal.emit(MacAddress(source.mac), &LinkKey::new(key), &mut self.scratch);
+        if self.forged.len() < usize::try_from(FORGED).unwrap_or(0) {
+            self.forged.push(self.scratch[..SIGNAL_FRAME_LEN].to_vec());
+        }
+        Some(len)
     }
 
     /// Ends every source.

@@ -293,57 +293,54 @@ impl Nodes {
     }
 
     fn job_of(&self, place: usize, job: &LabJob) -> io::Result<NodeJob> {
-        let node = &self.list[place];
-        let plan = &job.plan;
-        let settings = self.settings_of(place, job);
-        let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
-        Ok(match node.kind {
+        Ok(match self.list[place].kind {
             NodeKind::Switch => NodeJob::Switches(Box::new(self.switches_of(place, job)?)),
-            NodeKind::Host(_) => {
-                let deployment = plan.hosts.iter().find(|d| d.host == node.name);
-                let deployment = deployment.ok_or_else(missing)?.clone();
-                let has_program = job.scenario.programs.contains_key(&node.name);
-                let offsets_ns = match has_program {
-                    true => Default::default(),
-                    false => assemble::offsets(plan, &deployment, &job.scenario, job.seed),
-                };
-                NodeJob::Host(Box::new(HostJob {
-                    settings,
-                    plan: assemble::host_plan(plan),
-                    deployment,
-                    seed: job.seed,
-                    sizes: job.scenario.traffic.sizes,
-                    offsets_ns,
-                    has_program,
-                }))
-            }
-            NodeKind::Controller => {
-                let all = controllers(&plan.network);
-                let manages = all.into_iter().find(|c| c.0 == node.name).map(|c| c.1);
-                let manages = manages.unwrap_or_default();
-                let deployments = plan.switches.iter().filter(|d| manages.contains(&d.switch));
-                let deployments: Vec<_> = deployments.cloned().collect();
-                let address =
-                    |d: &SwitchDeployment| self.position(&d.switch).map(management_address);
-                let changes = match &job.driver {
-                    ModeDriver::Switches => None,
-                    ModeDriver::Controller(who) => Some(ChangerJob {
-                        switches: deployments.iter().filter_map(address).collect(),
-                        os_ken: match who {
-                            ModeController::Own => None,
-                            ModeController::OsKen { python } => Some(python.clone()),
-                        },
-                    }),
-                };
-                let modes = assemble::modes(plan);
-                NodeJob::Controller(Box::new(ControllerJob {
-                    settings,
-                    deployments,
-                    modes,
-                    changes,
-                }))
-            }
+            NodeKind::Host(_) => NodeJob::Host(Box::new(self.host_job(place, job)?)),
+            NodeKind::Controller => NodeJob::Controller(Box::new(self.controller_job(place, job))),
         })
+    }
+
+    fn host_job(&self, place: usize, job: &LabJob) -> io::Result<HostJob> {
+        let (node, plan) = (&self.list[place], &job.plan);
+        let missing = || io::Error::other(format!("the plan has no deployment of {}", node.name));
+        let deployment = plan.hosts.iter().find(|d| d.host == node.name);
+        let deployment = deployment.ok_or_else(missing)?.clone();
+        let has_program = job.scenario.programs.contains_key(&node.name);
+        let offsets_ns = match has_program {
+            true => Default::default(),
+            false => assemble::offsets(plan, &deployment, &job.scenario, job.seed),
+        };
+        Ok(HostJob {
+            settings: self.settings_of(place, job),
+            plan: assemble::host_plan(plan),
+            deployment,
+            seed: job.seed,
+            sizes: job.scenario.traffic.sizes,
+            offsets_ns,
+            has_program,
+        })
+    }
+
+    fn controller_job(&self, place: usize, job: &LabJob) -> ControllerJob {
+        let (node, plan) = (&self.list[place], &job.plan);
+        let all = controllers(&plan.network);
+        let manages = all.into_iter().find(|c| c.0 == node.name).map(|c| c.1);
+        let manages = manages.unwrap_or_default();
+        let deployments = plan.switches.iter().filter(|d| manages.contains(&d.switch));
+        let deployments: Vec<_> = deployments.cloned().collect();
+        let address = |d: &SwitchDeployment| self.position(&d.switch).map(management_address);
+        let changes = match &job.driver {
+            ModeDriver::Switches => None,
+            ModeDriver::Controller(who) => Some(ChangerJob {
+                switches: deployments.iter().filter_map(address).collect(),
+                os_ken: match who {
+                    ModeController::Own => None,
+                    ModeController::OsKen { python } => Some(python.clone()),
+                },
+            }),
+        };
+        let settings = self.settings_of(place, job);
+        ControllerJob { settings, deployments, modes: assemble::modes(plan), changes }
     }
 
     fn controller_of(&self, network: &Network, switch: &str) -> Option<Ipv4Addr> {

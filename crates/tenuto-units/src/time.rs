@@ -139,11 +139,6 @@ impl fmt::Display for Span {
 pub struct Picos(pub i128);
 
 impl Picos {
-    /// The same length in picoseconds.
-    pub const fn from_span(span: Span) -> Self {
-        Self(span.0 as i128 * 1_000)
-    }
-
     /// Whole nanoseconds, rounded **up**; saturates at the ends of the range.
     pub fn to_ns_up(self) -> u64 {
         u64::try_from(self.0.max(0).div_euclid(1_000) + i128::from(self.0.max(0) % 1_000 != 0))

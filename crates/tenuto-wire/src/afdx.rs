@@ -118,11 +118,6 @@ impl SequenceNumber {
         self.0
     }
 
-    /// Whether the sender was reset just before this frame.
-    pub const fn is_reset(self) -> bool {
-        self.0 == 0
-    }
-
     /// The number of the frame after this one.
     #[must_use]
     pub const fn next(self) -> Self {

@@ -186,18 +186,6 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
     }
 }
 
-impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
-    /// Sets the destination address.
-    pub fn set_dst(&mut self, address: MacAddress) {
-        self.bytes.as_mut()[field::DST].copy_from_slice(&address.0);
-    }
-
-    /// Sets the source address.
-    pub fn set_src(&mut self, address: MacAddress) {
-        self.bytes.as_mut()[field::SRC].copy_from_slice(&address.0);
-    }
-}
-
 /// Writes an untagged header at the start of `bytes`.
 ///
 /// # Panics

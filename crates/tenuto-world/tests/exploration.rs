@@ -44,7 +44,7 @@ fn ring() -> Plan {
     planned("  - {ends: [sw1, sw2]}\n  - {ends: [sw2, sw3]}\n  - {ends: [sw3, sw1]}")
 }
 
-fn explored(plan: &Plan, settings: &Settings) -> Outcome {
+fn explored(plan: &Plan, settings: &Settings) -> Outcome<Trace> {
     let started = std::time::Instant::now();
     let outcome = explore(plan, settings).expect("the settings fit the plan");
     println!(

@@ -1,11 +1,12 @@
 //! Reactive applications with the real switch, every interleaving: the races of plain OpenFlow, and
 //! that Attendre ends them (\[Attendre\] Figs. 1 to 3).
 
+use tenuto_world::explore::Outcome;
 use tenuto_world::explore::reactive::{
-    Application, AttendreMutant, Outcome, Property, Settings, Trace, explore, replay,
+    Application, AttendreMutant, Property, Settings, Trace, explore, replay,
 };
 
-fn explored(settings: &Settings) -> Outcome {
+fn explored(settings: &Settings) -> Outcome<Trace> {
     let started = std::time::Instant::now();
     let outcome = explore(settings, &mut |_, _| {}).expect("the settings fit");
     println!(
@@ -36,7 +37,7 @@ fn only(property: Property, settings: Settings) -> Settings {
 }
 
 #[track_caller]
-fn holds(settings: &Settings) -> Outcome {
+fn holds(settings: &Settings) -> Outcome<Trace> {
     let outcome = explored(settings);
     assert_eq!(outcome.counterexample, None);
     assert!(outcome.is_exhaustive);

@@ -1,6 +1,7 @@
 //! How a verb ended, as its exit code says it.
 
 use std::process::ExitCode;
+use tenuto_world::explore::Verdict;
 
 /// The exit codes of every verb; 130 is left to an interrupted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,16 @@ impl Outcome {
             Self::BadInput => 2,
             Self::Undecidable => 3,
             Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Holds => Self::Good,
+            Verdict::Bounded => Self::Undecidable,
+            Verdict::Violated => Self::Bad,
         }
     }
 }

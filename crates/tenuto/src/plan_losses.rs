@@ -12,8 +12,10 @@ const LOSSES_SHOWN: usize = 20;
 
 /// The largest bound of each flow and target after any loss, picoseconds; `None` where there is
 /// none.
-pub(crate) fn worst(plan: &Plan) -> BTreeMap<(&str, &str), Option<u64>> {
-    let mut worst: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
+pub(crate) type Worst<'a> = BTreeMap<(&'a str, &'a str), Option<u64>>;
+
+pub(crate) fn worst(plan: &Plan) -> Worst<'_> {
+    let mut worst = Worst::new();
     for row in plan.link_losses.iter().flat_map(|loss| &loss.flows) {
         let known = worst.entry((&row.flow, &row.target)).or_insert(Some(0));
         *known = known.zip(row.delay_bound_ps).map(|(a, b)| a.max(b));
@@ -67,7 +69,7 @@ fn least(loss: &LinkLoss) -> Option<&FlowBound> {
 }
 
 /// The worst bound of a row's flow after a loss, for the table of flows.
-pub(crate) fn cell(worst: &BTreeMap<(&str, &str), Option<u64>>, row: &FlowBound) -> String {
+pub(crate) fn cell(worst: &Worst<'_>, row: &FlowBound) -> String {
     match worst.get(&(row.flow.as_str(), row.target.as_str())) {
         None => "-".into(),
         Some(None) => "unbounded".into(),

@@ -118,30 +118,7 @@ fn flow_table(plan: &Plan, all: bool) -> String {
     heads.extend(["method", "worst hop"]);
     let mut table = Table::new(&heads);
     for row in &rows[..shown] {
-        let flow = network.flow(&row.flow);
-        let level = flow.and_then(|f| network.modes.get(f.level)).map_or("?", String::as_str);
-        let mut cells = vec![
-            row.flow.clone(),
-            row.target.clone(),
-            row.mode.label(&network.modes),
-            level.to_owned(),
-            row.priority.to_string(),
-            ms_down(i128::from(row.deadline_ns) * 1_000),
-            row.delay_bound_ps.map_or_else(|| "unbounded".into(), ms_up),
-            slack_ps(row).map_or_else(|| "-".into(), ms_down),
-        ];
-        if !worst.is_empty() {
-            cells.push(plan_losses::cell(&worst, row));
-        }
-        if has_skew {
-            let limit = flow.and_then(|f| f.skew_max_ns);
-            cells.push(row.first_arrival_bound_ps().map_or_else(|| "-".into(), ms_up));
-            cells.push(row.skew_bound_ps.map_or_else(|| "-".into(), ms_up));
-            cells.push(limit.map_or_else(|| "-".into(), |ns| ms_down(i128::from(ns) * 1_000)));
-        }
-        cells.push(row.method.clone());
-        cells.push(worst_hop(network, row));
-        table.push(cells);
+        table.push(flow_cells(network, row, &worst, has_skew));
     }
     let mut out = table.text();
     if shown < rows.len() {
@@ -149,6 +126,39 @@ fn flow_table(plan: &Plan, all: bool) -> String {
         let _ = writeln!(out, "… {more} more with more slack (--all, --csv FILE)");
     }
     out
+}
+
+fn flow_cells(
+    network: &Network,
+    row: &FlowBound,
+    worst: &plan_losses::Worst<'_>,
+    has_skew: bool,
+) -> Vec<String> {
+    let or_none = |ps: Option<u64>| ps.map_or_else(|| "-".into(), ms_up);
+    let flow = network.flow(&row.flow);
+    let level = flow.and_then(|f| network.modes.get(f.level)).map_or("?", String::as_str);
+    let mut cells = vec![
+        row.flow.clone(),
+        row.target.clone(),
+        row.mode.label(&network.modes),
+        level.to_owned(),
+        row.priority.to_string(),
+        ms_down(i128::from(row.deadline_ns) * 1_000),
+        row.delay_bound_ps.map_or_else(|| "unbounded".into(), ms_up),
+        slack_ps(row).map_or_else(|| "-".into(), ms_down),
+    ];
+    if !worst.is_empty() {
+        cells.push(plan_losses::cell(worst, row));
+    }
+    if has_skew {
+        let limit = flow.and_then(|f| f.skew_max_ns);
+        cells.push(or_none(row.first_arrival_bound_ps()));
+        cells.push(or_none(row.skew_bound_ps));
+        cells.push(limit.map_or_else(|| "-".into(), |ns| ms_down(i128::from(ns) * 1_000)));
+    }
+    cells.push(row.method.clone());
+    cells.push(worst_hop(network, row));
+    cells
 }
 
 /// The hop that takes longest, of the copy that takes longest.

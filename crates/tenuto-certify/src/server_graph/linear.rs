@@ -102,29 +102,9 @@ fn named(proof: &Proof, never: Option<usize>) -> BTreeSet<usize> {
 impl Sum<'_> {
     fn term(&mut self, term: &Term, objective: Objective) -> Result<(), Flaw> {
         match *term {
-            Term::Order(node, early, late, ref m) => {
-                self.in_order(node, early, late)?;
-                let weight = &self.of_time * &m.0;
-                self.time((node, early), &weight);
-                self.time((node, late), &-weight);
-            }
-            Term::Causal(node, date, ref m) => {
-                let exit = self.tree.exit(node, date)?;
-                let weight = &self.of_time * &m.0;
-                self.time((node, date), &weight);
-                self.exit(exit, &-weight);
-            }
-            Term::Delay(node, date, ref m) => {
-                if self.tree.date(node, date)?.1 != Kind::Fifo {
-                    return Err("a delay leads to a FIFO date".into());
-                }
-                let exit = self.tree.exit(node, date)?;
-                let weight = &self.of_time * &m.0;
-                let delay = self.tree.nodes[node].delay_ps;
-                self.most += &weight * delay.ok_or("of a node whose delay nothing bounds")?;
-                self.exit(exit, &weight);
-                self.time((node, date), &-weight);
-            }
+            Term::Order(node, early, late, ref m) => self.order(node, early, late, m)?,
+            Term::Causal(node, date, ref m) => self.causal(node, date, m)?,
+            Term::Delay(node, date, ref m) => self.delay(node, date, m)?,
             Term::Monotone(node, stop, early, late, ref m) => {
                 let group = self.at(node, stop)?;
                 self.monotone(node, &[group], (early, late), m)?;
@@ -145,18 +125,7 @@ impl Sum<'_> {
                 self.bounded(node, &groups, &sum, (early, late), m)?;
             }
             Term::Line(node, from, early, late, ref m) => {
-                let is_there = from < self.tree.net.graph.servers.len();
-                let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
-                let line = line.filter(|_| is_there).ok_or("no such line")?;
-                let here = self.tree.nodes.get(node).ok_or("no such node")?.server;
-                let stops = self.tree.net.stops[here].iter();
-                let is_from =
-                    |s: &&Stop| self.tree.net.earlier(**s).is_some_and(|(_, f)| f == from);
-                // Those of a way come from one server, here too: a group does so as a whole.
-                let groups: BTreeSet<usize> =
-                    stops.filter(is_from).filter_map(|s| self.groups.of(node, *s)).collect();
-                let groups: Vec<usize> = groups.into_iter().collect();
-                self.bounded(node, &groups, &line, (early, late), m)?;
+                self.line(node, from, (early, late), m)?
             }
             Term::Passed(node, stop, early, late, ref m) => {
                 self.passed(node, stop, (early, late), m)?;
@@ -178,6 +147,56 @@ impl Sum<'_> {
     fn in_order(&self, node: usize, early: usize, late: usize) -> Result<(), Flaw> {
         let is = self.tree.are_in_order(node, early, late)?;
         if is { Ok(()) } else { Err(format!("dates {early}, {late} of node {node} in no order")) }
+    }
+
+    fn order(&mut self, node: usize, early: usize, late: usize, m: &Natural) -> Result<(), Flaw> {
+        self.in_order(node, early, late)?;
+        let weight = &self.of_time * &m.0;
+        self.time((node, early), &weight);
+        self.time((node, late), &-weight);
+        Ok(())
+    }
+
+    fn causal(&mut self, node: usize, date: usize, m: &Natural) -> Result<(), Flaw> {
+        let exit = self.tree.exit(node, date)?;
+        let weight = &self.of_time * &m.0;
+        self.time((node, date), &weight);
+        self.exit(exit, &-weight);
+        Ok(())
+    }
+
+    fn delay(&mut self, node: usize, date: usize, m: &Natural) -> Result<(), Flaw> {
+        if self.tree.date(node, date)?.1 != Kind::Fifo {
+            return Err("a delay leads to a FIFO date".into());
+        }
+        let exit = self.tree.exit(node, date)?;
+        let weight = &self.of_time * &m.0;
+        let delay = self.tree.nodes[node].delay_ps;
+        self.most += &weight * delay.ok_or("of a node whose delay nothing bounds")?;
+        self.exit(exit, &weight);
+        self.time((node, date), &-weight);
+        Ok(())
+    }
+
+    /// What comes over one line comes no faster than it.
+    fn line(
+        &mut self,
+        node: usize,
+        from: usize,
+        dates: (usize, usize),
+        m: &Natural,
+    ) -> Result<(), Flaw> {
+        let is_there = from < self.tree.net.graph.servers.len();
+        let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
+        let line = line.filter(|_| is_there).ok_or("no such line")?;
+        let here = self.tree.nodes.get(node).ok_or("no such node")?.server;
+        let stops = self.tree.net.stops[here].iter();
+        let is_from = |s: &&Stop| self.tree.net.earlier(**s).is_some_and(|(_, f)| f == from);
+        // Those of a way come from one server, here too: a group does so as a whole.
+        let groups: BTreeSet<usize> =
+            stops.filter(is_from).filter_map(|s| self.groups.of(node, *s)).collect();
+        let groups: Vec<usize> = groups.into_iter().collect();
+        self.bounded(node, &groups, &line, dates, m)
     }
 
     /// The group of a flow's visit at a node.

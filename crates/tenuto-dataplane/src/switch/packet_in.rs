@@ -103,6 +103,19 @@ impl PacketBuffers {
     }
 }
 
+/// What is known of a frame beside its bytes.
+fn metadata_of(passage: &Passage) -> Match {
+    let mut fields = vec![Oxm::InPort(passage.in_port)];
+    let (metadata, tunnel) = (passage.key.metadata(), passage.key.tunnel_id());
+    if metadata != 0 {
+        fields.push(Oxm::Metadata { value: metadata, mask: None });
+    }
+    if tunnel != 0 {
+        fields.push(Oxm::TunnelId { value: tunnel, mask: None });
+    }
+    Match::from(fields)
+}
+
 impl Switch {
     /// Hands the frame at hand to the controllers, at most `max_len` bytes of it.
     pub(super) fn packet_in(
@@ -120,25 +133,10 @@ impl Switch {
             }
             return;
         }
-        let from = passage.place.map(|place| &self.ports[place]);
-        if from.is_some_and(|port| port.config & port_config::NO_PACKET_IN != 0) {
+        if self.withholds(passage) {
             return;
         }
-        let extra = self.config.meter_extra_bytes;
         let Some(general) = &mut self.general else { return };
-        if let Some(place) = passage.place
-            && let Some(limit) = general.packet_in_limits.get_mut(place)
-            && !limit.takes_packet(passage.arrival)
-        {
-            general.packet_ins_limited += 1;
-            return;
-        }
-        let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
-        if let Some(meter) = &mut general.controller_meter
-            && meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)
-        {
-            return;
-        }
         let bytes = match passage.edited {
             true => general.buffer.bytes_to_send(),
             false => frames.bytes(passage.frame),
@@ -150,25 +148,37 @@ impl Switch {
         };
         // What is not buffered goes to the controller whole, or it would be lost.
         let len = buffer_id.map_or(bytes.len(), |_| usize::from(max_len));
-        let mut match_ = vec![Oxm::InPort(passage.in_port)];
-        let metadata = passage.key.metadata();
-        if metadata != 0 {
-            match_.push(Oxm::Metadata { value: metadata, mask: None });
-        }
-        let tunnel = passage.key.tunnel_id();
-        if tunnel != 0 {
-            match_.push(Oxm::TunnelId { value: tunnel, mask: None });
-        }
         let packet_in = PacketIn {
             buffer_id: buffer_id.unwrap_or(NO_BUFFER),
             total_len: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
             reason,
             table_id: passage.table,
             cookie: passage.entry_cookie,
-            match_: Match::from(match_),
+            match_: metadata_of(passage),
             data: bytes[..len].to_vec(),
         };
         self.tell_packet_in(packet_in, passage, fx);
+    }
+
+    /// Whether the port's configuration, its limit or the meter of the controller says no.
+    fn withholds(&mut self, passage: &Passage) -> bool {
+        let from = passage.place.map(|place| &self.ports[place]);
+        if from.is_some_and(|port| port.config & port_config::NO_PACKET_IN != 0) {
+            return true;
+        }
+        let extra = self.config.meter_extra_bytes;
+        let Some(general) = &mut self.general else { return true };
+        if let Some(place) = passage.place
+            && let Some(limit) = general.packet_in_limits.get_mut(place)
+            && !limit.takes_packet(passage.arrival)
+        {
+            general.packet_ins_limited += 1;
+            return true;
+        }
+        let bits = u64::from(passage.frame_bytes - 4 + extra) * 8;
+        general.controller_meter.as_mut().is_some_and(|meter| {
+            meter.judge(passage.arrival, bits, passage.frame_bytes) == Some(BandEffect::Drop)
+        })
     }
 
     /// A controller that answers with message sets gets its packet-in numbered: what follows with

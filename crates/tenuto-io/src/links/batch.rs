@@ -108,11 +108,6 @@ impl IpBatch {
         self.add(format!("link delete dev {name}"))
     }
 
-    /// Moves an interface into the network namespace of the process `pid`.
-    pub fn move_to(&mut self, name: &LinkName, pid: u32) -> &mut Self {
-        self.add(format!("link set dev {name} netns {pid}"))
-    }
-
     /// The largest payload of a frame, in bytes.
     pub fn mtu(&mut self, name: &LinkName, bytes: u32) -> &mut Self {
         self.add(format!("link set dev {name} mtu {bytes}"))

@@ -169,15 +169,26 @@ impl FlowJudge<'_> {
             let hint = "end systems write release, flow and number into it: message >= 16 B";
             error(reader, key, message, hint);
         }
-        if contract.period_ns == 0 {
-            return;
+        if contract.period_ns != 0 {
+            self.line_load(reader, contract, key, mix.message_wire_bits, error);
         }
+    }
+
+    /// What alone is too much for a line of its source or a target.
+    fn line_load(
+        &self,
+        reader: &mut Reader,
+        contract: &Contract,
+        key: &str,
+        wire_bits: u64,
+        error: &mut impl FnMut(&mut Reader, &str, String, &str),
+    ) {
+        let sent = u128::from(wire_bits) * 1_000_000_000;
         let ends =
             std::iter::once(&self.flow.source).chain(self.flow.targets.iter().map(|t| &t.host));
         for host in ends {
             for attachment in self.topology.attachments(host, None) {
                 let rate = attachment.link.rate_bps;
-                let sent = u128::from(mix.message_wire_bits) * 1_000_000_000;
                 if sent <= u128::from(rate) * u128::from(contract.period_ns) {
                     continue;
                 }

@@ -236,18 +236,7 @@ impl<'x> Designer<'_, '_, 'x> {
                 let steps: Vec<&str> = text.split(',').map(str::trim).collect();
                 let middle = steps.get(1..steps.len().saturating_sub(1)).unwrap_or_default();
                 is_high &= middle.iter().all(|step| step.ends_with('h'));
-                let is_whole = steps.last() == Some(&dest) && !middle.is_empty();
-                if !is_whole {
-                    let place = self.lines.place(path);
-                    let message = format!("path `{}` does not end at {}", shown(text), shown(dest));
-                    self.it.warn(place, message, "a route is chosen instead");
-                    return None;
-                }
-                let place = self.lines.place(path);
-                middle
-                    .iter()
-                    .map(|step| self.node(step.trim_end_matches(['h', 'l']), place))
-                    .collect()
+                self.route(path, dest, middle, steps.last() == Some(&dest))
             });
             targets.push(target(&host, deadline_ns, route));
         }
@@ -262,6 +251,24 @@ impl<'x> Designer<'_, '_, 'x> {
         let name = Assembly::clean(self.it, name);
         let parts = FlowParts { name, source, targets, contract, vl, place };
         self.assembly.flow(self.it, parts).then_some(())
+    }
+
+    /// The switches between the ends of a path, without the letters of their queues.
+    fn route(
+        &mut self,
+        path: Node<'x, 'x>,
+        dest: &str,
+        middle: &[&str],
+        ends_there: bool,
+    ) -> Option<Vec<String>> {
+        let place = self.lines.place(path);
+        if !ends_there || middle.is_empty() {
+            let text = shown(path.attribute("path").unwrap_or_default());
+            let message = format!("path `{text}` does not end at {}", shown(dest));
+            self.it.warn(place, message, "a route is chosen instead");
+            return None;
+        }
+        middle.iter().map(|step| self.node(step.trim_end_matches(['h', 'l']), place)).collect()
     }
 
     /// Data flows without a virtual link are flows of their own.

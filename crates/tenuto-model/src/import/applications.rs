@@ -188,6 +188,12 @@ impl Applications<'_, '_> {
             self.it.note("without <Deadline>, class A has 2 ms, class B 50 ms (IEEE 802.1BA)");
         }
         let deadline_ns = deadline.unwrap_or(if is_a { 2_000_000 } else { 50_000_000 });
+        let wire = self.avb_wire_bytes(node)?;
+        self.push(node, period_ns, wire, 1 + u8::from(!is_a), deadline_ns)
+    }
+
+    /// What an interval's frames take on the wire.
+    fn avb_wire_bytes<'d>(&mut self, node: Node<'d, 'd>) -> Option<u64> {
         let payload = self.child_number(node, "PayloadSize", 0, Toward::Up)?;
         let Some(payload) = payload else {
             self.missing(node, "PayloadSize");
@@ -195,6 +201,7 @@ impl Applications<'_, '_> {
         };
         let frames = self.child_number(node, "NoOfFrames", 0, Toward::Up)?.unwrap_or(1);
         if payload > 1_500 || !(1..=FRAMES_MAX).contains(&frames) {
+            let place = self.lines.place(node);
             let message = format!("{frames} frames of {payload} B cannot be sent");
             self.it.error(place, message, "a payload has at most 1500 B, an interval 1000 frames");
             return None;
@@ -207,8 +214,7 @@ impl Applications<'_, '_> {
                 "the frames of an interval (NoOfFrames) are one message of at least as many bytes",
             );
         }
-        let wire = frames * (payload.max(PAYLOAD_MIN) + WIRE_OVERHEAD);
-        self.push(node, period_ns, wire, 1 + u8::from(!is_a), deadline_ns)
+        Some(frames * (payload.max(PAYLOAD_MIN) + WIRE_OVERHEAD))
     }
 
     fn time_triggered<'d>(&mut self, node: Node<'d, 'd>) -> Option<()> {

@@ -32,36 +32,51 @@ pub(super) fn parse(it: &mut Import<'_>, file: usize, text: &str) -> Option<RawG
     }
     let mut raw = RawGraph::default();
     for node in xml::children(graph, "node") {
-        let place = lines.place(node);
-        let Some(id) = node.attribute("id") else {
-            it.error(place, "the node has no id", "");
-            continue;
-        };
-        let (mut label, mut kind) = (None, None);
-        for (name, value) in data(node, &keys) {
-            match name {
-                "label" if !value.trim().is_empty() => label = Some(value.trim().to_owned()),
-                "type" | "kind" | "role" if kind_by_word(value).is_some() => {
-                    kind = kind_by_word(value);
-                }
-                _ => drop(raw.unread.insert(shown(name))),
-            }
-        }
-        raw.nodes.push(RawNode { id: id.to_owned(), label, kind, place });
+        read_node(it, &mut raw, node, lines.place(node), &keys);
     }
     for edge in xml::children(graph, "edge") {
-        let place = lines.place(edge);
-        let end = |key| edge.attribute(key).unwrap_or_default().to_owned();
-        let mut rate_bps = None;
-        for (name, value) in data(edge, &keys) {
-            match name {
-                "LinkSpeedRaw" => rate_bps = raw_speed(it, value, place),
-                _ => drop(raw.unread.insert(shown(name))),
-            }
-        }
-        raw.edges.push(RawEdge { ends: [end("source"), end("target")], rate_bps, place });
+        read_edge(it, &mut raw, edge, lines.place(edge), &keys);
     }
     Some(raw)
+}
+
+fn read_node<'d>(
+    it: &mut Import<'_>,
+    raw: &mut RawGraph,
+    node: Node<'d, 'd>,
+    place: Place,
+    keys: &BTreeMap<&'d str, &'d str>,
+) {
+    let Some(id) = node.attribute("id") else { return it.error(place, "the node has no id", "") };
+    let (mut label, mut kind) = (None, None);
+    for (name, value) in data(node, keys) {
+        match name {
+            "label" if !value.trim().is_empty() => label = Some(value.trim().to_owned()),
+            "type" | "kind" | "role" if kind_by_word(value).is_some() => {
+                kind = kind_by_word(value);
+            }
+            _ => drop(raw.unread.insert(shown(name))),
+        }
+    }
+    raw.nodes.push(RawNode { id: id.to_owned(), label, kind, place });
+}
+
+fn read_edge<'d>(
+    it: &mut Import<'_>,
+    raw: &mut RawGraph,
+    edge: Node<'d, 'd>,
+    place: Place,
+    keys: &BTreeMap<&'d str, &'d str>,
+) {
+    let end = |key| edge.attribute(key).unwrap_or_default().to_owned();
+    let mut rate_bps = None;
+    for (name, value) in data(edge, keys) {
+        match name {
+            "LinkSpeedRaw" => rate_bps = raw_speed(it, value, place),
+            _ => drop(raw.unread.insert(shown(name))),
+        }
+    }
+    raw.edges.push(RawEdge { ends: [end("source"), end("target")], rate_bps, place });
 }
 
 /// Names and texts of the data of an element.

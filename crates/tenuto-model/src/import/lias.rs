@@ -6,7 +6,7 @@ use super::{Import, json};
 use crate::read::network::Draft;
 use crate::read::reader::{Field, shown};
 use crate::yaml::Value;
-use crate::{Contract, Size};
+use crate::{Contract, Size, Target};
 
 /// Largest time of a file, microseconds in nanoseconds: a day.
 const TIME_NS_MAX: u64 = 86_400_000_000_000;
@@ -93,6 +93,25 @@ fn read_flow(it: &mut Import<'_>, assembly: &mut Assembly, flow: &Field<'_>) -> 
     it.note("taille_bytes is taken as a frame with FCS; preamble and gap are added");
     it.note("BAGs in steps of 128 us are no BAGs of ARINC 664: they are imported as periods");
     it.note("priorite 0 is taken as the highest; deadlines are the period: the file has none");
+    let targets = read_targets(it, assembly, flow, period_ns)?;
+    let contract = Contract {
+        period_ns,
+        size: Size::FrameBytes(u32::try_from(frame).unwrap_or(1_518)),
+        frame_bytes_min: None,
+        jitter_ns: 0,
+        priority: u8::try_from(priority).unwrap_or(0),
+    };
+    let parts = FlowParts { name, source, targets, contract, vl: None, place };
+    assembly.flow(it, parts).then_some(())
+}
+
+fn read_targets(
+    it: &mut Import<'_>,
+    assembly: &mut Assembly,
+    flow: &Field<'_>,
+    deadline_ns: u64,
+) -> Option<Vec<Target>> {
+    let place = flow.node.place;
     let ends = json::need(&mut it.reader, flow, "destination")?;
     let ends = texts(it, &ends)?;
     let ways = match flow.get("chemin") {
@@ -117,17 +136,9 @@ fn read_flow(it: &mut Import<'_>, assembly: &mut Assembly, flow: &Field<'_>) -> 
                 return None;
             }
         };
-        targets.push(target(&host, period_ns, route));
+        targets.push(target(&host, deadline_ns, route));
     }
-    let contract = Contract {
-        period_ns,
-        size: Size::FrameBytes(u32::try_from(frame).unwrap_or(1_518)),
-        frame_bytes_min: None,
-        jitter_ns: 0,
-        priority: u8::try_from(priority).unwrap_or(0),
-    };
-    let parts = FlowParts { name, source, targets, contract, vl: None, place };
-    assembly.flow(it, parts).then_some(())
+    Some(targets)
 }
 
 /// One text, or several.

@@ -103,39 +103,7 @@ impl ServerDraft {
             it.error(place, "the paths are too long together", "at most 500000 steps");
             return;
         }
-        let mut tree = Tree::default();
-        let mut targets: Vec<GraphTarget> = Vec::new();
-        let mut apart = Vec::new();
-        for path in paths {
-            check_name(it, &path.name, path.place);
-            if targets.iter().any(|target| target.name == path.name) {
-                let message = format!("two paths are called `{}`", shown(&path.name));
-                it.error(path.place, message, "each has a name of its own");
-                continue;
-            }
-            match tree.add(&path.servers) {
-                Ok(visit) => targets.push(GraphTarget {
-                    name: path.name,
-                    visit,
-                    deadline: path.deadline,
-                    constant: Picos(0),
-                }),
-                Err(TreeError::Twice(server)) => {
-                    let server = shown(&self.graph.servers[server].name);
-                    it.error(path.place, format!("the path visits `{server}` twice"), "");
-                }
-                Err(TreeError::Rejoins(server)) => {
-                    let server = shown(&self.graph.servers[server].name);
-                    let message = format!(
-                        "path `{}` meets another path of `{}` again at `{server}`",
-                        shown(&path.name),
-                        shown(name)
-                    );
-                    it.warn(path.place, message, "it is a flow of its own, counted besides");
-                    apart.push(path);
-                }
-            }
-        }
+        let (tree, targets, apart) = self.join(it, name, paths);
         if !targets.is_empty() {
             let visits = tree.into_visits();
             self.push(
@@ -154,6 +122,47 @@ impl ServerDraft {
             let name = format!("{name}#{}", path.name);
             self.flow(it, &name, arrival.clone(), vec![path], place);
         }
+    }
+
+    /// The paths as one tree with its targets, and those that meet another again.
+    fn join(
+        &self,
+        it: &mut Import<'_>,
+        flow: &str,
+        paths: Vec<PathParts>,
+    ) -> (Tree, Vec<GraphTarget>, Vec<PathParts>) {
+        let mut tree = Tree::default();
+        let mut targets: Vec<GraphTarget> = Vec::new();
+        let mut apart = Vec::new();
+        let server = |at: usize| shown(&self.graph.servers[at].name);
+        for path in paths {
+            check_name(it, &path.name, path.place);
+            if targets.iter().any(|target| target.name == path.name) {
+                let message = format!("two paths are called `{}`", shown(&path.name));
+                it.error(path.place, message, "each has a name of its own");
+                continue;
+            }
+            match tree.add(&path.servers) {
+                Ok(visit) => targets.push(GraphTarget {
+                    name: path.name,
+                    visit,
+                    deadline: path.deadline,
+                    constant: Picos(0),
+                }),
+                Err(TreeError::Twice(at)) => {
+                    it.error(path.place, format!("the path visits `{}` twice", server(at)), "");
+                }
+                Err(TreeError::Rejoins(at)) => {
+                    let (path_name, flow, server) = (shown(&path.name), shown(flow), server(at));
+                    let message = format!(
+                        "path `{path_name}` meets another path of `{flow}` again at `{server}`"
+                    );
+                    it.warn(path.place, message, "it is a flow of its own, counted besides");
+                    apart.push(path);
+                }
+            }
+        }
+        (tree, targets, apart)
     }
 
     fn push(&mut self, it: &mut Import<'_>, flow: GraphFlow, place: Place) {

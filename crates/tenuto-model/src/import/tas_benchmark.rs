@@ -3,9 +3,9 @@
 use super::assembly::{Assembly, FlowParts, size_of_wire_bytes, target};
 use super::decimal::Toward;
 use super::{Import, hops, json};
-use crate::Contract;
 use crate::read::network::Draft;
 use crate::read::reader::{Field, shown};
+use crate::{Contract, Size, Target};
 use std::collections::BTreeMap;
 use tenuto_units::WIRE_OVERHEAD_BYTES;
 
@@ -138,6 +138,18 @@ fn read_stream(
         Some(d) => json::scaled(&mut it.reader, &d, 0, TIME_NS_MAX, Toward::Down)?.min(latency),
         None => latency,
     };
+    let size = read_size(it, field)?;
+    let targets = read_targets(it, assembly, links, field, &source, deadline_ns)?;
+    let priority = match field.get("priority") {
+        Some(field) => 7 - u8::try_from(it.reader.number(&field, 0, 7)?).unwrap_or(0),
+        None => 7,
+    };
+    let contract = Contract { period_ns, size, frame_bytes_min: None, jitter_ns: 0, priority };
+    let parts = FlowParts { name, source, targets, contract, vl: None, place };
+    assembly.flow(it, parts).then_some(())
+}
+
+fn read_size(it: &mut Import<'_>, field: &Field<'_>) -> Option<Size> {
     let frame = number(it, field, "maxFrameSize", 100_000, Toward::Up)?;
     let frames = match field.get("framesPerPeriod") {
         Some(count) => json::scaled(&mut it.reader, &count, 0, FRAMES_MAX, Toward::Up)?.max(1),
@@ -156,12 +168,24 @@ fn read_stream(
              at least as many bytes: frames here have no VLAN tag",
         );
     }
+    Some(size)
+}
+
+fn read_targets(
+    it: &mut Import<'_>,
+    assembly: &mut Assembly,
+    links: &Links,
+    field: &Field<'_>,
+    source: &str,
+    deadline_ns: u64,
+) -> Option<Vec<Target>> {
+    let place = field.node.place;
     let steps = read_steps(it, links, field)?;
     let listeners = json::need(&mut it.reader, field, "listeners")?;
     let mut targets = Vec::new();
     for listener in it.reader.texts(&listeners)? {
         let host = assembly.node(it, listener, listeners.node.place)?;
-        let route = hops::route(&steps, &source, &host);
+        let route = hops::route(&steps, source, &host);
         if route.is_none() && !steps.is_empty() {
             let message = format!("the path does not lead to `{}`", shown(&host));
             it.error(place, message, "it names the links from talker to listener");
@@ -169,13 +193,7 @@ fn read_stream(
         }
         targets.push(target(&host, deadline_ns, route));
     }
-    let priority = match field.get("priority") {
-        Some(field) => 7 - u8::try_from(it.reader.number(&field, 0, 7)?).unwrap_or(0),
-        None => 7,
-    };
-    let contract = Contract { period_ns, size, frame_bytes_min: None, jitter_ns: 0, priority };
-    let parts = FlowParts { name, source, targets, contract, vl: None, place };
-    assembly.flow(it, parts).then_some(())
+    Some(targets)
 }
 
 /// The links of a path: a list of names, or one list for each listener.

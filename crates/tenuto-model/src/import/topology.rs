@@ -162,19 +162,9 @@ fn build(it: &mut Import<'_>, graph: RawGraph, name: &str) -> Option<Assembly> {
         graph.nodes.iter().zip(&names).map(|(n, name)| (n.id.as_str(), name.as_str())).collect();
     for edge in &graph.edges {
         let Some(rate) = assembly.rate_or_option(it, edge.rate_bps, edge.place) else { break };
-        let mut ends = Vec::new();
-        for end in &edge.ends {
-            match by_id.get(end.as_str()) {
-                Some(name) => ends.push(*name),
-                None => {
-                    let near = it.reader.nearest(end, by_id.keys().copied());
-                    let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
-                    let message = format!("there is no node `{}`", shown(end));
-                    it.error(edge.place, message, &hint);
-                    assembly.draft.topology_in_doubt = true;
-                }
-            }
-        }
+        let ends: Vec<&str> =
+            edge.ends.iter().filter_map(|end| end_of(it, end, &by_id, edge.place)).collect();
+        assembly.draft.topology_in_doubt |= ends.len() < edge.ends.len();
         if let [a, b] = ends[..] {
             assembly.link(it, [a, b], rate, 0, edge.place);
         }
@@ -188,6 +178,21 @@ fn build(it: &mut Import<'_>, graph: RawGraph, name: &str) -> Option<Assembly> {
     }
     it.note("lines have no propagation delay, switches no latency: the file states none");
     Some(assembly)
+}
+
+fn end_of<'a>(
+    it: &mut Import<'_>,
+    end: &str,
+    by_id: &BTreeMap<&str, &'a str>,
+    place: Place,
+) -> Option<&'a str> {
+    let name = by_id.get(end).copied();
+    if name.is_none() {
+        let near = it.reader.nearest(end, by_id.keys().copied());
+        let hint = near.map_or_else(String::new, |n| format!("did you mean {n}?"));
+        it.error(place, format!("there is no node `{}`", shown(end)), &hint);
+    }
+    name
 }
 
 /// The names of the nodes: labels where they are distinct, else with the id.

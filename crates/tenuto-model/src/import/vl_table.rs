@@ -137,34 +137,14 @@ fn read_row(
     let source = Assembly::clean(it, source);
     let source = assembly.node(it, &source, at(row, "source_partition"))?;
     let bag_ns = table.number(it, row, "bag_ms", 6, Toward::Down)?;
-    let frame = table.number(it, row, "max_l2_bytes", 0, Toward::Up)?;
-    if frame > u64::from(FRAME_BYTES_MAX) || frame == 0 {
-        let message = format!("a frame of {frame} B cannot be");
-        it.error(at(row, "max_l2_bytes"), message, "1 B to 1518 B, FCS included");
-        return None;
-    }
-    let frames = table.number(it, row, "frames_per_bag", 0, Toward::Up).unwrap_or(1).max(1);
-    judge_rate(it, table, row, frames * frame, bag_ns);
-    let (vl, size) = if frames == 1 {
-        let size = Size::FrameBytes(u32::try_from(frame).unwrap_or(FRAME_BYTES_MAX));
-        let number = table.number(it, row, "number", 0, Toward::Up);
-        let by_row = || u64::try_from(index + 1).unwrap_or(u64::MAX);
-        (u16::try_from(number.unwrap_or_else(by_row)).ok(), size)
-    } else {
-        let message = format!("`{}` sends {frames} frames per BAG", shown(&name));
-        it.warn(
-            at(row, "frames_per_bag"),
-            message,
-            "a virtual link sends one: it is a flow with a message of as many bytes",
-        );
-        let wire = frames.saturating_mul(frame + u64::from(WIRE_OVERHEAD_BYTES));
-        match size_of_wire_bytes(wire) {
-            Some(size) => (None, size),
-            None => {
-                it.error(at(row, "frames_per_bag"), "these are too many frames", "");
-                return None;
-            }
+    let (frames, size) = read_size(it, table, row, &name, bag_ns)?;
+    let vl = match frames {
+        1 => {
+            let number = table.number(it, row, "number", 0, Toward::Up);
+            let by_row = || u64::try_from(index + 1).unwrap_or(u64::MAX);
+            u16::try_from(number.unwrap_or_else(by_row)).ok()
         }
+        _ => None,
     };
     let mut targets = Vec::new();
     for sink in table.need(it, row, "sinks").map(sinks)? {
@@ -189,6 +169,36 @@ fn read_row(
         it.note("virtual links are numbered by their rows: the table has names only");
     }
     Some(())
+}
+
+/// How many frames per BAG, and the frame or the message of several.
+fn read_size(
+    it: &mut Import<'_>,
+    table: &Table,
+    row: &Row,
+    name: &str,
+    bag_ns: u64,
+) -> Option<(u64, Size)> {
+    let frame = table.number(it, row, "max_l2_bytes", 0, Toward::Up)?;
+    if frame > u64::from(FRAME_BYTES_MAX) || frame == 0 {
+        let message = format!("a frame of {frame} B cannot be");
+        it.error(at(row, "max_l2_bytes"), message, "1 B to 1518 B, FCS included");
+        return None;
+    }
+    let frames = table.number(it, row, "frames_per_bag", 0, Toward::Up).unwrap_or(1).max(1);
+    judge_rate(it, table, row, frames * frame, bag_ns);
+    if frames == 1 {
+        return Some((1, Size::FrameBytes(u32::try_from(frame).unwrap_or(FRAME_BYTES_MAX))));
+    }
+    let place = at(row, "frames_per_bag");
+    let message = format!("`{}` sends {frames} frames per BAG", shown(name));
+    let hint = "a virtual link sends one: it is a flow with a message of as many bytes";
+    it.warn(place, message, hint);
+    let size = size_of_wire_bytes(frames.saturating_mul(frame + u64::from(WIRE_OVERHEAD_BYTES)));
+    if size.is_none() {
+        it.error(place, "these are too many frames", "");
+    }
+    size.map(|size| (frames, size))
 }
 
 /// Whether the stated rate is that of frames and BAG.

@@ -208,45 +208,52 @@ impl<'x> Xtfa<'_, '_, 'x> {
             })
             .collect();
         for (link, port) in used {
-            let place = self.lines.place(link);
-            let mut rate = self.inherited(link, "service-rate", Dimension::Rate, Toward::Down);
-            if rate.is_none() {
-                let key = "transmission-capacity";
-                rate = self.inherited(link, key, Dimension::Rate, Toward::Down);
-                if rate.is_some() {
-                    self.it.note("ports without service-rate serve at their transmission-capacity");
-                }
+            match self.service_rate(link) {
+                Some(rate) => self.server(link, port, rate),
+                None => silent += 1,
             }
-            let Some(rate) = rate else {
-                silent += 1;
-                continue;
-            };
-            let latency = self.inherited(link, "service-latency", Dimension::Time, Toward::Up);
-            let packet = self.packets.get(&port).copied().unwrap_or(0);
-            let packet_ubit = i128::from(if self.is_packetized { packet } else { 0 });
-            let mut service = vec![RateLatency {
-                rate_ubps: i128::from(rate),
-                latency: Picos(i128::from(latency.unwrap_or(0))),
-            }];
-            let line = self.line(link, rate, packet_ubit);
-            if self.draft.find(&port).is_some() {
-                self.it.note("ports with several links have the service of the first");
-                continue;
-            }
-            let key = "transmission-capacity";
-            let capacity = self.inherited(link, key, Dimension::Rate, Toward::Down);
-            if let Some(capacity) = capacity.filter(|rate| *rate > 0) {
-                serve_no_faster(self.it, &mut service, capacity, place);
-            }
-            let multiplexing = Multiplexing::Fifo;
-            let server = GraphServer { name: port, service, line, multiplexing, packet_ubit };
-            self.draft.server(self.it, server, place);
         }
         if silent > 0 {
             self.it.note(format!(
                 "{silent} output ports state neither service-rate nor capacity: they take no time"
             ));
         }
+    }
+
+    fn service_rate(&mut self, link: Node<'x, 'x>) -> Option<u64> {
+        let stated = self.inherited(link, "service-rate", Dimension::Rate, Toward::Down);
+        if stated.is_some() {
+            return stated;
+        }
+        let key = "transmission-capacity";
+        let rate = self.inherited(link, key, Dimension::Rate, Toward::Down);
+        if rate.is_some() {
+            self.it.note("ports without service-rate serve at their transmission-capacity");
+        }
+        rate
+    }
+
+    fn server(&mut self, link: Node<'x, 'x>, port: String, rate: u64) {
+        let place = self.lines.place(link);
+        let latency = self.inherited(link, "service-latency", Dimension::Time, Toward::Up);
+        let packet = self.packets.get(&port).copied().unwrap_or(0);
+        let packet_ubit = i128::from(if self.is_packetized { packet } else { 0 });
+        let mut service = vec![RateLatency {
+            rate_ubps: i128::from(rate),
+            latency: Picos(i128::from(latency.unwrap_or(0))),
+        }];
+        let line = self.line(link, rate, packet_ubit);
+        if self.draft.find(&port).is_some() {
+            return self.it.note("ports with several links have the service of the first");
+        }
+        let key = "transmission-capacity";
+        let capacity = self.inherited(link, key, Dimension::Rate, Toward::Down);
+        if let Some(capacity) = capacity.filter(|rate| *rate > 0) {
+            serve_no_faster(self.it, &mut service, capacity, place);
+        }
+        let multiplexing = Multiplexing::Fifo;
+        let server = GraphServer { name: port, service, line, multiplexing, packet_ubit };
+        self.draft.server(self.it, server, place);
     }
 
     /// The line behind a port: its capacity, a fact of the network whether or not `technology`

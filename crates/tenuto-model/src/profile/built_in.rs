@@ -248,25 +248,5 @@ fn open_vswitch() -> Profile {
 
 /// A processor whose cost depends on nothing but the number of frames.
 const fn constant(per_frame_ps: u64) -> Processor {
-    Processor {
-        base_ps: per_frame_ps,
-        per_byte_ps: 0,
-        per_entry_ps: MatchCosts::uniform(0),
-        look_up: LookUp::Linear,
-        actions_ps: ActionCosts {
-            set_vlan_id: 0,
-            set_vlan_pcp: 0,
-            strip_vlan: 0,
-            set_dl_src: 0,
-            set_nw_src: 0,
-            set_nw_tos: 0,
-            set_tp_src: 0,
-        },
-        per_output_ps: 0,
-        spread_percent: 0,
-        link: None,
-        receive: Receive::Fifo,
-        control: ControlShare::NONE,
-        is_typical: false,
-    }
+    Processor { base_ps: per_frame_ps, ..Processor::FREE }
 }

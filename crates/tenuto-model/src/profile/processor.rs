@@ -315,6 +315,29 @@ pub struct FrameService {
 }
 
 impl Processor {
+    /// What a processor is before anything is said of it: nothing costs anything.
+    pub const FREE: Self = Self {
+        base_ps: 0,
+        per_byte_ps: 0,
+        per_entry_ps: MatchCosts::uniform(0),
+        look_up: LookUp::Linear,
+        actions_ps: ActionCosts {
+            set_vlan_id: 0,
+            set_vlan_pcp: 0,
+            strip_vlan: 0,
+            set_dl_src: 0,
+            set_nw_src: 0,
+            set_nw_tos: 0,
+            set_tp_src: 0,
+        },
+        per_output_ps: 0,
+        spread_percent: 0,
+        link: None,
+        receive: Receive::Fifo,
+        control: ControlShare::NONE,
+        is_typical: false,
+    };
+
     /// p_CPU: the most that a frame takes of the processor itself, picoseconds.
     pub fn cpu_ps(&self, it: &Use) -> u64 {
         let compared = match self.look_up {

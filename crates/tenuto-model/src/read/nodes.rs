@@ -225,6 +225,12 @@ struct WrittenEnd {
     port: Option<u32>,
 }
 
+struct WrittenLink {
+    ends: [WrittenEnd; 2],
+    rate_bps: u64,
+    propagation_ns: u64,
+}
+
 pub(super) fn read_links(reader: &mut Reader, top: &Field<'_>, draft: &mut Draft) {
     let Some(links) = top.get("links") else {
         reader.error(top, "there are no links", "add `links: [{ends: [h1, sw1]}]`");
@@ -233,50 +239,66 @@ pub(super) fn read_links(reader: &mut Reader, top: &Field<'_>, draft: &mut Draft
     let default = top.get("defaults").and_then(|d| d.get("link"));
     let mut written = Vec::new();
     for item in reader.list(&links).unwrap_or_default() {
-        if matches!(item.node.value, Value::Map(_)) {
-            reader.expect_map(&item, &["ends", "rate", "length"]);
-        }
-        let get = |key: &str| item.get(key).or_else(|| default.as_ref()?.get(key));
-        let rate = match get("rate") {
-            Some(rate) => read_rate(reader, &rate),
-            None => {
-                let hint = "add `rate: 100 Mbit/s` here or under `defaults: {link: …}`";
-                reader.error(&item, "the link has no rate", hint);
-                None
-            }
-        };
-        let length = match get("length") {
-            Some(length) => reader.quantity(&length, parse_length_mm),
-            None => Some(LENGTH_DEFAULT_MM),
-        };
-        let ends = read_ends(reader, &item, draft);
-        reader.remember(item.path.clone(), item.node.place);
-        if let (Some([a, b]), Some(rate), Some(length)) = (ends, rate, length) {
-            written.push((item, a, b, rate, propagation_ns(length)));
-        } else {
-            draft.topology_in_doubt = true;
+        match read_link(reader, &item, default.as_ref(), draft) {
+            Some(link) => written.push((item, link)),
+            None => draft.topology_in_doubt = true,
         }
     }
-    let mut used: BTreeSet<(String, u32)> = BTreeSet::new();
-    for (item, a, b, ..) in &written {
-        for end in [a, b] {
+    let mut used = stated_ports(reader, &written);
+    let mut next: BTreeMap<String, u32> = BTreeMap::new();
+    for (_, WrittenLink { ends, rate_bps, propagation_ns }) in written {
+        let [a, b] = ends.map(|end| number_port(end, &mut used, &mut next));
+        draft.network.links.push(Link { a, b, rate_bps, propagation_ns });
+    }
+}
+
+/// One link, with what it leaves out taken from the default.
+fn read_link(
+    reader: &mut Reader,
+    item: &Field<'_>,
+    default: Option<&Field<'_>>,
+    draft: &Draft,
+) -> Option<WrittenLink> {
+    if matches!(item.node.value, Value::Map(_)) {
+        reader.expect_map(item, &["ends", "rate", "length"]);
+    }
+    let get = |key: &str| item.get(key).or_else(|| default?.get(key));
+    let rate_bps = match get("rate") {
+        Some(rate) => read_rate(reader, &rate),
+        None => {
+            let hint = "add `rate: 100 Mbit/s` here or under `defaults: {link: …}`";
+            reader.error(item, "the link has no rate", hint);
+            None
+        }
+    };
+    let length_mm = match get("length") {
+        Some(length) => reader.quantity(&length, parse_length_mm),
+        None => Some(LENGTH_DEFAULT_MM),
+    };
+    let ends = read_ends(reader, item, draft);
+    reader.remember(item.path.clone(), item.node.place);
+    let propagation_ns = length_mm.map(propagation_ns);
+    Some(WrittenLink { ends: ends?, rate_bps: rate_bps?, propagation_ns: propagation_ns? })
+}
+
+/// Ports that are written down, each for one link.
+fn stated_ports(
+    reader: &mut Reader,
+    written: &[(Field<'_>, WrittenLink)],
+) -> BTreeSet<(String, u32)> {
+    let mut used = BTreeSet::new();
+    for (item, link) in written {
+        for end in &link.ends {
             if let Some(port) = end.port
                 && !used.insert((end.node.clone(), port))
             {
                 let message = format!("port {port} of `{}` is used twice", shown(&end.node));
-                reader.error(
-                    item,
-                    &message,
-                    "a port takes one link; leave the number out to have the next free one",
-                );
+                let hint = "a port takes one link; leave the number out to have the next free one";
+                reader.error(item, &message, hint);
             }
         }
     }
-    let mut next: BTreeMap<String, u32> = BTreeMap::new();
-    for (_, a, b, rate_bps, propagation_ns) in written {
-        let [a, b] = [a, b].map(|end| number_port(end, &mut used, &mut next));
-        draft.network.links.push(Link { a, b, rate_bps, propagation_ns });
-    }
+    used
 }
 
 fn read_rate(reader: &mut Reader, field: &Field<'_>) -> Option<u64> {

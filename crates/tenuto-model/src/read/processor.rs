@@ -5,8 +5,8 @@ use super::reader::{Field, Reader};
 use crate::quantity::{parse_cost_ps, parse_percent, parse_rate_bps, parse_size_bytes};
 use crate::yaml::Value;
 use crate::{
-    ActionCosts, BufferUnit, ControlShare, LookUp, MatchCosts, Processor, ProcessorLink, Profile,
-    Receive, ReceiveBuffer,
+    BufferUnit, ControlShare, LookUp, MatchCosts, Processor, ProcessorLink, Profile, Receive,
+    ReceiveBuffer,
 };
 
 const KEYS: [&str; 11] = [
@@ -26,38 +26,18 @@ const BUFFER_KEYS: [&str; 6] = ["cells", "cell", "frames", "bytes", "per", "plac
 /// More frames than any port receives between two visits.
 const BURST_MAX: u64 = 1_000_000;
 
-/// What a processor is before anything is said of it.
-const FREE: Processor = Processor {
-    base_ps: 0,
-    per_byte_ps: 0,
-    per_entry_ps: MatchCosts::uniform(0),
-    look_up: LookUp::Linear,
-    actions_ps: ActionCosts {
-        set_vlan_id: 0,
-        set_vlan_pcp: 0,
-        strip_vlan: 0,
-        set_dl_src: 0,
-        set_nw_src: 0,
-        set_nw_tos: 0,
-        set_tp_src: 0,
-    },
-    per_output_ps: 0,
-    spread_percent: 0,
-    link: None,
-    receive: Receive::Fifo,
-    control: ControlShare::NONE,
-    is_typical: false,
-};
-
 /// Reads `processor` and `receive_buffer`; problems leave the base's values.
 pub(super) fn read_processor(reader: &mut Reader, field: &Field<'_>, profile: &mut Profile) {
     if let Some(it) = field.get("processor") {
         if is_word(&it, "none") {
             profile.processor = None;
         } else if reader.expect_map(&it, &KEYS) {
-            let mut processor = profile.processor.take().unwrap_or(FREE);
+            let mut processor = profile.processor.take().unwrap_or(Processor::FREE);
             read_costs(reader, &it, &mut processor);
-            read_turns(reader, &it, &mut processor);
+            read_look_up(reader, &it, &mut processor);
+            read_link(reader, &it, &mut processor);
+            read_receive(reader, &it, &mut processor);
+            read_control(reader, &it, &mut processor);
             if processor.link.is_some() && processor.receive != Receive::Fifo {
                 let hint = "write `receive: fifo`, or `link: none`";
                 reader.error(&it, "frames that share a link to the processor are one queue", hint);
@@ -148,8 +128,7 @@ fn read_named<const N: usize>(
     }
 }
 
-/// What is compared, which link, whose turn, what control may take.
-fn read_turns(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
+fn read_look_up(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
     if let Some(look_up) = it.get("look_up") {
         if is_word(&look_up, "linear") {
             processor.look_up = LookUp::Linear;
@@ -160,6 +139,9 @@ fn read_turns(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
             processor.look_up = LookUp::ByMask(u32::try_from(masks).expect("the limit fits"));
         }
     }
+}
+
+fn read_link(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
     if let Some(link) = it.get("link") {
         if is_word(&link, "none") {
             processor.link = None;
@@ -174,6 +156,9 @@ fn read_turns(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
             }
         }
     }
+}
+
+fn read_receive(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
     if let Some(receive) = it.get("receive") {
         if is_word(&receive, "fifo") {
             processor.receive = Receive::Fifo;
@@ -185,6 +170,9 @@ fn read_turns(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
             processor.receive = Receive::RoundRobin(burst);
         }
     }
+}
+
+fn read_control(reader: &mut Reader, it: &Field<'_>, processor: &mut Processor) {
     if let Some(control) = it.get("control") {
         if is_word(&control, "none") {
             processor.control = ControlShare::NONE;

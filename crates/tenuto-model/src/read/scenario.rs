@@ -4,7 +4,7 @@ use super::reader::{Field, Reader, shown};
 use super::scenario_events::read_event;
 use crate::quantity::parse_time_ns;
 use crate::yaml::{Node, Place, Value};
-use crate::{Diagnostics, Expect, Network, Offsets, Scenario, Severity, Sizes, Traffic};
+use crate::{Diagnostics, Event, Expect, Network, Offsets, Scenario, Severity, Sizes, Traffic};
 use std::collections::BTreeMap;
 
 /// Longest run, nanoseconds: a day.
@@ -63,36 +63,45 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, network: &Network) -> Scenario
     let seed = top.get("seed").and_then(|f| reader.number(&f, 0, u64::MAX)).unwrap_or(1);
     let traffic = read_traffic(reader, top);
     let programs = read_programs(reader, top, network);
-    let mut events = Vec::new();
-    if let Some(list) = top.get("events") {
-        let items = reader.list(&list).unwrap_or_default();
-        if items.len() > EVENTS_MAX {
-            reader.error(&list, "there are too many events", "at most 100000");
-        }
-        for item in items.iter().take(EVENTS_MAX) {
-            let Some(event) = read_event(reader, item, network) else { continue };
-            if duration_ns.is_some_and(|end| event.at_ns >= end) {
-                reader.error(
-                    item,
-                    "the event is after the end of the run",
-                    "make `duration` longer?",
-                );
-            }
-            events.push(event);
-        }
-    }
-    events.sort_by_key(|event| event.at_ns);
-    let mut expect = Expect::default();
-    if let Some(field) = top.get("expect") {
-        reader.expect_map(&field, &["raises", "returns"]);
-        let mut count = |key| {
-            let value = field.get(key).and_then(|f| reader.number(&f, 0, 1_000_000));
-            value.and_then(|v| u32::try_from(v).ok())
-        };
-        expect = Expect { raises: count("raises"), returns: count("returns") };
-    }
+    let events = read_events(reader, top, network, duration_ns);
+    let expect = read_expect(reader, top);
     let duration_ns = duration_ns.unwrap_or(0);
     Scenario { duration_ns, seed, traffic, programs, events, expect }
+}
+
+/// The events in the order of their times.
+fn read_events(
+    reader: &mut Reader,
+    top: &Field<'_>,
+    network: &Network,
+    duration_ns: Option<u64>,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    let Some(list) = top.get("events") else { return events };
+    let items = reader.list(&list).unwrap_or_default();
+    if items.len() > EVENTS_MAX {
+        reader.error(&list, "there are too many events", "at most 100000");
+    }
+    for item in items.iter().take(EVENTS_MAX) {
+        let Some(event) = read_event(reader, item, network) else { continue };
+        if duration_ns.is_some_and(|end| event.at_ns >= end) {
+            let message = "the event is after the end of the run";
+            reader.error(item, message, "make `duration` longer?");
+        }
+        events.push(event);
+    }
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+fn read_expect(reader: &mut Reader, top: &Field<'_>) -> Expect {
+    let Some(field) = top.get("expect") else { return Expect::default() };
+    reader.expect_map(&field, &["raises", "returns"]);
+    let mut count = |key| {
+        let value = field.get(key).and_then(|f| reader.number(&f, 0, 1_000_000));
+        value.and_then(|v| u32::try_from(v).ok())
+    };
+    Expect { raises: count("raises"), returns: count("returns") }
 }
 
 fn read_duration(reader: &mut Reader, field: &Field<'_>) -> Option<u64> {

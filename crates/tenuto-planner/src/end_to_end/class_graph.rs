@@ -201,8 +201,44 @@ fn server(
     (server, class): (usize, u8),
     ending: Option<Picos>,
 ) -> GraphServer {
-    let scene = &result.scene;
     let egress = &ports.topology.servers[server];
+    let Beside { lasting, until_swap, packet_ubit, is_bounded } =
+        beside(ports, result, server, class);
+    let after = variation(ports, result, server).map(|varying| egress.tick_ps + varying);
+    let ended = ending.map(|ending| Bucket { rate_ubps: 0, ..until_swap.grown(ending) });
+    let ended = ended.filter(|_| until_swap.rate_ubps > 0);
+    let mut service = Vec::new();
+    for above in [Some(until_swap), ended].into_iter().flatten() {
+        let after = after.filter(|_| is_bounded);
+        let left = after.and_then(|after| left_over(egress.rate_bps, lasting.plus(above), after));
+        service.extend(left);
+    }
+    if service.is_empty() {
+        service.push(none());
+    }
+    let packet_ubit = held_back(packet_ubit, &service, egress.rate_bps);
+    GraphServer {
+        name: String::new(),
+        service,
+        line: line(ports, result, server),
+        multiplexing: Multiplexing::Fifo,
+        packet_ubit,
+    }
+}
+
+/// What else is at a server, as a class sees it.
+struct Beside {
+    /// Blocking, higher classes that go on, and signals.
+    lasting: Bucket,
+    /// Higher classes that end at the swap.
+    until_swap: Bucket,
+    /// Largest frame of the class, 10⁻⁶ bit.
+    packet_ubit: i128,
+    is_bounded: bool,
+}
+
+fn beside(ports: &Ports<'_>, result: &Outlook, server: usize, class: u8) -> Beside {
+    let scene = &result.scene;
     let mut lasting = Bucket { burst_ubit: ports.blocking(server, scene, class), rate_ubps: 0 };
     let mut until_swap = Bucket::ZERO;
     let mut packet_ubit = 0;
@@ -224,29 +260,10 @@ fn server(
             is_bounded = false;
         }
     }
-    if egress.is_trunk {
+    if ports.topology.servers[server].is_trunk {
         lasting = lasting.plus(ports.signals);
     }
-    let after = variation(ports, result, server).map(|varying| egress.tick_ps + varying);
-    let ended = ending.map(|ending| Bucket { rate_ubps: 0, ..until_swap.grown(ending) });
-    let ended = ended.filter(|_| until_swap.rate_ubps > 0);
-    let mut service = Vec::new();
-    for above in [Some(until_swap), ended].into_iter().flatten() {
-        let after = after.filter(|_| is_bounded);
-        let left = after.and_then(|after| left_over(egress.rate_bps, lasting.plus(above), after));
-        service.extend(left);
-    }
-    if service.is_empty() {
-        service.push(none());
-    }
-    let packet_ubit = held_back(packet_ubit, &service, egress.rate_bps);
-    GraphServer {
-        name: String::new(),
-        service,
-        line: line(ports, result, server),
-        multiplexing: Multiplexing::Fifo,
-        packet_ubit,
-    }
+    Beside { lasting, until_swap, packet_ubit, is_bounded }
 }
 
 /// What a frame holds back of a service that is less than the line: once begun it has left a frame

@@ -74,27 +74,8 @@ impl Builder<'_, '_> {
 
     fn add(&self, tree: usize, to: &mut ClassGraph) -> Option<()> {
         let it = &self.analysis.trees[tree];
-        let topology = self.analysis.ports.topology;
         let &[class] = self.result.scene.shares[tree].classes.as_slice() else { return None };
-        let mut way = Way::default();
-        for (hop, at) in it.hops.iter().enumerate() {
-            let Some(before) = at.parent else { continue };
-            let processor = match way.processors.get(&before) {
-                Some(visit) => *visit,
-                None => {
-                    let server = self.processor(topology.servers[at.server].node)?;
-                    let parent = way.ports.get(&before).copied();
-                    way.visits.push(GraphVisit { server, parent });
-                    way.processors.insert(before, way.visits.len() - 1);
-                    way.visits.len() - 1
-                }
-            };
-            if topology.servers[at.server].is_trunk {
-                let server = self.port(at.server, class);
-                way.visits.push(GraphVisit { server, parent: Some(processor) });
-                way.ports.insert(hop, way.visits.len() - 1);
-            }
-        }
+        let way = self.way(tree, class)?;
         if way.visits.is_empty() {
             return Some(());
         }
@@ -121,6 +102,31 @@ impl Builder<'_, '_> {
         to.trees.push(tree);
         to.targets.push(named);
         Some(())
+    }
+
+    /// The processors and trunks that a tree visits.
+    fn way(&self, tree: usize, class: u8) -> Option<Way> {
+        let topology = self.analysis.ports.topology;
+        let mut way = Way::default();
+        for (hop, at) in self.analysis.trees[tree].hops.iter().enumerate() {
+            let Some(before) = at.parent else { continue };
+            let processor = match way.processors.get(&before) {
+                Some(visit) => *visit,
+                None => {
+                    let server = self.processor(topology.servers[at.server].node)?;
+                    let parent = way.ports.get(&before).copied();
+                    way.visits.push(GraphVisit { server, parent });
+                    way.processors.insert(before, way.visits.len() - 1);
+                    way.visits.len() - 1
+                }
+            };
+            if topology.servers[at.server].is_trunk {
+                let server = self.port(at.server, class);
+                way.visits.push(GraphVisit { server, parent: Some(processor) });
+                way.ports.insert(hop, way.visits.len() - 1);
+            }
+        }
+        Some(way)
     }
 
     /// What a tree brings to its first processor, and its largest frame.

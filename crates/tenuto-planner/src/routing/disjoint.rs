@@ -103,6 +103,9 @@ pub(super) fn pair(topology: &Topology<'_>, flow: usize) -> Option<Vec<Tree>> {
 /// does, so that it may only go on along that way or back.
 type Place = (usize, bool);
 
+/// How a place was reached: from where, by which server, and whether that undoes a unit's step.
+type Came = Option<(Place, usize, bool)>;
+
 /// One more unit from source to goal, which may push an earlier one onto another way. Split nodes
 /// carry one unit.
 fn augment(
@@ -112,17 +115,34 @@ fn augment(
     is_split: bool,
     used: &mut [bool],
 ) -> Option<()> {
-    let carries = |node: usize, used: &[bool]| {
-        let enters = |&server: &usize| used[topology.opposite(server)];
-        topology.leaving(node).iter().find(|server| enters(server)).copied()
-    };
-    let mut from: Vec<[Option<(Place, usize, bool)>; 2]> = vec![[None; 2]; topology.nodes.len()];
+    let (from, mut at) = search(topology, source, goal, is_split, used)?;
+    while at.0 != source {
+        let (before, server, is_undo) = from[at.0][usize::from(at.1)]?;
+        if is_undo {
+            used[topology.opposite(server)] = false;
+        } else {
+            used[server] = true;
+        }
+        at = before;
+    }
+    Some(())
+}
+
+/// Breadth first: how every place was reached, and the one at the goal.
+fn search(
+    topology: &Topology<'_>,
+    source: usize,
+    goal: usize,
+    is_split: bool,
+    used: &[bool],
+) -> Option<(Vec<[Came; 2]>, Place)> {
+    let carries =
+        |node: usize| topology.leaving(node).iter().any(|&server| used[topology.opposite(server)]);
+    let mut from: Vec<[Came; 2]> = vec![[None; 2]; topology.nodes.len()];
     let mut waiting: VecDeque<Place> = VecDeque::from([(source, false)]);
-    let mut found = None;
     while let Some((node, is_inside)) = waiting.pop_front() {
         if node == goal {
-            found = Some((node, is_inside));
-            break;
+            return Some((from, (node, is_inside)));
         }
         if topology.nodes[node].is_host() && node != source {
             continue;
@@ -134,7 +154,7 @@ fn augment(
             let (place, is_undo) = match (used[back], used[server]) {
                 (true, _) => ((peer, true), true),
                 (_, true) => continue,
-                _ if is_split && !is_inside && carries(node, used).is_some() && node != source => {
+                _ if is_split && !is_inside && carries(node) && node != source => {
                     continue;
                 }
                 _ => ((peer, false), false),
@@ -149,15 +169,5 @@ fn augment(
             }
         }
     }
-    let mut at = found?;
-    while at.0 != source {
-        let (before, server, is_undo) = from[at.0][usize::from(at.1)]?;
-        if is_undo {
-            used[topology.opposite(server)] = false;
-        } else {
-            used[server] = true;
-        }
-        at = before;
-    }
-    Some(())
+    None
 }

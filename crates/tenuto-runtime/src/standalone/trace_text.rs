@@ -49,17 +49,11 @@ fn port_name(number: u32, names: &dyn TraceNames) -> String {
 fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNames) {
     match step {
         TraceStep::Table { level, table, entry } => {
-            // The first table is the same in every mode.
-            let mode = match names.mode(*level) {
-                _ if *table == 0 => String::new(),
-                Some(mode) => format!(", mode {mode}"),
-                None if *level > 0 => format!(", mode level {level}"),
-                None => String::new(),
-            };
             let shown = match entry {
                 Some(entry) => entry_text(entry, names),
                 None => "no entry".to_owned(),
             };
+            let mode = mode_text(*level, *table, names);
             line(text, 0, &format!("{:<9}{shown}{mode}", format!("table {table}")));
         }
         TraceStep::Meter { id, passes: true } => line(text, 9, &format!("meter {id}: it passes")),
@@ -94,6 +88,16 @@ fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNa
         TraceStep::Dropped(reason) => line(text, 0, &format!("dropped  {}", why(*reason))),
         // The entry has said it; what it does to the frame is seen where it leaves.
         TraceStep::Action(_) => {}
+    }
+}
+
+/// The first table is the same in every mode.
+fn mode_text(level: u8, table: u8, names: &dyn TraceNames) -> String {
+    match names.mode(level) {
+        _ if table == 0 => String::new(),
+        Some(mode) => format!(", mode {mode}"),
+        None if level > 0 => format!(", mode level {level}"),
+        None => String::new(),
     }
 }
 

@@ -11,6 +11,7 @@
 //! tick; monitors judge by a period of [`PERIOD_TICKS`]; the quiet window is
 //! [`Settings::quiet_ticks`], which must exceed the spread of signals, as the plan's does.
 
+mod exploration;
 mod frames;
 mod properties;
 pub mod reactive;
@@ -20,8 +21,9 @@ mod ticked;
 mod trace;
 mod world;
 
+pub use exploration::{explore, explore_with_progress, replay};
 pub use properties::Property;
-pub use search::{Outcome, explore, explore_with_progress, replay};
+pub use search::{Outcome, Verdict};
 pub use tenuto_dataplane::switch::Mutant;
 pub use trace::{Action, Step, Trace};
 

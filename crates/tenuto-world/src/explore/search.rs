@@ -1,18 +1,13 @@
 //! Breadth-first search over fingerprints: the first counterexample found is a shortest one.
 
 use super::frames::Interned;
-use super::properties::{check_end, check_step};
-use super::trace::{Action, Step, Trace};
-use super::world::{Fixed, World};
-use super::{Property, Settings};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
-use tenuto_model::Plan;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Outcome<T> {
     /// Distinct states.
     pub states: usize,
     /// Transitions, those to known states included.
@@ -21,146 +16,224 @@ pub struct Outcome {
     pub depth: usize,
     /// Whether every reachable state was visited.
     pub is_exhaustive: bool,
-    /// Directed links between switches.
-    pub links: usize,
     /// A run that violates a property.
-    pub counterexample: Option<Trace>,
+    pub counterexample: Option<T>,
 }
 
-/// Parent and action of every state, for traces.
-#[derive(Clone, Debug)]
-struct Origin {
+/// What a search says of the properties, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// They hold in every state.
+    Holds,
+    /// No violation; some states were not visited.
+    Bounded,
+    /// There is a counterexample.
+    Violated,
+}
+
+impl Verdict {
+    /// Its word in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Bounded => "bounded",
+            Self::Violated => "violated",
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    /// What a replay of so many steps found; other states were not looked at.
+    pub fn of_replay(steps: usize, counterexample: Option<T>) -> Self {
+        let transitions = u64::try_from(steps).unwrap_or(u64::MAX);
+        Self { states: steps, transitions, depth: steps, is_exhaustive: false, counterexample }
+    }
+
+    /// What the search says of the properties.
+    pub const fn verdict(&self) -> Verdict {
+        match (&self.counterexample, self.is_exhaustive) {
+            (Some(_), _) => Verdict::Violated,
+            (None, true) => Verdict::Holds,
+            (None, false) => Verdict::Bounded,
+        }
+    }
+
+    pub(super) fn map<U>(self, told: impl FnOnce(T) -> U) -> Outcome<U> {
+        let Self { states, transitions, depth, is_exhaustive, counterexample } = self;
+        let counterexample = counterexample.map(told);
+        Outcome { states, transitions, depth, is_exhaustive, counterexample }
+    }
+}
+
+/// A state of a world that can be explored.
+pub(super) trait Explored: Clone {
+    /// What never changes while exploring.
+    type Fixed;
+    /// One thing that can happen.
+    type Action: Clone;
+    /// A violated property and what is wrong, in words.
+    type Finding;
+
+    /// Identity: equal fingerprints, equal behaviour from here on.
+    fn fingerprint(&self, frames: &Interned) -> u128;
+
+    /// Everything that can happen now, or what is wrong if too little can.
+    fn possible(
+        &self,
+        fixed: &Self::Fixed,
+        frames: &Interned,
+    ) -> Result<Vec<Self::Action>, Self::Finding>;
+
+    /// The state after an action; `None` if it is not possible here.
+    fn after(
+        &self,
+        action: &Self::Action,
+        fixed: &Self::Fixed,
+        frames: &mut Interned,
+    ) -> Option<Self>;
+
+    /// What a step to `next` violates. With `is_end` it is the only one that is possible, and leads
+    /// back to this state: nothing changes any more.
+    fn check(&self, next: &Self, is_end: bool, fixed: &Self::Fixed) -> Option<Self::Finding>;
+}
+
+/// What is violated, and the actions that lead there.
+pub(super) type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
+
+/// How a state was first reached.
+struct Origin<A> {
     parent: u32,
-    action: Action,
-    depth: u32,
+    /// Unknown of the start only.
+    action: Option<A>,
+    depth: usize,
 }
 
-type Visited = HashMap<u128, u32, BuildHasherDefault<WordHasher>>;
+/// A state whose actions are still to be tried.
+struct Waiting<S> {
+    number: u32,
+    fingerprint: u128,
+    world: S,
+}
 
-/// Explores a plan's mode changes.
+/// How far a search has come.
+struct Search<S: Explored> {
+    visited: HashSet<u128, BuildHasherDefault<WordHasher>>,
+    origins: Vec<Origin<S::Action>>,
+    queue: VecDeque<Waiting<S>>,
+    states_max: usize,
+    outcome: Outcome<Violation<S>>,
+}
+
+/// Visits all that `start` can lead to, at most `states_max` states, and tells states visited and
+/// states waiting every so often.
 ///
 /// # Errors
-/// In words, if the settings name flows that do not fit the plan.
-pub fn explore(plan: &Plan, settings: &Settings) -> Result<Outcome, String> {
-    explore_with_progress(plan, settings, &mut |_, _| {})
-}
-
-/// As [`explore`], telling states visited and states waiting every so often.
-///
-/// # Errors
-/// As [`explore`].
-pub fn explore_with_progress(
-    plan: &Plan,
-    settings: &Settings,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<Outcome, String> {
-    let mut frames = Interned::default();
-    let (fixed, start) = Fixed::new(plan, settings, &mut frames)?;
-    let mut visited = Visited::default();
-    let mut origins: Vec<Origin> = vec![Origin { parent: 0, action: Action::Tick, depth: 0 }];
-    let mut queue = VecDeque::from([(0u32, start.clone())]);
-    visited.insert(start.fingerprint(&frames), 0);
-    let mut outcome = Outcome {
-        states: 1,
-        transitions: 0,
-        depth: 0,
-        is_exhaustive: true,
-        links: fixed.links(),
-        counterexample: None,
-    };
-    while let Some((id, world)) = queue.pop_front() {
-        let actions = world.actions(&fixed);
-        let only_time = actions == [Action::Tick];
-        for action in actions {
-            let Some(next) = world.after(&action, &fixed, &mut frames) else { continue };
-            outcome.transitions += 1;
-            let key = next.fingerprint(&frames);
-            let mut finding = check_step(&world, &next, &fixed);
-            let known = visited.get(&key).copied();
-            if only_time && known == Some(id) {
-                finding = finding.or_else(|| check_end(&next, &fixed));
-            }
-            if let Some(finding) = finding {
-                let steps = path(&origins, id, action);
-                outcome.counterexample = Some(trace(&start, &fixed, &mut frames, finding, steps));
-                return Ok(outcome);
-            }
-            if known.is_some() {
-                continue;
-            }
-            if visited.len() >= settings.states_max {
-                outcome.is_exhaustive = false;
-                continue;
-            }
-            let number = u32::try_from(origins.len()).map_err(|error| error.to_string())?;
-            let depth = origins[id as usize].depth + 1;
-            origins.push(Origin { parent: id, action, depth });
-            visited.insert(key, number);
-            outcome.states = visited.len();
-            outcome.depth = depth as usize;
-            if outcome.states.is_multiple_of(10_000) {
-                progress(outcome.states, queue.len());
-            }
-            queue.push_back((number, next));
-        }
-    }
-    Ok(outcome)
-}
-
-fn path(origins: &[Origin], mut id: u32, last: Action) -> Vec<Action> {
-    let mut steps = vec![last];
-    while id != 0 {
-        let origin = &origins[id as usize];
-        steps.push(origin.action.clone());
-        id = origin.parent;
-    }
-    steps.reverse();
-    steps
-}
-
-fn trace(
-    start: &World,
-    fixed: &Fixed,
+/// In words, if there are more states than can be numbered.
+pub(super) fn search<S: Explored>(
+    start: &S,
+    fixed: &S::Fixed,
     frames: &mut Interned,
-    (property, finding): (Property, String),
-    actions: Vec<Action>,
-) -> Trace {
-    let mut world = start.clone();
-    let mut steps = Vec::new();
-    for action in actions {
-        let tick = world.tick;
-        if let Some(next) = world.after(&action, fixed, frames) {
-            world = next;
+    states_max: usize,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Outcome<Violation<S>>, String> {
+    let mut search = Search::new(start, states_max, frames);
+    while let Some(waiting) = search.queue.pop_front() {
+        let violation = search.expand(&waiting, fixed, frames, progress)?;
+        if violation.is_some() {
+            return Ok(Outcome { counterexample: violation, ..search.outcome });
         }
-        steps.push(Step { action, tick, modes: world.modes(fixed) });
     }
-    Trace { schema: "tenuto-trace/1".into(), property: property.name().into(), finding, steps }
+    Ok(search.outcome)
 }
 
-/// Replays a trace in virtual time and tells which property it violates, if it still does.
-///
-/// # Errors
-/// In words, if a step is not possible: the trace is of another plan or other settings.
-pub fn replay(plan: &Plan, settings: &Settings, trace: &Trace) -> Result<Option<Trace>, String> {
-    let mut frames = Interned::default();
-    let (fixed, start) = Fixed::new(plan, settings, &mut frames)?;
-    let mut world = start.clone();
-    let mut done = Vec::new();
-    for (number, step) in (1..).zip(&trace.steps) {
-        if !world.actions(&fixed).contains(&step.action) {
-            return Err(format!("step {number} is not possible here: {}", step.action));
+impl<S: Explored> Search<S> {
+    fn new(start: &S, states_max: usize, frames: &Interned) -> Self {
+        let fingerprint = start.fingerprint(frames);
+        let mut visited = HashSet::default();
+        visited.insert(fingerprint);
+        let (states, transitions, depth) = (1, 0, 0);
+        Self {
+            visited,
+            origins: vec![Origin { parent: 0, action: None, depth }],
+            queue: VecDeque::from([Waiting { number: 0, fingerprint, world: start.clone() }]),
+            states_max,
+            outcome: Outcome {
+                states,
+                transitions,
+                depth,
+                is_exhaustive: true,
+                counterexample: None,
+            },
         }
-        let next = world.after(&step.action, &fixed, &mut frames);
-        let next = next.ok_or_else(|| format!("step {number} is not possible here"))?;
-        done.push(step.action.clone());
-        let still = next.fingerprint(&frames) == world.fingerprint(&frames);
-        let ended = step.action == Action::Tick && still;
-        let finding = check_step(&world, &next, &fixed)
-            .or_else(|| ended.then(|| check_end(&next, &fixed)).flatten());
-        if let Some(finding) = finding {
-            return Ok(Some(self::trace(&start, &fixed, &mut frames, finding, done)));
-        }
-        world = next;
     }
-    Ok(None)
+
+    /// Tries everything that is possible in a state; stops at what violates a property.
+    fn expand(
+        &mut self,
+        from: &Waiting<S>,
+        fixed: &S::Fixed,
+        frames: &mut Interned,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Option<Violation<S>>, String> {
+        let actions = match from.world.possible(fixed, frames) {
+            Ok(actions) => actions,
+            Err(finding) => return Ok(Some((finding, self.path(from.number, None)))),
+        };
+        let is_only = actions.len() == 1;
+        for action in actions {
+            let Some(next) = from.world.after(&action, fixed, frames) else { continue };
+            self.outcome.transitions += 1;
+            let fingerprint = next.fingerprint(frames);
+            let is_end = is_only && fingerprint == from.fingerprint;
+            if let Some(finding) = from.world.check(&next, is_end, fixed) {
+                return Ok(Some((finding, self.path(from.number, Some(action)))));
+            }
+            if self.visit(from.number, action, fingerprint, next)? {
+                self.tell(progress);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the state is new, and there is room for it.
+    fn visit(
+        &mut self,
+        parent: u32,
+        action: S::Action,
+        fingerprint: u128,
+        world: S,
+    ) -> Result<bool, String> {
+        if self.visited.contains(&fingerprint) {
+            return Ok(false);
+        }
+        if self.origins.len() >= self.states_max {
+            self.outcome.is_exhaustive = false;
+            return Ok(false);
+        }
+        let number = u32::try_from(self.origins.len()).map_err(|error| error.to_string())?;
+        let depth = self.origins[parent as usize].depth + 1;
+        self.visited.insert(fingerprint);
+        self.origins.push(Origin { parent, action: Some(action), depth });
+        self.queue.push_back(Waiting { number, fingerprint, world });
+        self.outcome.states = self.origins.len();
+        self.outcome.depth = depth;
+        Ok(true)
+    }
+
+    fn tell(&self, progress: &mut dyn FnMut(usize, usize)) {
+        if self.outcome.states.is_multiple_of(10_000) {
+            progress(self.outcome.states, self.queue.len());
+        }
+    }
+
+    /// The actions that lead from the start to a state, and on.
+    fn path(&self, mut number: u32, last: Option<S::Action>) -> Vec<S::Action> {
+        let mut actions: Vec<S::Action> = last.into_iter().collect();
+        while let Origin { parent, action: Some(action), .. } = &self.origins[number as usize] {
+            actions.push(action.clone());
+            number = *parent;
+        }
+        actions.reverse();
+        actions
+    }
 }

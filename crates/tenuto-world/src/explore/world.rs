@@ -1,6 +1,8 @@
 //! The explored world: switches, what is on the links, and what may still happen.
 
 use super::frames::Interned;
+use super::properties::{Finding, check_end, check_step};
+use super::search::Explored;
 use super::source::Source;
 use super::ticked::{mode_words, ticked_config, ticked_plan};
 use super::trace::Action;
@@ -65,22 +67,7 @@ impl Fixed {
         frames: &mut Interned,
     ) -> Result<(Self, World), String> {
         let plan = &ticked_plan(plan, settings);
-        let modes = assemble::mode_settings(plan, 1);
-        let mut switches = Vec::new();
-        for deployment in &plan.switches {
-            let config = assemble::switch_config(plan, deployment, [7; 16], 1);
-            let mut switch = Switch::new(ticked_config(&config));
-            switch.set_mutant(settings.mutant);
-            install(&mut switch, &compile(deployment, &modes), frames)?;
-            switches.push(switch);
-        }
-        if plan.network.modes.len() > 1 {
-            let activate = ModesMessage::ModeActivate { generation: 1, epoch: 1, level: 0 };
-            let body = Body::Experimenter(Experimenter::Modes(activate));
-            for switch in &mut switches {
-                install(switch, std::slice::from_ref(&body), frames)?;
-            }
-        }
+        let switches = deployed(plan, settings, frames)?;
         let links = links(plan);
         let mut sources = |flows: &[(String, u8)]| {
             flows.iter().map(|(flow, _)| Source::new(plan, flow, frames)).collect::<Result<_, _>>()
@@ -89,7 +76,7 @@ impl Fixed {
         let arrivals: Vec<Source> = sources(&settings.frames)?;
         let world = World {
             tick: u64::from(settings.quiet_ticks) + 1,
-            switches: switches.into_iter().map(Arc::new).collect(),
+            switches,
             channels: vec![VecDeque::new(); links.len()],
             excesses_left: settings.excesses.iter().map(|(_, n)| *n).collect(),
             arrivals_left: settings.frames.iter().map(|(_, n)| *n).collect(),
@@ -108,6 +95,29 @@ impl Fixed {
         };
         Ok((fixed, world))
     }
+}
+
+/// The switches of a plan with all that it installs, in the start mode.
+fn deployed(
+    plan: &Plan,
+    settings: &Settings,
+    frames: &mut Interned,
+) -> Result<Vec<Arc<Switch>>, String> {
+    let modes = assemble::mode_settings(plan, 1);
+    let activate = ModesMessage::ModeActivate { generation: 1, epoch: 1, level: 0 };
+    let activate = Body::Experimenter(Experimenter::Modes(activate));
+    let mut switches = Vec::new();
+    for deployment in &plan.switches {
+        let config = assemble::switch_config(plan, deployment, [7; 16], 1);
+        let mut switch = Switch::new(ticked_config(&config));
+        switch.set_mutant(settings.mutant);
+        install(&mut switch, &compile(deployment, &modes), frames)?;
+        if plan.network.modes.len() > 1 {
+            install(&mut switch, std::slice::from_ref(&activate), frames)?;
+        }
+        switches.push(Arc::new(switch));
+    }
+    Ok(switches)
 }
 
 /// Sends messages to a switch as a controller does, and takes any error for a refusal.
@@ -150,99 +160,102 @@ impl World {
 
     /// Everything that can happen now. Time passes only when nothing is overdue.
     pub(super) fn actions(&self, fixed: &Fixed) -> Vec<Action> {
-        let mut actions = Vec::new();
-        let now = self.now();
-        let mut overdue = false;
-        for (place, switch) in self.switches.iter().enumerate() {
-            let name = || fixed.names[place].clone();
-            switch.for_each_deadline(|timer, at| {
-                if at > now {
-                    return;
-                }
-                overdue = true;
-                match timer {
-                    TimerId::PortReady(port) => actions.push(Action::Send { switch: name(), port }),
-                    _ => actions.push(Action::Think { switch: name() }),
-                }
-            });
-        }
-        for (link, channel) in fixed.links.iter().zip(&self.channels) {
-            let Some(&(_, sent)) = channel.front() else { continue };
-            let age = self.tick - sent;
-            overdue |= age >= fixed.delay_max;
-            if age >= 1 {
-                let (from, to) = (fixed.names[link.from].clone(), fixed.names[link.to].clone());
-                if self.losses_left > 0 {
-                    actions.push(Action::Lose { from: from.clone(), to: to.clone() });
-                }
-                actions.push(Action::Deliver { from, to });
-            }
-        }
-        for (source, left) in fixed.excesses.iter().zip(&self.excesses_left) {
-            if *left > 0 {
-                actions.push(Action::Exceed { flow: source.flow.clone() });
-            }
-        }
-        for (source, left) in fixed.arrivals.iter().zip(&self.arrivals_left) {
-            if *left > 0 {
-                actions.push(Action::Arrive { flow: source.flow.clone() });
-            }
-        }
-        if !overdue {
+        let mut actions = self.due(fixed);
+        let is_due = !actions.is_empty();
+        self.add_links(fixed, &mut actions);
+        let left = |sources: &[Source], left: &[u8], action: fn(String) -> Action| {
+            let left = sources.iter().zip(left).filter(|(_, left)| **left > 0);
+            left.map(|(source, _)| action(source.flow.clone())).collect::<Vec<_>>()
+        };
+        actions.extend(left(&fixed.excesses, &self.excesses_left, |flow| Action::Exceed { flow }));
+        actions.extend(left(&fixed.arrivals, &self.arrivals_left, |flow| Action::Arrive { flow }));
+        let is_old = |sent: u64| self.tick - sent >= fixed.delay_max;
+        let mut fronts = self.channels.iter().filter_map(VecDeque::front);
+        if !is_due && !fronts.any(|&(_, sent)| is_old(sent)) {
             actions.push(Action::Tick);
         }
         actions
     }
 
-    /// The state after an action; `None` if it is not possible here.
-    pub(super) fn after(
-        &self,
-        action: &Action,
+    /// What the switches' timers are due for.
+    fn due(&self, fixed: &Fixed) -> Vec<Action> {
+        let (mut actions, now) = (Vec::new(), self.now());
+        for (switch, name) in self.switches.iter().zip(&fixed.names) {
+            switch.for_each_deadline(|timer, at| match timer {
+                _ if at > now => {}
+                TimerId::PortReady(port) => {
+                    actions.push(Action::Send { switch: name.clone(), port });
+                }
+                _ => actions.push(Action::Think { switch: name.clone() }),
+            });
+        }
+        actions
+    }
+
+    /// The first frame of each link may arrive from the tick after it was sent, or be lost.
+    fn add_links(&self, fixed: &Fixed, actions: &mut Vec<Action>) {
+        for (link, channel) in fixed.links.iter().zip(&self.channels) {
+            if channel.front().is_none_or(|&(_, sent)| sent >= self.tick) {
+                continue;
+            }
+            let (from, to) = (fixed.names[link.from].clone(), fixed.names[link.to].clone());
+            if self.losses_left > 0 {
+                actions.push(Action::Lose { from: from.clone(), to: to.clone() });
+            }
+            actions.push(Action::Deliver { from, to });
+        }
+    }
+
+    /// Calls a switch whose time has come.
+    fn fire(
+        &mut self,
+        switch: &str,
+        timer: TimerId,
         fixed: &Fixed,
         frames: &mut Interned,
-    ) -> Option<Self> {
-        let mut next = self.clone();
-        let now = next.now();
-        let place = |name: &str| fixed.names.iter().position(|n| n == name);
-        match action {
-            Action::Tick => next.tick += 1,
-            Action::Send { switch, port } => {
-                let place = place(switch)?;
-                next.act(place, fixed, frames, |switch, frames, fx| {
-                    switch.fire(TimerId::PortReady(*port), now, frames, fx);
-                });
-            }
-            Action::Think { switch } => {
-                let place = place(switch)?;
-                next.act(place, fixed, frames, |switch, frames, fx| {
-                    switch.fire(TimerId::Mode, now, frames, fx);
-                });
-            }
-            Action::Deliver { from, to } => {
-                let index = fixed.link(place(from)?, place(to)?)?;
-                let (frame, _) = next.channels[index].pop_front()?;
-                let link = fixed.links[index];
-                next.act(link.to, fixed, frames, |switch, frames, fx| {
-                    switch.receive(now, now, link.to_port, frame, frames, fx);
-                });
-            }
-            Action::Lose { from, to } => {
-                let index = fixed.link(place(from)?, place(to)?)?;
-                next.losses_left = next.losses_left.checked_sub(1)?;
-                next.channels[index].pop_front()?;
-            }
-            Action::Exceed { flow } => {
-                let index = fixed.excesses.iter().position(|s| s.flow == *flow)?;
-                next.excesses_left[index] = next.excesses_left[index].checked_sub(1)?;
-                next.enter(&fixed.excesses[index], 2, fixed, frames);
-            }
-            Action::Arrive { flow } => {
-                let index = fixed.arrivals.iter().position(|s| s.flow == *flow)?;
-                next.arrivals_left[index] = next.arrivals_left[index].checked_sub(1)?;
-                next.enter(&fixed.arrivals[index], 1, fixed, frames);
-            }
-        }
-        Some(next)
+    ) -> Option<()> {
+        let now = self.now();
+        self.act(fixed.place(switch)?, fixed, frames, |switch, frames, fx| {
+            switch.fire(timer, now, frames, fx);
+        });
+        Some(())
+    }
+
+    fn deliver(
+        &mut self,
+        from: &str,
+        to: &str,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) -> Option<()> {
+        let (index, now) = (fixed.link(from, to)?, self.now());
+        let (frame, _) = self.channels[index].pop_front()?;
+        let link = fixed.links[index];
+        self.act(link.to, fixed, frames, |switch, frames, fx| {
+            switch.receive(now, now, link.to_port, frame, frames, fx);
+        });
+        Some(())
+    }
+
+    fn lose(&mut self, from: &str, to: &str, fixed: &Fixed) -> Option<()> {
+        let index = fixed.link(from, to)?;
+        self.losses_left = self.losses_left.checked_sub(1)?;
+        self.channels[index].pop_front().map(|_| ())
+    }
+
+    /// Two messages at once: more than any start contract allows.
+    fn exceed(&mut self, flow: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
+        let index = fixed.excesses.iter().position(|s| s.flow == *flow)?;
+        self.excesses_left[index] = self.excesses_left[index].checked_sub(1)?;
+        self.enter(&fixed.excesses[index], 2, fixed, frames);
+        Some(())
+    }
+
+    fn arrive(&mut self, flow: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
+        let index = fixed.arrivals.iter().position(|s| s.flow == *flow)?;
+        self.arrivals_left[index] = self.arrivals_left[index].checked_sub(1)?;
+        self.enter(&fixed.arrivals[index], 1, fixed, frames);
+        Some(())
     }
 
     fn enter(&mut self, source: &Source, messages: usize, fixed: &Fixed, frames: &mut Interned) {
@@ -302,8 +315,19 @@ impl World {
         self.channels.iter().all(VecDeque::is_empty) && self.switches.iter().all(idle)
     }
 
-    /// Identity: equal fingerprints, equal behaviour from here on.
-    pub(super) fn fingerprint(&self, frames: &Interned) -> u128 {
+    /// `sw1 HI/HI@2` per switch.
+    pub(super) fn modes(&self, fixed: &Fixed) -> Vec<String> {
+        let line = |(switch, name): (&Arc<Switch>, &String)| mode_words(switch, name, &fixed.modes);
+        self.switches.iter().zip(&fixed.names).map(line).collect()
+    }
+}
+
+impl Explored for World {
+    type Fixed = Fixed;
+    type Action = Action;
+    type Finding = Finding;
+
+    fn fingerprint(&self, frames: &Interned) -> u128 {
         let mut hasher = SipHasher24::new();
         let now = self.now();
         for switch in &self.switches {
@@ -319,20 +343,38 @@ impl World {
         hasher.finish128().as_u128()
     }
 
-    /// `sw1 HI/HI@2` per switch.
-    pub(super) fn modes(&self, fixed: &Fixed) -> Vec<String> {
-        let line = |(switch, name): (&Arc<Switch>, &String)| mode_words(switch, name, &fixed.modes);
-        self.switches.iter().zip(&fixed.names).map(line).collect()
+    fn possible(&self, fixed: &Fixed, _: &Interned) -> Result<Vec<Action>, Finding> {
+        Ok(self.actions(fixed))
+    }
+
+    fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
+        let mut next = self.clone();
+        match action {
+            Action::Tick => next.tick += 1,
+            Action::Send { switch, port } => {
+                next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
+            }
+            Action::Think { switch } => next.fire(switch, TimerId::Mode, fixed, frames)?,
+            Action::Deliver { from, to } => next.deliver(from, to, fixed, frames)?,
+            Action::Lose { from, to } => next.lose(from, to, fixed)?,
+            Action::Exceed { flow } => next.exceed(flow, fixed, frames)?,
+            Action::Arrive { flow } => next.arrive(flow, fixed, frames)?,
+        }
+        Some(next)
+    }
+
+    fn check(&self, next: &Self, is_end: bool, fixed: &Fixed) -> Option<Finding> {
+        check_step(self, next, fixed).or_else(|| is_end.then(|| check_end(next, fixed)).flatten())
     }
 }
 
 impl Fixed {
-    fn link(&self, from: usize, to: usize) -> Option<usize> {
-        self.links.iter().position(|l| l.from == from && l.to == to)
+    fn place(&self, switch: &str) -> Option<usize> {
+        self.names.iter().position(|name| name == switch)
     }
 
-    /// Number of directed links between switches.
-    pub(super) fn links(&self) -> usize {
-        self.links.len()
+    fn link(&self, from: &str, to: &str) -> Option<usize> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        self.links.iter().position(|l| l.from == from && l.to == to)
     }
 }

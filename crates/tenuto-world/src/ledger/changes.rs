@@ -76,48 +76,27 @@ impl Ledger<'_> {
         violations: &mut Vec<Violation>,
         sums: &mut Sums,
     ) -> ModeChangeRow {
-        let modes = &self.plan.network.modes;
-        let label = change.change.label(modes);
+        let label = change.change.label(&self.plan.network.modes);
         let (from, to) = label.split_once('>').unwrap_or((label.as_str(), ""));
         let bound_ns = self.change_bound(change.change);
         let observed_ns = change.complete_ns().map(|at| at.saturating_sub(change.at_ns));
-        let age = end_ns.saturating_sub(change.at_ns);
-        let late = match (observed_ns, bound_ns) {
+        let is_late = match (observed_ns, bound_ns) {
             (Some(observed), Some(bound)) => observed > bound,
-            (None, Some(bound)) => age > bound && !change.is_overtaken,
+            (None, Some(bound)) => {
+                end_ns.saturating_sub(change.at_ns) > bound && !change.is_overtaken
+            }
             _ => false,
         };
-        let to_ns = change.at_ns + observed_ns.or(bound_ns).unwrap_or(0);
-        let stall = self.switch_stall(change.at_ns, to_ns).filter(|_| late);
-        if let Some(stall) = stall {
-            sums.undecided_changes += 1;
-            sums.undecided_by(stall);
-        } else if late {
-            violations.push(Violation {
-                kind: "mode_change".into(),
-                flow: None,
-                target: None,
-                mode: Some(label.clone()),
-                at_ns: self.since_start(change.at_ns),
-                observed: observed_ns,
-                bound: bound_ns,
-                note: match observed_ns {
-                    Some(_) => "the last switch swapped after the bound".into(),
-                    None => {
-                        let (seen, all) = (change.swaps.len(), change.members);
-                        format!("not every switch swapped: {seen} of {all}")
-                    }
-                },
-            });
+        if is_late {
+            let to_ns = change.at_ns + observed_ns.or(bound_ns).unwrap_or(0);
+            match self.switch_stall(change.at_ns, to_ns) {
+                Some(stall) => {
+                    sums.undecided_changes += 1;
+                    sums.undecided_by(stall);
+                }
+                None => violations.push(self.late_change(change, &label, observed_ns, bound_ns)),
+            }
         }
-        let admitted = |switch: &String| change.admissions.iter().find(|a| a.0 == *switch);
-        let switches = change.swaps.iter().map(|(switch, at, purged, took)| SwitchSwap {
-            switch: switch.clone(),
-            at_ns: self.since_start(*at),
-            purged_frames: *purged,
-            took_ns: *took,
-            admitted_at_ns: admitted(switch).map(|a| self.since_start(a.1)),
-        });
         ModeChangeRow {
             from: from.into(),
             to: to.into(),
@@ -127,8 +106,45 @@ impl Ledger<'_> {
             bound_ns,
             purged_frames: change.swaps.iter().map(|s| u64::from(s.2)).sum(),
             terms: self.term_rows(change, observed_ns),
-            switches: switches.collect(),
+            switches: self.swap_rows(change),
         }
+    }
+
+    fn late_change(
+        &self,
+        change: &Change,
+        label: &str,
+        observed_ns: Option<u64>,
+        bound_ns: Option<u64>,
+    ) -> Violation {
+        Violation {
+            kind: "mode_change".into(),
+            flow: None,
+            target: None,
+            mode: Some(label.to_owned()),
+            at_ns: self.since_start(change.at_ns),
+            observed: observed_ns,
+            bound: bound_ns,
+            note: match observed_ns {
+                Some(_) => "the last switch swapped after the bound".into(),
+                None => {
+                    let (seen, all) = (change.swaps.len(), change.members);
+                    format!("not every switch swapped: {seen} of {all}")
+                }
+            },
+        }
+    }
+
+    fn swap_rows(&self, change: &Change) -> Vec<SwitchSwap> {
+        let admitted = |switch: &String| change.admissions.iter().find(|a| a.0 == *switch);
+        let row = |(switch, at, purged, took): &(String, u64, u32, u64)| SwitchSwap {
+            switch: switch.clone(),
+            at_ns: self.since_start(*at),
+            purged_frames: *purged,
+            took_ns: *took,
+            admitted_at_ns: admitted(switch).map(|a| self.since_start(a.1)),
+        };
+        change.swaps.iter().map(row).collect()
     }
 
     fn term_rows(&self, change: &Change, observed_ns: Option<u64>) -> Vec<TermRow> {

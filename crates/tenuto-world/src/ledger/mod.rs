@@ -4,14 +4,17 @@
 //! row; only `lost` breaks a promise. A message whose life touches a change window (from the
 //! trigger to the change's bound) is judged by that transition's bound.
 
+mod book;
 mod changes;
 mod close;
 mod document;
+mod judging;
 mod observation;
 mod paths;
 mod places;
 mod series;
 mod summary;
+mod taking_in;
 mod timeline;
 mod translate;
 
@@ -158,10 +161,6 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn timeline_of(&mut self, switch: &str) -> Option<&mut Timeline> {
-        self.timelines.iter_mut().find(|timeline| timeline.knows(switch))
-    }
-
     /// The network was brought up before this ledger was opened: every switch is in its start mode.
     pub fn set_up_complete(&mut self) {
         self.timelines.iter_mut().for_each(Timeline::set_up_complete);
@@ -170,133 +169,6 @@ impl<'a> Ledger<'a> {
     /// The scenario was not played to its end: changes that it expects may be missing.
     pub fn expect_nothing(&mut self) {
         self.settings.expect = Expect::default();
-    }
-
-    fn record(&mut self, flow: u16, message: u32) -> Option<&mut MessageRecord> {
-        let targets = self.plan.network.flows.get(usize::from(flow))?.targets.len();
-        let record = self.messages[usize::from(flow)].entry(u64::from(message)).or_default();
-        record.targets.resize(targets, AtTarget::default());
-        Some(record)
-    }
-
-    fn target_place(&self, flow: u16, host: u16) -> Option<usize> {
-        let name = &self.plan.network.hosts.get(usize::from(host))?.name;
-        let flow = self.plan.network.flows.get(usize::from(flow))?;
-        flow.targets.iter().position(|target| target.host == *name)
-    }
-
-    /// Takes in what a node has seen. What names nothing of this network changes nothing.
-    pub fn observe(&mut self, observation: &Observation) {
-        match observation {
-            Observation::Released { flow, message, at_ns, bytes } => {
-                self.releases.push(Release { at_ns: *at_ns, flow: *flow, bytes: *bytes });
-                if let Some(record) = self.record(*flow, *message) {
-                    record.release_ns = *at_ns;
-                }
-            }
-            Observation::Delivered { flow, message, host, release_ns, at_ns } => {
-                let Some(place) = self.target_place(*flow, *host) else { return };
-                if let Some(record) = self.record(*flow, *message) {
-                    record.release_ns = *release_ns;
-                    record.targets[place].delivered_ns = Some(*at_ns);
-                }
-            }
-            Observation::Copy { flow, message, host, port, delay_ns } => {
-                let network = self.networks.get(&(*host, *port)).copied();
-                let Some(place) = self.target_place(*flow, *host) else { return };
-                if let Some(record) = self.record(*flow, *message)
-                    && let Some(copy) =
-                        network.and_then(|n| record.targets[place].copies.get_mut(n))
-                {
-                    *copy = Some(*delay_ns);
-                }
-            }
-            Observation::Skew { flow, message, host, skew_ns } => {
-                let Some(place) = self.target_place(*flow, *host) else { return };
-                if let Some(record) = self.record(*flow, *message) {
-                    let at = &mut record.targets[place];
-                    at.skew_ns = at.skew_ns.or(Some(*skew_ns));
-                }
-            }
-            Observation::Dropped { .. } => self.observe_drop(observation),
-            Observation::Violation { switch, monitor, wanted, at_ns } => {
-                if let Some(timeline) = self.timeline_of(switch) {
-                    timeline.violation(switch, *monitor, *wanted, *at_ns);
-                }
-            }
-            Observation::Swapped { switch, .. } => {
-                if let Some(timeline) = self.timeline_of(switch) {
-                    timeline.swapped(observation);
-                }
-            }
-            Observation::Restarted { switch, .. } => {
-                if let Some(timeline) = self.timeline_of(switch) {
-                    timeline.restarted(switch);
-                }
-            }
-            Observation::Port { node, port, backlog_bits_max, frames } => {
-                self.packet_hops += frames;
-                self.ports.insert((node.clone(), *port), (*backlog_bits_max, *frames));
-            }
-            Observation::Stall { node, from_ns, length_ns } => {
-                // What was over before traffic started has nothing to do with it.
-                let start_ns = self.settings.start_ns;
-                let end_ns = from_ns + length_ns;
-                if end_ns > start_ns {
-                    let at_ns = from_ns.saturating_sub(start_ns);
-                    let length_ns = end_ns - start_ns.max(*from_ns);
-                    self.stalls.push(StallRow { node: node.clone(), at_ns, length_ns });
-                }
-            }
-            Observation::Event { text, at_ns, tolerated, misbehaving } => {
-                let at_ns = at_ns.saturating_sub(self.settings.start_ns);
-                for flow in misbehaving {
-                    self.misbehaving.entry(*flow).or_insert(at_ns);
-                    if let Some(flow) = self.plan.network.flows.get(usize::from(*flow)) {
-                        self.misbehaving_hosts.entry(flow.source.clone()).or_insert(at_ns);
-                    }
-                }
-                self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
-            }
-            // Nothing is promised of it.
-            Observation::ByController { .. } => {}
-        }
-    }
-
-    fn observe_drop(&mut self, observation: &Observation) {
-        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } =
-            observation
-        else {
-            return;
-        };
-        // What switches turn away before they are set up is no news of the run.
-        if *at_ns < self.settings.start_ns {
-            return;
-        }
-        let at = self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default();
-        at.add(at_ns.saturating_sub(self.settings.start_ns), *frames);
-        let Some((flow, id)) = *message else { return };
-        let (fate, words) = match reason.as_str() {
-            "policed" => (Fate::Policed, "over contract"),
-            "out_of_mode" | "purged" => (Fate::OutOfMode, "out of mode"),
-            "duplicate" => return,
-            "buffer_full" => (Fate::Lost, "buffer full"),
-            "unknown" => (Fate::Lost, "no entry"),
-            _ => (Fate::Lost, "dropped"),
-        };
-        let number = self.node_number(node);
-        if let Some(record) = self.record(flow, id) {
-            record.fate = record.fate.max(Some(fate));
-            record.place = record.place.or(Some((number, words)));
-        }
-    }
-
-    fn node_number(&mut self, node: &str) -> u32 {
-        let place = self.nodes.iter().position(|n| n == node).unwrap_or_else(|| {
-            self.nodes.push(node.to_owned());
-            self.nodes.len() - 1
-        });
-        u32::try_from(place).unwrap_or(u32::MAX)
     }
 
     /// The mode in force, as far as it has been seen.
@@ -310,33 +182,44 @@ impl<'a> Ledger<'a> {
         let mut rows = Vec::new();
         for (index, flow) in (0u16..).zip(&self.plan.network.flows) {
             for (place, target) in flow.targets.iter().enumerate() {
-                let bound = self.widest_bound(index, &target.host);
-                let mut row = ProgressRow {
-                    flow: flow.name.clone(),
-                    target: target.host.clone(),
-                    received: 0,
-                    missing: 0,
-                    observed_delay_ns_max: 0,
-                    delay_bound_ns: bound,
-                };
-                for record in self.messages[usize::from(index)].values() {
-                    match record.targets.get(place).and_then(|t| t.delivered_ns) {
-                        Some(at) => {
-                            row.received += 1;
-                            let delay = at.saturating_sub(record.release_ns);
-                            row.observed_delay_ns_max = row.observed_delay_ns_max.max(delay);
-                        }
-                        None if matches!(record.fate, None | Some(Fate::Lost)) => {
-                            let age = now_ns.saturating_sub(record.release_ns);
-                            row.missing += u64::from(bound.is_some_and(|b| age > b));
-                        }
-                        None => {}
-                    }
-                }
-                rows.push(row);
+                rows.push(self.progress_row(index, &flow.name, place, &target.host, now_ns));
             }
         }
         rows
+    }
+
+    fn progress_row(
+        &self,
+        index: u16,
+        flow: &str,
+        place: usize,
+        target: &str,
+        now_ns: u64,
+    ) -> ProgressRow {
+        let bound = self.widest_bound(index, target);
+        let mut row = ProgressRow {
+            flow: flow.to_owned(),
+            target: target.to_owned(),
+            received: 0,
+            missing: 0,
+            observed_delay_ns_max: 0,
+            delay_bound_ns: bound,
+        };
+        for record in self.messages[usize::from(index)].values() {
+            match record.targets.get(place).and_then(|t| t.delivered_ns) {
+                Some(at) => {
+                    row.received += 1;
+                    let delay = at.saturating_sub(record.release_ns);
+                    row.observed_delay_ns_max = row.observed_delay_ns_max.max(delay);
+                }
+                None if matches!(record.fate, None | Some(Fate::Lost)) => {
+                    let age = now_ns.saturating_sub(record.release_ns);
+                    row.missing += u64::from(bound.is_some_and(|b| age > b));
+                }
+                None => {}
+            }
+        }
+        row
     }
 
     fn widest_bound(&self, flow: u16, target: &str) -> Option<u64> {

@@ -151,6 +151,11 @@ impl Timeline {
         if missed.is_some() {
             return missed;
         }
+        Some(self.begin(epoch, from, to, at_ns))
+    }
+
+    /// A change that no other swap has told of yet. It overtakes those that are not over.
+    fn begin(&mut self, epoch: u64, from: u8, to: u8, at_ns: u64) -> usize {
         let (change, start, trigger) = if to > from {
             // Of this raise, and of no later one.
             let trigger = self.first_trigger.take();
@@ -160,7 +165,6 @@ impl Timeline {
             let start = self.last_excess_ns.unwrap_or(at_ns).min(at_ns);
             (Transition::Return { from, to }, start, None)
         };
-        let members = self.switches.len();
         for earlier in self.changes.iter_mut().filter(|c| c.complete_ns().is_none()) {
             earlier.is_overtaken = true;
         }
@@ -169,12 +173,12 @@ impl Timeline {
             epoch,
             trigger,
             at_ns: start,
-            members,
+            members: self.switches.len(),
             is_overtaken: false,
             swaps: Vec::new(),
             admissions: Vec::new(),
         });
-        Some(self.changes.len() - 1)
+        self.changes.len() - 1
     }
 
     /// Whether the switch is one of this network.

@@ -67,57 +67,78 @@ struct RequestEntry {
 /// Reads the two files of a list.
 pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure> {
     let shown = network.display().to_string();
-    let nodes_file: NetworkFile = parse(network, "a network has `nodes` and `links`")?;
+    let file: NetworkFile = parse(network, "a network has `nodes` and `links`")?;
     let asked: RequestsFile =
         parse(requests, "a list has `queue_bytes`, `host_queue_bytes` and `requests`")?;
-    let mut nodes = Vec::new();
-    let mut names = BTreeMap::new();
-    for (at, node) in (0_u32..).zip(&nodes_file.nodes) {
+    let nodes = nodes_of(&file, &shown)?;
+    let names: Names<'_> =
+        file.nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NodeId)).collect();
+    let ports = ports_of(&file, &asked, &nodes, &names, &shown)?;
+    let operations = operations_of(&asked, &names, &requests.display().to_string())?;
+    let network = Network::new(nodes, ports)
+        .map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
+    Ok(List { name: asked.scenario, network, operations, filled: 0 })
+}
+
+fn nodes_of(network: &NetworkFile, file: &str) -> Result<Vec<Node>, Failure> {
+    let node = |(at, node): (usize, &NodeEntry)| {
         let is_switch = match node.kind.as_str() {
             "switch" => true,
             "host" => false,
             other => {
                 let message = format!("nodes[{at}].kind: {other:?} is neither host nor switch");
-                return Err(Failure::input(message, Some(&shown), None));
+                return Err(Failure::input(message, Some(file), None));
             }
         };
-        nodes.push(Node { name: node.id.clone(), is_switch });
-        names.insert(node.id.as_str(), NodeId(at));
-    }
+        Ok(Node { name: node.id.clone(), is_switch })
+    };
+    network.nodes.iter().enumerate().map(node).collect()
+}
+
+/// Each link is one port: that of its sender.
+fn ports_of(
+    network: &NetworkFile,
+    asked: &RequestsFile,
+    nodes: &[Node],
+    names: &Names<'_>,
+    file: &str,
+) -> Result<Vec<Port>, Failure> {
     let port = |(at, link): (usize, &LinkEntry)| -> Result<Port, Failure> {
         let field = |name: &str| format!("links[{at}].{name}");
-        let from = find(&names, &link.src, &field("src"), &shown)?;
+        let from = find(names, &link.src, &field("src"), file)?;
         let is_switch = nodes[from.0 as usize].is_switch;
         Ok(Port {
             from,
-            to: find(&names, &link.dst, &field("dst"), &shown)?,
-            rate_bps: whole(link.rate_bps, &field("rate_bps"), &shown)?,
-            propagation_ns: whole((link.prop_s * NS_PER_S).ceil(), &field("prop_s"), &shown)?,
+            to: find(names, &link.dst, &field("dst"), file)?,
+            rate_bps: whole(link.rate_bps, &field("rate_bps"), file)?,
+            propagation_ns: whole((link.prop_s * NS_PER_S).ceil(), &field("prop_s"), file)?,
             queues: if is_switch { SWITCH_QUEUES } else { 1 },
             queue_bytes: if is_switch { asked.queue_bytes } else { asked.host_queue_bytes },
             blocking_bytes: FRAME_BYTES_MAX,
         })
     };
-    let ports = nodes_file.links.iter().enumerate().map(port).collect::<Result<Vec<_>, _>>()?;
-    let asked_in = requests.display().to_string();
+    network.links.iter().enumerate().map(port).collect()
+}
+
+fn operations_of(
+    asked: &RequestsFile,
+    names: &Names<'_>,
+    file: &str,
+) -> Result<Vec<Operation>, Failure> {
     let request = |(at, entry): (usize, &RequestEntry)| -> Result<Operation, Failure> {
         let field = |name: &str| format!("requests[{at}].{name}");
         let deadline = (entry.deadline_ms * NS_PER_MS).floor();
         Ok(Operation::Add(Request {
             id: entry.id,
-            source: find(&names, &entry.src, &field("src"), &asked_in)?,
-            targets: vec![find(&names, &entry.dst, &field("dst"), &asked_in)?],
-            rate_bps: whole(entry.rate_bps.ceil(), &field("rate_bps"), &asked_in)?,
+            source: find(names, &entry.src, &field("src"), file)?,
+            targets: vec![find(names, &entry.dst, &field("dst"), file)?],
+            rate_bps: whole(entry.rate_bps.ceil(), &field("rate_bps"), file)?,
             burst_bits: entry.burst_bytes.saturating_mul(8),
             frame_bits: entry.burst_bytes.min(FRAME_BYTES_MAX.into()) * 8,
-            deadline_ns: whole(deadline, &field("deadline_ms"), &asked_in)?,
+            deadline_ns: whole(deadline, &field("deadline_ms"), file)?,
         }))
     };
-    let operations =
-        asked.requests.iter().enumerate().map(request).collect::<Result<Vec<_>, _>>()?;
-    let network = Network::new(nodes, ports)
-        .map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
-    Ok(List { name: asked.scenario, network, operations, filled: 0 })
+    asked.requests.iter().enumerate().map(request).collect()
 }
 
 /// A JSON document of a known form.
@@ -127,12 +148,9 @@ pub(super) fn parse<T: for<'a> Deserialize<'a>>(path: &Path, hint: &str) -> Resu
     })
 }
 
-fn find(
-    names: &BTreeMap<&str, NodeId>,
-    name: &str,
-    field: &str,
-    file: &str,
-) -> Result<NodeId, Failure> {
+type Names<'a> = BTreeMap<&'a str, NodeId>;
+
+fn find(names: &Names<'_>, name: &str, field: &str, file: &str) -> Result<NodeId, Failure> {
     names.get(name).copied().ok_or_else(|| {
         let known: Vec<&str> = names.keys().copied().take(8).collect();
         let hint = format!("nodes are {}, ...", known.join(", "));

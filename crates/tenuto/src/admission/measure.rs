@@ -143,18 +143,7 @@ fn decide(
     let mut now = Instant::ZERO;
     for (at, operation) in operations.iter().enumerate() {
         if setting.adapt_after.contains(&at) {
-            let start = thread_processor_time();
-            let replanned = engine.adapt(1);
-            run.adaptations.push(spent_ns(start));
-            // Confirmed at once and waited for: the list has no times.
-            if let Some(end) = engine.confirm_replanned(now) {
-                now = end;
-                engine.advance(now);
-            }
-            if let (Some(report), Some(replanned)) = (report.as_deref_mut(), replanned) {
-                report.adaptations += 1;
-                report.moved += replanned.moves.len();
-            }
+            adapt(&mut engine, &mut now, &mut run, report.as_deref_mut());
         }
         let start = thread_processor_time();
         match operation {
@@ -180,6 +169,21 @@ fn decide(
         }
     }
     (engine, now, run)
+}
+
+/// Looks for other routes; what is found is confirmed and waited for at once: the list has no times.
+fn adapt(engine: &mut Engine, now: &mut Instant, run: &mut Run, report: Option<&mut Report>) {
+    let start = thread_processor_time();
+    let replanned = engine.adapt(1);
+    run.adaptations.push(spent_ns(start));
+    if let Some(end) = engine.confirm_replanned(*now) {
+        *now = end;
+        engine.advance(*now);
+    }
+    if let (Some(report), Some(replanned)) = (report, replanned) {
+        report.adaptations += 1;
+        report.moved += replanned.moves.len();
+    }
 }
 
 /// Processor time since then: what else runs on the machine is in no decision.

@@ -23,26 +23,18 @@ pub(super) fn part(run: &RunDocument) -> Part {
     let equal = if accounted == sent { "=" } else { "≠" };
     part.lead("Messages, counted once for every target. Only what is lost breaks a promise.");
     part.paragraph(&format!("{sent} sent {equal} {}", terms.join(" + ")));
-    let header = vec![
-        "flow",
-        "target",
-        "mode",
-        "level",
-        "sent",
-        "received",
-        "lost",
-        "policed",
-        "out_of_mode",
-        "in_flight",
-        "undecided",
-    ];
-    let mut table = Table::new("accounting", header);
+    part.table_open(&table(run));
+    part
+}
+
+fn table(run: &RunDocument) -> Table {
+    let header =
+        "flow target mode level sent received lost policed out_of_mode in_flight undecided";
+    let mut table = Table::new("accounting", header.split(' ').collect());
     // What broke a promise, or might have, comes first.
     let mut rows: Vec<&FlowRow> = run.flows.iter().collect();
     rows.sort_by_key(|r| std::cmp::Reverse((r.lost, r.undecided, r.policed, r.out_of_mode)));
     for row in rows {
-        let mut cells =
-            [&row.flow, &row.target, &row.mode, &row.level].map(Cell::text).into_iter().collect();
         let counts = [
             row.sent,
             row.received,
@@ -52,11 +44,10 @@ pub(super) fn part(run: &RunDocument) -> Part {
             row.in_flight,
             row.undecided,
         ];
-        Vec::extend(&mut cells, counts.map(Cell::number));
-        table.push(cells);
+        let words = [&row.flow, &row.target, &row.mode, &row.level].map(Cell::text);
+        table.push(words.into_iter().chain(counts.map(Cell::number)).collect());
     }
-    part.table_open(&table);
-    part
+    table
 }
 
 /// Wake-ups before the run, stalls during it. A run in virtual time has neither.

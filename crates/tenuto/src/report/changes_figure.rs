@@ -67,13 +67,36 @@ fn caption(change: &ModeChangeRow) -> String {
 }
 
 fn draw(change: &ModeChangeRow) -> String {
-    let since = |at_ns: u64| at_ns.saturating_sub(change.at_ns);
     let mut swaps: Vec<&SwitchSwap> = change.switches.iter().collect();
     swaps.sort_by_key(|s| s.at_ns);
     let skipped = swaps.len().saturating_sub(SWITCHES_DRAWN_MAX);
-    let first = swaps.first().map_or(0, |s| since(s.at_ns.saturating_sub(s.took_ns)));
+    let first = swaps.first().map_or(0, |s| since(change, s.at_ns.saturating_sub(s.took_ns)));
     let swaps = &swaps[skipped..];
-    let ends = swaps.iter().map(|s| since(s.admitted_at_ns.unwrap_or(s.at_ns).max(s.at_ns)));
+    let (axis, origin) = axis(change, swaps, first);
+    let rows = swaps.len() + 1;
+    let bottom = TOP + ROW * place(rows) + 4.0;
+    let mut svg = Svg::new();
+    draw_grid(&mut svg, &axis, origin, bottom);
+    for (row, swap) in swaps.iter().enumerate() {
+        draw_swap(&mut svg, change, swap, &axis, first, TOP + ROW * place(row));
+    }
+    draw_terms(&mut svg, change, &axis, TOP + ROW * place(rows - 1));
+    if let Some(bound) = change.bound_ns {
+        let x = axis.at(bound);
+        svg.line((x, TOP - 2.0), (x, bottom), "limit");
+    }
+    svg.finish(WIDTH, bottom + 6.0, &caption(change))
+}
+
+/// Time since the trigger.
+const fn since(change: &ModeChangeRow, at_ns: u64) -> u64 {
+    at_ns.saturating_sub(change.at_ns)
+}
+
+/// From an instant at or after the trigger, which is given too, to the end of all that is drawn.
+fn axis(change: &ModeChangeRow, swaps: &[&SwitchSwap], first: u64) -> (Axis, u64) {
+    let ends =
+        swaps.iter().map(|s| since(change, s.admitted_at_ns.unwrap_or(s.at_ns).max(s.at_ns)));
     let bound = change.bound_ns.unwrap_or(0);
     let terms: u64 = change.terms.iter().map(|t| t.bound_ns).fold(0, u64::saturating_add);
     let high = ends.max().unwrap_or(0).max(bound).max(terms);
@@ -81,9 +104,10 @@ fn draw(change: &ModeChangeRow) -> String {
     let origin = if first / 2 > high / 4 { first - high.saturating_sub(first) / 3 } else { 0 };
     let origin = origin.min(first) / 1_000 * 1_000;
     let axis = Axis::linear(LEFT, WIDTH - RIGHT, float(high - origin) * 1.04).beginning_at(origin);
-    let rows = swaps.len() + 1;
-    let bottom = TOP + ROW * place(rows) + 4.0;
-    let mut svg = Svg::new();
+    (axis, origin)
+}
+
+fn draw_grid(svg: &mut Svg, axis: &Axis, origin: u64, bottom: f64) {
     for tick in axis.ticks() {
         let x = axis.at(tick);
         svg.line((x, TOP - 4.0), (x, bottom), "grid-line");
@@ -94,40 +118,42 @@ fn draw(change: &ModeChangeRow) -> String {
         };
         svg.text(x, TOP - 9.0, Anchor::Middle, "dim", &words);
     }
-    for (row, swap) in swaps.iter().enumerate() {
-        let y = TOP + ROW * place(row);
-        let begun = since(swap.at_ns.saturating_sub(swap.took_ns));
-        let done = since(swap.at_ns);
-        let admitted = swap.admitted_at_ns.map_or(done, since).max(done);
-        let detected = first.min(begun);
-        svg.text(LEFT - 8.0, y + 14.0, Anchor::End, "", &shorten(&swap.switch, 22));
-        let title = format!("{}: swapped {} after the trigger", swap.switch, time_ns(done));
-        svg.titled(&title, |svg| {
-            let mut piece = |from: u64, to: u64, class: &str| {
-                let (from, to) = (axis.at(from), axis.at(to));
-                svg.rect(from, y + 5.0, to - from, ROW - 10.0, class);
-            };
-            piece(0, detected, "soft");
-            piece(detected, begun, "bound");
-            piece(done, admitted, "host");
-            let (from, to) = (axis.at(begun), axis.at(done));
-            svg.rect(from - 1.0, y + 3.0, (to - from).max(2.5), ROW - 6.0, "seen");
-        });
-        let mut words = time_ns(done);
-        if admitted > done {
-            words = format!("{words}, admits {}", time_ns(admitted));
-        }
-        if swap.purged_frames > 0 {
-            words = format!("{words}, {} purged", swap.purged_frames);
-        }
-        svg.text(WIDTH - RIGHT + 14.0, y + 14.0, Anchor::Start, "", &shorten(&words, 40));
+}
+
+/// One switch: detection until `first` anywhere, signal, swap, edges.
+fn draw_swap(
+    svg: &mut Svg,
+    change: &ModeChangeRow,
+    swap: &SwitchSwap,
+    axis: &Axis,
+    first: u64,
+    y: f64,
+) {
+    let begun = since(change, swap.at_ns.saturating_sub(swap.took_ns));
+    let done = since(change, swap.at_ns);
+    let admitted = swap.admitted_at_ns.map_or(done, |at| since(change, at)).max(done);
+    let detected = first.min(begun);
+    svg.text(LEFT - 8.0, y + 14.0, Anchor::End, "", &shorten(&swap.switch, 22));
+    let title = format!("{}: swapped {} after the trigger", swap.switch, time_ns(done));
+    svg.titled(&title, |svg| {
+        let mut piece = |from: u64, to: u64, class: &str| {
+            let (from, to) = (axis.at(from), axis.at(to));
+            svg.rect(from, y + 5.0, to - from, ROW - 10.0, class);
+        };
+        piece(0, detected, "soft");
+        piece(detected, begun, "bound");
+        piece(done, admitted, "host");
+        let (from, to) = (axis.at(begun), axis.at(done));
+        svg.rect(from - 1.0, y + 3.0, (to - from).max(2.5), ROW - 6.0, "seen");
+    });
+    let mut words = time_ns(done);
+    if admitted > done {
+        words = format!("{words}, admits {}", time_ns(admitted));
     }
-    draw_terms(&mut svg, change, &axis, TOP + ROW * place(rows - 1));
-    if change.bound_ns.is_some() {
-        let x = axis.at(bound);
-        svg.line((x, TOP - 2.0), (x, bottom), "limit");
+    if swap.purged_frames > 0 {
+        words = format!("{words}, {} purged", swap.purged_frames);
     }
-    svg.finish(WIDTH, bottom + 6.0, &caption(change))
+    svg.text(WIDTH - RIGHT + 14.0, y + 14.0, Anchor::Start, "", &shorten(&words, 40));
 }
 
 /// The terms of the bound, one after the other.
@@ -184,7 +210,7 @@ fn table(run: &RunDocument) -> Table {
             push("term", &term.name, term.observed_ns, Some(term.bound_ns), None);
         }
         for swap in &change.switches {
-            let since = swap.at_ns.saturating_sub(change.at_ns);
+            let since = since(change, swap.at_ns);
             push("swap", &swap.switch, Some(since), None, Some(u64::from(swap.purged_frames)));
         }
     }

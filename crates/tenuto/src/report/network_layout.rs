@@ -45,39 +45,13 @@ struct Cell {
 }
 
 pub(super) fn lay_out(graph: &Graph) -> Layout {
-    let columns = columns(graph);
-    let last = columns.len().saturating_sub(1);
+    let cells = cells(graph);
     let mut layout = Layout {
         switches: vec![(0.0, 0.0); graph.switches],
         hosts: BTreeMap::new(),
         width: 0.0,
-        height: 0.0,
+        height: cells.iter().map(|column| height(column)).fold(0.0, f64::max) + 24.0,
     };
-    let cells: Vec<Vec<Cell>> = columns
-        .iter()
-        .enumerate()
-        .map(|(column, switches)| {
-            let count = switches.len();
-            let cell = |(row, &switch): (usize, &usize)| {
-                let hosts = &graph.hosts[switch];
-                if last == 0 && count == 1 {
-                    both_sides(switch, hosts)
-                } else if column == 0 && last > 0 {
-                    beside(switch, hosts, -1.0)
-                } else if column == last {
-                    beside(switch, hosts, 1.0)
-                } else {
-                    stacked(switch, hosts, row * 2 >= count && count > 1)
-                }
-            };
-            switches.iter().enumerate().map(cell).collect()
-        })
-        .collect();
-    let height = |column: &Vec<Cell>| {
-        let cells: f64 = column.iter().map(|c| c.above + c.below).sum();
-        cells + ROW_GAP * super::svg::place(column.len().saturating_sub(1))
-    };
-    layout.height = cells.iter().map(height).fold(0.0, f64::max) + 24.0;
     let mut x = 10.0;
     for column in &cells {
         let left = column.iter().map(|c| c.left).fold(0.0, f64::max);
@@ -95,6 +69,34 @@ pub(super) fn lay_out(graph: &Graph) -> Layout {
     }
     layout.width = x - COLUMN_GAP + 10.0;
     layout
+}
+
+/// A box for every switch, column by column; hosts are on the outer side where there is one.
+fn cells(graph: &Graph) -> Vec<Vec<Cell>> {
+    let columns = columns(graph);
+    let last = columns.len().saturating_sub(1);
+    let cells = |(column, switches): (usize, &Vec<usize>)| {
+        let count = switches.len();
+        let cell = |(row, &switch): (usize, &usize)| {
+            let hosts = &graph.hosts[switch];
+            if last == 0 && count == 1 {
+                both_sides(switch, hosts)
+            } else if column == 0 && last > 0 {
+                beside(switch, hosts, -1.0)
+            } else if column == last {
+                beside(switch, hosts, 1.0)
+            } else {
+                stacked(switch, hosts, row * 2 >= count && count > 1)
+            }
+        };
+        switches.iter().enumerate().map(cell).collect()
+    };
+    columns.iter().enumerate().map(cells).collect()
+}
+
+fn height(column: &[Cell]) -> f64 {
+    let cells: f64 = column.iter().map(|c| c.above + c.below).sum();
+    cells + ROW_GAP * super::svg::place(column.len().saturating_sub(1))
 }
 
 /// Switches by distance from an end of the network, each column in the order of its neighbours.

@@ -142,21 +142,11 @@ fn set_rate(network: &mut Network, name: &str, value: &str) -> Result<(), Wrong>
 }
 
 fn set_flow(flow: &mut Flow, field: &str, part: Part, value: &str) -> Result<(), Wrong> {
-    if field == "deadline" {
-        let ns = parse_time_ns(value).map_err(quantity)?;
-        let is_meant = |place: usize| !matches!(part, Part::Target(own) if own != place);
-        let targets = flow.targets.iter_mut().enumerate().filter(|(place, _)| is_meant(*place));
-        for (level, deadline) in targets.flat_map(|(_, it)| it.deadline_ns.iter_mut().enumerate()) {
-            if part.is_in(level) {
-                *deadline = ns;
-            }
-        }
-        return Ok(());
+    match field {
+        "deadline" => return set_deadline(flow, part, value),
+        "message" | "payload" | "frame" => return set_size(flow, field, part, value),
+        _ => {}
     }
-    let bytes = || -> Result<u32, Wrong> {
-        let bytes = parse_size_bytes(value).map_err(quantity)?;
-        u32::try_from(bytes).map_err(|_| wrong(format!("{value} is too large")))
-    };
     let change: Box<dyn Fn(&mut Contract)> = match field {
         "period" | "bag" => {
             let ns = parse_time_ns(value).map_err(quantity)?;
@@ -172,30 +162,46 @@ fn set_flow(flow: &mut Flow, field: &str, part: Part, value: &str) -> Result<(),
                 .map_err(|_| (format!("`{value}` is no class"), Some("0 is the highest".into())))?;
             Box::new(move |c| c.priority = class)
         }
-        "message" | "payload" | "frame" => {
-            let bytes = bytes()?;
-            let size = match field {
-                "message" => Size::MessageBytes(bytes),
-                "payload" => Size::PayloadBytes(bytes),
-                _ => Size::FrameBytes(bytes),
-            };
-            let same =
-                |c: &Contract| std::mem::discriminant(&c.size) == std::mem::discriminant(&size);
-            if part != Part::All && !flow.contracts.iter().all(same) {
-                return Err(wrong("the flow's size is in another word: set it for every mode"));
-            }
-            Box::new(move |c| c.size = size)
-        }
         _ => {
             let why = format!("`{}` is no key of a flow", shown(field));
             return Err((why, meant(field, FIELDS)));
         }
     };
-    for (level, contract) in flow.contracts.iter_mut().enumerate() {
+    contracts_of(flow, part).for_each(change);
+    Ok(())
+}
+
+/// The contracts of the modes that are meant.
+fn contracts_of(flow: &mut Flow, part: Part) -> impl Iterator<Item = &mut Contract> {
+    let levels = flow.contracts.iter_mut().enumerate();
+    levels.filter(move |(level, _)| part.is_in(*level)).map(|(_, contract)| contract)
+}
+
+fn set_deadline(flow: &mut Flow, part: Part, value: &str) -> Result<(), Wrong> {
+    let ns = parse_time_ns(value).map_err(quantity)?;
+    let is_meant = |place: usize| !matches!(part, Part::Target(own) if own != place);
+    let targets = flow.targets.iter_mut().enumerate().filter(|(place, _)| is_meant(*place));
+    for (level, deadline) in targets.flat_map(|(_, it)| it.deadline_ns.iter_mut().enumerate()) {
         if part.is_in(level) {
-            change(contract);
+            *deadline = ns;
         }
     }
+    Ok(())
+}
+
+fn set_size(flow: &mut Flow, word: &str, part: Part, value: &str) -> Result<(), Wrong> {
+    let bytes = parse_size_bytes(value).map_err(quantity)?;
+    let bytes = u32::try_from(bytes).map_err(|_| wrong(format!("{value} is too large")))?;
+    let size = match word {
+        "message" => Size::MessageBytes(bytes),
+        "payload" => Size::PayloadBytes(bytes),
+        _ => Size::FrameBytes(bytes),
+    };
+    let same = |c: &Contract| std::mem::discriminant(&c.size) == std::mem::discriminant(&size);
+    if part != Part::All && !flow.contracts.iter().all(same) {
+        return Err(wrong("the flow's size is in another word: set it for every mode"));
+    }
+    contracts_of(flow, part).for_each(|contract| contract.size = size);
     Ok(())
 }
 

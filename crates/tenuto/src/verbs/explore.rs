@@ -13,6 +13,8 @@ use tenuto_model::{Flow, Network, Plan};
 use tenuto_world::clockwork;
 use tenuto_world::explore::{self, Property, Settings, Trace};
 
+type Found = explore::Outcome<Trace>;
+
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
@@ -125,16 +127,11 @@ fn conclude(
     args: &Explore,
     plan: &Plan,
     settings: &Settings,
-    found: &explore::Outcome,
+    found: &Found,
 ) -> Result<Outcome, Failure> {
-    let (outcome, verdict) = match (&found.counterexample, found.is_exhaustive) {
-        (Some(_), _) => (Outcome::Bad, "violated"),
-        (None, true) => (Outcome::Good, "holds"),
-        (None, false) => (Outcome::Undecidable, "bounded"),
-    };
     if args.json {
         output::say_json(&Document {
-            header: Header::new("tenuto-exploration/1", verdict)
+            header: Header::new("tenuto-exploration/1", found.verdict().name())
                 .world("explored")
                 .plan_hash(&plan.plan_hash),
             network: &plan.network.name,
@@ -154,10 +151,10 @@ fn conclude(
     } else {
         output::say(&text(plan, settings, found))?;
     }
-    Ok(outcome)
+    Ok(found.verdict().into())
 }
 
-fn text(plan: &Plan, settings: &Settings, found: &explore::Outcome) -> String {
+fn text(plan: &Plan, settings: &Settings, found: &Found) -> String {
     let list = |of: &[(String, u8)]| {
         let each: Vec<String> =
             of.iter().map(|(flow, count)| format!("{flow} x {count}")).collect();
@@ -208,14 +205,7 @@ fn replayed(
         Failure::input(why, Some(&shown), Some("replay with the settings that it was found with"))
     })?;
     follow(plan, settings, &trace, &shown, args.json)?;
-    let found = explore::Outcome {
-        states: trace.steps.len(),
-        transitions: u64::try_from(trace.steps.len()).unwrap_or(u64::MAX),
-        depth: trace.steps.len(),
-        is_exhaustive: false,
-        links: 0,
-        counterexample: again,
-    };
+    let found = Found::of_replay(trace.steps.len(), again);
     if found.counterexample.is_none() && !args.json {
         output::say("the trace violates nothing any more\n")?;
         return Ok(Outcome::Good);

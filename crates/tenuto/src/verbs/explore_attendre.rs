@@ -12,6 +12,9 @@ use serde::Serialize;
 use tenuto_world::explore::reactive::{
     self, Application, AttendreMutant, Property, Settings, Trace,
 };
+use tenuto_world::explore::{self, Verdict};
+
+type Found = explore::Outcome<Trace>;
 
 /// The word that stands where a network would.
 pub(crate) const WORD: &str = "attendre";
@@ -172,47 +175,32 @@ fn scenarios(states_max: usize) -> Vec<Settings> {
     cases.into_iter().flat_map(both).collect()
 }
 
-const fn verdict(outcome: &reactive::Outcome) -> &'static str {
-    match (&outcome.counterexample, outcome.is_exhaustive) {
-        (Some(_), _) => "violated",
-        (None, true) => "holds",
-        (None, false) => "bounded",
-    }
-}
-
 /// What plain OpenFlow violates is what is to be shown; it counts only if it was asked for alone.
-fn conclude(args: &Explore, found: &[(Settings, reactive::Outcome)]) -> Result<Outcome, Failure> {
+fn conclude(args: &Explore, found: &[(Settings, Found)]) -> Result<Outcome, Failure> {
     let is_alone = found.len() == 1;
     let counts = found.iter().filter(|(settings, _)| is_alone || settings.attendre);
-    let verdicts: Vec<&str> = counts.map(|(_, outcome)| verdict(outcome)).collect();
-    let (outcome, whole) = if verdicts.contains(&"violated") {
-        (Outcome::Bad, "violated")
-    } else if verdicts.contains(&"bounded") {
-        (Outcome::Undecidable, "bounded")
-    } else {
-        (Outcome::Good, "holds")
-    };
+    let verdict = counts.map(|(_, found)| found.verdict()).max().unwrap_or(Verdict::Holds);
     if args.json {
         output::say_json(&Document {
-            header: Header::new("tenuto-reactive-exploration/1", whole).world("explored"),
+            header: Header::new("tenuto-reactive-exploration/1", verdict.name()).world("explored"),
             clock: "untimed",
             runs: found.iter().map(|(settings, outcome)| as_run(settings, outcome)).collect(),
         })?;
-        return Ok(outcome);
+        return Ok(verdict.into());
     }
     let mut text = String::from(ABSTRACTED);
     for (settings, outcome) in found {
         text.push_str(&as_text(settings, outcome));
     }
     output::say(&text)?;
-    Ok(outcome)
+    Ok(verdict.into())
 }
 
 fn names(settings: &Settings) -> Vec<&'static str> {
     settings.properties.iter().map(|property| property.name()).collect()
 }
 
-fn as_run<'a>(settings: &Settings, outcome: &'a reactive::Outcome) -> Run<'a> {
+fn as_run<'a>(settings: &Settings, outcome: &'a Found) -> Run<'a> {
     Run {
         application: settings.application.name(),
         switches: settings.switches,
@@ -221,7 +209,7 @@ fn as_run<'a>(settings: &Settings, outcome: &'a reactive::Outcome) -> Run<'a> {
         timeouts: settings.timeouts,
         lost_commands: settings.lost_commands,
         properties: names(settings),
-        verdict: verdict(outcome),
+        verdict: outcome.verdict().name(),
         states: outcome.states,
         transitions: outcome.transitions,
         depth: outcome.depth,
@@ -230,7 +218,7 @@ fn as_run<'a>(settings: &Settings, outcome: &'a reactive::Outcome) -> Run<'a> {
     }
 }
 
-fn as_text(settings: &Settings, outcome: &reactive::Outcome) -> String {
+fn as_text(settings: &Settings, outcome: &Found) -> String {
     let with = if settings.attendre { "Attendre" } else { "OpenFlow" };
     let mut text = format!(
         "\n{with}  {}, {}, {}, timers {}, lost commands {}\n",
@@ -240,7 +228,7 @@ fn as_text(settings: &Settings, outcome: &reactive::Outcome) -> String {
         settings.timeouts,
         settings.lost_commands,
     );
-    let reactive::Outcome { states, transitions, depth, .. } = outcome;
+    let Found { states, transitions, depth, .. } = outcome;
     let size = format!("{states} states, {transitions} transitions, depth {depth}");
     text.push_str(&match &outcome.counterexample {
         Some(trace) => format!("{trace}VIOLATED: {} ({size})\n", trace.finding),
@@ -270,13 +258,6 @@ fn replayed(args: &Explore, path: &std::path::Path) -> Result<Outcome, Failure> 
         output::say("the trace violates nothing any more\n")?;
         return Ok(Outcome::Good);
     }
-    let steps = trace.steps.len();
-    let outcome = reactive::Outcome {
-        states: steps,
-        transitions: u64::try_from(steps).unwrap_or(u64::MAX),
-        depth: steps,
-        is_exhaustive: false,
-        counterexample: again,
-    };
+    let outcome = Found::of_replay(trace.steps.len(), again);
     conclude(args, &[(settings, outcome)])
 }

@@ -344,14 +344,7 @@ impl Switch {
                     self.forget(now, (level, id), &removed, FlowRemovedReason::Delete, fx);
                 }
             }
-            Task::Change(_, change) => {
-                for &(id, slot) in slots {
-                    let Some(state) = self.tables.get(level, id) else { continue };
-                    let Entry { pattern, precedence, .. } = *state.table().entry(slot);
-                    let scope = Scope::Exact(&pattern, precedence);
-                    self.change_entries((level, id), scope, |_| true, change)?;
-                }
-            }
+            Task::Change(_, change) => self.change_found(level, slots, change)?,
             Task::Add(..) if !slots.is_empty() => return Err(FlowModFailed::Overlap.into()),
             Task::Add(flow_mod, entry) if is_done => {
                 // What it refers to may have gone meanwhile.
@@ -360,6 +353,16 @@ impl Switch {
                 self.add_entry(now, (level, flow_mod.table_id), entry)?;
             }
             Task::Add(..) | Task::Delete(_) | Task::Groups(_) | Task::Meters(_) => {}
+        }
+        Ok(())
+    }
+
+    fn change_found(&mut self, level: u8, slots: &[(u8, u32)], change: &FlowChange) -> Done {
+        for &(id, slot) in slots {
+            let Some(state) = self.tables.get(level, id) else { continue };
+            let Entry { pattern, precedence, .. } = *state.table().entry(slot);
+            let scope = Scope::Exact(&pattern, precedence);
+            self.change_entries((level, id), scope, |_| true, change)?;
         }
         Ok(())
     }

@@ -8,8 +8,8 @@ use crate::switch::tables::TABLE_WATCH;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{
-    BadRequest, Body, Experimenter, FlowModCommand, FlowModFailed, FlowStatsRequest, ModeStatus,
-    ModesMessage, MonitorStats,
+    BadRequest, Body, Experimenter, FlowMod, FlowModCommand, FlowModFailed, FlowStatsRequest,
+    ModeStatus, ModesMessage, MonitorStats,
 };
 use tenuto_units::{Instant, Span};
 
@@ -27,20 +27,7 @@ impl Switch {
         };
         match message {
             ModesMessage::ShadowFlowMod { level, flow_mod } => {
-                let deletes = matches!(
-                    flow_mod.command,
-                    FlowModCommand::Delete | FlowModCommand::DeleteStrict
-                );
-                if *level == 0 || *level >= self.tables.levels() {
-                    // Nothing is there to delete; anything else needs the level to exist.
-                    return if deletes { Ok(()) } else { Err(FlowModFailed::BadTableId.into()) };
-                }
-                if flow_mod.table_id == TABLE_WATCH {
-                    return Err(FlowModFailed::BadTableId.into());
-                }
-                if !self.puts_off(request, *level, flow_mod)? {
-                    self.flow_mod(now, Some(*level), flow_mod, None, fx)?;
-                }
+                self.shadow_flow_mod(request, *level, flow_mod, fx)?;
             }
             ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(request, monitor_mod, fx)?,
             ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
@@ -58,12 +45,7 @@ impl Switch {
                 reply(self, ModesMessage::ModeStatusReply(self.mode_status()), fx);
             }
             ModesMessage::MonitorStatsRequest => {
-                let stats = self.monitors().map(|(monitor_id, state)| MonitorStats {
-                    monitor_id,
-                    messages: state.messages(),
-                    violations: state.violations,
-                });
-                reply(self, ModesMessage::MonitorStatsReply(stats.collect()), fx);
+                reply(self, ModesMessage::MonitorStatsReply(self.monitor_stats()), fx);
             }
             ModesMessage::ShadowStatsRequest { level } => {
                 let (all, task) = (Pattern::default(), Task::Read(FlowStatsRequest::ALL));
@@ -80,6 +62,38 @@ impl Switch {
             _ => return Err(BadRequest::BadType.into()),
         }
         Ok(())
+    }
+
+    fn shadow_flow_mod(
+        &mut self,
+        request: Request,
+        level: u8,
+        flow_mod: &FlowMod,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Done {
+        if level == 0 || level >= self.tables.levels() {
+            // Nothing is there to delete; anything else needs the level to exist.
+            return match flow_mod.command {
+                FlowModCommand::Delete | FlowModCommand::DeleteStrict => Ok(()),
+                _ => Err(FlowModFailed::BadTableId.into()),
+            };
+        }
+        if flow_mod.table_id == TABLE_WATCH {
+            return Err(FlowModFailed::BadTableId.into());
+        }
+        if !self.puts_off(request, level, flow_mod)? {
+            self.flow_mod(request.now, Some(level), flow_mod, None, fx)?;
+        }
+        Ok(())
+    }
+
+    fn monitor_stats(&self) -> Vec<MonitorStats> {
+        let stats = self.monitors().map(|(monitor_id, state)| MonitorStats {
+            monitor_id,
+            messages: state.messages(),
+            violations: state.violations,
+        });
+        stats.collect()
     }
 
     fn mode_config(

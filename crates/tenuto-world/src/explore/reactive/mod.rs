@@ -11,14 +11,14 @@
 //! packet-in in one step; channels between it and a switch keep the order of one answer, and with
 //! [`Settings::threads`] answers overtake each other. Nobody forges.
 
+mod exploration;
 mod properties;
 mod scenario;
-mod search;
 mod trace;
 mod world;
 
+pub use exploration::{explore, replay};
 pub use properties::Property;
-pub use search::{Outcome, explore, replay};
 pub use tenuto_dataplane::switch::AttendreMutant;
 pub use trace::{Action, Step, Trace};
 

@@ -1,7 +1,8 @@
 //! A state, and what can happen in it.
 
 use super::super::frames::Interned;
-use super::properties::{Finding, Property};
+use super::super::search::Explored;
+use super::properties::{Finding, Property, check_end, check_step};
 use super::scenario::{App, Fixed, NOW, bodies, packet_of};
 use super::trace::Action;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -106,7 +107,7 @@ impl World {
     }
 
     /// The state after an action, and what it did in words; `None` if it is not possible here.
-    pub(super) fn after(
+    pub(super) fn step(
         &self,
         action: &Action,
         fixed: &Fixed,
@@ -114,67 +115,70 @@ impl World {
     ) -> Option<(Self, String)> {
         let mut next = self.clone();
         next.findings.clear();
-        let mut note = String::new();
-        match action {
-            Action::Emit { host } => {
-                let place = fixed.hosts.iter().position(|h| h.name == host)?;
-                let at = &fixed.hosts[place];
-                let frame = *at.packets.get(usize::from(self.sent[place]))?;
-                next.sent[place] += 1;
-                note = describe(frames.bytes(frame));
-                next.act(at.switch, fixed, frames, |switch, frames, fx| {
-                    switch.receive(NOW, NOW, at.port, frame, frames, fx);
-                });
-            }
+        let note = match action {
+            Action::Emit { host } => next.emit(host, fixed, frames)?,
             Action::HandOver { switch, port } => {
-                let place = fixed.place(switch)?;
-                let at = self.deadline(place, TimerId::PortReady(*port))?;
-                next.act(place, fixed, frames, |switch, frames, fx| {
-                    switch.fire(TimerId::PortReady(*port), at, frames, fx);
-                });
+                next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
+                String::new()
             }
             Action::Expire { switch, buffer } => {
-                let place = fixed.place(switch)?;
-                let at = self.deadline(place, TimerId::Buffer(*buffer))?;
                 next.timeouts_left = next.timeouts_left.checked_sub(1)?;
-                next.act(place, fixed, frames, |switch, frames, fx| {
-                    switch.fire(TimerId::Buffer(*buffer), at, frames, fx);
-                });
+                next.fire(switch, TimerId::Buffer(*buffer), fixed, frames)?;
+                String::new()
             }
-            Action::Deliver { from, to } => {
-                let index = fixed.link(from, to)?;
-                let frame = next.channels[index].pop_front()?;
-                let link = fixed.links[index];
-                note = describe(frames.bytes(frame));
-                next.act(link.to, fixed, frames, |switch, frames, fx| {
-                    switch.receive(NOW, NOW, link.to_port, frame, frames, fx);
-                });
-            }
+            Action::Deliver { from, to } => next.deliver(from, to, fixed, frames)?,
             Action::Lose { from, to } => {
-                let index = fixed.link(from, to)?;
                 next.losses_left = next.losses_left.checked_sub(1)?;
-                next.channels[index].pop_front()?;
+                next.channels[fixed.link(from, to)?].pop_front()?;
+                String::new()
             }
-            Action::Decide { switch } => {
-                let place = fixed.place(switch)?;
-                let body = next.to_controller[place].pop_front()?;
-                note = Message::new(0, body.clone()).to_string();
-                next.decide(place, &body, fixed);
-            }
-            Action::Obey { switch, answer } => {
-                let place = fixed.place(switch)?;
-                let queue = &mut next.to_switch[place];
-                let index = queue.iter().position(|sent| sent.answer == *answer)?;
-                let body = queue.remove(index)?.body;
-                let message = Message::new(0, body);
-                note = message.to_string();
-                let bytes = message.to_bytes();
-                next.act(place, fixed, frames, |switch, frames, fx| {
-                    switch.control(NOW, &bytes, frames, fx);
-                });
-            }
-        }
+            Action::Decide { switch } => next.decide(fixed.place(switch)?, fixed)?,
+            Action::Obey { switch, answer } => next.obey(switch, *answer, fixed, frames)?,
+        };
         Some((next, note))
+    }
+
+    fn emit(&mut self, host: &str, fixed: &Fixed, frames: &mut Interned) -> Option<String> {
+        let place = fixed.hosts.iter().position(|h| h.name == host)?;
+        let at = &fixed.hosts[place];
+        let frame = *at.packets.get(usize::from(self.sent[place]))?;
+        self.sent[place] += 1;
+        let note = describe(frames.bytes(frame));
+        self.act(at.switch, fixed, frames, |switch, frames, fx| {
+            switch.receive(NOW, NOW, at.port, frame, frames, fx);
+        });
+        Some(note)
+    }
+
+    fn deliver(
+        &mut self,
+        from: &str,
+        to: &str,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) -> Option<String> {
+        let index = fixed.link(from, to)?;
+        let frame = self.channels[index].pop_front()?;
+        let link = fixed.links[index];
+        let note = describe(frames.bytes(frame));
+        self.act(link.to, fixed, frames, |switch, frames, fx| {
+            switch.receive(NOW, NOW, link.to_port, frame, frames, fx);
+        });
+        Some(note)
+    }
+
+    /// Fires an armed timer at its own time.
+    fn fire(
+        &mut self,
+        switch: &str,
+        timer: TimerId,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) -> Option<()> {
+        let place = fixed.place(switch)?;
+        let at = self.deadline(place, timer)?;
+        self.act(place, fixed, frames, |switch, frames, fx| switch.fire(timer, at, frames, fx));
+        Some(())
     }
 
     fn deadline(&self, place: usize, wanted: TimerId) -> Option<Instant> {
@@ -187,19 +191,41 @@ impl World {
         found
     }
 
-    fn decide(&mut self, place: usize, body: &Body, fixed: &Fixed) {
-        if let Body::Error(error) = body {
+    /// The controller takes the first message of a switch; its answer is on its way at once.
+    fn decide(&mut self, place: usize, fixed: &Fixed) -> Option<String> {
+        let body = self.to_controller[place].pop_front()?;
+        let note = Message::new(0, body.clone()).to_string();
+        if let Body::Error(error) = &body {
             let text = format!("{} refuses a message: {error}", fixed.names[place]);
             self.findings.push((Property::Completes, text));
         }
         self.answers += 1;
-        let (answer, flow) = (self.answers, flow_of(body));
-        for (datapath, body) in self.controller.message(place as u64 + 1, body) {
+        let (answer, flow) = (self.answers, flow_of(&body));
+        for (datapath, body) in self.controller.message(place as u64 + 1, &body) {
             let target = usize::try_from(datapath).unwrap_or(usize::MAX).wrapping_sub(1);
             if let Some(queue) = self.to_switch.get_mut(target) {
                 queue.push_back(Sent { answer, flow, body });
             }
         }
+        Some(note)
+    }
+
+    fn obey(
+        &mut self,
+        switch: &str,
+        answer: u32,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) -> Option<String> {
+        let place = fixed.place(switch)?;
+        let queue = &mut self.to_switch[place];
+        let index = queue.iter().position(|sent| sent.answer == answer)?;
+        let message = Message::new(0, queue.remove(index)?.body);
+        let bytes = message.to_bytes();
+        self.act(place, fixed, frames, |switch, frames, fx| {
+            switch.control(NOW, &bytes, frames, fx);
+        });
+        Some(message.to_string())
     }
 
     /// Calls on one switch, copied on write, and takes what it causes.
@@ -245,9 +271,14 @@ impl World {
         self.to_controller[place].iter().any(|body| flow_of(body) == Some(flow))
             || self.to_switch[place].iter().any(|sent| sent.flow == Some(flow))
     }
+}
 
-    /// Identity: equal fingerprints, equal behaviour from here on.
-    pub(super) fn fingerprint(&self, frames: &Interned) -> u128 {
+impl Explored for World {
+    type Fixed = Fixed;
+    type Action = Action;
+    type Finding = Finding;
+
+    fn fingerprint(&self, frames: &Interned) -> u128 {
         let mut hasher = SipHasher24::new();
         for switch in &self.switches {
             switch.identify_untimed(&mut hasher, |frame| frames.identity(frame));
@@ -259,6 +290,20 @@ impl World {
         (&self.sent, &self.received, &self.to_controller, &self.to_switch).hash(&mut hasher);
         (&self.controller, self.timeouts_left, self.losses_left).hash(&mut hasher);
         hasher.finish128().as_u128()
+    }
+
+    fn possible(&self, fixed: &Fixed, frames: &Interned) -> Result<Vec<Action>, Finding> {
+        let (must, may) = self.actions(fixed, frames);
+        let end = must.is_empty().then(|| check_end(self, fixed)).flatten();
+        end.map_or_else(|| Ok(must.into_iter().chain(may).collect()), Err)
+    }
+
+    fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
+        self.step(action, fixed, frames).map(|(next, _)| next)
+    }
+
+    fn check(&self, next: &Self, _: bool, fixed: &Fixed) -> Option<Finding> {
+        check_step(next, fixed)
     }
 }
 

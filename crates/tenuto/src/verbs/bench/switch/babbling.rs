@@ -39,6 +39,18 @@ const DURATION_NS: u64 = 400_000_000;
 /// Frames of the end system that fails, FCS included: as large as its contract allows.
 const FRAME_BYTES: u32 = 1_518;
 
+/// Of the table of rates.
+const COLUMNS: [&str; 8] = [
+    "sent of line %",
+    "policed max us",
+    "policed median us",
+    "policed lost",
+    "bound us",
+    "unpoliced max us",
+    "unpoliced median us",
+    "unpoliced lost",
+];
+
 /// The table, and whether the victim was always within its bound while others are policed.
 pub(super) fn sheet(
     figures: &mut Figures,
@@ -47,16 +59,7 @@ pub(super) fn sheet(
     let mut sheet = Sheet::new(
         "Deterministic OpenFlow, Fig. 9: delay beside an end system that sends up to line rate \
          (virtual time)",
-        &[
-            "sent of line %",
-            "policed max us",
-            "policed median us",
-            "policed lost",
-            "bound us",
-            "unpoliced max us",
-            "unpoliced median us",
-            "unpoliced lost",
-        ],
+        &COLUMNS,
     );
     let network = read_own(NETWORK)?;
     let planned = planning::planned(&network, &planning::usual_options(&network))?;
@@ -72,17 +75,7 @@ pub(super) fn sheet(
         let with = Victim::of(&run(policed, &scenario)?)?;
         let without = Victim::of(&run(&unpoliced, &scenario)?)?;
         is_kept &= with.lost == 0 && with.max_ns.zip(with.bound_ns).is_some_and(|(a, b)| a <= b);
-        let us = |ns: Option<u64>| ns.map_or(Value::Null, |ns| rounded(ns as f64 / 1e3, 1));
-        sheet.push(vec![
-            percent.into(),
-            us(with.max_ns),
-            us(with.p50_ns),
-            with.lost.into(),
-            us(with.bound_ns),
-            us(without.max_ns),
-            us(without.p50_ns),
-            without.lost.into(),
-        ]);
+        sheet.push(row(percent, &with, &without));
         let drawn = [with.max_ns, with.bound_ns, without.max_ns];
         for (line, ns) in lines.iter_mut().zip(drawn) {
             line.extend(ns.map(|ns| (percent, ns)));
@@ -94,14 +87,36 @@ pub(super) fn sheet(
     );
     sheet.note("the bound is the planner's, certified; it counts what meters let pass, so that it");
     sheet.note("holds whatever the fourth sends. Unpoliced: the same tables without their meters");
+    draw(lines, figures, &mut sheet)?;
+    Ok((sheet, is_kept))
+}
+
+fn row(percent: u64, policed: &Victim, unpoliced: &Victim) -> Vec<Value> {
+    let us = |ns: Option<u64>| ns.map_or(Value::Null, |ns| rounded(ns as f64 / 1e3, 1));
+    vec![
+        percent.into(),
+        us(policed.max_ns),
+        us(policed.p50_ns),
+        policed.lost.into(),
+        us(policed.bound_ns),
+        us(unpoliced.max_ns),
+        us(unpoliced.p50_ns),
+        unpoliced.lost.into(),
+    ]
+}
+
+fn draw(
+    lines: [Vec<(u64, u64)>; 3],
+    figures: &mut Figures,
+    sheet: &mut Sheet,
+) -> Result<(), Failure> {
     let mut curves = Vec::new();
     let shown = [("policed, largest", 0), ("bound", 4), ("unpoliced, largest", 1)];
     for ((name, colour), points) in shown.into_iter().zip(lines) {
         curves.push(Curve { name: name.into(), points, colour, is_thin: name == "bound" });
     }
     let title = "Delay beside an end system that sends more than it may";
-    figures.write("fig9-babbling.svg", title, "sent of the line, %", false, &curves, &mut sheet)?;
-    Ok((sheet, is_kept))
+    figures.write("fig9-babbling.svg", title, "sent of the line, %", false, &curves, sheet)
 }
 
 /// A network of this program.

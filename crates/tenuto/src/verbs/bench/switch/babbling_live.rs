@@ -31,6 +31,20 @@ flows:
   fails: {source: idiot, targets: [sink], message: 1460 B, period: 8 ms, jitter: 600 us, priority: 0}
 ";
 
+/// Of the table of rates.
+const COLUMNS: [&str; 10] = [
+    "sent of line %",
+    "metered p50 us",
+    "metered p99 us",
+    "metered max us",
+    "metered lost",
+    "bound us",
+    "host share us",
+    "unmetered p50 us",
+    "unmetered max us",
+    "unmetered lost",
+];
+
 /// The table; it judges nothing, as a stall of the host is no fault of the switch.
 pub(super) fn sheet(
     repetitions: u32,
@@ -39,18 +53,7 @@ pub(super) fn sheet(
 ) -> Result<Sheet, Failure> {
     let mut sheet = Sheet::new(
         "Deterministic OpenFlow, Fig. 9, live: delay beside an end system that sends up to line rate",
-        &[
-            "sent of line %",
-            "metered p50 us",
-            "metered p99 us",
-            "metered max us",
-            "metered lost",
-            "bound us",
-            "host share us",
-            "unmetered p50 us",
-            "unmetered max us",
-            "unmetered lost",
-        ],
+        &COLUMNS,
     );
     let order = LiveOrder { task: LiveTask::Babbling, repetitions, window_ms };
     let report = match super::live::measured(order, progress)? {
@@ -66,30 +69,39 @@ pub(super) fn sheet(
     for with in report.babbling.iter().filter(is_metered) {
         let without =
             report.babbling.iter().find(|it| !it.is_policed && it.percent == with.percent);
-        let [p50, p99, max] = with.delays_us;
+        let [_, _, max] = with.delays_us;
         beyond.0 += u32::from(max.max > bound_us + share_us);
         beyond.1 += u32::from(max.max > bound_us);
-        let mut row = vec![
-            with.percent.into(),
-            rounded(p50.median, 1),
-            rounded(p99.median, 1),
-            rounded(max.max, 1),
-            with.lost.0.into(),
-            rounded(bound_us, 1),
-            rounded(share_us, 1),
-        ];
-        row.extend(match without {
-            Some(it) => vec![
-                rounded(it.delays_us[0].median, 1),
-                rounded(it.delays_us[2].max, 1),
-                it.lost.0.into(),
-            ],
-            None => vec![Value::Null; 3],
-        });
-        sheet.push(row);
+        sheet.push(row(with, without, (bound_us, share_us)));
     }
     tell(&report, beyond, &mut sheet);
     Ok(sheet)
+}
+
+fn row(
+    metered: &BabblePoint,
+    unmetered: Option<&BabblePoint>,
+    (bound_us, share_us): (f64, f64),
+) -> Vec<Value> {
+    let [p50, p99, max] = metered.delays_us;
+    let mut row = vec![
+        metered.percent.into(),
+        rounded(p50.median, 1),
+        rounded(p99.median, 1),
+        rounded(max.max, 1),
+        metered.lost.0.into(),
+        rounded(bound_us, 1),
+        rounded(share_us, 1),
+    ];
+    row.extend(match unmetered {
+        Some(it) => vec![
+            rounded(it.delays_us[0].median, 1),
+            rounded(it.delays_us[2].max, 1),
+            it.lost.0.into(),
+        ],
+        None => vec![Value::Null; 3],
+    });
+    row
 }
 
 fn tell(report: &LiveReport, (above, above_bound): (u32, u32), sheet: &mut Sheet) {

@@ -49,6 +49,60 @@ struct Found {
     bound_ps: u64,
 }
 
+impl Found {
+    /// Median of the switches' own changes.
+    fn median_ns(&self) -> f64 {
+        median(self.own.raises_ns.clone())
+    }
+
+    /// Median of a time of the controller's changes.
+    fn theirs_ns(&self, what: fn(&ControlledChange) -> Span) -> f64 {
+        median(self.theirs.iter().map(|change| what(change).as_ns()).collect())
+    }
+
+    /// How many times longer the controller takes, until nothing out of mode is queued.
+    fn ratio(&self) -> f64 {
+        self.theirs_ns(|change| change.drained) / self.median_ns().max(1.0)
+    }
+
+    fn row(&self, it: &Laboratory) -> Vec<Value> {
+        let Self { own, bound_ps, .. } = self;
+        let us = |ns: f64| rounded(ns / 1e3, 1);
+        vec![
+            it.shape.name().into(),
+            it.rules_words().into(),
+            own.raises_ns.len().into(),
+            rounded(median(own.purged.clone()), 0),
+            own.purged.iter().max().copied().into(),
+            us(self.median_ns()),
+            own.raises_ns.iter().max().map_or(Value::Null, |&ns| us(ns as f64)),
+            rounded(*bound_ps as f64 / 1e6, 1),
+            (own.over_bound + own.unfinished).into(),
+            us(self.theirs_ns(|change| change.in_effect)),
+            us(self.theirs_ns(|change| change.confirmed)),
+            us(self.theirs_ns(|change| change.drained)),
+            rounded(self.ratio(), 1),
+        ]
+    }
+}
+
+/// Of the table of networks.
+const COLUMNS: [&str; 13] = [
+    "topology",
+    "rules",
+    "changes",
+    "purged median",
+    "purged most",
+    "median us",
+    "largest us",
+    "bound us",
+    "over bound",
+    "controller: in effect us",
+    "confirmed us",
+    "drained us",
+    "ratio",
+];
+
 /// The table, and whether every change was done within its bound.
 pub(super) fn sheet(
     changes: u32,
@@ -56,54 +110,18 @@ pub(super) fn sheet(
 ) -> Result<(Sheet, bool), Failure> {
     let laboratories = Laboratory::all();
     let each = changes.div_ceil(u32::try_from(laboratories.len()).unwrap_or(u32::MAX));
-    let mut sheet = Sheet::new(
-        "MC-SDN, section VI: changes of mode in virtual time, nine switches",
-        &[
-            "topology",
-            "rules",
-            "changes",
-            "purged median",
-            "purged most",
-            "median us",
-            "largest us",
-            "bound us",
-            "over bound",
-            "controller: in effect us",
-            "confirmed us",
-            "drained us",
-            "ratio",
-        ],
-    );
+    let mut sheet =
+        Sheet::new("MC-SDN, section VI: changes of mode in virtual time, nine switches", &COLUMNS);
     let (mut is_kept, mut short) = (true, 0);
     let (mut done, mut medians) = (0, Vec::new());
     let all = all_found(&laboratories, each, progress);
     for (it, found) in laboratories.iter().zip(all) {
-        let Found { own, theirs, bound_ps } = found?;
-        is_kept &= own.over_bound + own.unfinished == 0;
-        let ours = median(own.raises_ns.clone());
-        done += own.raises_ns.len();
-        medians.push((it, ours));
-        let of = |what: fn(&ControlledChange) -> Span| {
-            median(theirs.iter().map(|change| what(change).as_ns()).collect())
-        };
-        let in_effect = of(|change| change.in_effect);
-        let ratio = of(|change| change.drained) / ours.max(1.0);
-        short += u32::from(ratio < TARGET_RATIO);
-        sheet.push(vec![
-            it.shape.name().into(),
-            it.rules_words().into(),
-            own.raises_ns.len().into(),
-            rounded(median(own.purged.clone()), 0),
-            own.purged.iter().max().copied().into(),
-            rounded(ours / 1e3, 1),
-            own.raises_ns.iter().max().map_or(Value::Null, |&ns| rounded(ns as f64 / 1e3, 1)),
-            rounded(bound_ps as f64 / 1e6, 1),
-            (own.over_bound + own.unfinished).into(),
-            rounded(in_effect / 1e3, 1),
-            rounded(of(|change| change.confirmed) / 1e3, 1),
-            rounded(of(|change| change.drained) / 1e3, 1),
-            rounded(ratio, 1),
-        ]);
+        let found = found?;
+        is_kept &= found.own.over_bound + found.own.unfinished == 0;
+        done += found.own.raises_ns.len();
+        medians.push((it, found.median_ns()));
+        short += u32::from(found.ratio() < TARGET_RATIO);
+        sheet.push(found.row(it));
     }
     sheet.note(format!(
         "{done} changes in all; between 1 and 100 rules our medians differ by {:.1} % at most",

@@ -58,6 +58,29 @@ enum Ran {
     NotHere(String),
 }
 
+/// Of the table of networks.
+const COLUMNS: [&str; 19] = [
+    "topology",
+    "rules",
+    "raises",
+    "purged median",
+    "median us",
+    "least us",
+    "largest us",
+    "bound us",
+    "allowance us",
+    "exceeded",
+    "undecided",
+    "controller: raises",
+    "in effect us",
+    "least us",
+    "largest us",
+    "confirmed us",
+    "drained us",
+    "ratio",
+    "with 500 us",
+];
+
 /// A network with its plan, and what this machine adds to it.
 struct Bench<'a> {
     name: &'a str,
@@ -81,30 +104,8 @@ pub(super) fn sheets(
     wanted: Wanted<'_>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Sheet>, Outcome), Failure> {
-    let mut sheet = Sheet::new(
-        "MC-SDN, section VI: changes of mode with real frames, nine switches",
-        &[
-            "topology",
-            "rules",
-            "raises",
-            "purged median",
-            "median us",
-            "least us",
-            "largest us",
-            "bound us",
-            "allowance us",
-            "exceeded",
-            "undecided",
-            "controller: raises",
-            "in effect us",
-            "least us",
-            "largest us",
-            "confirmed us",
-            "drained us",
-            "ratio",
-            "with 500 us",
-        ],
-    );
+    let mut sheet =
+        Sheet::new("MC-SDN, section VI: changes of mode with real frames, nine switches", &COLUMNS);
     let (mut ratios, mut unfinished, mut broken) = (Vec::new(), (0, 0), Vec::new());
     let mut outcome = Outcome::Good;
     let mut peers = Vec::new();
@@ -198,22 +199,11 @@ fn one(
     let scenario = scenario(plan, each, (it.cycle_ns() + excess_ns, excess_ns));
     let bench = Bench { name: &name, plan, scenario, options };
     let mut seen = Seen::default();
-    for turn in 1..=TURNS {
-        let turns = [Bench::by_switches, Bench::by_controller];
-        for (run, who) in turns.into_iter().zip(["switches", "controller"]) {
-            progress(&format!("changes-live: {name}, turn {turn} of {TURNS}, by the {who}"));
-            match run(&bench, &mut seen) {
-                Ok(()) if seen.is_interrupted => return Ok(Ran::Seen(seen, bounds)),
-                Ok(()) => {}
-                Err(error @ UpError::NotPermitted { .. }) => {
-                    return Ok(Ran::NotHere(error.to_string()));
-                }
-                Err(error) => {
-                    let hint = "`tenuto doctor` says what this machine allows";
-                    return Err(Failure::undecidable(format!("{name}: {error}"), Some(hint)));
-                }
-            }
-        }
+    if let Some(why) = bench.take_turns(&mut seen, progress)? {
+        return Ok(Ran::NotHere(why));
+    }
+    if seen.is_interrupted {
+        return Ok(Ran::Seen(seen, bounds));
     }
     if it.crowd.is_none() {
         progress(&format!("changes-live: {name}, by os-ken, and in Open vSwitch"));
@@ -223,6 +213,33 @@ fn one(
 }
 
 impl Bench<'_> {
+    /// Runs by the switches and by the controller, in turn; why not, where no lab is allowed.
+    fn take_turns(
+        &self,
+        seen: &mut Seen,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Option<String>, Failure> {
+        let name = self.name;
+        for turn in 1..=TURNS {
+            let turns = [Self::by_switches, Self::by_controller];
+            for (run, who) in turns.into_iter().zip(["switches", "controller"]) {
+                progress(&format!("changes-live: {name}, turn {turn} of {TURNS}, by the {who}"));
+                match run(self, seen) {
+                    Ok(()) if seen.is_interrupted => return Ok(None),
+                    Ok(()) => {}
+                    Err(error @ UpError::NotPermitted { .. }) => {
+                        return Ok(Some(error.to_string()));
+                    }
+                    Err(error) => {
+                        let hint = "`tenuto doctor` says what this machine allows";
+                        return Err(Failure::undecidable(format!("{name}: {error}"), Some(hint)));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The same change by other controllers, and of other switches.
     fn by_peers(&self, changes: u32, seen: &mut Seen) {
         let own = seen.controlled.iter().map(|it| it.in_effect.as_ns()).collect();

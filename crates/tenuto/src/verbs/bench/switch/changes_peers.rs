@@ -80,23 +80,26 @@ pub(super) fn without_os_ken() -> Changes {
     Err(no_python())
 }
 
+/// Of the table of all networks.
+const COLUMNS: [&str; 11] = [
+    "topology",
+    "rules",
+    "switches",
+    "changed by",
+    "until",
+    "changes",
+    "unfinished",
+    "median us",
+    "least us",
+    "largest us",
+    "by theirs",
+];
+
 /// The table of all networks.
 pub(super) fn sheet(found: &[(Laboratory, Peers)]) -> Sheet {
     let mut sheet = Sheet::new(
         "MC-SDN, sections III-A and VII-A: the same change by controllers, live",
-        &[
-            "topology",
-            "rules",
-            "switches",
-            "changed by",
-            "until",
-            "changes",
-            "unfinished",
-            "median us",
-            "least us",
-            "largest us",
-            "by theirs",
-        ],
+        &COLUMNS,
     );
     let (mut skipped, mut short) = (Vec::new(), [0; 2]);
     for (it, peers) in found {
@@ -115,13 +118,7 @@ pub(super) fn sheet(found: &[(Laboratory, Peers)]) -> Sheet {
                         short[0] += usize::from(ratio < TARGET_RATIO);
                     }
                 }
-                Err(why) => {
-                    let [switches, by, _] = who.words();
-                    let line = format!("SKIPPED {switches} by {by}: {why}");
-                    if !skipped.contains(&line) {
-                        skipped.push(line);
-                    }
-                }
+                Err(why) => note_skipped(*who, why, &mut skipped),
             }
         }
     }
@@ -132,6 +129,15 @@ pub(super) fn sheet(found: &[(Laboratory, Peers)]) -> Sheet {
         short[0], short[1]
     ));
     sheet
+}
+
+/// Said once, however many networks are left out for it.
+fn note_skipped(who: Who, why: &str, skipped: &mut Vec<String>) {
+    let [switches, by, _] = who.words();
+    let line = format!("SKIPPED {switches} by {by}: {why}");
+    if !skipped.contains(&line) {
+        skipped.push(line);
+    }
 }
 
 fn row(

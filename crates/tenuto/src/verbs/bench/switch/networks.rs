@@ -113,23 +113,35 @@ impl Laboratory {
         read.map_err(|found| Failure::undecidable(format!("{found:?}"), None))
     }
 
-    /// Its meters are whole kbit, so that Open vSwitch can be told the very same.
     fn text(self) -> String {
+        let mut out = self.nodes();
+        out.push_str(&self.links());
+        out.push_str(&self.flows());
+        let quiet_ms = self.crowd.map_or(QUIET_MS, |crowd| crowd.quiet_ms);
+        let _ = writeln!(out, "mode_return: {{quiet: {quiet_ms} ms}}");
+        out
+    }
+
+    /// Its meters are whole kbit, so that Open vSwitch can be told the very same.
+    fn nodes(self) -> String {
         let list = |prefix: &str, count: usize, what: &str| {
             let all: Vec<String> = (1..=count).map(|n| format!("{prefix}{n}: {what}")).collect();
             all.join(", ")
         };
-        let mut out = format!(
+        format!(
             "tenuto: 1\nname: {}\nmodes: [LO, HI]\nhosts: {{{}, {}}}\nswitches: {{{}}}\n\
              profiles: {{kbit: {{like: tenuto, meter_rate_step: 1 kbit/s, meter_burst_step: 1 kbit}}}}\n\
              controllers: {{c1: {{manages: all}}}}\n\
-             defaults: {{link: {{rate: 1 Gbit/s, length: 2 m}}, flow: {{match: five-tuple}}}}\n\
-             links:\n",
+             defaults: {{link: {{rate: 1 Gbit/s, length: 2 m}}, flow: {{match: five-tuple}}}}\n",
             self.shape.name(),
             list("h", SWITCHES, "{}"),
             list("a", CROWD, "{}"),
             list("w", SWITCHES, "{profile: kbit}"),
-        );
+        )
+    }
+
+    fn links(self) -> String {
+        let mut out = String::from("links:\n");
         let mut link = |a: String, b: String| {
             let rate = self.crowd.filter(|_| a == CROWDED);
             let rate = rate.map_or(String::new(), |c| format!(", rate: {} Mbit/s", c.line_mbps));
@@ -138,12 +150,15 @@ impl Laboratory {
         (1..=SWITCHES).for_each(|n| link(format!("h{n}"), format!("w{n}")));
         (1..=CROWD).for_each(|n| link(format!("a{n}"), "w1".into()));
         self.shape.links().into_iter().for_each(|(a, b)| link(format!("w{a}"), format!("w{b}")));
+        out
+    }
+
+    fn flows(self) -> String {
         let targets: Vec<String> = (2..=SWITCHES).map(|n| format!("h{n}")).collect();
         let targets = targets.join(", ");
-        let _ = writeln!(
-            out,
+        let mut out = format!(
             "flows:\n  {}: {{source: {}, targets: [{targets}], level: HI, message: 100 B, \
-             period: {{LO: {PERIOD_LO_MS} ms, HI: {PERIOD_HI_MS} ms}}, priority: 0}}",
+             period: {{LO: {PERIOD_LO_MS} ms, HI: {PERIOD_HI_MS} ms}}, priority: 0}}\n",
             Self::TRIGGER,
             Self::REQUESTER
         );
@@ -163,8 +178,6 @@ impl Laboratory {
                 );
             }
         }
-        let quiet_ms = self.crowd.map_or(QUIET_MS, |crowd| crowd.quiet_ms);
-        let _ = writeln!(out, "mode_return: {{quiet: {quiet_ms} ms}}");
         out
     }
 }

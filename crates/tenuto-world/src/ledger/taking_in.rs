@@ -1,0 +1,146 @@
+//! What each observation changes in the books.
+
+use super::timeline::Timeline;
+use super::{AtTarget, EventRow, Fate, Ledger, MessageRecord, Observation, Release, StallRow};
+
+impl Ledger<'_> {
+    /// Takes in what a node has seen. What names nothing of this network changes nothing.
+    pub fn observe(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Released { flow, message, at_ns, bytes } => {
+                self.releases.push(Release { at_ns: *at_ns, flow: *flow, bytes: *bytes });
+                if let Some(record) = self.record(*flow, *message) {
+                    record.release_ns = *at_ns;
+                }
+            }
+            Observation::Delivered { flow, message, host, release_ns, at_ns } => {
+                self.observe_delivery((*flow, *message), *host, *release_ns, *at_ns);
+            }
+            Observation::Copy { flow, message, host, port, delay_ns } => {
+                self.observe_copy((*flow, *message), *host, *port, *delay_ns);
+            }
+            Observation::Skew { flow, message, host, skew_ns } => {
+                if let Some(at) = self.at_target((*flow, *message), *host) {
+                    at.skew_ns = at.skew_ns.or(Some(*skew_ns));
+                }
+            }
+            Observation::Dropped { .. } => self.observe_drop(observation),
+            Observation::Violation { switch, monitor, wanted, at_ns } => {
+                self.with_timeline(switch, |t| t.violation(switch, *monitor, *wanted, *at_ns));
+            }
+            Observation::Swapped { switch, .. } => {
+                self.with_timeline(switch, |timeline| timeline.swapped(observation));
+            }
+            Observation::Restarted { switch, .. } => {
+                self.with_timeline(switch, |timeline| timeline.restarted(switch));
+            }
+            Observation::Port { node, port, backlog_bits_max, frames } => {
+                self.packet_hops += frames;
+                self.ports.insert((node.clone(), *port), (*backlog_bits_max, *frames));
+            }
+            Observation::Stall { node, from_ns, length_ns } => {
+                self.observe_stall(node, *from_ns, *length_ns);
+            }
+            Observation::Event { text, at_ns, tolerated, misbehaving } => {
+                let at_ns = self.since_start(*at_ns);
+                misbehaving.iter().for_each(|flow| self.note_misbehaviour(*flow, at_ns));
+                self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
+            }
+            // Nothing is promised of it.
+            Observation::ByController { .. } => {}
+        }
+    }
+
+    fn record(&mut self, flow: u16, message: u32) -> Option<&mut MessageRecord> {
+        let targets = self.plan.network.flows.get(usize::from(flow))?.targets.len();
+        let record = self.messages[usize::from(flow)].entry(u64::from(message)).or_default();
+        record.targets.resize(targets, AtTarget::default());
+        Some(record)
+    }
+
+    fn target_place(&self, flow: u16, host: u16) -> Option<usize> {
+        let name = &self.plan.network.hosts.get(usize::from(host))?.name;
+        let flow = self.plan.network.flows.get(usize::from(flow))?;
+        flow.targets.iter().position(|target| target.host == *name)
+    }
+
+    /// What is known of a message, flow and id, at a target host.
+    fn at_target(&mut self, (flow, id): (u16, u32), host: u16) -> Option<&mut AtTarget> {
+        let place = self.target_place(flow, host)?;
+        self.record(flow, id).map(|record| &mut record.targets[place])
+    }
+
+    fn with_timeline(&mut self, switch: &str, change: impl FnOnce(&mut Timeline)) {
+        self.timelines.iter_mut().find(|timeline| timeline.knows(switch)).map(change);
+    }
+
+    fn observe_delivery(&mut self, (flow, id): (u16, u32), host: u16, release_ns: u64, at_ns: u64) {
+        let Some(place) = self.target_place(flow, host) else { return };
+        if let Some(record) = self.record(flow, id) {
+            record.release_ns = release_ns;
+            record.targets[place].delivered_ns = Some(at_ns);
+        }
+    }
+
+    fn observe_copy(&mut self, message: (u16, u32), host: u16, port: u32, delay_ns: u64) {
+        let network = self.networks.get(&(host, port)).copied();
+        let Some(at) = self.at_target(message, host) else { return };
+        if let Some(copy) = network.and_then(|n| at.copies.get_mut(n)) {
+            *copy = Some(delay_ns);
+        }
+    }
+
+    /// What was over before traffic started has nothing to do with it.
+    fn observe_stall(&mut self, node: &str, from_ns: u64, length_ns: u64) {
+        let start_ns = self.settings.start_ns;
+        let end_ns = from_ns + length_ns;
+        if end_ns > start_ns {
+            let at_ns = from_ns.saturating_sub(start_ns);
+            let length_ns = end_ns - start_ns.max(from_ns);
+            self.stalls.push(StallRow { node: node.to_owned(), at_ns, length_ns });
+        }
+    }
+
+    fn note_misbehaviour(&mut self, flow: u16, at_ns: u64) {
+        self.misbehaving.entry(flow).or_insert(at_ns);
+        if let Some(flow) = self.plan.network.flows.get(usize::from(flow)) {
+            self.misbehaving_hosts.entry(flow.source.clone()).or_insert(at_ns);
+        }
+    }
+
+    fn observe_drop(&mut self, observation: &Observation) {
+        let Observation::Dropped { node, port, reason, cookie, message, frames, at_ns } =
+            observation
+        else {
+            return;
+        };
+        // What switches turn away before they are set up is no news of the run.
+        if *at_ns < self.settings.start_ns {
+            return;
+        }
+        let at = self.dropped.entry((node.clone(), *port, reason.clone(), *cookie)).or_default();
+        at.add(at_ns.saturating_sub(self.settings.start_ns), *frames);
+        let Some((flow, id)) = *message else { return };
+        let (fate, words) = match reason.as_str() {
+            "policed" => (Fate::Policed, "over contract"),
+            "out_of_mode" | "purged" => (Fate::OutOfMode, "out of mode"),
+            "duplicate" => return,
+            "buffer_full" => (Fate::Lost, "buffer full"),
+            "unknown" => (Fate::Lost, "no entry"),
+            _ => (Fate::Lost, "dropped"),
+        };
+        let number = self.node_number(node);
+        if let Some(record) = self.record(flow, id) {
+            record.fate = record.fate.max(Some(fate));
+            record.place = record.place.or(Some((number, words)));
+        }
+    }
+
+    fn node_number(&mut self, node: &str) -> u32 {
+        let place = self.nodes.iter().position(|n| n == node).unwrap_or_else(|| {
+            self.nodes.push(node.to_owned());
+            self.nodes.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+}
