@@ -471,7 +471,7 @@ fn actions_are_refused_by_their_code() {
         (ip(), set(dst(Some([255; 4]))), BadAction::BadSetArgument),
         (ip(), set(Oxm::IpDscp(64)), BadAction::BadSetArgument),
         (vec![], set(dst(None)), BadAction::MatchInconsistent),
-        (ip(), set(Oxm::TcpDst(1)), BadAction::MatchInconsistent),
+        (ip(), set(Oxm::TcpDst { value: 1, mask: None }), BadAction::MatchInconsistent),
         (ip(), set(Oxm::VlanPcp(1)), BadAction::MatchInconsistent),
         (
             ip(),

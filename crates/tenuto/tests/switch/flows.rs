@@ -115,7 +115,8 @@ fn what_is_full_says_so_and_goes_on() {
         let switch = Switch::start(2, &["--entries", "100"]);
         let mut peer = Peer::connect();
         let entry = |port: u16| {
-            let matching = vec![Oxm::EthType(0x800), Oxm::IpProto(6), Oxm::TcpDst(port)];
+            let matching =
+                vec![Oxm::EthType(0x800), Oxm::IpProto(6), Oxm::TcpDst { value: port, mask: None }];
             flow(FlowModCommand::Add, 5, matching, vec![out(2)])
         };
         for port in 0..100 {
