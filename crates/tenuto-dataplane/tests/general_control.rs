@@ -572,6 +572,34 @@ fn a_meter_limits_what_goes_to_the_controllers() {
 #[test]
 fn only_selecting_groups_have_weights() {
     use GroupType as T;
+#[test]
+fn a_meter_that_is_not_there_is_an_error_and_such_a_group_is_not() {
+    let mut bench = bench();
+    let limit = MeterMod {
+        command: MeterModCommand::Add,
+        flags: meter_flag::KBPS,
+        meter_id: 2,
+        bands: vec![MeterBand::Drop { rate: 1, burst_size: 0 }],
+    };
+    bench.install([Body::MeterMod(limit)]);
+    let last = config().meters_max.try_into().expect("few meters");
+    for meter_id in [0, 1, last, meter_id::MAX, meter_id::CONTROLLER] {
+        for body in [RequestBody::Meter { meter_id }, RequestBody::MeterConfig { meter_id }] {
+            let request = Body::MultipartRequest(MultipartRequest::new(body));
+            bench.refused(request, MeterModFailed::UnknownMeter);
+        }
+    }
+    for meter_id in [2, meter_id::ALL] {
+        let reply = bench.reply(RequestBody::Meter { meter_id });
+        assert!(matches!(&reply, ReplyBody::Meter(list) if list.len() == 1), "{reply:?}");
+        let reply = bench.reply(RequestBody::MeterConfig { meter_id });
+        assert!(matches!(&reply, ReplyBody::MeterConfig(list) if list.len() == 1), "{reply:?}");
+    }
+    for group_id in [1, group_id::ALL] {
+        assert_eq!(bench.reply(RequestBody::Group { group_id }), ReplyBody::Group(vec![]));
+    }
+}
+
     let mut bench = bench();
     let bucket = |weight| Bucket { weight, watch_port: 1, ..Bucket::new(vec![output(1)]) };
     let command = GroupModCommand::Add;
