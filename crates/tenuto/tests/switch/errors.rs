@@ -48,6 +48,20 @@ fn what_the_machine_refuses_is_named() {
 
 #[test]
 fn a_file_describes_a_switch_and_flags_override_it() {
+/// A service manager starts the next one as soon as it has told the last one to end.
+#[test]
+fn a_switch_may_take_the_place_of_one_that_is_ending() {
+    in_lab("errors::a_switch_may_take_the_place_of_one_that_is_ending", || {
+        let hosts = Hosts::new(2);
+        let first = Switch::start(2, &[]);
+        let begin = std::thread::spawn(|| Switch::start(2, &["--fail-mode", "standalone"]));
+        first.stop();
+        let second = begin.join().expect("it is not refused");
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
+        second.stop();
+    });
+}
+
     in_lab("errors::a_file_describes_a_switch_and_flags_override_it", || {
         let _hosts = Hosts::new(2);
         let folder = std::env::temp_dir().join(format!("tenuto-switch-{}", std::process::id()));
