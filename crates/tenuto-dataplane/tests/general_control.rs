@@ -240,6 +240,9 @@ fn what_it_can_do_is_told_and_more_is_refused() {
     };
     let fields = |fields: &[Oxm]| fields.iter().filter_map(OxmId::of).collect::<Vec<_>>();
     let (dst, proto) = (Oxm::EthDst { value: [0; 6], mask: Some([0; 6]) }, Oxm::IpProto(0));
+    // The others stay in the pipeline; of them nothing is asked.
+    let others: Vec<_> =
+        tables[1..].iter().map(|it| TableFeatures { properties: vec![], ..it.clone() }).collect();
     // Each table can do more than is asked for, which is what a controller is promised.
     for less in [
         first.clone(),
@@ -250,7 +253,7 @@ fn what_it_can_do_is_told_and_more_is_refused() {
         with(TableProperty::ApplyActions { miss: false, ids: vec![] }),
         with(TableProperty::ApplySetField { miss: false, ids: fields(&[Oxm::VlanPcp(0)]) }),
     ] {
-        let answers = bench.ask_on(0, ask(vec![less]));
+        let answers = bench.ask_on(0, ask([vec![less], others.clone()].concat()));
         let Body::MultipartReply(reply) = &answers[0] else { panic!("{answers:?}") };
         let ReplyBody::TableFeatures(tables) = &reply.body else { panic!("{reply:?}") };
         assert_eq!(&tables[0], first, "it stays as it is");
@@ -570,9 +573,6 @@ fn a_meter_limits_what_goes_to_the_controllers() {
 }
 
 #[test]
-fn only_selecting_groups_have_weights() {
-    use GroupType as T;
-#[test]
 fn a_meter_that_is_not_there_is_an_error_and_such_a_group_is_not() {
     let mut bench = bench();
     let limit = MeterMod {
@@ -600,6 +600,9 @@ fn a_meter_that_is_not_there_is_an_error_and_such_a_group_is_not() {
     }
 }
 
+#[test]
+fn only_selecting_groups_have_weights() {
+    use GroupType as T;
     let mut bench = bench();
     let bucket = |weight| Bucket { weight, watch_port: 1, ..Bucket::new(vec![output(1)]) };
     let command = GroupModCommand::Add;

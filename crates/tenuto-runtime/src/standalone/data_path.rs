@@ -290,7 +290,8 @@ impl DataPath<'_> {
             }
             let channel = self.control.channels.iter().find(|channel| channel.id == id);
             if !channel.is_some_and(Channel::is_paused) {
-                self.core.switch.work_on(id, now, &mut self.core.fx);
+                let Forwarding { switch, pool, fx, .. } = &mut self.core;
+                switch.work_on(id, now, pool, fx);
             }
         }
         self.first_work = None;
