@@ -206,6 +206,9 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             port_names: names,
             began: MonotonicClock::now(),
             entries_at_once: Some(ENTRIES_AT_ONCE),
+            masks_max: settings.masks_max,
+            actions_max: settings.actions_max,
+            tables_change: !settings.fixed_tables,
             ..GeneralConfig::default()
         }),
     }

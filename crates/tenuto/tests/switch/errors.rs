@@ -22,6 +22,8 @@ fn flags_that_say_nothing_sensible_are_told() {
     refused(&["--port", "eth1", "--port", "eth1"], &["named twice"]);
     refused(&["--port", "eth1", "--tap", "eth2=x.pcap"], &["no port is called `eth2`"]);
     refused(&["--port", "eth1", "--tls-ca", "x.pem"], &["--tls-cert"]);
+    refused(&["--port", "eth1", "--masks", "0"], &["--masks", "from 1 to 100000"]);
+    refused(&["--port", "eth1", "--actions", "many"], &["--actions", "from 1 to 100000000"]);
     refused(&["no-such-file.yaml"], &["no-such-file.yaml"]);
 }
 
@@ -46,8 +48,6 @@ fn what_the_machine_refuses_is_named() {
     });
 }
 
-#[test]
-fn a_file_describes_a_switch_and_flags_override_it() {
 /// A service manager starts the next one as soon as it has told the last one to end.
 #[test]
 fn a_switch_may_take_the_place_of_one_that_is_ending() {
@@ -62,6 +62,8 @@ fn a_switch_may_take_the_place_of_one_that_is_ending() {
     });
 }
 
+#[test]
+fn a_file_describes_a_switch_and_flags_override_it() {
     in_lab("errors::a_file_describes_a_switch_and_flags_override_it", || {
         let _hosts = Hosts::new(2);
         let folder = std::env::temp_dir().join(format!("tenuto-switch-{}", std::process::id()));
