@@ -408,6 +408,54 @@ fn steps_of_meters_are_bits_per_second_and_whole_bytes() {
 }
 
 #[test]
+fn a_message_that_no_meter_lets_through_is_told_with_what_fits() {
+    let flow = |size: &str| {
+        with_flow(&format!(
+            "{{from: h1, to: h2, priority: 1, level: LO, {size}, period: 1000 s, deadline: 1000 s}}"
+        ))
+    };
+    let said = problems(&flow("message: 2300 MB"));
+    for part in [
+        "net/n.yaml:8",
+        "F.message",
+        "the meters of a tenuto hold 2305843009 B at most, and a message of 2300 MB passes them",
+        "message <= 2188900",
+    ] {
+        assert!(said.contains(part), "no `{part}` in {said}");
+    }
+    let fits = said.split("message <= ").nth(1).and_then(|rest| rest.split(' ').next());
+    let fits: u64 = fits.and_then(|digits| digits.parse().ok()).expect("whole bytes");
+    assert_eq!(problems(&flow(&format!("message: {fits} B"))).matches("meters").count(), 0);
+    assert_eq!(problems(&flow(&format!("message: {} B", fits + 1))).matches("meters").count(), 1);
+    // What OpenFlow can state is enough for any message.
+    let other = flow("message: 2300 MB").replace("profile: tenuto", "profile: ideal");
+    assert!(!problems(&other).contains("meters"));
+}
+
+#[test]
+fn the_largest_burst_of_meters_is_read_and_inherited() {
+    let read = |more: &str| {
+        let yaml = format!(
+            "tenuto: 1\nhosts: {{}}\nswitches: {{s: {{profile: odd}}}}\nlinks: []\nprofiles:\n  odd: {{{more}}}\n"
+        );
+        read_network(&MemorySources::new().with("n.yaml", &yaml), "n.yaml")
+    };
+    for (more, bytes) in [
+        ("like: tenuto", 2_305_843_009),
+        ("like: afdx", 536_870_911_875),
+        ("like: tenuto, meter_burst_max: 5 MB", 5_000_000),
+    ] {
+        let (n, _) = read(more).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(n.profiles["odd"].meter_burst_max_bytes, bytes, "{more}");
+    }
+    for wrong in ["like: afdx, meter_burst_max: 0 B", "like: afdx, meter_burst_max: 600000 MB"] {
+        let said = read(wrong).expect_err(wrong).to_string();
+        assert!(said.contains("no band of a meter states such a burst"), "{said}");
+        assert!(said.contains("from 1 B to 536870911875 B"), "{said}");
+    }
+}
+
+#[test]
 fn only_our_own_switch_states_bits_and_bytes() {
     for name in tenuto_model::Profile::BUILT_IN {
         let profile = tenuto_model::Profile::built_in(name).expect("it is built in");
