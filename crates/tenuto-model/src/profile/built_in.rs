@@ -68,6 +68,10 @@ fn ideal() -> Profile {
 
 /// Our own switch; host effects are measured and added as the host allowance. Its meters know a band
 /// that states bit/s and bytes.
+///
+/// The latency is for all that it does with a frame, look-ups among it: a plan asks for twelve masks at
+/// most, 0.6 us of it. What other controllers can make a look-up cost (`docs/reference/openflow.md`,
+/// "What a look-up costs") is no part of a plan.
 fn tenuto() -> Profile {
     Profile {
         latency_ns_max: 20_000,
@@ -77,12 +81,12 @@ fn tenuto() -> Profile {
         groups_max: 10_000,
         meter_rate_step_bps: 1,
         meter_burst_step_bytes: 1,
+        // Its buckets count thousand-millionths of a bit in 64 bits.
+        meter_burst_max_bytes: u64::MAX / 1_000_000_000 / 8,
         clock_tolerance_ppm: 200,
         has_modes: true,
         swap_ns_max: 50_000,
         purge_frame_ns_max: 200,
-        // Its buckets count thousand-millionths of a bit in 64 bits.
-        meter_burst_max_bytes: u64::MAX / 1_000_000_000 / 8,
         ..ideal()
     }
 }
