@@ -221,7 +221,7 @@ impl FlowJudge<'_> {
             let fits = |size| profile.meter_counts.counted_message_bits(size, false) / 8 <= most;
             if !fits(size) {
                 let message = format!(
-                    "the meters of a {} hold {} at most, and a message of {} passes them at once",
+                    "the meters of {} hold {} at most, and a message of {} passes them at once",
                     switch.profile,
                     format_size(most),
                     format_size(u64::from(size.bytes()))

@@ -102,7 +102,7 @@ fn ovs_ofctl_masks_transport_ports() {
         has(&ofctl(&["dump-flows"]), &known);
         let (is_done, ours) = run(&mut tenuto(&["dump", "flows", "--switch", SWITCH]));
         assert!(is_done, "{ours}");
-        has(&ours, &["priority=9,tcp,tcp_dst=0x10/0xfff0", "sctp,sctp_dst=80"]);
+        has(&ours, &["nw_proto=6,tcp_dst=0x10/0xfff0", "nw_proto=132,sctp_dst=80"]);
         // Only what lies within the mask is asked for.
         let one = ofctl(&["dump-flows", "tcp,tp_dst=0x18/0xfff8"]);
         assert!(!one.contains("priority=9"), "{one}");
