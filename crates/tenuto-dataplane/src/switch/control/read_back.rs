@@ -86,8 +86,8 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         self.settle();
-        // No request but that of table features can be longer than a message, and that is refused
-        // for any other features than there are: nothing is worth keeping parts of.
+        // No request but that of table features can be longer than a message, and it need not say all
+        // that tables can do: parts are not kept.
         if multipart.has_more() {
             return Err(BadRequest::MultipartBufferOverflow.into());
         }
