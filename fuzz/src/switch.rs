@@ -136,7 +136,7 @@ impl Bench {
     fn work(&mut self) {
         let ids: Vec<ConnectionId> = self.switch.at_work().collect();
         for id in ids {
-            self.switch.work_on(id, self.now, &mut self.fx);
+            self.switch.work_on(id, self.now, &mut self.frames, &mut self.fx);
         }
     }
 }

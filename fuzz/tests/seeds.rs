@@ -189,7 +189,7 @@ fn everything() -> Vec<Body> {
             vec![Oxm::EthType(0x0800), Oxm::IpProto(17)],
             vec![
                 Action::DecNwTtl,
-                Action::SetField(Oxm::UdpDst(9)),
+                Action::SetField(Oxm::UdpDst { value: 9, mask: None }),
                 Action::PushMpls(0x8847),
                 Action::CopyTtlOut,
                 Action::PushPbb(0x88e7),

@@ -6,9 +6,8 @@ use crate::network::Net;
 use crate::read::{self, Entry, OtherTraffic, Output, PortDeployment, Profile, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most that a band of OpenFlow states: 2³² − 1 kbit/s, and as many kbit.
+/// The most that a band of OpenFlow states: 2³² − 1 kbit/s.
 const BAND_BPS_MAX: u64 = u32::MAX as u64 * 1_000;
-const BAND_BYTES_MAX: u64 = u32::MAX as u64 * 125;
 
 /// Checks every switch's deployment except for what its tables do.
 pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -32,7 +31,7 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
         check_ports(context, node, deployment, profile, &queues, findings);
         check_ids(deployment, findings);
         check_entries(context, deployment, findings);
-        check_steps(deployment, profile, findings);
+        check_steps(deployment, (profile, plan.feasible), findings);
         check_usage(context, deployment, profile, findings);
     }
     let is_refused = net.flows.iter().any(|flow| crate::routes::is_refused(plan, &flow.raw.name));
@@ -241,11 +240,17 @@ fn is_placed(entry: &Entry, modes: usize) -> bool {
         && entry.level.is_none_or(|level| usize::from(level) < modes)
 }
 
-fn check_steps(deployment: &read::SwitchDeployment, profile: &Profile, findings: &mut Findings) {
+fn check_steps(
+    deployment: &read::SwitchDeployment,
+    (profile, is_feasible): (&Profile, bool),
+    findings: &mut Findings,
+) {
+    // What no device has is in plans that are refused for it.
+    let most = if is_feasible { profile.meter_burst_max_bytes } else { u64::MAX };
     for meter in &deployment.meters {
         for (what, value, step, max) in [
             ("bit/s", meter.rate_bps, profile.meter_rate_step_bps, BAND_BPS_MAX),
-            ("B", meter.burst_bytes, profile.meter_burst_step_bytes, BAND_BYTES_MAX),
+            ("B", meter.burst_bytes, profile.meter_burst_step_bytes, most),
         ] {
             if value == 0 || value > max || value.checked_rem(step) != Some(0) {
                 let place = format!("meter {} at {}", meter.id, deployment.switch);

@@ -144,6 +144,11 @@ pub(crate) struct Tolerates {
     pub(crate) links_lost: u32,
 }
 
+/// What OpenFlow's own bands can state, where a device is said to have no limit of its own.
+const fn openflow_burst_bytes() -> u64 {
+    u32::MAX as u64 * 125
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Profile {
     pub(crate) latency_ns_min: u64,
@@ -157,6 +162,8 @@ pub(crate) struct Profile {
     pub(crate) meter_counts: MeterCounts,
     pub(crate) meter_rate_step_bps: u64,
     pub(crate) meter_burst_step_bytes: u64,
+    #[serde(default = "openflow_burst_bytes")]
+    pub(crate) meter_burst_max_bytes: u64,
     pub(crate) clock_tolerance_ppm: u32,
     pub(crate) has_modes: bool,
     pub(crate) swap_ns_max: u64,

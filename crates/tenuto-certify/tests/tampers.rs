@@ -110,6 +110,9 @@ fn tampers() -> Vec<Tamper> {
         one("meter between two steps", "limits of the device", |p| {
             p["network"]["profiles"]["p"]["meter_burst_step_bytes"] = json!(125_000);
         }),
+        one("burst that no meter has", "limits of the device", |p| {
+            p["network"]["profiles"]["p"]["meter_burst_max_bytes"] = json!(100);
+        }),
         one("removed meter", "meter", |p| remove(&mut p["switches"][0]["meters"], |_| true)),
         one("meter of another flow", WALK, |p| {
             let entries = &mut p["switches"][0]["entries"];

@@ -166,7 +166,7 @@ fn oxms(matching: &MatchSpec) -> Vec<Oxm> {
         matching.ip_proto.map(Oxm::IpProto),
         matching.ip_src.map(|value| Oxm::Ipv4Src { value, mask: None }),
         matching.ip_dst.map(|value| Oxm::Ipv4Dst { value, mask: None }),
-        matching.udp_dst.map(Oxm::UdpDst),
+        matching.udp_dst.map(|value| Oxm::UdpDst { value, mask: None }),
     ];
     fields.into_iter().flatten().collect()
 }

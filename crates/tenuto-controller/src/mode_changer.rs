@@ -77,7 +77,7 @@ impl ModeCommands {
             match_: Match::from(vec![
                 Oxm::EthType(ethertype::IPV4),
                 Oxm::IpProto(IP_PROTO_UDP),
-                Oxm::UdpDst(request_udp_port),
+                Oxm::UdpDst { value: request_udp_port, mask: None },
             ]),
             instructions: vec![Instruction::ApplyActions(vec![ask])],
             ..FlowMod::new(FlowModCommand::Add, 0)

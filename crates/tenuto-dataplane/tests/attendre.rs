@@ -454,7 +454,7 @@ fn what_cannot_be_is_refused() {
     };
     bench.refused(with(to(1, to_flow(1))), BadAction::BadArgument); // a host
     bench.refused(with(to(9, to_flow(1))), BadAction::BadOutPort);
-    let no_prerequisite = Match::from(vec![Oxm::TcpDst(1)]);
+    let no_prerequisite = Match::from(vec![Oxm::TcpDst { value: 1, mask: None }]);
     bench.refused(with(to(3, no_prerequisite)), BadMatch::BadPrereq);
     let keep = Action::Buffer { version: v(1), messages: 1 };
     let written = forward(0, 1, vec![Instruction::WriteActions(vec![keep.clone()])]);

@@ -240,6 +240,9 @@ fn what_it_can_do_is_told_and_more_is_refused() {
     };
     let fields = |fields: &[Oxm]| fields.iter().filter_map(OxmId::of).collect::<Vec<_>>();
     let (dst, proto) = (Oxm::EthDst { value: [0; 6], mask: Some([0; 6]) }, Oxm::IpProto(0));
+    // The others stay in the pipeline; of them nothing is asked.
+    let others: Vec<_> =
+        tables[1..].iter().map(|it| TableFeatures { properties: vec![], ..it.clone() }).collect();
     // Each table can do more than is asked for, which is what a controller is promised.
     for less in [
         first.clone(),
@@ -250,7 +253,7 @@ fn what_it_can_do_is_told_and_more_is_refused() {
         with(TableProperty::ApplyActions { miss: false, ids: vec![] }),
         with(TableProperty::ApplySetField { miss: false, ids: fields(&[Oxm::VlanPcp(0)]) }),
     ] {
-        let answers = bench.ask_on(0, ask(vec![less]));
+        let answers = bench.ask_on(0, ask([vec![less], others.clone()].concat()));
         let Body::MultipartReply(reply) = &answers[0] else { panic!("{answers:?}") };
         let ReplyBody::TableFeatures(tables) = &reply.body else { panic!("{reply:?}") };
         assert_eq!(&tables[0], first, "it stays as it is");
@@ -471,7 +474,7 @@ fn actions_are_refused_by_their_code() {
         (ip(), set(dst(Some([255; 4]))), BadAction::BadSetArgument),
         (ip(), set(Oxm::IpDscp(64)), BadAction::BadSetArgument),
         (vec![], set(dst(None)), BadAction::MatchInconsistent),
-        (ip(), set(Oxm::TcpDst(1)), BadAction::MatchInconsistent),
+        (ip(), set(Oxm::TcpDst { value: 1, mask: None }), BadAction::MatchInconsistent),
         (ip(), set(Oxm::VlanPcp(1)), BadAction::MatchInconsistent),
         (
             ip(),
@@ -567,6 +570,34 @@ fn a_meter_limits_what_goes_to_the_controllers() {
         bench.receive(1, &frame(1, 60));
     });
     assert_eq!(bench.heard(0).len(), 5);
+}
+
+#[test]
+fn a_meter_that_is_not_there_is_an_error_and_such_a_group_is_not() {
+    let mut bench = bench();
+    let limit = MeterMod {
+        command: MeterModCommand::Add,
+        flags: meter_flag::KBPS,
+        meter_id: 2,
+        bands: vec![MeterBand::Drop { rate: 1, burst_size: 0 }],
+    };
+    bench.install([Body::MeterMod(limit)]);
+    let last = config().meters_max.try_into().expect("few meters");
+    for meter_id in [0, 1, last, meter_id::MAX, meter_id::CONTROLLER] {
+        for body in [RequestBody::Meter { meter_id }, RequestBody::MeterConfig { meter_id }] {
+            let request = Body::MultipartRequest(MultipartRequest::new(body));
+            bench.refused(request, MeterModFailed::UnknownMeter);
+        }
+    }
+    for meter_id in [2, meter_id::ALL] {
+        let reply = bench.reply(RequestBody::Meter { meter_id });
+        assert!(matches!(&reply, ReplyBody::Meter(list) if list.len() == 1), "{reply:?}");
+        let reply = bench.reply(RequestBody::MeterConfig { meter_id });
+        assert!(matches!(&reply, ReplyBody::MeterConfig(list) if list.len() == 1), "{reply:?}");
+    }
+    for group_id in [1, group_id::ALL] {
+        assert_eq!(bench.reply(RequestBody::Group { group_id }), ReplyBody::Group(vec![]));
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn bench(change: impl FnOnce(&mut GeneralConfig)) -> Bench {
 fn finish(bench: &mut Bench, id: u16) -> (Vec<Body>, usize) {
     let (mut heard, mut steps) = (Vec::new(), 0);
     while bench.switch.at_work().any(|other| other.0 == id) {
-        bench.switch.work_on(ConnectionId(id), bench.now, &mut bench.fx);
+        bench.switch.work_on(ConnectionId(id), bench.now, &mut bench.frames, &mut bench.fx);
         heard.extend(bench.heard(id));
         steps += 1;
     }
@@ -101,7 +101,7 @@ fn what_comes_while_overlap_is_looked_for_counts_too() {
         // Apart from all of them in its last octet.
         let wide = vec![source(0x80, Some([0xff, 0xff, 0xff, 0xff, 0xff, 0x80]))];
         assert_eq!(bench.ask_on(0, checked(wide, 100)), []);
-        bench.switch.work_on(ConnectionId(0), bench.now, &mut bench.fx);
+        bench.switch.work_on(ConnectionId(0), bench.now, &mut bench.frames, &mut bench.fx);
         let Body::FlowMod(late) = narrow(0x81) else { unreachable!() };
         assert_eq!(bench.ask_on(1, Body::FlowMod(FlowMod { priority, ..late })), []);
         let (heard, _) = finish(&mut bench, 0);
@@ -227,7 +227,6 @@ fn meters_told_in_steps_are_those_told_at_once() {
         assert_eq!(told(Some(2), all), (vec![1, 2, 4, 5, 6, 7, 8], true));
     }
     assert_eq!(told(Some(2), RequestBody::Meter { meter_id: 5 }), (vec![5], false));
-    assert_eq!(told(Some(2), RequestBody::Meter { meter_id: 3 }), (vec![], false));
 }
 
 /// A switch of three levels with entries of table 2 in the lowest two.
@@ -280,6 +279,71 @@ fn work_on_the_entries_of_a_level_goes_in_steps() {
         assert_eq!(stepped.entries(), whole.entries());
         assert_eq!(stepped.switch.tables().entries(), left);
     }
+}
+
+/// What a switch has in all levels, and where the frames of its flows belong.
+fn all_of(bench: &Bench) -> (u8, usize, Vec<Option<Option<u8>>>) {
+    let tables = bench.switch.tables();
+    let levels = 0..tables.levels();
+    let places = levels.flat_map(|level| (0..200).map(move |cookie| (level, cookie)));
+    let places = places.map(|(level, cookie)| bench.switch.place(level, cookie)).collect();
+    (tables.levels(), tables.entries(), places)
+}
+
+#[test]
+fn the_number_of_levels_changes_in_steps_as_it_does_at_once() {
+    let (mut whole, mut stepped) = (with_levels(None), with_levels(Some(4)));
+    for (levels, steps_min) in [(2, 0), (1, 10), (3, 0), (1, 0)] {
+        assert_eq!(answered(&mut whole, mode_config(levels, &[1])), (vec![], 0));
+        let (heard, steps) = answered(&mut stepped, mode_config(levels, &[1]));
+        assert!(heard.is_empty() && steps >= steps_min.max(1), "{levels} levels: {steps} steps");
+        assert_eq!(all_of(&stepped), all_of(&whole), "{levels} levels");
+        assert_eq!(stepped.entries(), whole.entries());
+    }
+}
+
+#[test]
+fn entries_that_come_and_go_while_levels_change_have_their_places() {
+    let flow = |command, cookie: u64, queue| FlowMod {
+        command,
+        cookie,
+        table_id: 2 + u8::from(cookie % 2 == 1),
+        match_: Match::from(vec![source(u8::try_from(cookie).expect("few flows"), None)]),
+        instructions: vec![apply(vec![Action::SetQueue(queue), output(2)])],
+        ..any(100, vec![])
+    };
+    let (add, delete) = (FlowModCommand::Add, FlowModCommand::DeleteStrict);
+    let changes: Vec<Body> = (0..120)
+        .map(|n| match n % 3 {
+            0 => flow(add, 101 + n / 2, 2),
+            1 => flow(delete, 100 - n / 2, 0),
+            _ => flow(add, 1 + n / 2, 3),
+        })
+        .map(Body::FlowMod)
+        .collect();
+    let filled = |limit| {
+        let mut bench = bench(|it| it.entries_at_once = limit);
+        bench.connect(1);
+        bench.install((1..=100).map(|cookie| Body::FlowMod(flow(add, cookie, 1))));
+        bench
+    };
+    let mut whole = filled(None);
+    for change in &changes {
+        whole.ask_on(1, change.clone());
+    }
+    whole.ask_on(0, mode_config(2, &[1]));
+    let mut stepped = filled(Some(1));
+    assert!(stepped.ask_on(0, mode_config(2, &[1])).is_empty());
+    for change in &changes {
+        assert!(stepped.switch.at_work().next().is_some(), "more steps than changes");
+        stepped.switch.work_on(ConnectionId(0), stepped.now, &mut stepped.frames, &mut stepped.fx);
+        stepped.ask_on(1, change.clone());
+    }
+    assert_eq!(stepped.switch.tables().levels(), 1, "nothing is in force before the end");
+    finish(&mut stepped, 0);
+    assert_eq!(all_of(&stepped), all_of(&whole));
+    let known = (0..200).filter(|&cookie| stepped.switch.place(0, cookie).is_some()).count();
+    assert_eq!(known, stepped.switch.tables().entries());
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn request(body: RequestBody) -> Body {
 fn finish(bench: &mut Bench, id: u16, mut heard: Vec<Body>) -> (Vec<Body>, usize) {
     let mut steps = 0;
     while bench.switch.at_work().any(|other| other.0 == id) {
-        bench.switch.work_on(ConnectionId(id), bench.now, &mut bench.fx);
+        bench.switch.work_on(ConnectionId(id), bench.now, &mut bench.frames, &mut bench.fx);
         heard.extend(bench.heard(id));
         steps += 1;
     }
@@ -203,7 +203,7 @@ fn meters_and_groups_take_their_entries_along_in_steps() {
         let mut told = whole.ask_on(0, deletion.clone());
         assert_eq!(whole.switch.at_work().count(), 0);
         let mut heard = stepped.ask_on(0, deletion);
-        stepped.switch.work_on(ConnectionId(0), stepped.now, &mut stepped.fx);
+        stepped.switch.work_on(ConnectionId(0), stepped.now, &mut stepped.frames, &mut stepped.fx);
         heard.extend(stepped.heard(0));
         assert_eq!(stepped.switch.tables().entries(), 46, "four are gone");
         let (mut heard, _) = finish(&mut stepped, 0, heard);
@@ -282,7 +282,7 @@ fn all_groups_go_in_steps() {
     bench.heard(1);
     bench.install((1..=4).map(add));
     assert!(bench.ask_on(1, group_mod(GroupModCommand::Delete, group::ALL, vec![])).is_empty());
-    bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.fx);
+    bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.frames, &mut bench.fx);
     bench.refused_on(0, add(2), GroupModFailed::GroupExists);
     bench.install([entry(vec![Oxm::InPort(1)], vec![Action::Group(3)])]);
     let (heard, steps) = finish(&mut bench, 1, Vec::new());
@@ -320,7 +320,7 @@ fn a_barrier_waits_and_frames_and_others_do_not() {
     let mut bench = bench(Some(4));
     let delete = FlowMod::new(FlowModCommand::Delete, table::ALL);
     bench.install([Body::FlowMod(delete)]);
-    bench.switch.work_on(ConnectionId(0), bench.now, &mut bench.fx);
+    bench.switch.work_on(ConnectionId(0), bench.now, &mut bench.frames, &mut bench.fx);
     // Half done: frames are forwarded by what is there still.
     assert_eq!(bench.switch.tables().entries(), 46);
     let mut bytes = frame(1, 60);
@@ -355,7 +355,7 @@ fn a_reader_that_goes_is_forgotten_and_a_removal_is_finished() {
 fn what_comes_and_goes_meanwhile_is_met_at_most_once_and_the_rest_once() {
     let mut bench = bench(Some(4));
     let heard = bench.ask_on(1, request(RequestBody::Flow(all(0, 0))));
-    bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.fx);
+    bench.switch.work_on(ConnectionId(1), bench.now, &mut bench.frames, &mut bench.fx);
     for n in [0, 20, 48] {
         let Body::FlowMod(it) = numbered(n) else { unreachable!() };
         let gone = FlowMod { command: FlowModCommand::DeleteStrict, flags: 0, ..it };

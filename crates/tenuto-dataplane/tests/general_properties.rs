@@ -154,9 +154,16 @@ fn settings(packet: Packet) -> Vec<Oxm> {
     });
     fields.extend([Oxm::IpDscp(new & 63), Oxm::IpEcn(new & 3)]);
     fields.extend(match packet.proto {
-        6 => vec![Oxm::TcpSrc(port), Oxm::TcpDst(!port)],
-        17 => vec![Oxm::UdpSrc(port), Oxm::UdpDst(!port)],
-        132 => vec![Oxm::SctpSrc(port), Oxm::SctpDst(!port)],
+        6 => {
+            vec![Oxm::TcpSrc { value: port, mask: None }, Oxm::TcpDst { value: !port, mask: None }]
+        }
+        17 => {
+            vec![Oxm::UdpSrc { value: port, mask: None }, Oxm::UdpDst { value: !port, mask: None }]
+        }
+        132 => vec![
+            Oxm::SctpSrc { value: port, mask: None },
+            Oxm::SctpDst { value: !port, mask: None },
+        ],
         1 if !packet.v6 => vec![Oxm::Icmpv4Type(new), Oxm::Icmpv4Code(!new)],
         58 if packet.v6 => vec![Oxm::Icmpv6Type(new | 1), Oxm::Icmpv6Code(!new)],
         _ => vec![],
@@ -167,6 +174,7 @@ fn settings(packet: Packet) -> Vec<Oxm> {
 /// Few values of many fields, so that frames match and patterns overlap.
 fn condition() -> impl Strategy<Value = Vec<Oxm>> {
     let two = || any::<bool>().prop_map(u8::from);
+    let port_mask = || prop::sample::select(&[None, Some(1), Some(0xff00)][..]);
     prop_oneof![
         (1_u32..5).prop_map(|port| vec![Oxm::InPort(port)]),
         any::<bool>().prop_map(|v6| vec![Oxm::EthType(if v6 { 0x86dd } else { 0x0800 })]),
@@ -183,15 +191,15 @@ fn condition() -> impl Strategy<Value = Vec<Oxm>> {
             Oxm::EthType(0x0800),
             Oxm::Ipv4Dst { value: [last & mask; 4], mask: Some([mask; 4]) },
         ]),
-        two().prop_map(|port| vec![
+        (two(), port_mask()).prop_map(|(port, mask)| vec![
             Oxm::EthType(0x0800),
             Oxm::IpProto(17),
-            Oxm::UdpSrc(port.into())
+            Oxm::UdpSrc { value: u16::from(port) & mask.unwrap_or(1), mask }
         ]),
-        two().prop_map(|port| vec![
+        (two(), port_mask()).prop_map(|(port, mask)| vec![
             Oxm::EthType(0x86dd),
             Oxm::IpProto(6),
-            Oxm::TcpDst(port.into())
+            Oxm::TcpDst { value: u16::from(port) & mask.unwrap_or(1), mask }
         ]),
         Just(vec![Oxm::VlanVid { value: 0x1000, mask: Some(0x1000) }]),
         Just(vec![]),

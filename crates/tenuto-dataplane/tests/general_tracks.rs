@@ -28,7 +28,7 @@ enum Step {
 fn matching(kind: u8, flow: u8, from: u32) -> Match {
     let to = Oxm::EthDst { value: [3, 0, 0, 0, 0, flow], mask: None };
     let vlan = Oxm::VlanVid { value: 0x1000 | 7, mask: None };
-    let ip = vec![Oxm::EthType(0x0800), Oxm::IpProto(17), Oxm::UdpDst(5_000)];
+    let ip = vec![Oxm::EthType(0x0800), Oxm::IpProto(17), Oxm::UdpDst { value: 5_000, mask: None }];
     Match::from(match kind {
         0..=2 => vec![to],
         3 => vec![Oxm::InPort(from), to],

@@ -18,11 +18,29 @@ const TABLES: u8 = 4;
 /// One change of the tables, and whether they are settled behind it.
 #[derive(Clone, Debug)]
 enum Change {
-    Add { level: u8, table: u8, flow: u16, precedence: u16, cookie: u64, apply: Vec<ActionStep> },
-    Modify { level: u8, table: u8, cookie: u64, apply: Vec<ActionStep> },
-    Remove { level: u8, table: u8, flow: u16 },
+    Add {
+        level: u8,
+        table: u8,
+        flow: u16,
+        precedence: u16,
+        cookie: u64,
+        apply: Vec<ActionStep>,
+    },
+    Modify {
+        level: u8,
+        table: u8,
+        cookie: u64,
+        apply: Vec<ActionStep>,
+    },
+    Remove {
+        level: u8,
+        table: u8,
+        flow: u16,
+    },
     Group(u8),
     Levels(u8),
+    /// Preparing for more levels, by so many looks.
+    Prepare(usize),
     Settle,
 }
 
@@ -50,6 +68,7 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|((level, table), flow)| Change::Remove { level, table, flow }),
         1 => (0_u8..5).prop_map(Change::Group),
         1 => (1..=LEVELS).prop_map(Change::Levels),
+        2 => (1_usize..4).prop_map(Change::Prepare),
         3 => Just(Change::Settle),
     ]
 }
@@ -130,6 +149,9 @@ fn apply_change(tables: &mut Tables, group: &mut u8, change: Change) {
         }
         Change::Group(queue) => *group = queue,
         Change::Levels(levels) => tables.set_levels(levels),
+        Change::Prepare(looks) => {
+            tables.note_places(looks);
+        }
         _ => {
             tables.settle();
         }
@@ -140,9 +162,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn places_are_those_that_a_look_at_all_entries_finds(changes in vec(change(), 1..60)) {
+    fn places_are_those_that_a_look_at_all_entries_finds(
+        first in 1..=LEVELS,
+        changes in vec(change(), 1..60),
+    ) {
         let mut tables = Tables::new(config());
-        tables.set_levels(LEVELS);
+        tables.set_levels(first);
         let mut group = 0;
         for change in changes {
             apply_change(&mut tables, &mut group, change);

@@ -20,7 +20,7 @@ fn oxms() -> impl Strategy<Value = Vec<Oxm>> {
             Oxm::EthType(0x0800),
             Oxm::IpProto(17),
             Oxm::Ipv4Dst { value: [10, 0, 1, flow], mask: None },
-            Oxm::UdpDst(20_000 + u16::from(flow)),
+            Oxm::UdpDst { value: 20_000 + u16::from(flow), mask: None },
         ],
         false => vec![
             Oxm::EthType(0x0800),

@@ -161,13 +161,20 @@ fn bad_matches_are_refused_by_their_code() {
     for (oxms, code) in [
         (vec![ip(None)], BadMatch::BadPrereq),
         (vec![Oxm::EthType(0x86dd), ip(None)], BadMatch::BadPrereq),
-        (vec![Oxm::EthType(0x0800), Oxm::UdpDst(1)], BadMatch::BadPrereq),
-        ([&udp[..], &[Oxm::TcpDst(1)]].concat(), BadMatch::BadPrereq),
+        (vec![Oxm::EthType(0x0800), Oxm::UdpDst { value: 1, mask: None }], BadMatch::BadPrereq),
+        ([&udp[..], &[Oxm::TcpDst { value: 1, mask: None }]].concat(), BadMatch::BadPrereq),
         (vec![Oxm::IpDscp(1)], BadMatch::BadPrereq),
         (vec![Oxm::VlanPcp(1)], BadMatch::BadPrereq),
         (vec![vid(0), Oxm::VlanPcp(1)], BadMatch::BadPrereq),
         (vec![Oxm::InPort(1), Oxm::InPort(1)], BadMatch::DupField),
-        ([&udp[..], &[Oxm::UdpDst(1), Oxm::UdpDst(2)]].concat(), BadMatch::DupField),
+        (
+            [
+                &udp[..],
+                &[Oxm::UdpDst { value: 1, mask: None }, Oxm::UdpDst { value: 2, mask: None }],
+            ]
+            .concat(),
+            BadMatch::DupField,
+        ),
         (vec![Oxm::EthType(0x0800), ip(Some([0; 4])), ip(Some([0; 4]))], BadMatch::DupField),
         (vec![Oxm::Metadata { value: 4, mask: Some(3) }], BadMatch::BadWildcards),
         (vec![vid(0x2000)], BadMatch::BadValue),
@@ -190,7 +197,7 @@ fn bad_matches_are_refused_by_their_code() {
         bench.refused(matching(oxms), code);
     }
     bench.install([
-        matching([&udp[..], &[Oxm::UdpDst(1), ip(Some([0; 4]))]].concat()),
+        matching([&udp[..], &[Oxm::UdpDst { value: 1, mask: None }, ip(Some([0; 4]))]].concat()),
         matching(vec![vid(0x1001), Oxm::VlanPcp(7)]),
     ]);
 }

@@ -41,7 +41,7 @@ pub use clock::MonotonicClock;
 pub use host_stack::{HostBarrier, HostStack};
 pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
-pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES};
+pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, has_interface};
 pub use packet_port::PacketPort;
 pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
 pub use port::{

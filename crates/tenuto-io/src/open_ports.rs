@@ -1,5 +1,6 @@
 //! Opening the ports of a node by kind and interface.
 
+use crate::interface::Interface;
 use crate::links::{LinkName, offloads_off};
 use crate::{
     HostBarrier, HostStack, PacketPort, Port, PortKind, RingPort, TapPort, XdpMemory, XdpMode,
@@ -44,6 +45,11 @@ pub struct OpenedPort {
     pub port: Box<dyn Port + Send>,
     /// For the user, each a sentence.
     pub notes: Vec<String>,
+}
+
+/// Whether the present network namespace has an interface of this name.
+pub fn has_interface(name: &str) -> bool {
+    Interface::find(name).is_ok()
 }
 
 /// Opens the ports of one node.

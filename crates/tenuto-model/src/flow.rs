@@ -133,6 +133,25 @@ pub struct FrameMix {
 }
 
 impl Size {
+    /// The number that it states.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::MessageBytes(bytes) | Self::PayloadBytes(bytes) | Self::FrameBytes(bytes) => {
+                bytes
+            }
+        }
+    }
+
+    /// The same with another number.
+    #[must_use]
+    pub const fn with_bytes(self, bytes: u32) -> Self {
+        match self {
+            Self::MessageBytes(_) => Self::MessageBytes(bytes),
+            Self::PayloadBytes(_) => Self::PayloadBytes(bytes),
+            Self::FrameBytes(_) => Self::FrameBytes(bytes),
+        }
+    }
+
     /// The frames of one largest message.
     ///
     /// `as_stated` keeps frames below 64 B as they are written, for comparison with published

@@ -56,11 +56,12 @@ pub use plan::{
 pub use plan_file::network_digest;
 pub use profile::{
     Action, ActionCosts, BufferUnit, ControlShare, FrameService, LookUp, MatchCosts, MatchType,
-    MeterCounts, Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive,
-    ReceiveBuffer, Use,
+    MeterCounts, OPENFLOW_BURST_BYTES_MAX, Position, PriorityOrder, Processor, ProcessorLink,
+    Profile, Receive, ReceiveBuffer, Use,
 };
 pub use read::{
-    JudgeText, SwitchFile, SwitchFilePort, SwitchText, read_network, read_scenario, read_switch,
+    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, SwitchFile, SwitchFilePort, SwitchText,
+    read_network, read_scenario, read_switch,
 };
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};

@@ -10,7 +10,20 @@ pub use processor::{
     PriorityOrder, Processor, ProcessorLink, Receive, Use,
 };
 
+use crate::Size;
 use serde::{Deserialize, Serialize};
+
+/// The largest burst that a band of OpenFlow can state, 2³² − 1 kbit, in bytes.
+pub const OPENFLOW_BURST_BYTES_MAX: u64 = u32::MAX as u64 * 125;
+
+const fn openflow_burst() -> u64 {
+    OPENFLOW_BURST_BYTES_MAX
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks so
+const fn is_openflow_burst(bytes: &u64) -> bool {
+    *bytes == OPENFLOW_BURST_BYTES_MAX
+}
 
 /// What a switch model can and what it costs.
 ///
@@ -44,6 +57,10 @@ pub struct Profile {
     pub meter_rate_step_bps: u64,
     /// Meter bursts are multiples of this, bytes. OpenFlow's own bands state whole kbit (125 B).
     pub meter_burst_step_bytes: u64,
+    /// The largest burst of a meter, bytes: what OpenFlow's own bands can state ([`OPENFLOW_BURST_BYTES_MAX`])
+    /// unless the device takes less.
+    #[serde(default = "openflow_burst", skip_serializing_if = "is_openflow_burst")]
+    pub meter_burst_max_bytes: u64,
     /// Summed tolerance of a host's and the switch's clock, parts per million.
     pub clock_tolerance_ppm: u32,
     /// Whether it monitors flows, keeps shadow tables and spreads mode signals.
@@ -80,5 +97,12 @@ impl MeterCounts {
             Self::Frame => frame_bytes,
             Self::Wire => frame_bytes + tenuto_units::WIRE_OVERHEAD_BYTES,
         }
+    }
+
+    /// Bits counted for a largest message; `as_stated` keeps frames below 64 B as they are written.
+    pub fn counted_message_bits(self, size: Size, as_stated: bool) -> u64 {
+        let (mix, least) = (size.frames(as_stated), tenuto_units::FRAME_BYTES_MIN);
+        let uncounted = tenuto_units::WIRE_OVERHEAD_BYTES + least - self.counted_bytes(least);
+        mix.message_wire_bits.saturating_sub(u64::from(mix.frames) * u64::from(uncounted) * 8)
     }
 }

@@ -125,6 +125,7 @@ fn write_profiles(out: &mut String, network: &Network) {
             format!("meter_counts: {counts}"),
             format!("meter_rate_step: {}", format_rate(p.meter_rate_step_bps)),
             format!("meter_burst_step: {}", format_burst(p.meter_burst_step_bytes)),
+            format!("meter_burst_max: {}", format_size(p.meter_burst_max_bytes)),
             format!("clock_tolerance: {} ppm", p.clock_tolerance_ppm),
             format!("modes: {}", p.has_modes),
             format!("swap: {}", format_time(p.swap_ns_max)),

@@ -408,6 +408,51 @@ fn steps_of_meters_are_bits_per_second_and_whole_bytes() {
 }
 
 #[test]
+fn a_message_that_no_meter_lets_through_is_told_with_what_fits() {
+    let with = |bytes: u64| {
+        let flow = format!(
+            "{{source: h1, targets: [h2], priority: 1, level: LO, message: {bytes} B, period: 10 s}}"
+        );
+        let profiles = "profiles: {odd: {like: tenuto, meter_burst_max: 10 MB}}\n";
+        problems(&(with_flow(&flow).replace("profile: tenuto", "profile: odd") + profiles))
+    };
+    let said = with(12_000_000);
+    for part in [
+        "the meters of odd hold 10 MB at most, and a message of 12 MB passes them at once",
+        "net/n.yaml:8, flows.F.message",
+        "message <= 9492844 B",
+    ] {
+        assert!(said.contains(part), "no `{part}` in {said}");
+    }
+    // 6,501 frames of 1,538 bytes on the wire, and one of 1,462.
+    assert_eq!(with(9_492_844), "");
+    assert!(with(9_492_845).contains("message <= 9492844 B"));
+}
+
+#[test]
+fn the_largest_burst_of_meters_is_read_and_inherited() {
+    let read = |more: &str| {
+        let yaml = format!(
+            "tenuto: 1\nhosts: {{}}\nswitches: {{s: {{profile: odd}}}}\nlinks: []\nprofiles:\n  odd: {{{more}}}\n"
+        );
+        read_network(&MemorySources::new().with("n.yaml", &yaml), "n.yaml")
+    };
+    for (more, bytes) in [
+        ("like: tenuto", 2_305_843_009),
+        ("like: afdx", 536_870_911_875),
+        ("like: tenuto, meter_burst_max: 5 MB", 5_000_000),
+    ] {
+        let (n, _) = read(more).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(n.profiles["odd"].meter_burst_max_bytes, bytes, "{more}");
+    }
+    for wrong in ["like: afdx, meter_burst_max: 0 B", "like: afdx, meter_burst_max: 600000 MB"] {
+        let said = read(wrong).expect_err(wrong).to_string();
+        assert!(said.contains("no band of a meter states such a burst"), "{said}");
+        assert!(said.contains("from 1 B to 536870911875 B"), "{said}");
+    }
+}
+
+#[test]
 fn only_our_own_switch_states_bits_and_bytes() {
     for name in tenuto_model::Profile::BUILT_IN {
         let profile = tenuto_model::Profile::built_in(name).expect("it is built in");

@@ -53,7 +53,8 @@ integers! { u8: 1, u16: 2, u32: 4, u64: 8, }
 byte_strings! { 3 4 6 16 }
 
 /// Declares the fields of the basic class (`enum oxm_ofb_match_fields`): number, name in the flow
-/// syntax, type. The first list cannot be masked, the second can.
+/// syntax, type. The first list cannot be masked, the second can: the fields that table 12 of the
+/// specification has masks for, and transport ports, as Open vSwitch has them.
 macro_rules! basic_fields {
     (plain { $($(#[$pmeta:meta])* $plain:ident = $pnumber:literal $pname:literal: $ptype:ty;)* }
      maskable { $($(#[$mmeta:meta])* $masked:ident = $mnumber:literal $mname:literal: $mtype:ty;)* }
@@ -113,6 +114,14 @@ macro_rules! basic_fields {
                 }
             }
 
+            /// The mask in the same way; `None` where there is none.
+            pub fn mask_bits(&self) -> Option<u128> {
+                match self {
+                    $(Self::$masked { mask, .. } => mask.map(|mask| number(&mask.to_wire())),)*
+                    _ => None,
+                }
+            }
+
             /// Whether a mask is given, in whatever field.
             pub const fn has_mask(&self) -> bool {
                 match self {
@@ -166,7 +175,7 @@ macro_rules! basic_fields {
             }
         }
 
-        /// Whether the specification lets this field of the basic class be masked.
+        /// Whether this field of the basic class may be masked.
         pub(crate) const fn is_maskable(field: u8) -> bool {
             matches!(field, $($mnumber)|*)
         }
@@ -189,18 +198,6 @@ basic_fields! {
         IpEcn = 9 "nw_ecn": u8;
         /// IP protocol.
         IpProto = 10 "nw_proto": u8;
-        /// TCP source port.
-        TcpSrc = 13 "tcp_src": u16;
-        /// TCP destination port.
-        TcpDst = 14 "tcp_dst": u16;
-        /// UDP source port.
-        UdpSrc = 15 "udp_src": u16;
-        /// UDP destination port.
-        UdpDst = 16 "udp_dst": u16;
-        /// SCTP source port.
-        SctpSrc = 17 "sctp_src": u16;
-        /// SCTP destination port.
-        SctpDst = 18 "sctp_dst": u16;
         /// ICMP type.
         Icmpv4Type = 19 "icmp_type": u8;
         /// ICMP code.
@@ -238,6 +235,18 @@ basic_fields! {
         Ipv4Src = 11 "nw_src": [u8; 4];
         /// IPv4 destination.
         Ipv4Dst = 12 "nw_dst": [u8; 4];
+        /// TCP source port.
+        TcpSrc = 13 "tcp_src": u16;
+        /// TCP destination port.
+        TcpDst = 14 "tcp_dst": u16;
+        /// UDP source port.
+        UdpSrc = 15 "udp_src": u16;
+        /// UDP destination port.
+        UdpDst = 16 "udp_dst": u16;
+        /// SCTP source port.
+        SctpSrc = 17 "sctp_src": u16;
+        /// SCTP destination port.
+        SctpDst = 18 "sctp_dst": u16;
         /// Sender's protocol address in ARP.
         ArpSpa = 22 "arp_spa": [u8; 4];
         /// Target's protocol address in ARP.

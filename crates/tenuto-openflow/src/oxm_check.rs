@@ -61,9 +61,9 @@ fn is_met(given: &[Oxm], oxm: &Oxm) -> bool {
             .any(|o| matches!(o, O::VlanVid { value, .. } if value & vlan::PRESENT != 0)),
         O::IpDscp(_) | O::IpEcn(_) | O::IpProto(_) => eth(&[ethertype::IPV4, ethertype::IPV6]),
         O::Ipv4Src { .. } | O::Ipv4Dst { .. } => eth(&[ethertype::IPV4]),
-        O::TcpSrc(_) | O::TcpDst(_) => ip(ip_proto::TCP),
-        O::UdpSrc(_) | O::UdpDst(_) => ip(ip_proto::UDP),
-        O::SctpSrc(_) | O::SctpDst(_) => ip(ip_proto::SCTP),
+        O::TcpSrc { .. } | O::TcpDst { .. } => ip(ip_proto::TCP),
+        O::UdpSrc { .. } | O::UdpDst { .. } => ip(ip_proto::UDP),
+        O::SctpSrc { .. } | O::SctpDst { .. } => ip(ip_proto::SCTP),
         O::Icmpv4Type(_) | O::Icmpv4Code(_) => ip(ip_proto::ICMP),
         O::Icmpv6Type(_) | O::Icmpv6Code(_) => ip(ip_proto::ICMPV6),
         O::ArpOp(_) | O::ArpSpa { .. } | O::ArpTpa { .. } | O::ArpSha { .. } | O::ArpTha { .. } => {
@@ -102,31 +102,8 @@ impl Oxm {
 
     /// Whether the value has no bit that the mask leaves out.
     pub fn is_within_mask(&self) -> bool {
-        fn within<const N: usize>(value: &[u8; N], mask: Option<&[u8; N]>) -> bool {
-            mask.is_none_or(|mask| value.iter().zip(mask).all(|(v, m)| v & !m == 0))
-        }
-        match self {
-            Self::Metadata { value, mask } | Self::TunnelId { value, mask } => {
-                mask.is_none_or(|mask| value & !mask == 0)
-            }
-            Self::VlanVid { value, mask } | Self::Ipv6Exthdr { value, mask } => {
-                mask.is_none_or(|mask| value & !mask == 0)
-            }
-            Self::Ipv6Flabel { value, mask } => mask.is_none_or(|mask| value & !mask == 0),
-            Self::EthDst { value, mask }
-            | Self::EthSrc { value, mask }
-            | Self::ArpSha { value, mask }
-            | Self::ArpTha { value, mask } => within(value, mask.as_ref()),
-            Self::Ipv4Src { value, mask }
-            | Self::Ipv4Dst { value, mask }
-            | Self::ArpSpa { value, mask }
-            | Self::ArpTpa { value, mask } => within(value, mask.as_ref()),
-            Self::Ipv6Src { value, mask } | Self::Ipv6Dst { value, mask } => {
-                within(value, mask.as_ref())
-            }
-            Self::PbbIsid { value, mask } => within(value, mask.as_ref()),
-            _ => true,
-        }
+        let masked = self.value_bits().zip(self.mask_bits());
+        masked.is_none_or(|(value, mask)| value & !mask == 0)
     }
 }
 
@@ -165,5 +142,16 @@ mod tests {
         let isid = Oxm::PbbIsid { value: [0, 0, 3], mask: Some([0xff, 0xff, 1]) };
         assert_eq!(check(&[Oxm::EthType(0x88e7), isid]), Err(BadMatch::BadWildcards.into()));
         assert_eq!(check(&[eth.clone(), eth]), Err(BadMatch::DupField.into()));
+    }
+
+    #[test]
+    fn ports_have_masks_as_addresses_do() {
+        let port = |value, mask| {
+            let port = Oxm::SctpSrc { value, mask: Some(mask) };
+            check(&[Oxm::EthType(0x86dd), Oxm::IpProto(132), port])
+        };
+        assert_eq!(port(0x10, 0xfff0), Ok(()));
+        assert_eq!(port(0x11, 0xfff0), Err(BadMatch::BadWildcards.into()));
+        assert_eq!(port(0, 0), Ok(()));
     }
 }

@@ -188,8 +188,8 @@ fn fields_of_every_kind() {
             Oxm::IpEcn(1),
             Oxm::IpProto(17),
             Oxm::Ipv4Src { value: [10, 0, 0, 1], mask: None },
-            Oxm::UdpSrc(1),
-            Oxm::UdpDst(2),
+            Oxm::UdpSrc { value: 1, mask: None },
+            Oxm::UdpDst { value: 2, mask: None },
             Oxm::Unknown { class: 0x8000, field: 42, has_mask: false, payload: vec![0; 2] },
         ]),
         instructions: vec![

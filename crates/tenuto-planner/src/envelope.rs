@@ -3,14 +3,13 @@
 
 use std::ops::RangeInclusive;
 use tenuto_calculus::{Bucket, Staircase, div_up, ubits};
-use tenuto_model::{Contract, Flow, MeterCounts, MonitorKind, Profile, Size};
+use tenuto_model::{Contract, Flow, MeterCounts, MonitorKind, Profile};
 use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Picos, WIRE_OVERHEAD_BYTES};
 
 const NS_PER_S: i128 = 1_000_000_000;
 const MILLION: i128 = 1_000_000;
-/// The most that bands of OpenFlow state: 2³² − 1 kbit/s and kbit.
+/// The most that bands of OpenFlow state: 2³² − 1 kbit/s.
 const RATE_BPS_MAX: u64 = u32::MAX as u64 * 1_000;
-const BURST_BYTES_MAX: u64 = u32::MAX as u64 * 125;
 
 /// How contracts are read: sizes and clocks.
 #[derive(Clone, Copy, Debug)]
@@ -118,21 +117,30 @@ impl Reading {
         contracts.map(behind).fold(Bucket::ZERO, Bucket::or)
     }
 
-    /// The meter at the first switch, `varying` after the release: never drops what conforms.
+    /// The meter at the first switch, `varying` after the release: never drops what conforms. A burst
+    /// that the device does not have is refused elsewhere.
     pub(crate) fn meter(self, flow: &Flow, profile: &Profile, varying: Picos) -> MeterSetting {
-        let counted = |c: &Contract| counted_bits(profile.meter_counts, c.size, self.as_stated);
-        let rate = |c: &Contract| self.rate_ubps(counted(c), c.period_ns);
-        let rate_ubps = flow.contracts.iter().map(rate).max().unwrap_or(0);
-        let rate_bps = stepped(rate_ubps, ubits(1), profile.meter_rate_step_bps, RATE_BPS_MAX);
+        let rate_bps = self.rate_bps(flow, profile);
         let allowed = Bucket { burst_ubit: 0, rate_ubps: ubits(rate_bps) };
         let burst = |c: &Contract| {
             let late = Picos(jitter(c).0.saturating_add(varying.0));
-            allowed.grown(late).burst_ubit.saturating_add(ubits(counted(c)))
+            allowed.grown(late).burst_ubit.saturating_add(ubits(self.counted_bits(c, profile)))
         };
         let burst_ubit = flow.contracts.iter().map(burst).max().unwrap_or(0);
-        let step_bytes = profile.meter_burst_step_bytes;
-        let burst_bytes = stepped(burst_ubit, ubits(8), step_bytes, BURST_BYTES_MAX);
+        let burst_bytes = stepped(burst_ubit, ubits(8), profile.meter_burst_step_bytes);
         MeterSetting { rate_bps, burst_bytes }
+    }
+
+    fn rate_bps(self, flow: &Flow, profile: &Profile) -> u64 {
+        let counted = |c: &Contract| self.counted_bits(c, profile);
+        let rate = |c: &Contract| self.rate_ubps(counted(c), c.period_ns);
+        let rate_ubps = flow.contracts.iter().map(rate).max().unwrap_or(0);
+        stepped(rate_ubps, ubits(1), profile.meter_rate_step_bps).min(RATE_BPS_MAX)
+    }
+
+    /// Bits that the meters of a device count for a message.
+    fn counted_bits(self, contract: &Contract, profile: &Profile) -> u64 {
+        profile.meter_counts.counted_message_bits(contract.size, self.as_stated)
     }
 }
 
@@ -182,16 +190,9 @@ pub(crate) fn jitter(contract: &Contract) -> Picos {
     Picos(i128::from(contract.jitter_ns) * 1_000)
 }
 
-/// Bits that a meter counts for a largest message.
-fn counted_bits(counts: MeterCounts, size: Size, as_stated: bool) -> u64 {
-    let mix = size.frames(as_stated);
-    let uncounted = WIRE_OVERHEAD_BYTES + FRAME_BYTES_MIN - counts.counted_bytes(FRAME_BYTES_MIN);
-    mix.message_wire_bits.saturating_sub(u64::from(mix.frames) * u64::from(uncounted) * 8)
-}
-
-/// In so large units, rounded up to a multiple of the device's step, if a band can say as much.
-fn stepped(value: i128, unit: i128, step: u64, max: u64) -> u64 {
+/// In so large units, rounded up to a multiple of the device's step.
+fn stepped(value: i128, unit: i128, step: u64) -> u64 {
     let step = i128::from(step.max(1));
     let units = div_up(div_up(value, unit), step).saturating_mul(step);
-    u64::try_from(units).map_or(max, |units| units.min(max))
+    u64::try_from(units).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use crate::processor;
 use crate::scene::modes_of;
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
-use tenuto_model::quantity::format_rate;
+use tenuto_model::quantity::{format_rate, format_size};
 use tenuto_model::{
     Contract, Flow, Hop, Network, OtherTraffic, Profile, Refusal, Size, Switch, SwitchDeployment,
     Transition,
@@ -43,6 +43,7 @@ pub(crate) fn all(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec
     refusals.extend(buffers(analysis));
     refusals.extend(skews(analysis));
     refusals.extend(devices(analysis, switches));
+    refusals.extend(bursts(analysis));
     refusals.extend(unsupported(analysis));
     refusals
 }
@@ -312,6 +313,41 @@ fn devices(analysis: &Analysis<'_>, switches: &[SwitchDeployment]) -> Vec<Refusa
                 because: format!("{needed} {resource}, a {} has {limit}", profile.name),
                 ..at(switch.name.clone(), resource)
             });
+        }
+    }
+    refusals
+}
+
+/// Contracts whose meters would need larger bursts than the first switch has: they would drop what
+/// conforms, and the switch refuses them anyway.
+fn bursts(analysis: &Analysis<'_>) -> Vec<Refusal> {
+    let topology = analysis.ports.topology;
+    let mut refusals = Vec::new();
+    for (tree, policing) in analysis.trees.iter().zip(&analysis.policing) {
+        let flow = &topology.network.flows[tree.flow];
+        for hop in tree.hops.iter().filter(|hop| hop.parent.is_none()) {
+            let node = &topology.nodes[topology.servers[hop.server].peer];
+            let Some(profile) = node.profile else { continue };
+            let varying = policing.varying.unwrap_or_default();
+            let needed = analysis.reading.meter(flow, profile, varying).burst_bytes;
+            let limit = profile.meter_burst_max_bytes;
+            if needed > limit {
+                let because = format!(
+                    "{} needs a meter with a burst of {}, those of a {} have {} at most",
+                    flow.name,
+                    format_size(needed),
+                    profile.name,
+                    format_size(limit)
+                );
+                refusals.push(Refusal {
+                    needed: Some(needed),
+                    available: Some(limit),
+                    unit: "B".into(),
+                    flows: vec![flow.name.clone()],
+                    because,
+                    ..at(node.name, "meter_burst")
+                });
+            }
         }
     }
     refusals

@@ -52,7 +52,7 @@ fn an_entry_keeps_every_field() {
         Oxm::IpProto(17),
         Oxm::Ipv4Src { value: [10, 0, 0, 1], mask: None },
         Oxm::Ipv4Dst { value: [10, 0, 0, 2], mask: None },
-        Oxm::UdpDst(7001),
+        Oxm::UdpDst { value: 7001, mask: None },
     ];
     assert_eq!(watch.match_.oxms, oxms);
     let apply = |actions: &[Action]| Instruction::ApplyActions(actions.to_vec());

@@ -65,6 +65,9 @@ pub struct GeneralConfig {
     pub masks_max: usize,
     /// Actions over all entries, which is what memory they may take.
     pub actions_max: usize,
+    /// Whether controllers may take tables out of the pipeline and put them back, by a request for
+    /// table features (OpenFlow 1.3.5, section 7.3.5.5.1).
+    pub tables_change: bool,
     /// What Attendre may keep, once a controller switches it on; `None`: it is not offered.
     pub attendre: Option<AttendreLimits>,
 }
@@ -121,6 +124,7 @@ impl Default for GeneralConfig {
             entries_at_once: None,
             masks_max: 1_024,
             actions_max: 2_000_000,
+            tables_change: true,
             attendre: Some(AttendreLimits::default()),
         }
     }

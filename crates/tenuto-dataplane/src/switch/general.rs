@@ -11,6 +11,7 @@ use super::group::{DEPTH_MAX, GroupCounts};
 use super::meter::{Meter, MeterState};
 use super::packet::{Buffer, EditSet};
 use super::packet_in::PacketBuffers;
+use super::table_set::TableSet;
 use super::tail::Step;
 use std::collections::BTreeMap;
 
@@ -41,6 +42,8 @@ pub(super) struct General {
     pub(super) attendre: Option<Attendre>,
     /// What takes several steps, by the connection that asked for it.
     pub(super) works: BTreeMap<ConnectionId, LongWork>,
+    /// Tables that a controller has taken out of the pipeline.
+    pub(super) withdrawn: TableSet,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
 }
@@ -62,6 +65,7 @@ impl General {
             packet_ins_unheard: 0,
             attendre: config.attendre.clone().map(Attendre::new),
             works: BTreeMap::new(),
+            withdrawn: TableSet::default(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
         }

@@ -84,7 +84,7 @@ impl Switch {
     /// What only a general switch has: packets that wait, ages of entries with time-outs, ports.
     fn identify_general(&self, now: Instant, hasher: &mut impl Hasher) {
         let Some(general) = &self.general else { return };
-        (general.flags, general.miss_send_len).hash(hasher);
+        (general.flags, general.miss_send_len, general.withdrawn).hash(hasher);
         general.waiting.identify(now, hasher);
         general.bridge.identify(now, hasher);
         for limit in &general.packet_in_limits {

@@ -334,11 +334,11 @@ impl Pattern {
             O::IpProto(value) => self.of(f::HAS_IP, f::IP_PROTO, byte(value), None),
             O::Ipv4Src { value, mask } => self.of(f::HAS_IP, f::IP_SRC, v4(value), mask.map(v4)),
             O::Ipv4Dst { value, mask } => self.of(f::HAS_IP, f::IP_DST, v4(value), mask.map(v4)),
-            O::UdpSrc(port) | O::TcpSrc(port) | O::SctpSrc(port) => {
-                self.of(f::HAS_L4, f::L4_SRC, short(port), None);
+            O::UdpSrc { value, mask } | O::TcpSrc { value, mask } | O::SctpSrc { value, mask } => {
+                self.of(f::HAS_L4, f::L4_SRC, short(value), mask.map(short));
             }
-            O::UdpDst(port) | O::TcpDst(port) | O::SctpDst(port) => {
-                self.of(f::HAS_L4, f::L4_DST, short(port), None);
+            O::UdpDst { value, mask } | O::TcpDst { value, mask } | O::SctpDst { value, mask } => {
+                self.of(f::HAS_L4, f::L4_DST, short(value), mask.map(short));
             }
             O::Icmpv4Type(value) | O::Icmpv6Type(value) => {
                 self.of(f::HAS_L4, f::L4_SRC, byte(value), None);

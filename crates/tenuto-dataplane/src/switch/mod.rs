@@ -40,6 +40,7 @@ mod port_index;
 mod ports;
 mod signals;
 mod table;
+mod table_set;
 mod tables;
 mod tail;
 mod trace;

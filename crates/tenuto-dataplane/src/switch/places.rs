@@ -6,7 +6,6 @@
 //! with frames is asked when somebody wants to know: a changed group may move any number of flows.
 
 use super::counted_table::CountedTable;
-use super::entry::Entry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,31 +27,57 @@ pub(super) struct Places {
     levels: Vec<Arc<BTreeMap<u64, Place>>>,
     /// Level and cookie of flows to look at.
     stale: Vec<(u8, u64)>,
-    /// Whether all flows of all levels are to be looked at, and their entries found again.
-    are_all_stale: bool,
+    /// Entries of the lowest level in front of this table and slot are noted. Places are asked for at a
+    /// change of levels only, so none is before there are to be more levels than one; then they are
+    /// noted some at a time, and for good.
+    noted_to: (u8, u32),
 }
 
+/// All entries of the lowest level are noted.
+const ALL_NOTED: (u8, u32) = (u8::MAX, u32::MAX);
+
 impl Places {
+    /// Levels that go have lost their entries before; if there are several, all entries of the lowest
+    /// one were noted before.
     pub(super) fn set_levels(&mut self, levels: usize) {
         self.levels.resize_with(levels, Arc::default);
-        self.touch();
+        self.stale.retain(|&(level, _)| usize::from(level) < levels);
     }
 
-    /// Any flow may belong elsewhere.
-    fn touch(&mut self) {
-        self.are_all_stale = true;
-        self.stale.clear();
+    /// Notes the next entries of the lowest level, which has these tables, looking at so many slots;
+    /// true if there are no more.
+    pub(super) fn note_some(&mut self, looks: usize, lowest: &[CountedTable]) -> bool {
+        for _ in 0..looks {
+            let (table, slot) = self.noted_to;
+            if self.noted_to == ALL_NOTED {
+                return true;
+            }
+            let Some(entries) = lowest.get(usize::from(table)).map(CountedTable::table) else {
+                self.noted_to = ALL_NOTED;
+                return true;
+            };
+            if table < TABLES_FORWARD || slot as usize >= entries.slots() {
+                self.noted_to = (table + 1, 0);
+                continue;
+            }
+            self.noted_to = (table, slot + 1);
+            if let Some(entry) = entries.get(slot) {
+                self.note_added((0, table, slot), entry.cookie);
+            }
+        }
+        self.noted_to == ALL_NOTED
     }
 
-    /// Whether single changes are worth noting: places are asked for at a change of levels only, so
-    /// one level needs none; cookie 0 names no flow, whose frames stay where they are.
-    fn notes(&self, table: u8, cookie: u64) -> bool {
-        self.levels.len() > 1 && !self.are_all_stale && table >= TABLES_FORWARD && cookie != 0
+    /// Whether a change of the entry in a slot is worth noting: cookie 0 names no flow, whose frames
+    /// stay where they are.
+    fn notes(&self, (level, table, slot): (u8, u8, u32), cookie: u64) -> bool {
+        let is_noted = level > 0 || (table, slot) < self.noted_to;
+        is_noted && table >= TABLES_FORWARD && cookie != 0
     }
 
     /// An entry has come.
     pub(super) fn note_added(&mut self, (level, table, slot): (u8, u8, u32), cookie: u64) {
-        if self.notes(table, cookie) {
+        if self.notes((level, table, slot), cookie) {
             let flows = Arc::make_mut(&mut self.levels[usize::from(level)]);
             flows.entry(cookie).or_default().entries.push((table, slot));
             self.stale.push((level, cookie));
@@ -60,15 +85,15 @@ impl Places {
     }
 
     /// An entry does something else now.
-    pub(super) fn note_changed(&mut self, (level, table): (u8, u8), cookie: u64) {
-        if self.notes(table, cookie) {
+    pub(super) fn note_changed(&mut self, (level, table, slot): (u8, u8, u32), cookie: u64) {
+        if self.notes((level, table, slot), cookie) {
             self.stale.push((level, cookie));
         }
     }
 
     /// An entry has gone.
     pub(super) fn note_removed(&mut self, (level, table, slot): (u8, u8, u32), cookie: u64) {
-        if self.notes(table, cookie) {
+        if self.notes((level, table, slot), cookie) {
             let flows = Arc::make_mut(&mut self.levels[usize::from(level)]);
             if let Some(place) = flows.get_mut(&cookie) {
                 place.entries.retain(|entry| *entry != (table, slot));
@@ -80,11 +105,8 @@ impl Places {
     /// Looks at what may have changed, in the tables of all levels, so many in each; gives how many
     /// flows that were.
     pub(super) fn settle(&mut self, states: &[CountedTable], tables: u8) -> usize {
-        if self.levels.len() < 2 {
+        if self.stale.is_empty() {
             return 0;
-        }
-        if self.are_all_stale {
-            self.find_all(states, tables);
         }
         let entries_of = |level: u8, table: u8| {
             states[usize::from(level) * usize::from(tables) + usize::from(table)].table()
@@ -109,23 +131,6 @@ impl Places {
         stale.clear();
         self.stale = stale;
         looked_at
-    }
-
-    /// Finds the entries of every flow again; each is to be looked at.
-    fn find_all(&mut self, states: &[CountedTable], tables: u8) {
-        self.are_all_stale = false;
-        let levels = states.chunks(tables.max(1).into());
-        for ((number, level), flows) in (0..).zip(levels).zip(&mut self.levels) {
-            let mut found: BTreeMap<u64, Place> = BTreeMap::new();
-            for (table, state) in (0..).zip(level).skip(usize::from(TABLES_FORWARD)) {
-                let is_flow = |(_, entry): &(u32, &Entry)| entry.cookie != 0;
-                for (slot, entry) in state.table().entries().with_slots().filter(is_flow) {
-                    found.entry(entry.cookie).or_default().entries.push((table, slot));
-                }
-            }
-            self.stale.extend(found.keys().map(|&cookie| (number, cookie)));
-            *flows = Arc::new(found);
-        }
     }
 
     /// Table and slot of the entry that says where a flow's frames belong in a level; `Some(None)` if

@@ -96,7 +96,7 @@ impl Tables {
 
     /// Makes room for so many levels; those above lose their entries.
     pub fn set_levels(&mut self, levels: u8) {
-        let is_as_before = self.levels == levels.max(1);
+        while levels > 1 && !self.note_places(usize::MAX) {}
         self.levels = levels.max(1);
         self.revision += 1;
         let count = usize::from(self.levels) * usize::from(self.config.tables);
@@ -105,10 +105,14 @@ impl Tables {
         self.count_out_from(count);
         self.states.resize_with(count, || CountedTable::new(Table::new(kind)));
         self.forget_tracks();
-        if !is_as_before {
-            self.places.set_levels(self.levels.into());
-        }
+        self.places.set_levels(self.levels.into());
         self.users.resize_with(self.levels.into(), Users::default);
+    }
+
+    /// Goes on preparing for more levels than one, looking at so many slots; true if that is done.
+    pub fn note_places(&mut self, looks: usize) -> bool {
+        let lowest = usize::from(self.config.tables).min(self.states.len());
+        self.places.note_some(looks, &self.states[..lowest])
     }
 
     /// Forgets what is in the tables from a place on.
@@ -309,7 +313,7 @@ impl Tables {
                 state.uses[slot].counter = EntryCounter::default();
             }
             let cookie = state.table.entry(slot).cookie;
-            self.places.note_changed((level, table), cookie);
+            self.places.note_changed((level, table, slot), cookie);
         }
         match slots[..] {
             [slot] => {

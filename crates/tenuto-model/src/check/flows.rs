@@ -1,6 +1,7 @@
 //! Rules of flows: contracts, names, routes, and what they ask of the nodes.
 
 use super::topology::Topology;
+use crate::quantity::format_size;
 use crate::read::network::Draft;
 use crate::read::reader::{Reader, shown};
 use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size};
@@ -37,6 +38,16 @@ pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topolog
         judge.copies(reader);
         judge.nodes(reader, draft.topology_in_doubt);
     }
+}
+
+/// The largest number below `above` for which `holds`, which does for all that are smaller.
+fn largest_below(above: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, above);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// What a flow is judged by.
@@ -169,6 +180,7 @@ impl FlowJudge<'_> {
             let hint = "end systems write release, flow and number into it: message >= 16 B";
             error(reader, key, message, hint);
         }
+        self.burst(reader, contract.size, key, error);
         if contract.period_ns != 0 {
             self.line_load(reader, contract, key, mix.message_wire_bits, error);
         }
@@ -198,6 +210,35 @@ impl FlowJudge<'_> {
                 let hint = format!(
                     "its frames take {least} us on the wire: a longer period, or a smaller size"
                 );
+                error(reader, key, message, &hint);
+            }
+        }
+    }
+
+    /// The meter at its first switch lets a whole message through at once, and may not be able to.
+    fn burst(
+        &self,
+        reader: &mut Reader,
+        size: Size,
+        key: &str,
+        error: &mut impl FnMut(&mut Reader, &str, String, &str),
+    ) {
+        for attachment in self.topology.attachments(&self.flow.source, None) {
+            let Some(switch) = attachment.switch.map(|index| &self.network.switches[index]) else {
+                continue;
+            };
+            let Some(profile) = self.network.profiles.get(&switch.profile) else { continue };
+            let most = profile.meter_burst_max_bytes;
+            let fits = |size| profile.meter_counts.counted_message_bits(size, false) / 8 <= most;
+            if !fits(size) {
+                let message = format!(
+                    "the meters of {} hold {} at most, and a message of {} passes them at once",
+                    switch.profile,
+                    format_size(most),
+                    format_size(u64::from(size.bytes()))
+                );
+                let least = largest_below(size.bytes(), |bytes| fits(size.with_bytes(bytes)));
+                let hint = format!("{key} <= {}", format_size(u64::from(least)));
                 error(reader, key, message, &hint);
             }
         }

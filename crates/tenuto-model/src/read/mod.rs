@@ -13,4 +13,7 @@ pub(crate) mod tables;
 
 pub use network::read_network;
 pub use scenario::read_scenario;
-pub use switch_file::{JudgeText, SwitchFile, SwitchFilePort, SwitchText, read_switch};
+pub use switch_file::{
+    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, SwitchFile, SwitchFilePort, SwitchText,
+    read_switch,
+};

@@ -2,12 +2,13 @@
 
 use super::reader::{Field, Reader};
 use crate::quantity::{
-    QuantityError, parse_burst_bits, parse_ppm, parse_rate_bps, parse_size_bytes, parse_time_ns,
+    QuantityError, format_size, parse_burst_bits, parse_ppm, parse_rate_bps, parse_size_bytes,
+    parse_time_ns,
 };
 use crate::yaml::Value;
-use crate::{MeterCounts, Profile};
+use crate::{MeterCounts, OPENFLOW_BURST_BYTES_MAX, Profile};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "tenuto_profile",
     "name",
     "like",
@@ -21,6 +22,7 @@ const KEYS: [&str; 19] = [
     "meter_counts",
     "meter_rate_step",
     "meter_burst_step",
+    "meter_burst_max",
     "clock_tolerance",
     "modes",
     "swap",
@@ -173,6 +175,17 @@ fn read_meters(reader: &mut Reader, field: &Field<'_>, profile: &mut Profile) {
             (bytes, _) => {
                 let hint = format!("write {} B, or 1 kbit (125 B)", bytes + 1);
                 reader.error(&step, "a meter's burst step is whole bytes", &hint);
+            }
+        }
+    }
+    if let Some(max) = field.get("meter_burst_max")
+        && let Some(bytes) = reader.quantity(&max, parse_size_bytes)
+    {
+        match bytes {
+            1..=OPENFLOW_BURST_BYTES_MAX => profile.meter_burst_max_bytes = bytes,
+            _ => {
+                let hint = format!("from 1 B to {}", format_size(OPENFLOW_BURST_BYTES_MAX));
+                reader.error(&max, "no band of a meter states such a burst", &hint);
             }
         }
     }

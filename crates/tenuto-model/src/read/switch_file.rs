@@ -5,6 +5,12 @@ use crate::quantity::{parse_rate_bps, parse_size_bytes, parse_time_ns};
 use crate::yaml::{Place, Value};
 use crate::{Diagnostics, Severity};
 
+/// Distinct masks that a stand-alone switch may be told to take at most: a look-up then costs some
+/// milliseconds, and more would be of no use to anybody.
+pub const SWITCH_MASKS_MAX: u64 = 100_000;
+/// Actions over all entries that it may be told to take at most: some 9 GB.
+pub const SWITCH_ACTIONS_MAX: u64 = 100_000_000;
+
 /// A stand-alone switch as its file describes it; what the file leaves out is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchFile {
@@ -22,8 +28,14 @@ pub struct SwitchFile {
     pub standalone: Option<bool>,
     /// Flow tables.
     pub tables: Option<u8>,
+    /// Whether every table stays in the pipeline.
+    pub fixed_tables: Option<bool>,
     /// Entries over all tables.
     pub entries: Option<u64>,
+    /// Distinct masks over all tables.
+    pub masks: Option<u64>,
+    /// Actions over all entries.
+    pub actions: Option<u64>,
     /// Packet-ins of one port in a second; 0 for no limit.
     pub packet_in_rate: Option<u32>,
     /// Silence after which a controller is asked, nanoseconds.
@@ -73,7 +85,7 @@ pub enum SwitchText {
 /// Says what is wrong with a text, if anything is.
 pub type JudgeText<'a> = &'a dyn Fn(SwitchText, &str) -> Result<(), String>;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 16] = [
     "tenuto_switch",
     "name",
     "datapath_id",
@@ -82,7 +94,10 @@ const KEYS: [&str; 13] = [
     "listen",
     "fail_mode",
     "tables",
+    "fixed_tables",
     "entries",
+    "masks",
+    "actions",
     "packet_in_rate",
     "probe",
     "backoff_max",
@@ -131,7 +146,10 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Switc
         listen: judged_list(reader, top, "listen", |text| judge(SwitchText::Listen, text)),
         standalone: top.get("fail_mode").and_then(|f| reader.choice(&f, &modes)),
         tables: small(reader, top, "tables", 1, 254),
+        fixed_tables: top.get("fixed_tables").and_then(|f| reader.truth(&f)),
         entries: top.get("entries").and_then(|f| reader.number(&f, 1, 10_000_000)),
+        masks: top.get("masks").and_then(|f| reader.number(&f, 1, SWITCH_MASKS_MAX)),
+        actions: top.get("actions").and_then(|f| reader.number(&f, 1, SWITCH_ACTIONS_MAX)),
         packet_in_rate: small(reader, top, "packet_in_rate", 0, u32::MAX.into()),
         probe_ns: top.get("probe").and_then(|f| read_time(reader, &f)),
         backoff_max_ns: top.get("backoff_max").and_then(|f| read_time(reader, &f)),
@@ -284,7 +302,7 @@ mod tests {
             "tenuto_switch: 1\nname: s1\ndatapath_id: 0x2a\nports:\n  - eth1\n  - {interface: eth2, \
              rate: 100 Mbit/s, kind: tap, queues: 4, levels: 0/1x3+2, buffer: 1 MB, number: 7, tap: e.pcap}\n\
              controllers: [\"tcp:c:1\", {at: \"tls:d:2\", auxiliary: 2}]\nlisten: [\"ptcp:6634\"]\n\
-             fail_mode: standalone\ntables: 8\nentries: 9\npacket_in_rate: 0\nprobe: 3 s\n\
+             fail_mode: standalone\ntables: 8\nfixed_tables: true\nentries: 9\nmasks: 5\nactions: 70\npacket_in_rate: 0\nprobe: 3 s\n\
              backoff_max: 500 ms\ntls: {ca: a, certificate: b, key: c}\n",
         )
         .expect("it is whole");
@@ -308,7 +326,10 @@ mod tests {
             listen: vec!["ptcp:6634".into()],
             standalone: Some(true),
             tables: Some(8),
+            fixed_tables: Some(true),
             entries: Some(9),
+            masks: Some(5),
+            actions: Some(70),
             packet_in_rate: Some(0),
             probe_ns: Some(3_000_000_000),
             backoff_max_ns: Some(500_000_000),
@@ -320,10 +341,10 @@ mod tests {
     #[test]
     fn every_problem_is_told_with_its_line() {
         let text = "tenuto_switch: 1\nportz: []\ntables: 300\nlisten: [bad]\ntls: {ca: a}\n\
-                    datapath_id: one\nports: [{rate: 1 Mbit/s}]\nprobe: 0 s\n";
+                    datapath_id: one\nports: [{rate: 1 Mbit/s}]\nprobe: 0 s\nmasks: 0\n";
         let problems = read(text).expect_err("much is wrong");
         let lines: Vec<u32> = problems.iter().filter_map(|problem| problem.line).collect();
-        assert_eq!(lines, [2, 3, 4, 5, 5, 6, 7, 8], "{problems}");
+        assert_eq!(lines, [2, 3, 4, 5, 5, 6, 7, 8, 9], "{problems}");
         assert!(problems.to_string().contains("did you mean"), "{problems}");
         assert!(read("name: s1\n").expect_err("no version").to_string().contains("tenuto_switch"));
     }

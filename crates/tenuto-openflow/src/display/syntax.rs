@@ -162,13 +162,16 @@ impl Oxm {
                 Masked(Ipv6Addr::from(*value), mask.map(Ipv6Mask)).fmt(f)
             }
             Self::Ipv6NdTarget(address) => Ipv6Addr::from(*address).fmt(f),
-            Self::TcpSrc(number)
-            | Self::TcpDst(number)
-            | Self::UdpSrc(number)
-            | Self::UdpDst(number)
-            | Self::SctpSrc(number)
-            | Self::SctpDst(number)
-            | Self::ArpOp(number) => number.fmt(f),
+            Self::TcpSrc { value, mask }
+            | Self::TcpDst { value, mask }
+            | Self::UdpSrc { value, mask }
+            | Self::UdpDst { value, mask }
+            | Self::SctpSrc { value, mask }
+            | Self::SctpDst { value, mask } => match mask {
+                Some(mask) => write!(f, "0x{value:x}/0x{mask:x}"),
+                None => value.fmt(f),
+            },
+            Self::ArpOp(number) => number.fmt(f),
             Self::Unknown { class, field, has_mask, payload } => {
                 let masked = if *has_mask { ",masked" } else { "" };
                 write!(f, "[class=0x{class:04x},field={field}{masked},{}]", Hex(payload))

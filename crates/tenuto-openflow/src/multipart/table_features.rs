@@ -169,8 +169,8 @@ impl From<&Action> for FeatureId {
 }
 
 impl OxmId {
-    /// A field of the basic class, with a mask where the specification allows one; `None` for a
-    /// number that it does not define.
+    /// A field of the basic class, with a mask where it may have one; `None` for a number that
+    /// OpenFlow 1.3 does not define.
     pub fn basic(field: u8) -> Option<Self> {
         Self::with_mask(field, is_maskable(field))
     }

@@ -1,8 +1,9 @@
 use super::builder::{MS, contract, flow, line, network, vehicle};
 use crate::{Options, plan};
+use std::collections::BTreeSet;
 use tenuto_model::{
-    MonitorKind, OutputSpec, Plan, PortRole, Size, SwitchDeployment, TABLE_FORWARD, TABLE_POLICE,
-    TABLE_WATCH,
+    MatchKind, MatchSpec, MonitorKind, OtherTraffic, OutputSpec, Plan, PortRole, Size,
+    SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH,
 };
 
 fn quick() -> Options {
@@ -36,6 +37,49 @@ fn the_first_switch_watches_and_polices() {
     // 2 + 4 + 3 at the start, 4 + 3 in the shadow.
     assert_eq!((sw1.usage.entries, sw1.usage.shadow), (9, 7));
     assert_eq!((sw1.usage.meters, sw1.usage.groups, sw1.usage.queues), (3, 0, 3));
+}
+
+/// What a look-up costs is a probe for each mask (`docs/reference/openflow.md`), so that the latency of
+/// our own switch does not depend on how many flows there are.
+#[test]
+fn a_frame_asks_twelve_masks_at_most() {
+    let mut mixed = vehicle(70, 2, 1);
+    mixed.other_traffic =
+        OtherTraffic::Carry { priority: 7, rate_bps: 1_000_000, frame_bytes_max: 1_518 };
+    let mut link = flow("VL", "s1", &["d1", "d2"], contract(Size::FrameBytes(64), 32 * MS, 0));
+    (link.vl, link.matching) = (Some(7), MatchKind::Vl);
+    link.contracts = vec![link.contracts[0]; 2];
+    link.level = 1;
+    mixed.flows.push(link);
+    let mut most = 0;
+    for plan in [car(), plan(&mixed, &quick())] {
+        for switch in &plan.switches {
+            let walked = |table: u8, level: u8| {
+                let entries = switch.entries.iter();
+                let here = entries
+                    .filter(move |it| it.table == table && it.level.is_none_or(|l| l == level));
+                here.map(|it| asked(&it.matching)).collect::<BTreeSet<_>>().len()
+            };
+            for level in [0, 1] {
+                let masks = [TABLE_WATCH, TABLE_POLICE, TABLE_FORWARD].map(|it| walked(it, level));
+                most = most.max(masks.iter().sum());
+            }
+        }
+    }
+    assert!((8..=12).contains(&most), "{most}");
+}
+
+/// Which fields an entry asks for: its mask.
+fn asked(it: &MatchSpec) -> [bool; 7] {
+    [
+        it.in_port.is_some(),
+        it.eth_dst.is_some(),
+        it.eth_type.is_some(),
+        it.ip_src.is_some(),
+        it.ip_dst.is_some(),
+        it.ip_proto.is_some(),
+        it.udp_dst.is_some(),
+    ]
 }
 
 #[test]

@@ -50,6 +50,37 @@ fn limits_of_the_device_are_refused_by_name() {
 }
 
 #[test]
+fn a_burst_that_no_meter_of_the_switch_has_is_refused() {
+    let with = |bytes: u32, jitter_ns: u64| {
+        let mut it = line("tenuto");
+        for profile in it.profiles.values_mut() {
+            profile.meter_burst_max_bytes = 100_000;
+        }
+        let mut contract = contract(Size::MessageBytes(bytes), 100 * MS, 0);
+        contract.jitter_ns = jitter_ns;
+        it.flows.push(flow("f", "s1", &["d1"], contract));
+        plan(&it, &Options::default())
+    };
+    let fits = with(80_000, 0);
+    assert!(fits.feasible, "{:?}", fits.refusals);
+    // A message that fits, and what comes in its jitter on top.
+    for (bytes, jitter_ns) in [(120_000, 0), (80_000, 50 * MS)] {
+        let refused = with(bytes, jitter_ns);
+        let refusal = refused.refusals.iter().find(|it| it.resource == "meter_burst");
+        let refusal = refusal.expect("no meter has such a burst");
+        assert_eq!((&*refusal.place, refusal.available), ("sw1", Some(100_000)));
+        assert!(refusal.needed.is_some_and(|needed| needed > 100_000), "{refusal:?}");
+        assert!(refusal.because.starts_with("f needs a meter with a burst of"), "{refusal:?}");
+        let smaller = refusal.would_fit.iter().find(|line| line.starts_with("f message <= "));
+        let smaller = smaller.expect("a smaller message fits");
+        let kb: f64 = smaller.split(' ').nth(3).and_then(|n| n.parse().ok()).expect("a number");
+        assert!((40.0..100.0).contains(&kb), "{smaller}");
+        let told = tenuto_certify::certify(&refused.to_json());
+        assert!(told.is_ok(), "a refused plan is certified as that: {told:?}");
+    }
+}
+
+#[test]
 fn modes_need_switches_that_know_them() {
     let mut it = vehicle(70, 2, 1);
     it.switches[1].profile = "ideal".into();

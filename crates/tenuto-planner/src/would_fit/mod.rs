@@ -76,6 +76,7 @@ impl Search<'_> {
             "quiet" => vec![quieter(network, refusal)],
             "skew" => vec![further_apart(network, refusal)],
             "route" => vec![over_links(network, refusal)],
+            "meter_burst" => of_flow(heaviest(network, &refusal.flows)),
             "entries" | "meters" | "groups" => vec![wider(plan, refusal)],
             "queues" => vec![fewer_classes(network), wider(plan, refusal)],
             "priorities" => {

@@ -107,7 +107,7 @@ impl Loaded {
         while switch.at_work().next().is_some() {
             *now += Span::from_us(100);
             steps.push(timed(|| {
-                switch.work_on(ConnectionId::FIRST, *now, fx);
+                switch.work_on(ConnectionId::FIRST, *now, frames, fx);
                 1
             }));
             // As bytes that were sent.

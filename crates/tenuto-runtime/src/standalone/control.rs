@@ -6,6 +6,7 @@ use super::endpoint::{ListenAt, Transport};
 use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
+use super::succession::once_free;
 use super::telling::Quota;
 use super::tls::Tls;
 use std::io::{self, Read, Write};
@@ -426,7 +427,8 @@ impl Listener {
                 return Err(step(io::Error::other(text)));
             }
         };
-        let socket = TcpListener::bind((at.host.as_str(), at.port)).map_err(step)?;
+        let bind = || TcpListener::bind((at.host.as_str(), at.port));
+        let socket = once_free(bind).map_err(step)?;
         socket.set_nonblocking(true)?;
         let key = poll.add(socket.as_raw_fd(), Interest::Read);
         let (tell, shaken) = mpsc::channel();

@@ -9,7 +9,7 @@ use super::control::{Change, Control, Purpose, SERVICE_MAX, connections_max};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
-use super::reopening::Reopening;
+use super::reopening::{self, Attempt, Reopening};
 use super::settings::{PortSettings, SwitchSettings};
 use super::telling::Telling;
 use crate::beside;
@@ -206,6 +206,9 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             port_names: names,
             began: MonotonicClock::now(),
             entries_at_once: Some(ENTRIES_AT_ONCE),
+            masks_max: settings.masks_max,
+            actions_max: settings.actions_max,
+            tables_change: !settings.fixed_tables,
             ..GeneralConfig::default()
         }),
     }
@@ -290,7 +293,8 @@ impl DataPath<'_> {
             }
             let channel = self.control.channels.iter().find(|channel| channel.id == id);
             if !channel.is_some_and(Channel::is_paused) {
-                self.core.switch.work_on(id, now, &mut self.core.fx);
+                let Forwarding { switch, pool, fx, .. } = &mut self.core;
+                switch.work_on(id, now, pool, fx);
             }
         }
         self.first_work = None;
@@ -507,9 +511,10 @@ impl DataPath<'_> {
 
     fn reopen(&mut self, place: usize) {
         let port = &self.ports[place];
-        if let Some(kind) = port.lost_kind()
-            && let Err(error) = self.reopening.begin(place, &port.interface, kind)
-        {
+        let Some(kind) = port.lost_kind() else { return };
+        let interface = port.interface.clone();
+        let attempt = move || reopening::attempt(&interface, kind);
+        if let Err(error) = self.reopening.begin(place, attempt) {
             (self.news)(SwitchNews::Warning(format!("{}: {error}", port.interface)));
         }
     }
@@ -519,12 +524,16 @@ impl DataPath<'_> {
         if !self.poll.readiness(self.reopening.key).readable {
             return Ok(());
         }
-        for ((place, opened), once_more) in self.reopening.take() {
-            match opened {
-                Ok(opened) => self.put_back(place, opened),
-                Err(_) if once_more => self.reopen(place),
-                // One that is not there yet tells of itself when it comes.
-                Err(_) => {}
+        for (place, attempt, once_more) in self.reopening.take() {
+            match attempt {
+                Attempt::Opened(opened) => self.put_back(place, opened),
+                Attempt::Refused(why) => {
+                    let interface = self.ports[place].interface.clone();
+                    (self.news)(SwitchNews::PortNotBack { interface, why });
+                }
+                Attempt::Absent if once_more => self.reopen(place),
+                // The kernel tells when it comes.
+                Attempt::Absent => {}
             }
         }
         self.settle()

@@ -25,6 +25,7 @@ mod reopening;
 mod replica;
 mod settings;
 mod stream;
+mod succession;
 mod telling;
 mod tls;
 mod trace_text;

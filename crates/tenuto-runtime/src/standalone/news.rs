@@ -55,6 +55,13 @@ pub enum SwitchNews {
     ZeroCopy(String),
     /// A port is in service again: an interface of its name is there.
     PortBack(String),
+    /// An interface is there again and cannot be opened; told when the reason changes.
+    PortNotBack {
+        /// The port's interface.
+        interface: String,
+        /// Why.
+        why: String,
+    },
     /// A capture has ended.
     TapEnded {
         /// The port's interface.
@@ -91,6 +98,9 @@ impl Display for SwitchNews {
             Self::PortLost { interface, why } => write!(f, "port {interface} is lost: {why}"),
             Self::ZeroCopy(interface) => write!(f, "port {interface}: native zero-copy"),
             Self::PortBack(interface) => write!(f, "port {interface} is back"),
+            Self::PortNotBack { interface, why } => {
+                write!(f, "port {interface} is not back: {why}; it is tried again")
+            }
             Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
             Self::Warning(text) => write!(f, "warning: {text}"),
             Self::Untold(count) => {

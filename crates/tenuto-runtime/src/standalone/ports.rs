@@ -4,6 +4,7 @@ use super::io_threads::IoGroups;
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
 use super::settings::PortSettings;
+use super::succession::once_free;
 use crate::forwarding::ForwardingPort;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -294,7 +295,7 @@ fn reflect(far: &mut MemoryPort) -> io::Result<()> {
 fn claim(interface: &str) -> io::Result<UnixListener> {
     // Abstract names belong to the network namespace, as interfaces do, and die with the process.
     let address = SocketAddr::from_abstract_name(format!("tenuto switch port {interface}"))?;
-    UnixListener::bind_addr(&address).map_err(|error| match error.kind() {
+    once_free(|| UnixListener::bind_addr(&address)).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             let text = format!("interface {interface}: in use by another tenuto switch");
             io::Error::new(error.kind(), text)

@@ -93,6 +93,12 @@ pub struct SwitchSettings {
     pub tables: u8,
     /// Entries over all tables.
     pub entries_max: usize,
+    /// Distinct masks over all tables: each is a probe of a look-up at worst.
+    pub masks_max: usize,
+    /// Actions over all entries.
+    pub actions_max: usize,
+    /// Whether every table stays in the pipeline, whatever a request for table features leaves out.
+    pub fixed_tables: bool,
     /// Groups.
     pub groups_max: usize,
     /// Meters.
@@ -136,6 +142,9 @@ impl SwitchSettings {
             fail_mode: FailMode::Secure,
             tables: 64,
             entries_max: 100_000,
+            masks_max: 1_024,
+            actions_max: 2_000_000,
+            fixed_tables: false,
             groups_max: 1_024,
             meters_max: 4_096,
             buffers_max: 256,

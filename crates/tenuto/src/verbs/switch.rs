@@ -3,7 +3,8 @@
 #![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
 
 use super::switch_flags::{
-    PortFlag, ThreadFlags, TlsFlags, controller, datapath_id, listen, port, tap, tap_file, time,
+    PortFlag, ThreadFlags, TlsFlags, actions, controller, datapath_id, listen, masks, port, tap,
+    tap_file, time,
 };
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -48,9 +49,18 @@ pub(crate) struct Switch {
     /// Flow tables; 64 unless said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=254))]
     tables: Option<u8>,
+    /// Refuse to take tables out of the pipeline, as a request for table features may ask
+    #[arg(long)]
+    fixed_tables: bool,
     /// Entries over all tables; 100000 unless said
     #[arg(long, value_name = "N")]
     entries: Option<usize>,
+    /// Distinct masks over all tables, each a probe of every look-up at worst; 1024 unless said
+    #[arg(long, value_name = "N", value_parser = masks)]
+    masks: Option<usize>,
+    /// Actions over all entries, some 90 bytes of memory each; 2000000 unless said
+    #[arg(long, value_name = "N", value_parser = actions)]
+    actions: Option<usize>,
     /// Packet-ins of one port in a second, 10000 unless said; 0 for no limit
     #[arg(long, value_name = "N")]
     packet_in_rate: Option<u32>,
@@ -132,8 +142,11 @@ fn take_file(settings: &mut SwitchSettings, file: &SwitchFile, path: &Path) {
         None => settings.fail_mode,
     };
     settings.tables = file.tables.unwrap_or(settings.tables);
-    let entries = file.entries.and_then(|entries| usize::try_from(entries).ok());
-    settings.entries_max = entries.unwrap_or(settings.entries_max);
+    settings.fixed_tables = file.fixed_tables.unwrap_or(settings.fixed_tables);
+    let limit = |limit: Option<u64>| limit.and_then(|limit| usize::try_from(limit).ok());
+    settings.entries_max = limit(file.entries).unwrap_or(settings.entries_max);
+    settings.masks_max = limit(file.masks).unwrap_or(settings.masks_max);
+    settings.actions_max = limit(file.actions).unwrap_or(settings.actions_max);
     take_rate(settings, file.packet_in_rate);
     settings.probe = file.probe_ns.map_or(settings.probe, Span::from_ns);
     settings.backoff_max = file.backoff_max_ns.map_or(settings.backoff_max, Span::from_ns);
@@ -200,7 +213,10 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
     }
     settings.datapath_id = args.datapath_id.unwrap_or(settings.datapath_id);
     settings.tables = args.tables.unwrap_or(settings.tables);
+    settings.fixed_tables |= args.fixed_tables;
     settings.entries_max = args.entries.unwrap_or(settings.entries_max);
+    settings.masks_max = args.masks.unwrap_or(settings.masks_max);
+    settings.actions_max = args.actions.unwrap_or(settings.actions_max);
     settings.probe = args.probe.unwrap_or(settings.probe);
     settings.backoff_max = args.backoff_max.unwrap_or(settings.backoff_max);
     settings.fail_mode = match args.fail_mode {

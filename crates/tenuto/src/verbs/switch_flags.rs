@@ -1,7 +1,7 @@
 //! Values of the flags of `tenuto switch`, each with what would fit where it does not.
 
 use tenuto_io::{ThreadSettings, WaitPolicy};
-use tenuto_model::quantity;
+use tenuto_model::{SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, quantity};
 use tenuto_runtime::standalone::{
     ControllerSettings, Endpoint, IoThreads, ListenAt, PortSettings, TapDirection, TapSettings,
     TlsFiles,
@@ -83,6 +83,22 @@ impl ThreadFlags {
     pub(super) fn io_threads(&self) -> IoThreads {
         IoThreads { count: self.io_threads, processors: self.io_processors.clone() }
     }
+}
+
+/// Distinct masks over all tables.
+pub(super) fn masks(text: &str) -> Result<usize, String> {
+    limit(text, SWITCH_MASKS_MAX)
+}
+
+/// Actions over all entries.
+pub(super) fn actions(text: &str) -> Result<usize, String> {
+    limit(text, SWITCH_ACTIONS_MAX)
+}
+
+fn limit(text: &str, most: u64) -> Result<usize, String> {
+    let limit = text.parse().ok().filter(|limit| (1..=most).contains(limit));
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    limit.ok_or_else(|| format!("`{text}` is no whole number from 1 to {most}"))
 }
 
 /// Where a switch is that is asked.

@@ -22,6 +22,8 @@ fn flags_that_say_nothing_sensible_are_told() {
     refused(&["--port", "eth1", "--port", "eth1"], &["named twice"]);
     refused(&["--port", "eth1", "--tap", "eth2=x.pcap"], &["no port is called `eth2`"]);
     refused(&["--port", "eth1", "--tls-ca", "x.pem"], &["--tls-cert"]);
+    refused(&["--port", "eth1", "--masks", "0"], &["--masks", "from 1 to 100000"]);
+    refused(&["--port", "eth1", "--actions", "many"], &["--actions", "from 1 to 100000000"]);
     refused(&["no-such-file.yaml"], &["no-such-file.yaml"]);
 }
 
@@ -43,6 +45,20 @@ fn what_the_machine_refuses_is_named() {
         let _switch = Switch::start(1, &[]);
         refused(&["--port", "s1"], &["s1", "in use by another tenuto switch"]);
         refused(&["--port", "s2", "--listen", "ptcp:6634"], &["6634", "another program listens"]);
+    });
+}
+
+/// A service manager starts the next one as soon as it has told the last one to end.
+#[test]
+fn a_switch_may_take_the_place_of_one_that_is_ending() {
+    in_lab("errors::a_switch_may_take_the_place_of_one_that_is_ending", || {
+        let hosts = Hosts::new(2);
+        let first = Switch::start(2, &[]);
+        let begin = std::thread::spawn(|| Switch::start(2, &["--fail-mode", "standalone"]));
+        first.stop();
+        let second = begin.join().expect("it is not refused");
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
+        second.stop();
     });
 }
 

@@ -109,13 +109,34 @@ fn refused(peer: &mut Peer, body: Body) -> ErrorCode {
 }
 
 #[test]
+fn masks_and_actions_are_as_many_as_it_is_told() {
+    in_lab("flows::masks_and_actions_are_as_many_as_it_is_told", || {
+        let _hosts = Hosts::new(2);
+        let switch = Switch::start(2, &["--masks", "2", "--actions", "4"]);
+        let mut peer = Peer::connect();
+        let entry =
+            |matching, outputs| flow(FlowModCommand::Add, 5, matching, vec![out(2); outputs]);
+        let full = FlowModFailed::TableFull.into();
+        peer.send(entry(vec![], 1));
+        peer.send(entry(vec![Oxm::EthType(0x800)], 1));
+        assert_eq!(refused(&mut peer, entry(vec![Oxm::InPort(1)], 1)), full);
+        assert_eq!(refused(&mut peer, entry(vec![Oxm::EthType(0x806)], 3)), full);
+        peer.send(entry(vec![Oxm::EthType(0x806)], 2));
+        peer.barrier();
+        assert_eq!(peer.heard, []);
+        switch.stop();
+    });
+}
+
+#[test]
 fn what_is_full_says_so_and_goes_on() {
     in_lab("flows::what_is_full_says_so_and_goes_on", || {
         let hosts = Hosts::new(2);
         let switch = Switch::start(2, &["--entries", "100"]);
         let mut peer = Peer::connect();
         let entry = |port: u16| {
-            let matching = vec![Oxm::EthType(0x800), Oxm::IpProto(6), Oxm::TcpDst(port)];
+            let matching =
+                vec![Oxm::EthType(0x800), Oxm::IpProto(6), Oxm::TcpDst { value: port, mask: None }];
             flow(FlowModCommand::Add, 5, matching, vec![out(2)])
         };
         for port in 0..100 {

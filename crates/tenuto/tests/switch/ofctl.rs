@@ -1,6 +1,6 @@
 //! A session of Open vSwitch's own tool with our switch.
 
-use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run};
+use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run, tenuto};
 use std::process::Command;
 
 fn ofctl(args: &[&str]) -> String {
@@ -82,5 +82,30 @@ fn ovs_ofctl_sets_and_reads_everything() {
         has(&ofctl(&["dump-aggregate"]), &["flow_count=0"]);
         let said = switch.stop();
         assert!(said.contains("frames received"), "{said}");
+    });
+}
+
+/// Ranges of ports as Open vSwitch's users write them: value and mask, an extension of OpenFlow.
+#[test]
+fn ovs_ofctl_masks_transport_ports() {
+    const TEST: &str = "ofctl::ovs_ofctl_masks_transport_ports";
+    if !has_program("ovs-ofctl", TEST) {
+        return;
+    }
+    in_lab(TEST, || {
+        let _hosts = Hosts::new(2);
+        let switch = Switch::start(2, &[]);
+        ofctl(&["add-flow", "priority=9,tcp,tp_dst=0x10/0xfff0,actions=output:1"]);
+        ofctl(&["add-flow", "priority=8,udp6,tp_src=0x400/0xfc00,actions=output:2"]);
+        ofctl(&["add-flow", "priority=7,sctp,tp_dst=80,actions=output:2"]);
+        let known = ["priority=9,tcp,tp_dst=0x10/0xfff0", "priority=8,udp6,tp_src=0x400/0xfc00"];
+        has(&ofctl(&["dump-flows"]), &known);
+        let (is_done, ours) = run(&mut tenuto(&["dump", "flows", "--switch", SWITCH]));
+        assert!(is_done, "{ours}");
+        has(&ours, &["nw_proto=6,tcp_dst=0x10/0xfff0", "nw_proto=132,sctp_dst=80"]);
+        // Only what lies within the mask is asked for.
+        let one = ofctl(&["dump-flows", "tcp,tp_dst=0x18/0xfff8"]);
+        assert!(!one.contains("priority=9"), "{one}");
+        switch.stop();
     });
 }

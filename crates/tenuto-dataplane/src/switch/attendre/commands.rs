@@ -203,7 +203,7 @@ impl Switch {
         }
         let CommandRepr { table, priority, messages, generation, counter, sequence, matching } =
             frame.repr();
-        if !self.ports[place].command_seen.accept(sequence) || table >= self.config.tables {
+        if !self.ports[place].command_seen.accept(sequence) || !self.has_table(table) {
             return None;
         }
         let matching = Match::from_oxm_bytes(matching).ok()?;

@@ -6,7 +6,6 @@ use crate::switch::entry::ActionStep;
 use crate::switch::key::Pattern;
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{Effects, Frames};
-use tenuto_openflow::constants::table;
 use tenuto_openflow::{
     Action, AttendreConfig, AttendreMessage, BadAction, BadRequest, Body, BufferStats, Encap,
     ErrorCode, Experimenter, FlowMod, FlowModCommand, FlowModFailed, Instruction, MessageSet,
@@ -135,7 +134,7 @@ impl Switch {
         rest.instructions.retain(|instruction| !is_nothing(instruction));
         let pattern = Pattern::from_match(&flow_mod.match_)?;
         match rest.instructions.is_empty() && rest.command == FlowModCommand::Add {
-            true if flow_mod.table_id >= self.config.tables || flow_mod.table_id == table::ALL => {
+            true if !self.has_table(flow_mod.table_id) => {
                 return Err(FlowModFailed::BadTableId.into());
             }
             true => {}

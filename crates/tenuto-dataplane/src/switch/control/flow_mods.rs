@@ -39,7 +39,7 @@ impl Switch {
         if matches!(flow_mod.command, C::Delete | C::DeleteStrict) {
             return self.delete_flows(now, level, flow_mod, &pattern, fx);
         }
-        if flow_mod.table_id < self.config.tables && has_buffers(flow_mod) {
+        if self.has_table(flow_mod.table_id) && has_buffers(flow_mod) {
             return self.flow_mod_with_buffers(now, Some(level), flow_mod, version, fx);
         }
         let behaviour = self.checked_behaviour(flow_mod)?;
@@ -95,7 +95,7 @@ impl Switch {
 
     /// What a flow-mod makes of frames, or why it is refused.
     pub(super) fn checked_behaviour(&self, flow_mod: &FlowMod) -> Result<Behaviour, ErrorCode> {
-        if flow_mod.table_id >= self.config.tables {
+        if !self.has_table(flow_mod.table_id) {
             return Err(FlowModFailed::BadTableId.into());
         }
         // What this switch does not do is refused, not silently left out: in a planned network
@@ -121,9 +121,7 @@ impl Switch {
         use FlowModCommand as C;
         let pattern = Pattern::from_match(&flow_mod.match_)?;
         let task = match flow_mod.command {
-            C::Delete
-                if flow_mod.table_id == table::ALL || flow_mod.table_id < self.config.tables =>
-            {
+            C::Delete if flow_mod.table_id == table::ALL || self.has_table(flow_mod.table_id) => {
                 Task::Remove(flow_mod.clone())
             }
             // A packet that waits for the change goes by it.
@@ -151,7 +149,7 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         let all = flow_mod.table_id == table::ALL;
-        if !all && flow_mod.table_id >= self.config.tables {
+        if !all && !self.has_table(flow_mod.table_id) {
             return Err(FlowModFailed::BadTableId.into());
         }
         let scope = match flow_mod.command {
@@ -213,7 +211,7 @@ impl Switch {
                     behaviour.metadata = Some((*metadata, *mask));
                 }
                 Instruction::GotoTable(next) => {
-                    if *next <= flow_mod.table_id || *next >= self.config.tables {
+                    if *next <= flow_mod.table_id || !self.has_table(*next) {
                         return Err(BadInstruction::BadTableId.into());
                     }
                     behaviour.goto = Some(*next);

@@ -10,13 +10,15 @@
 use super::flow_mods::{FlowChange, has_cookie, sends_to};
 use super::group_stats::GroupReading;
 use super::meter_stats::MeterReading;
+use super::modes::LevelChange;
 use super::read_back::{add_up, entry_stats};
+use super::sweep::Sweep;
 use super::{ConnectionId, Done, Request};
-use crate::Effects;
 use crate::switch::key::Pattern;
 use crate::switch::tables::Scope;
 use crate::switch::users::User;
 use crate::switch::{Entry, Switch, SwitchEvent};
+use crate::{Effects, Frames};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tenuto_openflow::constants::{group, meter, multipart_flag, table};
@@ -28,7 +30,7 @@ use tenuto_openflow::{
 use tenuto_units::Instant;
 
 /// Slots that are looked at in a step, for each entry that something may be done about.
-const SLOTS_LOOKED_AT: usize = 8;
+pub(super) const SLOTS_LOOKED_AT: usize = 8;
 
 /// Work under way for a connection.
 #[derive(Clone, Debug)]
@@ -47,6 +49,11 @@ pub(in crate::switch) struct LongWork {
 }
 
 impl LongWork {
+    /// Whether it empties tables that have left the pipeline.
+    pub(super) const fn is_withdrawal(&self) -> bool {
+        matches!(self.task, Task::Withdraw(_))
+    }
+
     /// The request that it was, as far as errors tell it.
     fn message(&self) -> Message {
         let body = match &self.task {
@@ -83,6 +90,10 @@ pub(super) enum Task {
     Groups(GroupReading),
     /// Meters, told.
     Meters(MeterReading),
+    /// Entries of tables that have left the pipeline: gone, and nobody is told.
+    Withdraw(Sweep),
+    /// Entries of levels that go, removed, and the others noted; then there are so many levels.
+    Levels(Box<LevelChange>),
 }
 
 /// Meters, groups or a monitor that go, and with them the entries that use them.
@@ -133,7 +144,11 @@ impl Task {
             Self::Remove(flow_mod) | Self::Change(flow_mod, _) | Self::Add(flow_mod, _) => {
                 flow_mod.table_id
             }
-            Self::Delete(_) | Self::Groups(_) | Self::Meters(_) => table::ALL,
+            Self::Delete(_)
+            | Self::Groups(_)
+            | Self::Meters(_)
+            | Self::Withdraw(_)
+            | Self::Levels(_) => table::ALL,
         }
     }
 
@@ -146,7 +161,11 @@ impl Task {
             }
             Self::Change(flow_mod, _) => has_cookie(entry, flow_mod),
             Self::Add(_, new) => overlap(new, entry),
-            Self::Delete(_) | Self::Groups(_) | Self::Meters(_) => false,
+            Self::Delete(_)
+            | Self::Groups(_)
+            | Self::Meters(_)
+            | Self::Withdraw(_)
+            | Self::Levels(_) => false,
         }
     }
 }
@@ -165,7 +184,13 @@ impl Switch {
     }
 
     /// Goes a step on with what is under way for a connection.
-    pub fn work_on(&mut self, id: ConnectionId, now: Instant, fx: &mut Effects<SwitchEvent>) {
+    pub fn work_on(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
         let work = self.general.as_mut().and_then(|general| general.works.remove(&id));
         let Some(mut work) = work else { return };
         let request = Request { now, connection: id, xid: work.xid };
@@ -173,6 +198,8 @@ impl Switch {
             Task::Groups(reading) => self.tell_groups(request, reading, fx),
             Task::Meters(reading) => self.tell_meters(request, reading, fx),
             Task::Delete(deletion) => self.delete_on(request, deletion, fx),
+            Task::Withdraw(sweep) => self.withdraw_on(request, sweep, fx),
+            Task::Levels(change) => self.change_levels_on(now, change, frames, fx),
             _ => {
                 let slots = self.look_on(&mut work);
                 let is_last = work.at.0 > work.last;
@@ -202,10 +229,11 @@ impl Switch {
         &mut self,
         id: ConnectionId,
         now: Instant,
+        frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
         while self.at_work().any(|other| other == id) {
-            self.work_on(id, now, fx);
+            self.work_on(id, now, frames, fx);
         }
     }
 
@@ -352,7 +380,12 @@ impl Switch {
                 let entry = Entry { behaviour, ..(**entry).clone() };
                 self.add_entry(now, (level, flow_mod.table_id), entry)?;
             }
-            Task::Add(..) | Task::Delete(_) | Task::Groups(_) | Task::Meters(_) => {}
+            Task::Add(..)
+            | Task::Delete(_)
+            | Task::Groups(_)
+            | Task::Meters(_)
+            | Task::Withdraw(_)
+            | Task::Levels(_) => {}
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use tenuto_openflow::constants::{meter, meter_flag, multipart_flag};
 use tenuto_openflow::{
-    BandStats, Body, MeterBand, MeterConfig, MeterStats, MultipartReply, ReplyBody,
+    BandStats, Body, MeterBand, MeterConfig, MeterModFailed, MeterStats, MultipartReply, ReplyBody,
 };
 use tenuto_units::Instant;
 
@@ -29,7 +29,7 @@ pub(super) struct MeterReading {
 }
 
 impl Switch {
-    /// Tells meters, or what they have counted: one of them, or all.
+    /// Tells meters, or what they have counted: one of them, which has to be there, or all.
     pub(super) fn read_meters(
         &mut self,
         request: Request,
@@ -40,8 +40,10 @@ impl Switch {
         let all = self.tables.meter_ids();
         let left = match wanted {
             meter::ALL => all,
-            id if all.contains(&id) => id..id + 1,
-            _ => 0..0,
+            // As Open vSwitch and BOFUSS answer; the specification leaves it open.
+            id if !self.has_meter(id) => return Err(MeterModFailed::UnknownMeter.into()),
+            meter::CONTROLLER => 0..0,
+            id => id..id + 1,
         };
         let is_virtual_told = matches!(wanted, meter::ALL | meter::CONTROLLER);
         let is_long = self.entries_at_once().is_some_and(|limit| left.len() > limit);
@@ -54,6 +56,15 @@ impl Switch {
             while !self.tell_meters(request, &mut reading, fx) {}
         }
         Ok(())
+    }
+
+    fn has_meter(&self, id: u32) -> bool {
+        match id {
+            meter::CONTROLLER => {
+                self.general.as_ref().is_some_and(|general| general.controller_meter.is_some())
+            }
+            id => self.tables.meter(id).is_some(),
+        }
     }
 
     /// Tells the next meters; true if these were the last.

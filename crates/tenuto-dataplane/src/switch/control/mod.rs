@@ -18,6 +18,8 @@ mod packets;
 mod ports;
 mod queues;
 mod read_back;
+mod sweep;
+mod table_features;
 
 pub(super) use long_work::LongWork;
 
@@ -108,7 +110,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
-        self.finish_work(connection, now, fx);
+        self.finish_work(connection, now, frames, fx);
         let request = Request { now, connection, xid: message.xid };
         let done = match self.is_denied(connection, &message.body) {
             true => Err(BadRequest::IsSlave.into()),

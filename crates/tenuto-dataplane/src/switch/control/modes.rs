@@ -1,6 +1,7 @@
 //! Modes: the experimenter messages of shadow tables, of the mode agent and of monitors.
 
 use super::long_work::Task;
+use super::sweep::Sweep;
 use super::{Done, Request};
 use crate::switch::key::Pattern;
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
@@ -12,6 +13,13 @@ use tenuto_openflow::{
     ModeStatus, ModesMessage, MonitorStats,
 };
 use tenuto_units::{Instant, Span};
+
+/// Modes that are to be, once the entries of levels that go are gone, and those of the lowest noted.
+#[derive(Clone, Debug)]
+pub(super) struct LevelChange {
+    config: ModeConfig,
+    sweep: Sweep,
+}
 
 impl Switch {
     pub(super) fn modes(
@@ -30,7 +38,7 @@ impl Switch {
                 self.shadow_flow_mod(request, *level, flow_mod, fx)?;
             }
             ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(request, monitor_mod, fx)?,
-            ModesMessage::ModeConfig(config) => self.mode_config(now, config, frames, fx)?,
+            ModesMessage::ModeConfig(config) => self.mode_config(request, config, frames, fx)?,
             ModesMessage::ModeActivate { generation, epoch, level } => {
                 self.settle();
                 let Some(agent) = &mut self.agent else {
@@ -98,7 +106,7 @@ impl Switch {
 
     fn mode_config(
         &mut self,
-        now: Instant,
+        request: Request,
         config: &tenuto_openflow::ModeConfig,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
@@ -107,6 +115,7 @@ impl Switch {
         if !levels_fit || config.members.len() > mode::MEMBERS_MAX || config.signal_copies == 0 {
             return Err(BadRequest::BadLen.into());
         }
+        let levels = config.levels;
         let mut members = config.members.clone();
         members.sort_unstable();
         members.dedup();
@@ -121,6 +130,45 @@ impl Switch {
         if self.agent.as_ref().is_some_and(|agent| *agent.config() == config) {
             return Ok(());
         }
+        let change = Task::Levels(Box::new(LevelChange { config, sweep: Sweep::default() }));
+        let limit = self.entries_at_once().unwrap_or(usize::MAX);
+        let is_long = levels != self.tables.levels() && self.tables.entries() > limit;
+        let now = if is_long { self.note_down(request, change) } else { Some(change) };
+        if let Some(Task::Levels(change)) = now {
+            self.take_mode_config(request.now, change.config, frames, fx);
+        }
+        Ok(())
+    }
+
+    /// Goes a step on with a change of the number of levels; true if it is done.
+    pub(super) fn change_levels_on(
+        &mut self,
+        now: Instant,
+        change: &mut LevelChange,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> bool {
+        let levels = change.config.levels;
+        if !self.sweep(&mut change.sweep, |_, level, _| level >= levels) {
+            return false;
+        }
+        let limit = self.entries_at_once().unwrap_or(usize::MAX);
+        if levels > 1 && !self.tables.note_places(limit) {
+            return false;
+        }
+        self.take_mode_config(now, change.config.clone(), frames, fx);
+        true
+    }
+
+    /// From now on there are these modes. Entries in the way are gone and places known, but for those
+    /// that came meanwhile.
+    fn take_mode_config(
+        &mut self,
+        now: Instant,
+        config: ModeConfig,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
         self.tables.set_levels(config.levels);
         let nonce_seed = self.agent.as_ref().map_or(self.config.boot_seed, ModeAgent::nonce_next);
         let mut agent = ModeAgent::new(self.config.datapath_id, config, nonce_seed, now);
@@ -132,7 +180,6 @@ impl Switch {
         let queued = self.purge(self.level, frames, fx);
         let buffered = self.purge_buffers(self.level, frames, fx);
         self.purged += u64::from(queued + buffered);
-        Ok(())
     }
 
     fn mode_status(&self) -> ModeStatus {

@@ -45,7 +45,7 @@ impl Switch {
     }
 
     pub(super) fn table_mod(&self, table_mod: TableMod) -> Done {
-        if table_mod.table_id != table::ALL && table_mod.table_id >= self.config.tables {
+        if table_mod.table_id != table::ALL && !self.has_table(table_mod.table_id) {
             return Err(TableModFailed::BadTable.into());
         }
         match table_mod.config & !TABLE_BITS {

@@ -73,7 +73,7 @@ impl Switch {
 
     fn check_flow_request(&self, request: &FlowStatsRequest) -> Result<Pattern, ErrorCode> {
         let pattern = Pattern::from_match(&request.match_)?;
-        if request.table_id != table::ALL && request.table_id >= self.config.tables {
+        if request.table_id != table::ALL && !self.has_table(request.table_id) {
             return Err(BadRequest::BadTableId.into());
         }
         Ok(pattern)
@@ -86,8 +86,8 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
         self.settle();
-        // No request but that of table features can be longer than a message, and that is refused
-        // for any other features than there are: nothing is worth keeping parts of.
+        // No request but that of table features can be longer than a message, and it need not say all
+        // that tables can do: parts are not kept.
         if multipart.has_more() {
             return Err(BadRequest::MultipartBufferOverflow.into());
         }
@@ -110,10 +110,14 @@ impl Switch {
             RequestBody::Meter { meter_id } => {
                 return self.read_meters(request, *meter_id, true, fx);
             }
+            RequestBody::TableFeatures(wanted) if self.general.is_some() => {
+                return self.read_table_features(request, wanted, fx);
+            }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
             RequestBody::Table => {
                 let on_tracks = self.tables.looked_up_on_tracks();
                 let stats = (0..self.config.tables)
+                    .filter(|&id| self.has_table(id))
                     .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?, &on_tracks)));
                 ReplyBody::Table(stats.collect())
             }
@@ -151,9 +155,6 @@ impl Switch {
             }
             RequestBody::GroupFeatures => ReplyBody::GroupFeatures(self.group_features()),
             RequestBody::MeterFeatures => ReplyBody::MeterFeatures(self.meter_features()),
-            RequestBody::TableFeatures(wanted) => {
-                ReplyBody::TableFeatures(self.table_features(wanted)?)
-            }
             RequestBody::Experimenter { .. } => return Err(BadRequest::BadExperimenter.into()),
             _ => return Err(BadRequest::BadMultipart.into()),
         })

@@ -194,6 +194,7 @@ impl Fixed {
             boot_seed: 0,
             mode_retry: Span::from_ms(10),
             general: Some(GeneralConfig {
+                tables_change: false,
                 packet_ins_per_s: None,
                 bands_max: 1,
                 buffers_max: 64,
