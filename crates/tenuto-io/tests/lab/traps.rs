@@ -7,8 +7,9 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use tenuto_io::links::{IpBatch, VethEnd};
 use tenuto_io::{
-    FRAME_BYTES_LIMIT, HostStack, Interest, LinkWatch, MonotonicClock, PacketPort, Pending, PollSet, Port, PortKind,
-    PortOpener, PortSettings, PortWait, RingPort, WaitPolicy, XdpMode, XdpPort,
+    FRAME_BYTES_LIMIT, HostStack, Interest, LinkWatch, MonotonicClock, PacketPort, Pending,
+    PollSet, Port, PortKind, PortOpener, PortSettings, PortWait, RingPort, WaitPolicy, XdpMode,
+    XdpPort,
 };
 use tenuto_units::Span;
 
@@ -166,7 +167,9 @@ fn no_mtu_makes_a_port_carry_more_than_it_can() {
         let least = FRAME_BYTES_LIMIT;
         for bytes in [least, least + 1, least + 4, 2_500, 3_900, 4_200, 9_014] {
             let headers = 42;
-            socket.send_to(&vec![1; bytes - headers], "10.0.0.2:7").expect("the neighbour is known");
+            socket
+                .send_to(&vec![1; bytes - headers], "10.0.0.2:7")
+                .expect("the neighbour is known");
         }
         for port in &mut ports {
             let kind = port.capabilities().kind;
