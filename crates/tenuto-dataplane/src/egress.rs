@@ -10,6 +10,7 @@
 //! which nothing is promised, if the port has any.
 
 mod delays;
+mod displacing;
 mod shares;
 
 pub use delays::Delays;
@@ -135,6 +136,8 @@ pub struct Egress {
     shares: Option<Box<Shares>>,
     /// Of each queue, if they are kept.
     delays: Vec<Delays>,
+    /// Whether frames at lower levels give way where the buffer is full.
+    gives_way: bool,
 }
 
 impl EgressConfig {
@@ -161,6 +164,7 @@ impl Egress {
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
             shares: None,
             delays: Vec::new(),
+            gives_way: false,
         }
     }
 

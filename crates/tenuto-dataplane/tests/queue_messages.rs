@@ -3,7 +3,8 @@
 use support::{Bench, add, apply, frame, general, output, sent_to};
 use tenuto_openflow::constants::{port, queue};
 use tenuto_openflow::{
-    Action, Body, Experimenter, QueueDetail, QueueOpFailed, QueueShare, QueuesMessage,
+    Action, Body, Experimenter, Oxm, QueueDetail, QueueOpFailed, QueueShare, QueuesMessage,
+    ReplyBody, RequestBody,
 };
 use tenuto_units::Span;
 
@@ -112,8 +113,45 @@ fn depths_and_delays_are_told_per_queue() {
         of(2).delays.iter().map(|it| (it.from_ns, it.below_ns, it.frames)).collect();
     assert_eq!(ranges, [(229_376, 245_760, 1), (294_912, 327_680, 1), (393_216, 425_984, 1)]);
     let counted: u64 = seen.iter().flat_map(|it| &it.delays).map(|range| range.frames).sum();
-    let stats = bench
-        .reply(tenuto_openflow::RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL });
-    let tenuto_openflow::ReplyBody::Queue(stats) = stats else { panic!("{stats:?}") };
+    let stats = bench.reply(RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL });
+    let ReplyBody::Queue(stats) = stats else { panic!("{stats:?}") };
     assert_eq!(counted, stats.iter().map(|it| it.tx_packets).sum::<u64>());
+}
+
+/// However many frames of a lower level come, they take no room from those that are served before them: on
+/// tracks with one output and with several, and where frames are changed.
+#[test]
+fn a_flood_at_a_lower_level_costs_a_higher_one_nothing() {
+    let changed = Action::SetField(Oxm::EthSrc { value: [2, 0, 0, 0, 0, 7], mask: None });
+    let cases = [
+        ("one output", vec![Action::SetQueue(0), output(2)]),
+        ("several outputs", vec![Action::SetQueue(0), output(2), output(4)]),
+        ("changed", vec![changed, Action::SetQueue(0), output(2)]),
+    ];
+    for (case, actions) in cases {
+        let mut bench = general::bench();
+        let flood = vec![Action::SetQueue(3), output(2), output(2)];
+        bench.install([add(0, 1, vec![apply(actions)]), add(0, 2, vec![apply(flood)])]);
+        let mut sent = Vec::new();
+        for _ in 0..100 {
+            for _ in 0..10 {
+                bench.receive(1, &frame(2, 1_000));
+            }
+            bench.receive(3, &frame(1, 1_000));
+            bench.wait(Span::from_us(85));
+            sent.extend(bench.run_to(bench.now));
+        }
+        sent.extend(bench.drain());
+        let at_two = |flow| sent.iter().filter(|(port, it)| (*port, it[5]) == (2, flow)).count();
+        assert_eq!(at_two(1), 100, "{case}");
+        // What is full goes on, too.
+        assert!(at_two(2) > 5, "{case}");
+        let dropped = std::mem::take(&mut bench.fx.drops);
+        assert!(dropped.iter().all(|it| (it.cookie, it.frame_bytes) == (2, 1_004)), "{case}");
+        assert_eq!(dropped.len() + at_two(2), 2_000, "{case}: each is told once");
+        let reply = bench.reply(RequestBody::Queue { port_no: 2, queue_id: queue::ALL });
+        let ReplyBody::Queue(stats) = reply else { panic!("{reply:?}") };
+        let refused: Vec<u64> = stats.iter().map(|it| it.tx_errors).collect();
+        assert_eq!(refused, [0, 0, 0, dropped.len() as u64], "{case}");
+    }
 }

@@ -31,10 +31,11 @@ pub(crate) enum Fit {
     Oversized,
 }
 
-/// Judges a whole frame by the MTU of its interface: the header and up to two tags come on top.
+/// Judges a whole frame by the MTU of its interface: the header and up to two tags come on top, up to
+/// [`FRAME_BYTES_LIMIT`].
 pub(crate) fn fit(frame: &[u8], mtu_bytes: usize) -> Fit {
-    // The usual case needs no look at the tags.
-    let most = mtu_bytes + HEADER_BYTES;
+    // The usual case needs no look at the tags. An MTU may be larger than what ports carry.
+    let most = (mtu_bytes + HEADER_BYTES).min(FRAME_BYTES_LIMIT);
     match frame.len() {
         bytes if bytes < HEADER_BYTES => Fit::Runt,
         bytes if bytes <= most => Fit::Fits,
@@ -90,7 +91,10 @@ mod tests {
         }
         for bytes in [FRAME_BYTES_LIMIT + 1, 65_535, 65_550] {
             assert_eq!(fit(&vec![0; bytes], 1_500), Fit::Oversized);
-            // On the loopback interface even the largest is within the MTU.
+            // Within the MTU of large networks, and even the largest within that of the loopback interface.
+            for mtu_bytes in [2_030, 2_031, 9_000, 65_536] {
+                assert_eq!(fit(&vec![0; bytes], mtu_bytes), Fit::Oversized);
+            }
             assert!(check_frame(&vec![0; bytes], FRAME_BYTES_LIMIT).is_err());
         }
     }

@@ -32,6 +32,8 @@ pub use end::{RelayEnd, serve_relays};
 /// Frames that a lane holds: a few bursts, so that they stay in the caches of both threads. What
 /// waits in the lane to the device is behind the scheduler.
 const LANE_FRAMES: usize = 128;
+/// Why ports are lost whose thread is gone.
+const ABANDONED: &str = "the thread that served it has ended";
 
 /// What both ends know.
 struct Shared {
@@ -44,6 +46,8 @@ struct Shared {
     /// The port is dropped.
     is_closed: AtomicBool,
     is_lost: AtomicBool,
+    /// The thread that served the device has ended.
+    is_abandoned: AtomicBool,
     /// The lane to the port is full, and who fills it may sleep.
     is_room_wanted: AtomicBool,
     /// Frames that the device refused and that are not told yet.
@@ -101,6 +105,7 @@ impl RelayPort {
             is_asked: AtomicBool::new(true),
             is_closed: AtomicBool::new(false),
             is_lost: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
             is_room_wanted: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             told: Mutex::default(),
@@ -118,8 +123,11 @@ impl RelayPort {
     ///
     /// # Errors
     ///
-    /// When there is no such interface any more.
+    /// When there is no such interface any more, or nobody to serve it.
     pub fn renew(&mut self, port: Device, name: &str) -> io::Result<Option<Device>> {
+        if self.shared.is_abandoned.load(Ordering::Acquire) {
+            return Err(io::Error::other(ABANDONED));
+        }
         self.interface = Interface::find(name)?;
         self.capabilities = relayed(&*port);
         let next = Next { device: port, stale: self.outgoing.handed_over() };
@@ -438,11 +446,64 @@ mod tests {
         thread.join().expect("no panic").expect("it ends with its port");
     }
 
+    /// Panics with the first frame.
+    struct Fragile(MemoryPort);
+
+    impl Port for Fragile {
+        fn lend(&mut self, budget: usize, _: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
+            self.0.lend(budget, &mut |_| panic!("on purpose"))
+        }
+        fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
+            self.0.send(frame)
+        }
+        fn flush(&mut self) -> io::Result<FlushReport> {
+            self.0.flush()
+        }
+        fn poll_fd(&self) -> Option<RawFd> {
+            self.0.poll_fd()
+        }
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+        fn statistics(&mut self) -> io::Result<PortStatistics> {
+            self.0.statistics()
+        }
+        fn link(&mut self) -> io::Result<LinkState> {
+            self.0.link()
+        }
+    }
+
+    /// All ports of a thread that has ended are lost, and say so: they do not stand still for ever.
+    #[test]
+    fn a_thread_that_panics_takes_its_ports_out_of_service() {
+        let (device, mut other) = MemoryPort::pair(4).expect("descriptors");
+        let (mut broken, first) =
+            RelayPort::before(Box::new(Fragile(device)), "lo").expect("descriptors");
+        let (device, _peer) = MemoryPort::pair(4).expect("descriptors");
+        let (mut innocent, second) =
+            RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let work = || serve_relays(vec![first, second], PortWait::new(WaitPolicy::Block));
+        let thread = std::thread::spawn(work);
+        assert!(other.send(&numbered(1)).expect("a good frame"));
+        other.flush().expect("there");
+        for port in [&mut broken, &mut innocent] {
+            sleep_until_something_waits(port);
+            let told = port.lend(9, &mut |_| ()).expect_err("lost").to_string();
+            assert!(told.contains("has ended"), "{told}");
+            assert!(port.transmit(&[&numbered(0)]).is_err());
+            // Nobody would serve another one.
+            let (device, _other) = MemoryPort::pair(4).expect("descriptors");
+            assert!(port.renew(Box::new(device), "lo").is_err());
+        }
+        assert!(thread.join().is_err(), "a panic");
+    }
+
     fn sleep_until_something_waits(port: &RelayPort) {
         let mut set = PollSet::new();
         set.add(port.poll_fd().expect("pollable"), Interest::Read);
         let mut pending = |look| Pending::of([port as &dyn Port], look);
-        PortWait::new(WaitPolicy::Block).wait(&mut set, None, &mut pending).expect("poll");
+        let end = Some(MonotonicClock::now() + Span::from_s(60));
+        PortWait::new(WaitPolicy::Block).wait(&mut set, end, &mut pending).expect("poll");
     }
 
     /// What was for a lost device is refused, and another one in its place carries all that comes later.

@@ -6,6 +6,7 @@
 //! frame had walked so far.
 
 use super::attendre::Attendre;
+use super::displacing::displace;
 use super::ethernet_key::EthernetKey;
 use super::group::Liveness;
 use super::key::PacketKey;
@@ -208,7 +209,8 @@ impl Switch {
             let (frame, wire_bits) = (it.frame, bits_of(it.frame_bytes));
             // The hold on the frame goes with it.
             let queued = Queued { frame, wire_bits, cookie: end.cookie, since: now };
-            if port.egress.enqueue(end.queue, queued).is_err() {
+            let taken = port.egress.enqueue(end.queue, queued);
+            if taken.or_else(|_| displace(port, end.queue, queued, frames, fx)).is_err() {
                 self.refuse(now, it, frames, fx);
             }
         }

@@ -1,6 +1,7 @@
 //! A frame at the end of a track where it is sent more than once, or changed: what the walk would do
 //! behind the look-ups.
 
+use super::displacing::displace;
 use super::follow::{Entered, bits_of};
 use super::group::ticket;
 use super::outputs::TUNNEL_ID;
@@ -83,7 +84,8 @@ impl Switch {
             is_sent = true;
             let frame = it.frame;
             let queued = Queued { frame, wire_bits: bits_of(it.frame_bytes), cookie, since: now };
-            match port.egress.enqueue(queue, queued) {
+            let taken = port.egress.enqueue(queue, queued);
+            match taken.or_else(|_| displace(port, queue, queued, frames, fx)) {
                 Ok(()) => frames.retain(frame),
                 Err(_) => refuse(ports, place, (it, cookie), frames, fx),
             }

@@ -15,6 +15,7 @@ mod control;
 mod counted_table;
 mod course;
 mod crowds;
+mod displacing;
 mod entry;
 mod ethernet_key;
 mod events;
@@ -177,9 +178,13 @@ impl Switch {
     /// A switch without entries: it drops everything.
     pub fn new(config: Arc<SwitchConfig>) -> Self {
         let port = |port| PortState::new(port, config.boot_seed);
-        let ports: Vec<PortState> = config.ports.iter().map(port).collect();
+        let mut ports: Vec<PortState> = config.ports.iter().map(port).collect();
         let general = config.general.as_ref();
         let general = general.map(|it| general::General::new(it, ports.len()));
+        // Buffers of planned switches hold all that is promised at once.
+        if general.is_some() {
+            ports.iter_mut().for_each(|port| port.egress.let_lower_levels_give_way());
+        }
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {
             tables: Tables::new(config.clone()),

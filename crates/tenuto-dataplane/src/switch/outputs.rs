@@ -1,5 +1,6 @@
 //! Where a frame goes, and what it looks like then.
 
+use super::displacing::displace;
 use super::entry::ActionStep;
 use super::group::Liveness;
 use super::packet::{Edit, Layers, TtlExpired};
@@ -278,7 +279,9 @@ impl Switch {
         if passage.commands > 0 && !behind {
             self.send_commands(place, queue, passage, frames);
         }
-        if self.ports[place].egress.enqueue(queue, queued).is_err() {
+        let port = &mut self.ports[place];
+        let taken = port.egress.enqueue(queue, queued);
+        if taken.or_else(|_| displace(port, queue, queued, frames, fx)).is_err() {
             let dropped = Dropped {
                 reason: DropReason::BufferFull,
                 port: self.ports[place].number,

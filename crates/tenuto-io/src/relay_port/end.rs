@@ -1,7 +1,7 @@
 //! The end at the device, and the thread that serves several of them.
 
 use super::lane::{LaneEntry, LaneExit};
-use super::{Device, Shared};
+use super::{ABANDONED, Device, Shared};
 use crate::{BURST_FRAMES, Interest, LinkState, Look, Pending, PollKey, PollSet, Port, PortWait};
 use std::io;
 use std::sync::Arc;
@@ -182,6 +182,10 @@ impl RelayEnd {
         if let Some(key) = self.device_key.take() {
             set.remove(key);
         }
+        self.tell_loss(error);
+    }
+
+    fn tell_loss(&mut self, error: &io::Error) {
         let lost = self.device.take();
         self.shared.told(|told| {
             told.why_lost = Some((error.kind(), error.to_string()));
@@ -189,5 +193,15 @@ impl RelayEnd {
             self.shared.is_lost.store(true, Ordering::Release);
         });
         self.shared.here.ring();
+    }
+}
+
+/// A thread that ends before its ports, be it by a panic, leaves none of them waiting for it.
+impl Drop for RelayEnd {
+    fn drop(&mut self) {
+        if self.is_open() {
+            self.shared.is_abandoned.store(true, Ordering::Release);
+            self.tell_loss(&io::Error::other(ABANDONED));
+        }
     }
 }

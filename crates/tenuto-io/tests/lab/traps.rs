@@ -7,8 +7,9 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use tenuto_io::links::{IpBatch, VethEnd};
 use tenuto_io::{
-    HostStack, Interest, LinkWatch, MonotonicClock, PacketPort, Pending, PollSet, Port, PortKind,
-    PortOpener, PortSettings, PortWait, RingPort, WaitPolicy, XdpMode, XdpPort,
+    FRAME_BYTES_LIMIT, HostStack, Interest, LinkWatch, MonotonicClock, PacketPort, Pending,
+    PollSet, Port, PortKind, PortOpener, PortSettings, PortWait, RingPort, WaitPolicy, XdpMode,
+    XdpPort,
 };
 use tenuto_units::Span;
 
@@ -149,6 +150,34 @@ fn what_the_sender_left_uncut_is_dropped_and_counted() {
         packet.link().expect("readable");
         socket.send_to(&[1; 1_990], "10.0.0.2:7").expect("the neighbour is known");
         assert_eq!(receive(&mut packet, 1).len(), 1);
+    });
+}
+
+/// However large the MTU, a port hands on no frame that lanes, bursts and stores have no room for.
+#[test]
+fn no_mtu_makes_a_port_carry_more_than_it_can() {
+    in_lab("traps::no_mtu_makes_a_port_carry_more_than_it_can", || {
+        let socket = noisy_pair();
+        IpBatch::new().mtu(&name("a"), 9_000).mtu(&name("b"), 9_000).run().expect("root");
+        let mut ports: Vec<Box<dyn Port>> = vec![
+            Box::new(PacketPort::open("b").expect("root")),
+            Box::new(RingPort::open("b", 64).expect("root")),
+        ];
+        // The ring has slots of 4 kB then.
+        let least = FRAME_BYTES_LIMIT;
+        for bytes in [least, least + 1, least + 4, 2_500, 3_900, 4_200, 9_014] {
+            let headers = 42;
+            socket
+                .send_to(&vec![1; bytes - headers], "10.0.0.2:7")
+                .expect("the neighbour is known");
+        }
+        for port in &mut ports {
+            let kind = port.capabilities().kind;
+            let lengths: Vec<usize> =
+                frames(receive(&mut **port, 1)).iter().map(Vec::len).collect();
+            assert_eq!(lengths, [FRAME_BYTES_LIMIT], "{kind}");
+            assert_eq!(port.statistics().expect("readable").oversized, 6, "{kind}");
+        }
     });
 }
 

@@ -16,6 +16,7 @@ mod json;
 mod lias;
 mod netcalbounds;
 mod node_lists;
+mod read_back;
 mod ros2;
 mod rtns;
 mod saihu;
@@ -273,7 +274,9 @@ fn finish(
             (Content::Servers(graph), body)
         }
     };
-    Ok(Imported { format, content, yaml: head + &body, notes, warnings })
+    let yaml = head + &body;
+    read_back::read_back(&content, &yaml, file)?;
+    Ok(Imported { format, content, yaml, notes, warnings })
 }
 
 /// Where the file came from, and everything that was assumed or left out, as comments.

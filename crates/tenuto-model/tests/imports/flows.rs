@@ -139,6 +139,14 @@ fn virtual_links_go_over_networks_a_and_b() {
         ("V2,P2,P1", "V2,P2,", 3, "the cell is empty"),
     ];
     mistakes(ImportFormat::VlTable, VLS, &at_100(), &cases);
+    // No network of ours could say it: what is written would not be read again.
+    let small = VLS.replacen(",2,1,256,", ",2,1,5,", 1);
+    let problems = refused(ImportFormat::VlTable, &small, &at_100());
+    let problem = problems.iter().next().expect("an error");
+    assert_eq!((problem.file.as_str(), problem.line), ("wrong", None));
+    assert_eq!(problem.field_path, "flows.V1.frame");
+    let said = problems.to_string();
+    assert!(said.contains("frame of `5 B`") && said.contains("has 18 B to 1518 B"), "{said}");
 }
 
 const VLS_YAML: &str = "---

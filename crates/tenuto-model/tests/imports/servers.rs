@@ -334,6 +334,11 @@ fn tandems_have_maxima_of_services_and_minima_of_arrivals() {
         ("(2.,2.)", "(two,2.)", 12, "`two` where a number"),
     ];
     mistakes(ImportFormat::Netcalbounds, TANDEM, &ImportOptions::default(), &cases);
+    let idle = TANDEM.replacen("(10.,0.5)", "(0.,0.5)", 1);
+    let problems =
+        refused(ImportFormat::Netcalbounds, &idle, &ImportOptions::default()).to_string();
+    assert!(problems.contains("servers.s2.service[0]"), "{problems}");
+    assert!(problems.contains("a service of no rate serves nothing"), "{problems}");
 }
 
 #[test]

@@ -15,6 +15,10 @@ use tenuto_openflow::{
 /// How long connecting, or one answer, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What the parts of one answer may come to: some 100 B for each of a million entries.
+const ANSWER_BYTES_MAX: usize = 128 << 20;
+/// What a part counts at least: it takes memory, however little is in it.
+const PART_BYTES_MIN: usize = 256;
 /// How long one look for a packet-in lasts.
 const LISTENING: Duration = Duration::from_millis(50);
 /// `OFPCML_NO_BUFFER`: packets come whole.
@@ -26,6 +30,13 @@ pub struct SwitchClient {
     framer: Framer,
     next_xid: u32,
     name: String,
+    heard_bytes: usize,
+}
+
+/// What an answer in parts has come to so far.
+struct AnswerLength {
+    heard_before: usize,
+    parts: usize,
 }
 
 impl SwitchClient {
@@ -37,7 +48,8 @@ impl SwitchClient {
         let name = endpoint.to_string();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
         let stream = open(endpoint, tls).map_err(named)?;
-        let mut client = Self { stream, framer: Framer::new(), next_xid: 1, name: name.clone() };
+        let framer = Framer::new();
+        let mut client = Self { stream, framer, next_xid: 1, name: name.clone(), heard_bytes: 0 };
         client.send(0, Body::Hello(Hello::default()))?;
         let until = Instant::now() + PATIENCE;
         loop {
@@ -84,6 +96,7 @@ impl SwitchClient {
                 Err(error) if super::stream::is_later(&error) => continue,
                 Err(error) => return Err(error),
             };
+            self.heard_bytes += count;
             if self.framer.push(&bytes[..count]).is_err() {
                 return Err(self.wrong("sent no OpenFlow"));
             }
@@ -113,6 +126,22 @@ impl SwitchClient {
         self.next_xid += 1;
         self.send(xid, body)?;
         Ok(xid)
+    }
+
+    /// An answer in parts begins.
+    const fn begin_answer(&self) -> AnswerLength {
+        AnswerLength { heard_before: self.heard_bytes, parts: 0 }
+    }
+
+    /// Another part of it has come; refuses an answer that has no end.
+    fn count_part(&self, length: &mut AnswerLength) -> io::Result<()> {
+        length.parts += 1;
+        let bytes = self.heard_bytes - length.heard_before;
+        if bytes + length.parts * PART_BYTES_MIN <= ANSWER_BYTES_MAX {
+            return Ok(());
+        }
+        Err(self
+            .wrong(&format!("has answered with {} parts, {bytes} B, and goes on", length.parts)))
     }
 
     /// Sends commands and a barrier; when this returns all of them are in effect.
@@ -172,7 +201,7 @@ impl SwitchClient {
     /// What the switch is.
     ///
     /// # Errors
-    /// When it is gone, refuses, or does not answer in time.
+    /// When it is gone, refuses, does not answer in time, or answers without end.
     pub fn features(&mut self) -> io::Result<Features> {
         let xid = self.request(Body::FeaturesRequest)?;
         match self.answer(xid, Instant::now() + PATIENCE)? {
@@ -187,10 +216,11 @@ impl SwitchClient {
     /// As [`Self::features`].
     pub fn ask(&mut self, body: RequestBody) -> io::Result<Vec<ReplyBody>> {
         let xid = self.request(Body::MultipartRequest(MultipartRequest::new(body)))?;
-        let mut parts = Vec::new();
+        let (mut parts, mut length) = (Vec::new(), self.begin_answer());
         loop {
             match self.answer(xid, Instant::now() + PATIENCE)? {
                 Body::MultipartReply(reply) => {
+                    self.count_part(&mut length)?;
                     let has_more = reply.has_more();
                     parts.push(reply.body);
                     if !has_more {
@@ -213,11 +243,12 @@ impl SwitchClient {
         has_more: impl Fn(&Experimenter) -> bool,
     ) -> io::Result<Option<Vec<Experimenter>>> {
         let xid = self.request(Body::Experimenter(message))?;
-        let mut parts = Vec::new();
+        let (mut parts, mut length) = (Vec::new(), self.begin_answer());
         loop {
             let message = self.reply(xid, Instant::now() + PATIENCE)?;
             match message {
                 Body::Experimenter(part) => {
+                    self.count_part(&mut length)?;
                     let is_last = !has_more(&part);
                     parts.push(part);
                     if is_last {
@@ -255,4 +286,51 @@ fn open(endpoint: &Endpoint, tls: Option<&TlsFiles>) -> io::Result<Stream> {
         return Ok(stream);
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use tenuto_openflow::{ModesMessage, MultipartReply, QueuesMessage};
+
+    /// Takes one connection, and answers what follows the hello by `part` until nobody listens.
+    fn answer_for_ever(part: Body) -> (Endpoint, std::thread::JoinHandle<usize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let port = listener.local_addr().expect("bound").port();
+        let endpoint = Endpoint::parse(&format!("tcp:127.0.0.1:{port}")).expect("an endpoint");
+        let work = move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let hello = Message { xid: 0, body: Body::Hello(Hello::default()) };
+            stream.write_all(&hello.to_bytes()).expect("it listens");
+            // The hello of the other side, and its first request, whose number is 1.
+            let mut heard = vec![0; 8];
+            stream.read_exact(&mut heard).expect("it greets");
+            let parts = Message { xid: 1, body: part }.to_bytes().repeat(1_000);
+            (1..).find(|_| stream.write_all(&parts).is_err()).expect("it gives up")
+        };
+        (endpoint, std::thread::spawn(work))
+    }
+
+    #[test]
+    fn an_answer_without_end_is_refused() {
+        let mut reply = MultipartReply::new(ReplyBody::Flow(Vec::new()));
+        reply.flags = 1;
+        let (endpoint, switch) = answer_for_ever(Body::MultipartReply(reply));
+        let mut client = SwitchClient::connect(&endpoint, None).expect("it listens");
+        let refused = client.ask(RequestBody::PortDescription).expect_err("no end").to_string();
+        assert!(refused.contains("and goes on"), "{refused}");
+        drop(client);
+        assert!(switch.join().expect("no panic") < 2_000, "thousands of parts");
+
+        let entries = Vec::new();
+        let part = ModesMessage::ShadowStatsReply { level: 1, more: true, entries };
+        let (endpoint, switch) = answer_for_ever(Body::Experimenter(Experimenter::Modes(part)));
+        let mut client = SwitchClient::connect(&endpoint, None).expect("it listens");
+        let asked = Experimenter::Queues(QueuesMessage::DetailRequest { port: 1, queue: 0 });
+        let refused = client.ask_ours(asked, |_| true).expect_err("no end").to_string();
+        assert!(refused.contains("and goes on"), "{refused}");
+        drop(client);
+        assert!(switch.join().expect("no panic") < 2_000, "thousands of parts");
+    }
 }
