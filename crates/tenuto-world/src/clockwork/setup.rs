@@ -9,7 +9,18 @@ use super::{
 use crate::Release;
 use tenuto_controller::{ControllerConfig, ControllerLimits};
 use tenuto_dataplane::endsystem::{Behaviour, Conduct, EndSystem};
-use tenuto_model::Offsets;
+use tenuto_model::{Offsets, SwitchDeployment};
+
+fn switch_node(plan: &Plan, deployment: &SwitchDeployment, secret: [u8; 16]) -> Node {
+    let config = assemble::switch_config(plan, deployment, secret, 1);
+    let switch = plan.network.switch(&deployment.switch);
+    let profile = switch.map(|s| plan.network.profile_of(s));
+    let latency_ns = profile.map_or((0, 0), |p| (p.latency_ns_min, p.latency_ns_max));
+    let core = Core::Switch(Box::new(Switch::new(config)));
+    let used = deployment.usage.entries.saturating_add(deployment.usage.shadow);
+    let processor = profile.and_then(|p| SharedProcessor::of(p, used));
+    Node { processor, ..Node::new(&deployment.switch, core, latency_ns) }
+}
 
 impl<'a> Clockwork<'a> {
     pub(super) fn new(plan: &'a Plan, scenario: &'a Scenario) -> Result<Self, RunError> {
@@ -20,17 +31,8 @@ impl<'a> Clockwork<'a> {
         let mut secret = [0; 16];
         secret[..8].copy_from_slice(&draw.word().to_be_bytes());
         secret[8..].copy_from_slice(&draw.word().to_be_bytes());
-        let mut nodes = Vec::new();
-        for deployment in &plan.switches {
-            let config = assemble::switch_config(plan, deployment, secret, 1);
-            let switch = plan.network.switch(&deployment.switch);
-            let profile = switch.map(|s| plan.network.profile_of(s));
-            let latency_ns = profile.map_or((0, 0), |p| (p.latency_ns_min, p.latency_ns_max));
-            let core = Core::Switch(Box::new(Switch::new(config)));
-            let used = deployment.usage.entries.saturating_add(deployment.usage.shadow);
-            let processor = profile.and_then(|p| SharedProcessor::of(p, used));
-            nodes.push(Node { processor, ..Node::new(&deployment.switch, core, latency_ns) });
-        }
+        let mut nodes: Vec<Node> =
+            plan.switches.iter().map(|deployment| switch_node(plan, deployment, secret)).collect();
         for deployment in &plan.hosts {
             let sizes = scenario.traffic.sizes;
             let config = assemble::host_config(plan, deployment, draw.word(), sizes);

@@ -3,6 +3,7 @@
 use super::ceiling::Ceiling;
 use super::measure::Times;
 use super::{Report, Setting};
+use crate::format::counted;
 use tenuto_admission::Method;
 
 /// What `tenuto bench admission` prints.
@@ -60,8 +61,8 @@ fn beside_decisions(report: &Report) -> String {
     }
     if report.lowering.count > 0 {
         out.push_str(&format!(
-            "lowered    delays in {} rounds, at most {:.1} ms each, beside the decisions\n",
-            report.lowering.count,
+            "lowered    delays in {}, at most {:.1} ms each, beside the decisions\n",
+            counted(report.lowering.count, "round"),
             ms(report.lowering.max_ns),
         ));
     }
