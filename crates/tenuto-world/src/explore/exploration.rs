@@ -3,9 +3,10 @@
 use super::Settings;
 use super::frames::Interned;
 use super::properties::Finding;
-use super::search::{Explored, Outcome, search};
-use super::trace::{Action, Step, Trace};
-use super::world::{Fixed, World};
+use super::retrace::retrace;
+use super::search::{Outcome, search};
+use super::trace::{Step, Trace};
+use super::world::Fixed;
 use tenuto_model::Plan;
 
 /// Explores a plan's mode changes.
@@ -28,50 +29,21 @@ pub fn explore_with_progress(
     let mut frames = Interned::default();
     let (fixed, start) = Fixed::new(plan, settings, &mut frames)?;
     let found = search(&start, &fixed, &mut frames, settings.states_max, progress)?;
-    Ok(found.map(|(finding, actions)| trace(&start, &fixed, &mut frames, finding, actions)))
+    Ok(found.map(|(finding, steps)| told(finding, steps)))
 }
 
-fn trace(
-    start: &World,
-    fixed: &Fixed,
-    frames: &mut Interned,
-    (property, finding): Finding,
-    actions: Vec<Action>,
-) -> Trace {
-    let mut world = start.clone();
-    let mut steps = Vec::new();
-    for action in actions {
-        let tick = world.tick;
-        if let Some(next) = world.after(&action, fixed, frames) {
-            world = next;
-        }
-        steps.push(Step { action, tick, modes: world.modes(fixed) });
-    }
-    Trace { schema: "tenuto-trace/1".into(), property: property.name().into(), finding, steps }
-}
-
-/// Replays a trace in virtual time and tells which property it violates, if it still does.
+/// Replays a trace and tells which property it violates, if it still does.
 ///
 /// # Errors
 /// In words, if a step is not possible: the trace is of another plan or other settings.
 pub fn replay(plan: &Plan, settings: &Settings, trace: &Trace) -> Result<Option<Trace>, String> {
     let mut frames = Interned::default();
     let (fixed, start) = Fixed::new(plan, settings, &mut frames)?;
-    let mut world = start.clone();
-    let mut done = Vec::new();
-    for (number, step) in (1..).zip(&trace.steps) {
-        if !world.actions(&fixed).contains(&step.action) {
-            return Err(format!("step {number} is not possible here: {}", step.action));
-        }
-        let next = world.after(&step.action, &fixed, &mut frames);
-        let next = next.ok_or_else(|| format!("step {number} is not possible here"))?;
-        done.push(step.action.clone());
-        let still = next.fingerprint(&frames) == world.fingerprint(&frames);
-        let is_end = step.action == Action::Tick && still;
-        if let Some(finding) = world.check(&next, is_end, &fixed) {
-            return Ok(Some(self::trace(&start, &fixed, &mut frames, finding, done)));
-        }
-        world = next;
-    }
-    Ok(None)
+    let actions = trace.steps.iter().map(|step| &step.action);
+    let again = retrace(&start, actions, &fixed, &mut frames)?;
+    Ok(again.finding.map(|finding| told(finding, again.steps)))
+}
+
+fn told((property, finding): Finding, steps: Vec<Step>) -> Trace {
+    Trace { schema: "tenuto-trace/1".into(), property: property.name().into(), finding, steps }
 }

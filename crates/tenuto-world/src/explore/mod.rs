@@ -15,6 +15,7 @@ mod exploration;
 mod frames;
 mod properties;
 pub mod reactive;
+mod retrace;
 mod search;
 pub(crate) mod source;
 mod ticked;

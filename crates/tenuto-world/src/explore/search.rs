@@ -1,7 +1,9 @@
 //! Breadth-first search over fingerprints: the first counterexample found is a shortest one.
 
 use super::frames::Interned;
+use super::retrace::retrace;
 use std::collections::{HashSet, VecDeque};
+use std::fmt::Display;
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
 
@@ -70,7 +72,9 @@ pub(super) trait Explored: Clone {
     /// What never changes while exploring.
     type Fixed;
     /// One thing that can happen.
-    type Action: Clone;
+    type Action: Clone + PartialEq + Display;
+    /// What a trace tells of it.
+    type Step;
     /// A violated property and what is wrong, in words.
     type Finding;
 
@@ -92,13 +96,24 @@ pub(super) trait Explored: Clone {
         frames: &mut Interned,
     ) -> Option<Self>;
 
+    /// What a trace tells of an action that leads to `next`.
+    fn step(
+        &self,
+        action: &Self::Action,
+        next: &Self,
+        fixed: &Self::Fixed,
+        frames: &Interned,
+    ) -> Self::Step;
+
     /// What a step to `next` violates. With `is_end` it is the only one that is possible, and leads
     /// back to this state: nothing changes any more.
     fn check(&self, next: &Self, is_end: bool, fixed: &Self::Fixed) -> Option<Self::Finding>;
 }
 
 /// What is violated, and the actions that lead there.
-pub(super) type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
+type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
+/// The same, with the steps of a trace.
+pub(super) type Counterexample<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Step>);
 
 /// How a state was first reached.
 struct Origin<A> {
@@ -121,7 +136,7 @@ struct Search<S: Explored> {
     origins: Vec<Origin<S::Action>>,
     queue: VecDeque<Waiting<S>>,
     states_max: usize,
-    outcome: Outcome<Violation<S>>,
+    outcome: Outcome<Counterexample<S>>,
 }
 
 /// Visits all that `start` can lead to, at most `states_max` states, and tells states visited and
@@ -135,12 +150,12 @@ pub(super) fn search<S: Explored>(
     frames: &mut Interned,
     states_max: usize,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Outcome<Violation<S>>, String> {
+) -> Result<Outcome<Counterexample<S>>, String> {
     let mut search = Search::new(start, states_max, frames);
     while let Some(waiting) = search.queue.pop_front() {
-        let violation = search.expand(&waiting, fixed, frames, progress)?;
-        if violation.is_some() {
-            return Ok(Outcome { counterexample: violation, ..search.outcome });
+        if let Some((finding, actions)) = search.expand(&waiting, fixed, frames, progress)? {
+            let again = retrace(start, &actions, fixed, frames)?;
+            return Ok(Outcome { counterexample: Some((finding, again.steps)), ..search.outcome });
         }
     }
     Ok(search.outcome)

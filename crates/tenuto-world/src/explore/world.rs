@@ -5,7 +5,7 @@ use super::properties::{Finding, check_end, check_step};
 use super::search::Explored;
 use super::source::Source;
 use super::ticked::{mode_words, ticked_config, ticked_plan};
-use super::trace::Action;
+use super::trace::{Action, Step};
 use super::{Settings, TICK};
 use crate::assemble;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -325,6 +325,7 @@ impl World {
 impl Explored for World {
     type Fixed = Fixed;
     type Action = Action;
+    type Step = Step;
     type Finding = Finding;
 
     fn fingerprint(&self, frames: &Interned) -> u128 {
@@ -361,6 +362,10 @@ impl Explored for World {
             Action::Arrive { flow } => next.arrive(flow, fixed, frames)?,
         }
         Some(next)
+    }
+
+    fn step(&self, action: &Action, next: &Self, fixed: &Fixed, _: &Interned) -> Step {
+        Step { action: action.clone(), tick: self.tick, modes: next.modes(fixed) }
     }
 
     fn check(&self, next: &Self, is_end: bool, fixed: &Fixed) -> Option<Finding> {

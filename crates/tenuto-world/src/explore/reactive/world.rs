@@ -4,7 +4,7 @@ use super::super::frames::Interned;
 use super::super::search::Explored;
 use super::properties::{Finding, Property, check_end, check_step};
 use super::scenario::{App, Fixed, NOW, bodies, packet_of};
-use super::trace::Action;
+use super::trace::{Action, Step};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -106,48 +106,40 @@ impl World {
         (must, may)
     }
 
-    /// The state after an action, and what it did in words; `None` if it is not possible here.
-    pub(super) fn step(
-        &self,
-        action: &Action,
-        fixed: &Fixed,
-        frames: &mut Interned,
-    ) -> Option<(Self, String)> {
-        let mut next = self.clone();
-        next.findings.clear();
-        let note = match action {
-            Action::Emit { host } => next.emit(host, fixed, frames)?,
-            Action::HandOver { switch, port } => {
-                next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
-                String::new()
+    /// The packet or message that an action is about to move, in words; none for the others.
+    fn note(&self, action: &Action, fixed: &Fixed, frames: &Interned) -> Option<String> {
+        let frame = match action {
+            Action::Emit { host } => self.next_packet(host, fixed)?.1,
+            Action::Deliver { from, to } => *self.channels[fixed.link(from, to)?].front()?,
+            Action::Decide { switch } => {
+                let body = self.to_controller[fixed.place(switch)?].front()?;
+                return Some(Message::new(0, body.clone()).to_string());
             }
-            Action::Expire { switch, buffer } => {
-                next.timeouts_left = next.timeouts_left.checked_sub(1)?;
-                next.fire(switch, TimerId::Buffer(*buffer), fixed, frames)?;
-                String::new()
+            Action::Obey { switch, answer } => {
+                let sent = &self.to_switch[fixed.place(switch)?];
+                let first = sent.iter().find(|sent| sent.answer == *answer)?;
+                return Some(Message::new(0, first.body.clone()).to_string());
             }
-            Action::Deliver { from, to } => next.deliver(from, to, fixed, frames)?,
-            Action::Lose { from, to } => {
-                next.losses_left = next.losses_left.checked_sub(1)?;
-                next.channels[fixed.link(from, to)?].pop_front()?;
-                String::new()
-            }
-            Action::Decide { switch } => next.decide(fixed.place(switch)?, fixed)?,
-            Action::Obey { switch, answer } => next.obey(switch, *answer, fixed, frames)?,
+            Action::HandOver { .. } | Action::Expire { .. } | Action::Lose { .. } => return None,
         };
-        Some((next, note))
+        Some(describe(frames.bytes(frame)))
     }
 
-    fn emit(&mut self, host: &str, fixed: &Fixed, frames: &mut Interned) -> Option<String> {
+    /// The packet that a host sends next, and the host's place.
+    fn next_packet(&self, host: &str, fixed: &Fixed) -> Option<(usize, FrameId)> {
         let place = fixed.hosts.iter().position(|h| h.name == host)?;
+        let packet = fixed.hosts[place].packets.get(usize::from(self.sent[place]))?;
+        Some((place, *packet))
+    }
+
+    fn emit(&mut self, host: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
+        let (place, frame) = self.next_packet(host, fixed)?;
         let at = &fixed.hosts[place];
-        let frame = *at.packets.get(usize::from(self.sent[place]))?;
         self.sent[place] += 1;
-        let note = describe(frames.bytes(frame));
         self.act(at.switch, fixed, frames, |switch, frames, fx| {
             switch.receive(NOW, NOW, at.port, frame, frames, fx);
         });
-        Some(note)
+        Some(())
     }
 
     fn deliver(
@@ -156,15 +148,14 @@ impl World {
         to: &str,
         fixed: &Fixed,
         frames: &mut Interned,
-    ) -> Option<String> {
+    ) -> Option<()> {
         let index = fixed.link(from, to)?;
         let frame = self.channels[index].pop_front()?;
         let link = fixed.links[index];
-        let note = describe(frames.bytes(frame));
         self.act(link.to, fixed, frames, |switch, frames, fx| {
             switch.receive(NOW, NOW, link.to_port, frame, frames, fx);
         });
-        Some(note)
+        Some(())
     }
 
     /// Fires an armed timer at its own time.
@@ -192,9 +183,8 @@ impl World {
     }
 
     /// The controller takes the first message of a switch; its answer is on its way at once.
-    fn decide(&mut self, place: usize, fixed: &Fixed) -> Option<String> {
+    fn decide(&mut self, place: usize, fixed: &Fixed) -> Option<()> {
         let body = self.to_controller[place].pop_front()?;
-        let note = Message::new(0, body.clone()).to_string();
         if let Body::Error(error) = &body {
             let text = format!("{} refuses a message: {error}", fixed.names[place]);
             self.findings.push((Property::Completes, text));
@@ -207,7 +197,7 @@ impl World {
                 queue.push_back(Sent { answer, flow, body });
             }
         }
-        Some(note)
+        Some(())
     }
 
     fn obey(
@@ -216,16 +206,15 @@ impl World {
         answer: u32,
         fixed: &Fixed,
         frames: &mut Interned,
-    ) -> Option<String> {
+    ) -> Option<()> {
         let place = fixed.place(switch)?;
         let queue = &mut self.to_switch[place];
         let index = queue.iter().position(|sent| sent.answer == answer)?;
-        let message = Message::new(0, queue.remove(index)?.body);
-        let bytes = message.to_bytes();
+        let bytes = Message::new(0, queue.remove(index)?.body).to_bytes();
         self.act(place, fixed, frames, |switch, frames, fx| {
             switch.control(NOW, &bytes, frames, fx);
         });
-        Some(message.to_string())
+        Some(())
     }
 
     /// Calls on one switch, copied on write, and takes what it causes.
@@ -276,6 +265,7 @@ impl World {
 impl Explored for World {
     type Fixed = Fixed;
     type Action = Action;
+    type Step = Step;
     type Finding = Finding;
 
     fn fingerprint(&self, frames: &Interned) -> u128 {
@@ -299,7 +289,31 @@ impl Explored for World {
     }
 
     fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
-        self.step(action, fixed, frames).map(|(next, _)| next)
+        let mut next = self.clone();
+        next.findings.clear();
+        match action {
+            Action::Emit { host } => next.emit(host, fixed, frames)?,
+            Action::HandOver { switch, port } => {
+                next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
+            }
+            Action::Expire { switch, buffer } => {
+                next.timeouts_left = next.timeouts_left.checked_sub(1)?;
+                next.fire(switch, TimerId::Buffer(*buffer), fixed, frames)?;
+            }
+            Action::Deliver { from, to } => next.deliver(from, to, fixed, frames)?,
+            Action::Lose { from, to } => {
+                next.losses_left = next.losses_left.checked_sub(1)?;
+                next.channels[fixed.link(from, to)?].pop_front()?;
+            }
+            Action::Decide { switch } => next.decide(fixed.place(switch)?, fixed)?,
+            Action::Obey { switch, answer } => next.obey(switch, *answer, fixed, frames)?,
+        }
+        Some(next)
+    }
+
+    fn step(&self, action: &Action, _: &Self, fixed: &Fixed, frames: &Interned) -> Step {
+        let note = self.note(action, fixed, frames).unwrap_or_default();
+        Step { action: action.clone(), note }
     }
 
     fn check(&self, next: &Self, _: bool, fixed: &Fixed) -> Option<Finding> {
