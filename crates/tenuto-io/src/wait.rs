@@ -9,6 +9,9 @@ use tenuto_units::{Instant, Span};
 /// at most one is to.
 const KERNEL_LOOK_PERIODS: (Span, Span) = (Span::from_us(20), Span::from_us(200));
 const LOOKS_SHARE: u64 = 100;
+/// Just behind frames, when the next ones are the farthest away, it asks as often as that. With frames at hand or
+/// on their way it asks after so many times as long: what comes at a pace shorter than that never meets it asking.
+const OTHERWISE: u64 = 2;
 /// And about one more of the ports, for errors that their memory does not tell.
 const PORT_LOOK_PERIOD: Span = Span::from_ms(1);
 /// A rest shorter than this is not worth its wake-up: to begin and end one in the kernel takes some 75 us
@@ -109,7 +112,7 @@ pub struct PortWait {
     policy: WaitPolicy,
     rests: Option<Rests>,
     asked_at: Instant,
-    /// When it is asked again, if the ports keep the thread awake.
+    /// How long after that it is asked again behind frames, if the ports keep the thread awake.
     ask_after: Span,
     /// When the kernel was last asked about a port.
     port_asked_at: Instant,
@@ -165,6 +168,7 @@ impl PortWait {
         pending: &mut dyn FnMut(Look) -> Pending,
     ) -> io::Result<()> {
         let mut spin_until = None;
+        let mut is_behind_frames = true;
         loop {
             // The clock first: a frame that is found is not to wait for a reading of it.
             let now = MonotonicClock::now();
@@ -184,7 +188,7 @@ impl PortWait {
                 }
                 return self.block(set, deadline).map(|_| ());
             }
-            if known == Pending::Unknown || now.since(self.asked_at) >= self.ask_after {
+            if self.is_due(now, known, is_behind_frames) {
                 if self.ask(set, now, known)? > 0 {
                     return Ok(());
                 }
@@ -201,7 +205,22 @@ impl PortWait {
                     return Ok(());
                 }
             }
+            is_behind_frames = false;
             std::hint::spin_loop();
+        }
+    }
+
+    /// Whether the kernel is to be asked now: at the beginning of a wait, when what there was is served, or
+    /// else when it has not been for long.
+    fn is_due(&self, now: Instant, known: Pending, is_behind_frames: bool) -> bool {
+        let since = now.since(self.asked_at);
+        match known {
+            Pending::Unknown => true,
+            Pending::Nothing if is_behind_frames => since >= self.ask_after,
+            Pending::Nothing | Pending::Frames => {
+                let long = Span::from_ns(self.ask_after.as_ns().saturating_mul(OTHERWISE));
+                since >= long.min(KERNEL_LOOK_PERIODS.1)
+            }
         }
     }
 
@@ -269,6 +288,30 @@ mod tests {
         assert_eq!(ask_after(Span::from_ns(800)), Span::from_us(80));
         assert_eq!(ask_after(Span::from_ms(50)), Span::from_us(200));
         assert_eq!(ask_after(Span::from_ns(u64::MAX)), Span::from_us(200));
+    }
+
+    #[test]
+    fn looks_come_behind_frames_and_never_too_late() {
+        let at = |us| Instant::ZERO + Span::from_us(us);
+        let wait =
+            |us| PortWait { ask_after: Span::from_us(us), ..PortWait::new(WaitPolicy::Spin) };
+        let due = |wait: &PortWait, known, is_behind_frames| {
+            (1..).find(|&us| wait.is_due(at(us), known, is_behind_frames)).expect("some time")
+        };
+        for (ask_after, long) in [(20, 40), (80, 160), (150, 200), (200, 200)] {
+            let wait = wait(ask_after);
+            assert_eq!(due(&wait, Pending::Nothing, true), ask_after);
+            for (known, is_behind_frames) in
+                [(Pending::Nothing, false), (Pending::Frames, true), (Pending::Frames, false)]
+            {
+                assert_eq!(due(&wait, known, is_behind_frames), long, "{known:?}");
+            }
+            assert!(wait.is_due(at(0), Pending::Unknown, true));
+        }
+        // A frame every 50 us: each look is in front of one.
+        let wait = wait(80);
+        let idle = (51..100).all(|us| !wait.is_due(at(us), Pending::Nothing, false));
+        assert!(idle && wait.is_due(at(100), Pending::Nothing, true));
     }
 
     #[test]
