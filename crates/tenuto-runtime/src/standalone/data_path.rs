@@ -208,6 +208,8 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             entries_at_once: Some(ENTRIES_AT_ONCE),
             masks_max: settings.masks_max,
             actions_max: settings.actions_max,
+            buckets_max: settings.buckets_max,
+            copies_max: settings.copies_max,
             tables_change: !settings.fixed_tables,
             ..GeneralConfig::default()
         }),
