@@ -14,16 +14,22 @@ use crate::session::{Refusal, Session, SessionEvent, SessionLimits, SessionTimer
 use crate::tables::SwitchTables;
 use crate::target::Target;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use tenuto_model::SwitchDeployment;
 use tenuto_openflow::constants::{port_config, port_state};
 use tenuto_openflow::{Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage};
 use tenuto_units::Instant;
 
+mod fairness;
+
 /// Limits of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ControllerLimits {
-    /// Connections at once, those that are being closed included.
+    /// Connections at once, those that are being closed included; connections from where managed
+    /// switches are known to be do not count, and have places of their own.
     pub connections_max: usize,
+    /// Of one address; as many for each managed switch that is known to be there.
+    pub connections_per_source: usize,
     /// Events waiting to be taken; further ones are lost and counted.
     pub events_max: usize,
     /// Limits of each session.
@@ -36,6 +42,7 @@ impl Default for ControllerLimits {
     fn default() -> Self {
         Self {
             connections_max: 256,
+            connections_per_source: 8,
             events_max: 65_536,
             session: SessionLimits::default(),
             install: InstallLimits::default(),
@@ -50,6 +57,9 @@ pub struct ControllerConfig {
     pub name: String,
     /// Datapath ids of the switches that it manages.
     pub manages: Vec<u64>,
+    /// Where they connect from, as far as that is known: nobody else is taken for one of these, or
+    /// takes their places.
+    pub sources: BTreeMap<u64, IpAddr>,
     /// What they shall hold; a managed switch without a deployment shall hold nothing.
     pub deployments: Vec<SwitchDeployment>,
     /// What they are told about modes.
@@ -83,6 +93,8 @@ struct Activating {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Channel {
     session: Session,
+    /// Where it was made from, if that is known.
+    source: Option<IpAddr>,
     /// The switch and its installation, once it is known and accepted.
     switch: Option<(u64, Installer)>,
     activating: Option<Activating>,
@@ -93,6 +105,7 @@ struct Channel {
 pub struct Controller {
     name: String,
     limits: ControllerLimits,
+    sources: BTreeMap<u64, IpAddr>,
     members: Members,
     channels: BTreeMap<ConnId, Channel>,
     events: VecDeque<ControllerEvent>,
@@ -103,13 +116,13 @@ pub struct Controller {
 impl Controller {
     /// A controller that waits for its switches.
     pub fn new(config: ControllerConfig) -> Self {
-        let ControllerConfig { name, manages, deployments, modes, start_level, epoch, limits } =
-            config;
-        let targets = targets(&manages, &deployments, &modes);
+        let ControllerConfig { name, sources, limits, modes, start_level, epoch, .. } = config;
+        let targets = targets(&config.manages, &config.deployments, &modes);
         let by_dpid = targets.map(|(dpid, target)| (dpid, Member::new(target))).collect();
         Self {
             name,
             limits,
+            sources,
             members: Members::new(by_dpid, modes, start_level, epoch.max(1)),
             channels: BTreeMap::new(),
             events: VecDeque::new(),
@@ -139,14 +152,22 @@ impl Controller {
         self.channels.get(&conn)?.switch.as_ref()?.1.confirmed()
     }
 
-    /// A connection was made.
+    /// A connection was made, nobody knows from where.
     pub fn connected(&mut self, now: Instant, conn: ConnId) {
-        let is_full = self.channels.len() >= self.limits.connections_max;
-        if is_full || self.channels.contains_key(&conn) {
-            return self.tell(ControllerEvent::Refused { conn });
+        self.take_on(now, conn, None);
+    }
+
+    /// A connection was made from an address.
+    pub fn connected_from(&mut self, now: Instant, conn: ConnId, source: IpAddr) {
+        self.take_on(now, conn, Some(source));
+    }
+
+    fn take_on(&mut self, now: Instant, conn: ConnId, source: Option<IpAddr>) {
+        if let Some(why) = self.no_place(conn, source) {
+            return self.tell(ControllerEvent::Refused { conn, source, why });
         }
         let session = Session::new(self.limits.session, now);
-        self.channels.insert(conn, Channel { session, switch: None, activating: None });
+        self.channels.insert(conn, Channel { session, source, switch: None, activating: None });
     }
 
     /// Bytes came in.
@@ -303,10 +324,16 @@ impl Controller {
     fn on_up(&mut self, conn: ConnId, features: &Features) {
         let dpid = features.datapath_id;
         let Some(channel) = self.channels.get_mut(&conn) else { return };
+        let expected = self.sources.get(&dpid);
+        let is_expected = expected.is_none_or(|it| channel.source.is_none_or(|own| own == *it));
         match self.members.by_dpid.get_mut(&dpid) {
             None => {
                 channel.session.end("the controller does not manage this datapath id");
                 self.tell(ControllerEvent::UnknownDatapath { conn, dpid });
+            }
+            Some(_) if !is_expected => {
+                channel.session.end("this datapath id is expected from another address");
+                self.tell(ControllerEvent::WrongSource { conn, dpid });
             }
             Some(member) if member.conn.is_some() => {
                 channel.session.end("this datapath id is connected already");

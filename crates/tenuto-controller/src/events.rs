@@ -4,11 +4,41 @@ use crate::difference::Difference;
 use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use std::fmt;
+use std::net::IpAddr;
 use tenuto_openflow::{ModeEvent, ModeStatus};
 
 /// A control connection, as its owner numbers them; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
+
+/// Why a connection was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NoPlace {
+    /// Its number is in use.
+    NumberInUse,
+    /// There are as many as allowed.
+    Full {
+        /// How many that is.
+        most: usize,
+    },
+    /// There are as many as allowed from its address.
+    SourceFull {
+        /// How many that is.
+        most: usize,
+    },
+}
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NumberInUse => f.write_str("its number is in use"),
+            Self::Full { most } => write!(f, "{most} are open, which is the most"),
+            Self::SourceFull { most } => {
+                write!(f, "{most} are open from its address, which is the most")
+            }
+        }
+    }
+}
 
 /// Something that a proactive controller does not expect of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,10 +54,14 @@ pub enum Anomaly {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ControllerEvent {
-    /// A connection was not taken: there are as many as allowed, or its number is in use.
+    /// A connection was not taken.
     Refused {
         /// The connection.
         conn: ConnId,
+        /// Where it was made from, if that is known.
+        source: Option<IpAddr>,
+        /// Why not.
+        why: NoPlace,
     },
     /// A switch is there, and installing begins.
     Up {
@@ -45,6 +79,13 @@ pub enum ControllerEvent {
     },
     /// A switch that this controller does not manage; its connection is closed.
     UnknownDatapath {
+        /// The connection.
+        conn: ConnId,
+        /// The datapath id.
+        dpid: u64,
+    },
+    /// A connection claims a datapath id that is known to be at another address; it is closed.
+    WrongSource {
         /// The connection.
         conn: ConnId,
         /// The datapath id.
@@ -137,7 +178,10 @@ pub enum ControllerEvent {
 impl fmt::Display for ControllerEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { conn } => write!(f, "connection {}: refused, no room", conn.0),
+            Self::Refused { conn, source: Some(source), why } => {
+                write!(f, "connection {} from {source}: refused, {why}", conn.0)
+            }
+            Self::Refused { conn, why, .. } => write!(f, "connection {}: refused, {why}", conn.0),
             Self::Up { dpid, .. } => write!(f, "switch {dpid:#x}: connected"),
             Self::DuplicateDatapath { conn, dpid } => write!(
                 f,
@@ -147,6 +191,11 @@ impl fmt::Display for ControllerEvent {
             Self::UnknownDatapath { conn, dpid } => {
                 write!(f, "connection {}: datapath id {dpid:#x} is not in the plan", conn.0)
             }
+            Self::WrongSource { conn, dpid } => write!(
+                f,
+                "connection {}: datapath id {dpid:#x} is expected from another address",
+                conn.0
+            ),
             Self::Closed { dpid: Some(dpid), error: Some(error), .. } => {
                 write!(f, "switch {dpid:#x}: session closed: {error}")
             }

@@ -34,7 +34,7 @@ mod tests;
 pub use compile::{ModeSettings, compile, needs_modes};
 pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
 pub use difference::Difference;
-pub use events::{Anomaly, ConnId, ControllerEvent};
+pub use events::{Anomaly, ConnId, ControllerEvent, NoPlace};
 pub use installer::{InstallLimits, InstallTimer, Installer};
 pub use mode_changer::{ChangerMode, ModeChanger, ModeCommands};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};

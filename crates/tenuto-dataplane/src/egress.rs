@@ -11,12 +11,14 @@
 
 mod delays;
 mod displacing;
+mod room;
 mod shares;
 
 pub use delays::Delays;
 pub use shares::Share;
 
 use crate::{FrameId, Transmit};
+use room::Room;
 use shares::Shares;
 use std::collections::VecDeque;
 use tenuto_units::{Instant, Rate};
@@ -138,6 +140,8 @@ pub struct Egress {
     delays: Vec<Delays>,
     /// Whether frames at lower levels give way where the buffer is full.
     gives_way: bool,
+    /// What the device still takes.
+    room: Room,
 }
 
 impl EgressConfig {
@@ -165,6 +169,7 @@ impl Egress {
             shares: None,
             delays: Vec::new(),
             gives_way: false,
+            room: Room::default(),
         }
     }
 
@@ -293,9 +298,9 @@ impl Egress {
         !self.signals.is_empty() || self.committed.is_some_and(is_signal)
     }
 
-    /// When the committed frame is to be handed over.
+    /// When the committed frame is to be handed over, if the device has room for it.
     pub fn deadline(&self) -> Option<Instant> {
-        self.committed.map(|c| c.departure)
+        self.committed.filter(|_| !self.room.is_none()).map(|c| c.departure)
     }
 
     /// Hands over the committed frame if its slot has ended, and commits the next one.
@@ -313,9 +318,10 @@ impl Egress {
     #[inline(always)]
     fn hand_over_next(&mut self, port: u32, now: Instant) -> Option<Transmit> {
         let Committed { queued, queue, departure } = self.committed?;
-        if departure > now {
+        if departure > now || self.room.is_none() {
             return None;
         }
+        let departure = self.room.take(departure);
         let bytes = u64::from(queued.wire_bits / 8).saturating_sub(20);
         // There is none of signals.
         if let Some(counters) = self.queue_stats.get_mut(usize::from(queue)) {

@@ -15,7 +15,7 @@ mod support;
 const LEVELS: u8 = 3;
 const TABLES: u8 = 4;
 
-/// One change of the tables, and whether they are settled behind it.
+/// One change of the tables.
 #[derive(Clone, Debug)]
 enum Change {
     Add {
@@ -41,7 +41,6 @@ enum Change {
     Levels(u8),
     /// Preparing for more levels, by so many looks.
     Prepare(usize),
-    Settle,
 }
 
 fn steps() -> impl Strategy<Value = Vec<ActionStep>> {
@@ -69,7 +68,6 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (0_u8..5).prop_map(Change::Group),
         1 => (1..=LEVELS).prop_map(Change::Levels),
         2 => (1_usize..4).prop_map(Change::Prepare),
-        3 => Just(Change::Settle),
     ]
 }
 
@@ -152,9 +150,7 @@ fn apply_change(tables: &mut Tables, group: &mut u8, change: Change) {
         Change::Prepare(looks) => {
             tables.note_places(looks);
         }
-        _ => {
-            tables.settle();
-        }
+        _ => {}
     }
 }
 
@@ -171,13 +167,11 @@ proptest! {
         let mut group = 0;
         for change in changes {
             apply_change(&mut tables, &mut group, change);
-            let mut settled = tables.clone();
-            settled.settle();
-            let expected = naive(&settled, group);
+            let expected = naive(&tables, group);
             // One level is never changed to another: nobody asks.
-            for (level, places) in (0..).zip(&expected).filter(|_| settled.levels() > 1) {
+            for (level, places) in (0..).zip(&expected).filter(|_| tables.levels() > 1) {
                 for cookie in 0..4 {
-                    let found = settled.place(level, cookie, |_| Some(group));
+                    let found = tables.place(level, cookie, |_| Some(group));
                     prop_assert_eq!(found, places.get(&cookie).copied(), "{} {}", level, cookie);
                 }
             }
@@ -185,23 +179,39 @@ proptest! {
     }
 }
 
+/// A flow of very many entries, of which the deciding one comes and goes each time.
 #[test]
-fn settling_looks_at_the_flows_that_have_changed_and_no_others() {
+fn a_flow_of_very_many_entries_is_as_any_other() {
+    const ENTRIES: u16 = 20_000;
+    let config = SwitchConfig { entries_max: 30_000, ..(*config()).clone() };
+    let mut tables = Tables::new(Arc::new(config));
+    tables.set_levels(2);
+    let place = |tables: &Tables| tables.place(1, 5, |_| None);
+    let queue = |flow: u16| u8::try_from(flow % 5).expect("small");
+    // The canonical order is by falling precedence: each of them is the last.
+    for flow in 0..ENTRIES {
+        let steps = vec![ActionStep::SetQueue(queue(flow).into()), ActionStep::Output(1)];
+        let entry = entry(flow, ENTRIES - flow, 5, steps);
+        tables.add(Instant::ZERO, 1, 2, entry).expect("there is room");
+        assert_eq!(place(&tables), Some(Some(queue(flow))));
+    }
+    for flow in (0..ENTRIES).rev() {
+        assert_eq!(place(&tables), Some(Some(queue(flow))));
+        let (_, gone) = pattern(flow);
+        tables.remove(1, 2, Scope::Exact(&gone, ENTRIES - flow), |_| true);
+    }
+    assert_eq!(place(&tables), None);
+}
+
+#[test]
+fn flows_with_the_first_and_last_cookie_have_places() {
     let mut tables = Tables::new(config());
     tables.set_levels(2);
-    let send = vec![ActionStep::Output(1)];
-    for level in 0..2 {
-        for flow in 0..1_000 {
-            let entry = entry(flow, 1, u64::from(flow) + 1, send.clone());
-            tables.add(Instant::ZERO, level, 2, entry).expect("there is room");
-        }
+    for (flow, cookie) in [(1, 1), (2, u64::MAX), (3, u64::MAX), (4, u64::MAX - 1)] {
+        let steps = vec![ActionStep::SetQueue(flow.into()), ActionStep::Output(1)];
+        tables.add(Instant::ZERO, 1, 3, entry(flow, 1, cookie, steps)).expect("there is room");
     }
-    assert_eq!(tables.settle(), 2_000, "levels are new");
-    assert_eq!(tables.settle(), 0);
-    tables.add(Instant::ZERO, 1, 2, entry(2_000, 1, 5, send)).expect("there is room");
-    let (_, gone) = pattern(7);
-    tables.remove(0, 2, Scope::Exact(&gone, 1), |_| true);
-    assert_eq!(tables.settle(), 2);
-    let place = |level| tables.place(level, 8, |_| None);
-    assert_eq!((place(0), place(1)), (None, Some(Some(0))));
+    let place = |cookie| tables.place(1, cookie, |_| None).flatten();
+    let found = [0, 1, 2, u64::MAX - 1, u64::MAX].map(place);
+    assert_eq!(found, [None, Some(1), None, Some(4), Some(3)]);
 }

@@ -243,6 +243,12 @@ pub trait Port {
         Ok(report)
     }
 
+    /// Frames that it takes at once without refusing any for want of room, where it can say; whoever
+    /// has sent so many is woken, as by a frame, when there is room for more.
+    fn room(&mut self) -> Option<usize> {
+        None
+    }
+
     /// As [`Port::pending`], to be asked last before a sleep: if nothing waits, the next frame makes
     /// [`Port::poll_fd`] readable. Of the kernel's ports it always does.
     fn pending_at_rest(&self) -> Option<bool> {

@@ -60,8 +60,8 @@ pub use profile::{
     Profile, Receive, ReceiveBuffer, Use,
 };
 pub use read::{
-    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, SwitchFile, SwitchFilePort, SwitchText,
-    read_network, read_scenario, read_switch,
+    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
+    SwitchFile, SwitchFilePort, SwitchText, read_network, read_scenario, read_switch,
 };
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};

@@ -26,17 +26,12 @@ struct ChangerNode<'a> {
 }
 
 /// Runs it until it is told to finish.
-pub(crate) fn run(
-    job: ControllerJob,
-    switches: Vec<Ipv4Addr>,
-    desk: &mut Desk,
-    early: Vec<NodeCommand>,
-) -> io::Result<()> {
+pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) -> io::Result<()> {
     let modes = job.modes.settings();
     let changer = ModeChanger::new(MonotonicClock::now(), &job.deployments, &modes);
-    let mut sessions = ChangerSessions::new(changer, switches.len());
+    let mut sessions = ChangerSessions::new(changer, job.addresses.len());
     let at = (Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT).into();
-    sessions.listen(at, Callers::From(switches), &mut desk.poll)?;
+    sessions.listen(at, Callers::From(job.addresses), &mut desk.poll)?;
     desk.reporter.tell(&NodeReport::Up);
     let told = (ChangerMode::Lowest, true);
     let mut node = ChangerNode { desk, sessions, told, lower_at: None, is_ready: false };

@@ -2,6 +2,7 @@
 
 use crate::node::Desk;
 use crate::protocol::{ControllerJob, NodeCommand, NodeReport, OPENFLOW_PORT};
+use crate::standalone::Quota;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,6 +15,8 @@ use tenuto_units::Instant;
 const INPUT_BYTES: usize = 64 * 1024;
 /// Connections taken per turn.
 const ACCEPTS_PER_TURN: usize = 16;
+/// News of connections that are no switch's, which are told in a second, one by one.
+const STRANGERS_TOLD: u32 = 10;
 
 struct Session {
     stream: TcpStream,
@@ -28,6 +31,7 @@ struct ControllerNode<'a> {
     sessions: BTreeMap<ConnId, Session>,
     next: u64,
     names: BTreeMap<u64, String>,
+    strangers: Quota,
 }
 
 /// Runs a controller until it is told to finish.
@@ -36,9 +40,11 @@ pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) 
     listener.set_nonblocking(true)?;
     let listener_key = desk.poll.add(listener.as_raw_fd(), Interest::Read);
     let names = job.deployments.iter().map(|d| (d.datapath_id, d.switch.clone())).collect();
+    let sources = job.deployments.iter().map(|d| d.datapath_id).zip(job.addresses);
     let controller = Controller::new(ControllerConfig {
         name: job.settings.name,
         manages: job.deployments.iter().map(|d| d.datapath_id).collect(),
+        sources: sources.map(|(dpid, address)| (dpid, address.into())).collect(),
         deployments: job.deployments,
         modes: job.modes.settings(),
         start_level: 0,
@@ -46,9 +52,17 @@ pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) 
         ..ControllerConfig::default()
     });
     desk.reporter.tell(&NodeReport::Up);
-    let sessions = BTreeMap::new();
-    let mut node =
-        ControllerNode { desk, controller, listener, listener_key, sessions, next: 0, names };
+    let (sessions, strangers) = (BTreeMap::new(), Quota::new(STRANGERS_TOLD));
+    let mut node = ControllerNode {
+        desk,
+        controller,
+        listener,
+        listener_key,
+        sessions,
+        next: 0,
+        names,
+        strangers,
+    };
     let mut commands = early;
     while !commands.contains(&NodeCommand::Finish) {
         commands = node.turn()?;
@@ -59,7 +73,8 @@ pub(crate) fn run(job: ControllerJob, desk: &mut Desk, early: Vec<NodeCommand>) 
 
 impl ControllerNode<'_> {
     fn turn(&mut self) -> io::Result<Vec<NodeCommand>> {
-        self.desk.wait(self.controller.next_deadline())?;
+        let due = [self.controller.next_deadline(), self.strangers.deadline()];
+        self.desk.wait(due.into_iter().flatten().min())?;
         if self.desk.poll.readiness(self.listener_key).readable {
             self.accept()?;
         }
@@ -80,8 +95,8 @@ impl ControllerNode<'_> {
 
     fn accept(&mut self) -> io::Result<()> {
         for _ in 0..ACCEPTS_PER_TURN {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+            let (stream, from) = match self.listener.accept() {
+                Ok(accepted) => accepted,
                 Err(error) if is_later(&error) => return Ok(()),
                 // A peer that has left again.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
@@ -92,7 +107,7 @@ impl ControllerNode<'_> {
             let conn = ConnId(self.next);
             self.next += 1;
             let now = MonotonicClock::now();
-            self.controller.connected(now, conn);
+            self.controller.connected_from(now, conn, from.ip());
             let key = self.desk.poll.add(stream.as_raw_fd(), Interest::Read);
             self.sessions.insert(conn, Session { stream, key });
             self.send(now, conn);
@@ -147,7 +162,15 @@ impl ControllerNode<'_> {
     }
 
     fn tell(&mut self, now: Instant) {
+        let untold = self.strangers.take_untold(now);
+        if let Some(count) = untold {
+            let text = format!("{count} more connections that were no switch's");
+            self.desk.reporter.tell(&NodeReport::Log { text });
+        }
         while let Some(event) = self.controller.next_event() {
+            if is_of_stranger(&event) && !self.strangers.takes(now) {
+                continue;
+            }
             let reporter = &mut self.desk.reporter;
             match &event {
                 ControllerEvent::Ready => reporter.tell(&NodeReport::Ready),
@@ -162,6 +185,18 @@ impl ControllerNode<'_> {
             }
         }
     }
+}
+
+/// Whether it tells of a connection that may be anybody's, who can cause as many as they like.
+const fn is_of_stranger(event: &ControllerEvent) -> bool {
+    matches!(
+        event,
+        ControllerEvent::Refused { .. }
+            | ControllerEvent::UnknownDatapath { .. }
+            | ControllerEvent::DuplicateDatapath { .. }
+            | ControllerEvent::WrongSource { .. }
+            | ControllerEvent::Closed { dpid: None, .. }
+    )
 }
 
 fn is_later(error: &io::Error) -> bool {

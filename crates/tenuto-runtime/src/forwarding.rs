@@ -29,6 +29,11 @@ pub(crate) trait ForwardingPort {
     /// # Errors
     /// When the interface is gone.
     fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()>;
+
+    /// Frames that it takes without refusing any for want of room, if it can say.
+    fn room(&mut self) -> Option<usize> {
+        None
+    }
 }
 
 /// Who looks on while frames pass.
@@ -86,6 +91,7 @@ impl Forwarding {
         place: usize,
         witness: &mut impl Witness,
     ) -> usize {
+        self.tell_room(ports);
         let Self { switch, pool, fx, lost, burst } = self;
         let (port, mut exits) = Exits::but(ports, place);
         let number = port.number();
@@ -118,8 +124,25 @@ impl Forwarding {
     }
 
     /// Fires what is due.
-    pub(crate) fn fire(&mut self) {
+    pub(crate) fn fire<P: ForwardingPort>(&mut self, ports: &mut [P]) {
+        self.tell_room(ports);
         self.switch.fire_due(MonotonicClock::now(), &mut self.pool, &mut self.fx);
+    }
+
+    /// Tells the core how much its ports take: what finds no room waits by priority.
+    fn tell_room<P: ForwardingPort>(&mut self, ports: &mut [P]) {
+        // What was handed over and is not sent yet has its room already.
+        if !self.fx.transmits.is_empty() {
+            return;
+        }
+        let mut now = None;
+        for port in ports {
+            if let Some(frames) = port.room() {
+                let now = *now.get_or_insert_with(MonotonicClock::now);
+                let frames = u32::try_from(frames).unwrap_or(u32::MAX);
+                self.switch.set_room(now, port.number(), Some(frames));
+            }
+        }
     }
 
     /// Sends whatever the core has handed over; if the mode has just changed, as the caller knows, no

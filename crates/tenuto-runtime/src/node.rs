@@ -133,12 +133,10 @@ fn start() -> io::Result<()> {
         NodeJob::Switches(job) => switch_node::run(&job, &mut desk, early),
         NodeJob::Host(job) => host_node::run(&job, &mut desk, early),
         NodeJob::Controller(mut job) => match job.changes.take() {
-            Some(ChangerJob { os_ken: Some(python), .. }) => {
+            Some(ChangerJob { os_ken: Some(python) }) => {
                 os_ken_node::run(&job, &python, &mut desk, early)
             }
-            Some(ChangerJob { switches, .. }) => {
-                changer_node::run(*job, switches, &mut desk, early)
-            }
+            Some(ChangerJob { os_ken: None }) => changer_node::run(*job, &mut desk, early),
             None => controller_node::run(*job, &mut desk, early),
         },
     };

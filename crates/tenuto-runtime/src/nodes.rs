@@ -332,7 +332,6 @@ impl Nodes {
         let changes = match &job.driver {
             ModeDriver::Switches => None,
             ModeDriver::Controller(who) => Some(ChangerJob {
-                switches: deployments.iter().filter_map(address).collect(),
                 os_ken: match who {
                     ModeController::Own => None,
                     ModeController::OsKen { python } => Some(python.clone()),
@@ -340,7 +339,8 @@ impl Nodes {
             }),
         };
         let settings = self.settings_of(place, job);
-        ControllerJob { settings, deployments, modes: assemble::modes(plan), changes }
+        let addresses = deployments.iter().filter_map(address).collect();
+        ControllerJob { settings, deployments, addresses, modes: assemble::modes(plan), changes }
     }
 
     fn controller_of(&self, network: &Network, switch: &str) -> Option<Ipv4Addr> {

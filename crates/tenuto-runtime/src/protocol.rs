@@ -186,6 +186,8 @@ pub(crate) struct HostJob {
 pub(crate) struct ControllerJob {
     pub(crate) settings: NodeSettings,
     pub(crate) deployments: Vec<SwitchDeployment>,
+    /// Addresses of these switches, in their order.
+    pub(crate) addresses: Vec<Ipv4Addr>,
     pub(crate) modes: ModesJob,
     /// It changes the mode itself.
     pub(crate) changes: Option<ChangerJob>,
@@ -194,8 +196,6 @@ pub(crate) struct ControllerJob {
 /// A controller that changes the mode.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ChangerJob {
-    /// Addresses of the switches, in the order of the deployments.
-    pub(crate) switches: Vec<Ipv4Addr>,
     /// A Python with os-ken, which does it then.
     pub(crate) os_ken: Option<PathBuf>,
 }

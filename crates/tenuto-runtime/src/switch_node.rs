@@ -308,7 +308,7 @@ impl SwitchNode {
         let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
         let Some(due) = due else { return false };
         self.reporter.lateness(due, now);
-        self.core.fire();
+        self.core.fire(&mut self.ports);
         self.note(now);
         true
     }

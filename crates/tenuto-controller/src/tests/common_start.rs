@@ -229,7 +229,8 @@ fn connections_are_limited() {
     lab.connect(FakeSwitch::new(1));
     let second = lab.connect(FakeSwitch::new(1));
     lab.settle();
-    assert!(lab.events.contains(&ControllerEvent::Refused { conn: second }));
+    let why = crate::NoPlace::Full { most: 1 };
+    assert!(lab.events.contains(&ControllerEvent::Refused { conn: second, source: None, why }));
     assert!(lab.controller.wants_close(second) && lab.controller.is_ready());
 }
 

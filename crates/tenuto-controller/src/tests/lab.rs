@@ -6,6 +6,7 @@ use crate::{
     InstallKind, ModeSettings,
 };
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use tenuto_model::{
     EntrySpec, GroupOutput, GroupSpec, LevelContract, MatchSpec, MeterSpec, MonitorKind,
     MonitorSpec, OutputSpec, SwitchDeployment,
@@ -139,7 +140,12 @@ impl Lab {
             start_level: 0,
             epoch: 1,
             limits,
+            ..ControllerConfig::default()
         };
+        Self::with_config(config)
+    }
+
+    pub(super) fn with_config(config: ControllerConfig) -> Self {
         Self {
             controller: Controller::new(config),
             switches: BTreeMap::new(),
@@ -149,11 +155,27 @@ impl Lab {
         }
     }
 
-    pub(super) fn connect(&mut self, mut switch: FakeSwitch) -> ConnId {
-        let conn = ConnId(self.conn_next);
-        self.conn_next += 1;
-        switch.reconnect();
+    pub(super) fn connect(&mut self, switch: FakeSwitch) -> ConnId {
+        let conn = self.next_conn();
         self.controller.connected(self.now, conn);
+        self.join(conn, switch)
+    }
+
+    /// The same from an address that the controller is told.
+    pub(super) fn connect_from(&mut self, source: IpAddr, switch: FakeSwitch) -> ConnId {
+        let conn = self.next_conn();
+        self.controller.connected_from(self.now, conn, source);
+        self.join(conn, switch)
+    }
+
+    /// The number of the next connection.
+    pub(super) fn next_conn(&mut self) -> ConnId {
+        self.conn_next += 1;
+        ConnId(self.conn_next - 1)
+    }
+
+    fn join(&mut self, conn: ConnId, mut switch: FakeSwitch) -> ConnId {
+        switch.reconnect();
         self.switches.insert(conn, switch);
         conn
     }

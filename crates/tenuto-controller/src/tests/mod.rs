@@ -8,3 +8,4 @@ mod lab;
 mod misbehaving;
 mod reactive;
 mod sessions;
+mod strangers;

@@ -65,6 +65,12 @@ pub struct GeneralConfig {
     pub masks_max: usize,
     /// Actions over all entries, which is what memory they may take.
     pub actions_max: usize,
+    /// Buckets of one group: a frame takes the time of them all.
+    pub buckets_max: usize,
+    /// Times that one frame is sent at most, by whatever groups, tables and lists of actions: a frame
+    /// that asks for more goes no further, so that it cannot keep the others waiting. It is sent by
+    /// every port once in any case.
+    pub copies_max: u32,
     /// Whether controllers may take tables out of the pipeline and put them back, by a request for
     /// table features (OpenFlow 1.3.5, section 7.3.5.5.1).
     pub tables_change: bool,
@@ -124,6 +130,8 @@ impl Default for GeneralConfig {
             entries_at_once: None,
             masks_max: 1_024,
             actions_max: 2_000_000,
+            buckets_max: 256,
+            copies_max: 512,
             tables_change: true,
             attendre: Some(AttendreLimits::default()),
         }

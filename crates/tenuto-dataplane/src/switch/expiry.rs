@@ -102,7 +102,6 @@ impl Switch {
             match end(entry, state.age(slot)) {
                 Some((at, reason)) if at <= now => {
                     let removed = self.tables.remove_slot(level, table, slot);
-                    self.settle();
                     self.tell_removed(now, table, &removed, reason, fx);
                 }
                 Some((at, _)) => general.expiry.arm((level, table, slot), at),

@@ -237,6 +237,7 @@ impl Switch {
             mode: (self.level, self.admitted),
             live: Liveness { groups, ports, index: port_index },
             counts: self.general.as_ref().map(|general| &general.groups),
+            copies_max: self.general.as_ref().map_or(u32::MAX, |general| general.copies_max),
         };
         self.tables.lay_track(it.slot, &surroundings);
         self.follow(now, it, frames, fx)

@@ -46,6 +46,8 @@ pub(super) struct General {
     pub(super) withdrawn: TableSet,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
+    /// Times that one frame is sent at most.
+    pub(super) copies_max: u32,
 }
 
 impl General {
@@ -68,6 +70,7 @@ impl General {
             withdrawn: TableSet::default(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
+            copies_max: config.copies_max.max(u32::try_from(ports).unwrap_or(u32::MAX)),
         }
     }
 

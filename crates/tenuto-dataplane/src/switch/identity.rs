@@ -66,6 +66,7 @@ impl Switch {
         for port in &self.ports {
             port.signal_credit.relative(now).hash(hasher);
             port.egress.deadline().map(|at| at.since(now)).hash(hasher);
+            port.egress.room().hash(hasher);
             if !is_frozen {
                 port.egress.remainder().hash(hasher);
             }

@@ -24,6 +24,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) live: Liveness<'a>,
     /// What groups have seen, if that is counted.
     pub(super) counts: Option<&'a GroupCounts>,
+    /// Times that a frame is sent at most: one that may ask for more walks.
+    pub(super) copies_max: u32,
 }
 
 /// A track, the entries that it leads through, and whether these were told apart by anything that others
@@ -424,6 +426,10 @@ impl Laying<'_> {
             (None, None) => {}
         }
         self.lead_failures(0, THE_END);
+        let is_sent = |step: &&Step| matches!(step, Step::Send { .. } | Step::SendBack { .. });
+        if self.tail.steps.iter().filter(is_sent).count() > self.around.copies_max as usize {
+            return None;
+        }
         match self.tail.steps[..] {
             [Step::Send { place, queue, cookie }] if cookie == self.track.cookie => {
                 (self.track.place, self.track.queue) = (place, queue);

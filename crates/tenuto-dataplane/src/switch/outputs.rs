@@ -258,6 +258,10 @@ impl Switch {
             self.note(|_| TraceStep::NotSent { port });
             return;
         }
+        if self.general.as_ref().is_some_and(|it| passage.outputs >= it.copies_max) {
+            (passage.spent, passage.stop) = (true, Some(DropReason::NoOutput));
+            return;
+        }
         passage.outputs += 1;
         let Some(frame) = self.frame_now(passage, frames) else {
             return self.drop_frame(DropReason::Malformed, passage, frames, fx);

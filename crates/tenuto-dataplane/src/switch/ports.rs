@@ -6,6 +6,7 @@ use super::{Switch, SwitchEvent};
 use crate::{Effects, UNPACED_BPS};
 use tenuto_openflow::constants::port_state;
 use tenuto_openflow::{Body, FixedText, Port, PortReason, PortStatus};
+use tenuto_units::Instant;
 
 impl Switch {
     /// The link of a port came up or went down. Frames for a port without link are dropped, and
@@ -28,6 +29,14 @@ impl Switch {
     pub fn not_taken(&mut self, number: u32, frames: u64) {
         if let Some(&place) = self.port_index.get(&number) {
             self.ports[place].counters.not_taken += frames;
+        }
+    }
+
+    /// The device of a port takes so many more frames (`None`: however many there are); what it has no
+    /// room for waits in the queues of the port ([`crate::Egress::set_room`]).
+    pub fn set_room(&mut self, now: Instant, number: u32, frames: Option<u32>) {
+        if let Some(&place) = self.port_index.get(&number) {
+            self.ports[place].egress.set_room(now, frames);
         }
     }
 

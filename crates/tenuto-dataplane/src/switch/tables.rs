@@ -9,7 +9,7 @@ use super::counted_table::CountedTable;
 pub use super::counted_table::{EntryAge, EntryCounter, TableState};
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
-use super::places::Places;
+use super::places::{self, Places};
 use super::table::Table;
 use super::tracks::{NO_TRACK, Tracks};
 use super::users::{Seat, User, Users};
@@ -214,16 +214,16 @@ impl Tables {
         }
         self.actions = more - less;
         let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
-        let cookie = entry.cookie;
+        let rank = places::rank(table, &entry);
         let slot = match known {
             Some(slot) => {
-                let old = state.table.entry(slot).cookie;
+                let old = places::rank(table, state.table.entry(slot));
                 users.count_out(state.table.entry(slot), (table, slot));
                 users.count_in(&entry, (table, slot));
                 let (pattern, resets) = (entry.pattern, entry.flags & flow_flag::RESET_COUNTS != 0);
                 self.settled(level, table, slot).replace(slot, entry, now, resets);
                 self.forget_tracks_of(table, &pattern);
-                self.places.note_removed((level, table, slot), old);
+                self.places.note_removed((level, table, slot), &old);
                 slot
             }
             None => {
@@ -245,7 +245,7 @@ impl Tables {
                 slot
             }
         };
-        self.places.note_added((level, table, slot), cookie);
+        self.places.note_added((level, table, slot), rank);
         Ok(slot)
     }
 
@@ -312,8 +312,6 @@ impl Tables {
             if reset {
                 state.uses[slot].counter = EntryCounter::default();
             }
-            let cookie = state.table.entry(slot).cookie;
-            self.places.note_changed((level, table, slot), cookie);
         }
         match slots[..] {
             [slot] => {
@@ -358,7 +356,8 @@ impl Tables {
             false => self.forget_tracks(),
         }
         self.users[usize::from(level)].count_out(&removed.entry, (table, slot));
-        self.places.note_removed((level, table, slot), removed.entry.cookie);
+        let rank = places::rank(table, &removed.entry);
+        self.places.note_removed((level, table, slot), &rank);
         removed
     }
 
@@ -406,12 +405,6 @@ impl Tables {
         self.tracks.forget();
     }
 
-    /// Puts changes of the places of flows into effect; gives how many flows were looked at, which are
-    /// those whose entries have changed. Entries themselves are in effect as soon as they are added.
-    pub fn settle(&mut self) -> usize {
-        self.places.settle(&self.states, self.config.tables)
-    }
-
     /// The queue of a flow's frames in a level, with the queues of groups given by `group_queue`;
     /// `Some(None)` if it has no place there, `None` if the cookie is unknown.
     pub fn place(
@@ -420,8 +413,8 @@ impl Tables {
         cookie: u64,
         group_queue: impl Fn(u32) -> Option<u8>,
     ) -> Option<Option<u8>> {
-        let last = self.places.last(level, cookie)?;
-        let entry = last.and_then(|(table, slot)| self.get(level, table)?.table().get(slot));
+        let (table, slot) = self.places.last(level, cookie)?;
+        let entry = self.get(level, table)?.table().get(slot);
         Some(entry.and_then(|entry| entry.queue(group_queue)))
     }
 }

@@ -443,7 +443,7 @@ mod tests {
         let ports = [PortState::new(&PortConfig { port: 1, role: PortRole::Host, egress }, 1)];
         let (groups, index) = (Groups::default(), PortIndex::from_iter([(1, 0)]));
         let live = Liveness { groups: &groups, ports: &ports, index: &index };
-        let around = Surroundings { mode: (0, 0), live, counts: None };
+        let around = Surroundings { mode: (0, 0), live, counts: None, copies_max: 1 };
         let mut passed: u64 = 0;
         for _ in 0..3 {
             tables.lay_track(0, &around);

@@ -1,11 +1,15 @@
 //! The end at the device, and the thread that serves several of them.
 
 use super::lane::{LaneEntry, LaneExit};
-use super::{ABANDONED, Device, Shared};
+use super::{ABANDONED, Device, OUTGOING_FRAMES, Shared};
 use crate::{BURST_FRAMES, Interest, LinkState, Look, Pending, PollKey, PollSet, Port, PortWait};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
+
+/// Frames that one call of the device sends: half of what its lane holds, so that there is room for
+/// others meanwhile.
+const SENT_AT_ONCE: usize = OUTGOING_FRAMES / 2;
 
 /// The end of who serves the device.
 pub struct RelayEnd {
@@ -120,6 +124,7 @@ impl RelayEnd {
             self.refuse(count);
         }
         self.from_us.give_back();
+        self.tell_room();
         let device = self.device.insert(next.device);
         self.device_key = Some(set.add_port(&**device)?);
         Ok(())
@@ -130,14 +135,18 @@ impl RelayEnd {
     }
 
     fn move_frames(&mut self, set: &PollSet) -> io::Result<()> {
-        let count = self.from_us.take(BURST_FRAMES);
-        if count > 0 {
+        for _ in 0..OUTGOING_FRAMES / SENT_AT_ONCE {
+            let count = self.from_us.take(SENT_AT_ONCE);
+            if count == 0 {
+                break;
+            }
             let sent = self.send(count);
             // Those of a burst that its device was lost with are refused too.
             self.refuse(*sent.as_ref().unwrap_or(&count));
             self.from_us.give_back();
             sent?;
         }
+        self.tell_room();
         let Self { device: Some(device), to_us, shared, .. } = self else { return Ok(()) };
         let room = to_us.room().min(BURST_FRAMES);
         let is_readable = self.device_key.is_some_and(|key| set.readiness(key).readable);
@@ -154,6 +163,17 @@ impl RelayEnd {
             shared.here.ring();
         }
         Ok(())
+    }
+
+    /// Wakes who waits for room in the lane to the device: once for all that was just sent, as each time
+    /// costs a turn of both threads where they share a processor.
+    fn tell_room(&self) {
+        // As the bell: of the two threads at least one sees what the other did before.
+        fence(Ordering::SeqCst);
+        if self.shared.is_way_wanted.load(Ordering::Relaxed) {
+            self.shared.is_way_wanted.store(false, Ordering::Relaxed);
+            self.shared.here.ring();
+        }
     }
 
     /// Has the device send what was taken; how many frames it refused.

@@ -14,6 +14,6 @@ pub(crate) mod tables;
 pub use network::read_network;
 pub use scenario::read_scenario;
 pub use switch_file::{
-    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, SwitchFile, SwitchFilePort, SwitchText,
-    read_switch,
+    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
+    SwitchFile, SwitchFilePort, SwitchText, read_switch,
 };

@@ -11,6 +11,12 @@ pub const SWITCH_MASKS_MAX: u64 = 100_000;
 /// Actions over all entries that it may be told to take at most: some 9 GB.
 pub const SWITCH_ACTIONS_MAX: u64 = 100_000_000;
 
+/// Buckets of one group that it may be told to take at most: what is accepted can be read back in one
+/// message.
+pub const SWITCH_BUCKETS_MAX: u64 = 1_000;
+/// Times that it may be told to send one frame at most: an eighth of a second, at 2 us each.
+pub const SWITCH_COPIES_MAX: u64 = 65_536;
+
 /// A stand-alone switch as its file describes it; what the file leaves out is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchFile {
@@ -36,6 +42,10 @@ pub struct SwitchFile {
     pub masks: Option<u64>,
     /// Actions over all entries.
     pub actions: Option<u64>,
+    /// Buckets of one group.
+    pub buckets: Option<u64>,
+    /// Times that one frame is sent at most.
+    pub copies: Option<u64>,
     /// Packet-ins of one port in a second; 0 for no limit.
     pub packet_in_rate: Option<u32>,
     /// Silence after which a controller is asked, nanoseconds.
@@ -85,7 +95,7 @@ pub enum SwitchText {
 /// Says what is wrong with a text, if anything is.
 pub type JudgeText<'a> = &'a dyn Fn(SwitchText, &str) -> Result<(), String>;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "tenuto_switch",
     "name",
     "datapath_id",
@@ -98,6 +108,8 @@ const KEYS: [&str; 16] = [
     "entries",
     "masks",
     "actions",
+    "buckets",
+    "copies",
     "packet_in_rate",
     "probe",
     "backoff_max",
@@ -150,6 +162,8 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Switc
         entries: top.get("entries").and_then(|f| reader.number(&f, 1, 10_000_000)),
         masks: top.get("masks").and_then(|f| reader.number(&f, 1, SWITCH_MASKS_MAX)),
         actions: top.get("actions").and_then(|f| reader.number(&f, 1, SWITCH_ACTIONS_MAX)),
+        buckets: top.get("buckets").and_then(|f| reader.number(&f, 1, SWITCH_BUCKETS_MAX)),
+        copies: top.get("copies").and_then(|f| reader.number(&f, 1, SWITCH_COPIES_MAX)),
         packet_in_rate: small(reader, top, "packet_in_rate", 0, u32::MAX.into()),
         probe_ns: top.get("probe").and_then(|f| read_time(reader, &f)),
         backoff_max_ns: top.get("backoff_max").and_then(|f| read_time(reader, &f)),
@@ -302,7 +316,7 @@ mod tests {
             "tenuto_switch: 1\nname: s1\ndatapath_id: 0x2a\nports:\n  - eth1\n  - {interface: eth2, \
              rate: 100 Mbit/s, kind: tap, queues: 4, levels: 0/1x3+2, buffer: 1 MB, number: 7, tap: e.pcap}\n\
              controllers: [\"tcp:c:1\", {at: \"tls:d:2\", auxiliary: 2}]\nlisten: [\"ptcp:6634\"]\n\
-             fail_mode: standalone\ntables: 8\nfixed_tables: true\nentries: 9\nmasks: 5\nactions: 70\npacket_in_rate: 0\nprobe: 3 s\n\
+             fail_mode: standalone\ntables: 8\nfixed_tables: true\nentries: 9\nmasks: 5\nactions: 70\nbuckets: 6\ncopies: 12\npacket_in_rate: 0\nprobe: 3 s\n\
              backoff_max: 500 ms\ntls: {ca: a, certificate: b, key: c}\n",
         )
         .expect("it is whole");
@@ -330,6 +344,8 @@ mod tests {
             entries: Some(9),
             masks: Some(5),
             actions: Some(70),
+            buckets: Some(6),
+            copies: Some(12),
             packet_in_rate: Some(0),
             probe_ns: Some(3_000_000_000),
             backoff_max_ns: Some(500_000_000),

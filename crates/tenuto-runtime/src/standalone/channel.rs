@@ -6,6 +6,7 @@
 
 use super::stream::{Stream, is_later};
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use tenuto_dataplane::switch::ConnectionId;
 use tenuto_io::{Interest, PollKey, PollSet};
 use tenuto_openflow::{Body, Message};
@@ -47,8 +48,8 @@ pub(super) struct Channel {
     heard: Instant,
     probed: bool,
     pub(super) has_spoken: bool,
-    /// Whether it was made to us.
-    pub(super) is_service: bool,
+    /// Where it was made from, if it was made to us.
+    pub(super) caller: Option<IpAddr>,
 }
 
 impl Channel {
@@ -76,7 +77,7 @@ impl Channel {
             heard: now,
             probed: false,
             has_spoken: false,
-            is_service: false,
+            caller: None,
         }
     }
 

@@ -10,7 +10,7 @@ use super::succession::once_free;
 use super::telling::Quota;
 use super::tls::Tls;
 use std::io::{self, Read, Write};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv6Addr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -23,6 +23,8 @@ const ACCEPTED_MAX: usize = 4;
 /// Connections at once that are made to the switch. Those that it makes itself have room of their
 /// own: nobody can keep its controllers out.
 pub(super) const SERVICE_MAX: u16 = 64;
+/// Of these, from one address: nobody takes the places of all others.
+const SERVICE_EACH: u16 = 16;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
 /// Until an attempt is made again for which there was no descriptor or thread.
@@ -67,13 +69,20 @@ enum SlotState {
     Up(ConnectionId),
 }
 
+/// Who has connected to the switch.
+struct Caller {
+    /// How it is called in messages.
+    name: String,
+    address: IpAddr,
+}
+
 struct Listener {
     socket: TcpListener,
     key: PollKey,
     tls: Option<Tls>,
     /// TLS connections whose handshake is done, or has failed.
-    shaken: mpsc::Receiver<(io::Result<Stream>, String)>,
-    tell: mpsc::Sender<(io::Result<Stream>, String)>,
+    shaken: mpsc::Receiver<(io::Result<Stream>, Caller)>,
+    tell: mpsc::Sender<(io::Result<Stream>, Caller)>,
     /// Readable when there may be one.
     wake: UnixStream,
     waker: UnixStream,
@@ -225,7 +234,7 @@ impl Control {
         };
         self.slots[place].state = SlotState::Up(id);
         news(SwitchNews::Connected(peer.clone()));
-        self.add(id, peer, stream, purpose, poll);
+        self.add(id, peer, stream, None, poll);
         changes.push(Change::New(id, purpose));
     }
 
@@ -264,29 +273,37 @@ impl Control {
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
                 listener.rest_if_full(poll);
-                for (shaken, peer) in listener.shaken.try_iter() {
+                for (shaken, caller) in listener.shaken.try_iter() {
                     match shaken {
-                        Ok(stream) => fresh.push((stream, peer)),
-                        Err(error) => refused.push((peer, error.to_string())),
+                        Ok(stream) => fresh.push((stream, caller)),
+                        Err(error) => refused.push((caller.name, error.to_string())),
                     }
                 }
             }
             for (peer, why) in refused {
                 self.tell_of_stranger(peer, why, 0, news);
             }
-            for (stream, peer) in fresh {
-                let served = self.channels.iter().filter(|channel| channel.is_service).count();
-                let has_room = served < usize::from(SERVICE_MAX);
-                let Some(id) = self.free_id().filter(|_| has_room) else {
-                    let why =
-                        format!("{SERVICE_MAX} are connected to the switch, which is the most");
-                    self.tell_of_stranger(peer, why, 0, news);
-                    continue;
-                };
-                self.add(id, peer, stream, Purpose::Service, poll);
-                changes.push(Change::New(id, Purpose::Service));
+            for (stream, Caller { name, address }) in fresh {
+                match self.place_for(address) {
+                    Err(why) => self.tell_of_stranger(name, why, 0, news),
+                    Ok(id) => {
+                        self.add(id, name, stream, Some(address), poll);
+                        changes.push(Change::New(id, Purpose::Service));
+                    }
+                }
             }
         }
+    }
+
+    /// A number for a connection from an address, or why it has no place.
+    fn place_for(&mut self, address: IpAddr) -> Result<ConnectionId, String> {
+        let callers = || self.channels.iter().filter_map(|channel| channel.caller);
+        if callers().filter(|&other| other == address).count() >= usize::from(SERVICE_EACH) {
+            return Err(format!("{SERVICE_EACH} are connected from {address}, which is the most"));
+        }
+        let has_room = callers().count() < usize::from(SERVICE_MAX);
+        let id = if has_room { self.free_id() } else { None };
+        id.ok_or_else(|| format!("{SERVICE_MAX} are connected to the switch, which is the most"))
     }
 
     /// Tells that a peer is gone which had connected by itself, if not too many have just gone.
@@ -307,12 +324,12 @@ impl Control {
         id: ConnectionId,
         peer: String,
         stream: Stream,
-        purpose: Purpose,
+        caller: Option<IpAddr>,
         poll: &mut PollSet,
     ) {
-        let (now, is_service) = (MonotonicClock::now(), purpose == Purpose::Service);
+        let now = MonotonicClock::now();
         let mut channel = Channel::new(id, peer, stream, self.async_bytes_max, now, poll);
-        channel.is_service = is_service;
+        channel.caller = caller;
         self.channels.push(channel);
     }
 
@@ -345,7 +362,7 @@ impl Control {
         poll.remove(channel.key);
         self.unread += channel.unread;
         let (peer, unread) = (channel.peer, channel.unread);
-        match channel.is_service {
+        match channel.caller.is_some() {
             false => news(SwitchNews::Lost { peer, why: why.to_owned(), unread }),
             // Tools come and go.
             true if why == CLOSED && unread == 0 => {}
@@ -410,6 +427,14 @@ impl Slot {
     }
 }
 
+/// What counts as one address: of IPv6 a network, as a host there has as many addresses as it likes.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(it) => Ipv6Addr::from_bits(it.to_bits() >> 64 << 64).into(),
+        it @ IpAddr::V4(_) => it,
+    }
+}
+
 impl Listener {
     fn open(at: &ListenAt, tls: Option<&Tls>, poll: &mut PollSet) -> io::Result<Self> {
         let step = |error: io::Error| {
@@ -453,21 +478,21 @@ impl Listener {
     }
 
     /// Takes connections in; what could not be taken comes with the reason.
-    fn accept(&mut self, fresh: &mut Vec<(Stream, String)>, refused: &mut Vec<(String, String)>) {
+    fn accept(&mut self, fresh: &mut Vec<(Stream, Caller)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
             if self.is_full().is_some() {
                 return;
             }
             let Ok((socket, from)) = self.socket.accept() else { return };
+            let way = if self.tls.is_some() { "tls" } else { "tcp" };
+            let caller = Caller { name: format!("{way}:{from}"), address: network_of(from.ip()) };
             let made = match &self.tls {
-                None => {
-                    Stream::tcp(socket).map(|stream| fresh.push((stream, format!("tcp:{from}"))))
-                }
+                None => Stream::tcp(socket).map(|stream| fresh.push((stream, caller))),
                 Some(tls) => self.waker.try_clone().and_then(|mut waker| {
-                    let (peer, tell) = (format!("tls:{from}"), self.tell.clone());
+                    let tell = self.tell.clone();
                     tls.accept(socket, move |shaken| {
                         // Without a listener there is nobody to want it; a full pipe wakes up too.
-                        let _ = tell.send((shaken, peer));
+                        let _ = tell.send((shaken, caller));
                         let _ = waker.write(&[1]);
                     })
                 }),
@@ -476,5 +501,18 @@ impl Listener {
                 refused.push((from.to_string(), error.to_string()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let of = |text: &str| network_of(text.parse().expect("an address")).to_string();
+        assert_eq!(of("10.0.0.7"), "10.0.0.7");
+        assert_eq!(of("::ffff:10.0.0.7"), "10.0.0.7");
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
     }
 }

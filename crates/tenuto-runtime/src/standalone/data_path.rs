@@ -208,6 +208,8 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             entries_at_once: Some(ENTRIES_AT_ONCE),
             masks_max: settings.masks_max,
             actions_max: settings.actions_max,
+            buckets_max: settings.buckets_max,
+            copies_max: settings.copies_max,
             tables_change: !settings.fixed_tables,
             ..GeneralConfig::default()
         }),
@@ -232,7 +234,7 @@ impl DataPath<'_> {
         let first = [due, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
         wait.wait(poll, first, &mut |look| SwitchPort::pending(ports, look))?;
-        if due.is_some() {
+        if due.is_some() || self.ports.iter().any(SwitchPort::is_held) {
             self.settle()?;
         }
         for turn in 0..self.ports.len() {
@@ -309,7 +311,7 @@ impl DataPath<'_> {
 
     /// Fires what is due and carries out what the core wants.
     fn settle(&mut self) -> io::Result<()> {
-        self.core.fire();
+        self.core.fire(&mut self.ports);
         self.carry_out()
     }
 
@@ -496,6 +498,8 @@ impl DataPath<'_> {
         }
         port.lose(&mut self.poll);
         let (number, interface) = (port.number, port.interface.clone());
+        // What waits there has nothing to wait for.
+        self.core.switch.set_room(MonotonicClock::now(), number, None);
         self.core.switch.set_link(number, false, &mut self.core.fx);
         (self.news)(SwitchNews::PortLost { interface, why });
         // Of another one of its name that is there already nothing more is told.

@@ -45,4 +45,5 @@ pub use settings::{
     ControllerSettings, IoThreads, PortSettings, SwitchSettings, TapDirection, TapSettings,
     TlsFiles,
 };
+pub(crate) use telling::Quota;
 pub use trace_text::{TraceNames, trace_text};

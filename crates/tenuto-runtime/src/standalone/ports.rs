@@ -165,6 +165,11 @@ impl SwitchPort {
         true
     }
 
+    /// Whether nothing is left of the room that its device told of.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(&self.carrier, Carrier::Relayed(port) if port.is_held())
+    }
+
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
         self.key.map(|_| self.carrier.port_mut().link())
@@ -275,6 +280,11 @@ impl ForwardingPort for SwitchPort {
         }
         Ok(())
     }
+
+    fn room(&mut self) -> Option<usize> {
+        // Of a lost one nothing is taken, and nothing should wait for that.
+        self.key.and_then(|_| self.carrier.port_mut().room())
+    }
 }
 
 /// Sends back whatever waits at the far end.
@@ -320,3 +330,6 @@ fn taught(interface: &str, error: io::Error) -> io::Error {
     let text = if named { text } else { format!("interface {interface}: {text}") };
     io::Error::new(error.kind(), format!("{text}; {hint}"))
 }
+
+#[cfg(test)]
+mod tests;

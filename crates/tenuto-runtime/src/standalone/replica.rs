@@ -246,7 +246,13 @@ fn config(dump: &Dump) -> SwitchConfig {
         classifier: ClassifierKind::ByMask,
         boot_seed: 1,
         mode_retry: Span::from_ms(100),
-        general: Some(GeneralConfig { bands_max: u8::MAX, ..GeneralConfig::default() }),
+        // What was read is there, whatever may come.
+        general: Some(GeneralConfig {
+            bands_max: u8::MAX,
+            buckets_max: usize::MAX,
+            copies_max: u32::MAX,
+            ..GeneralConfig::default()
+        }),
     }
 }
 

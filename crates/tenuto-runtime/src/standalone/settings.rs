@@ -97,6 +97,10 @@ pub struct SwitchSettings {
     pub masks_max: usize,
     /// Actions over all entries.
     pub actions_max: usize,
+    /// Buckets of one group.
+    pub buckets_max: usize,
+    /// Times that one frame is sent at most, or once by every port if these are more.
+    pub copies_max: u32,
     /// Whether every table stays in the pipeline, whatever a request for table features leaves out.
     pub fixed_tables: bool,
     /// Groups.
@@ -144,6 +148,8 @@ impl SwitchSettings {
             entries_max: 100_000,
             masks_max: 1_024,
             actions_max: 2_000_000,
+            buckets_max: 256,
+            copies_max: 512,
             fixed_tables: false,
             groups_max: 1_024,
             meters_max: 4_096,

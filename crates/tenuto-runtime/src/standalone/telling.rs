@@ -59,7 +59,7 @@ fn tell_all(news: &Receiver<SwitchNews>, mut tell: impl FnMut(SwitchNews), done:
 /// News of one kind that others can cause as often as they like: some of them a second, and the
 /// number of the rest.
 #[derive(Debug)]
-pub(super) struct Quota {
+pub(crate) struct Quota {
     per_window: u32,
     told: u32,
     untold: u64,
@@ -70,12 +70,12 @@ pub(super) struct Quota {
 const WINDOW: Span = Span::from_s(1);
 
 impl Quota {
-    pub(super) const fn new(per_window: u32) -> Self {
+    pub(crate) const fn new(per_window: u32) -> Self {
         Self { per_window, told: 0, untold: 0, since: Instant::ZERO }
     }
 
     /// Whether there is room for another one; it is counted if not.
-    pub(super) fn takes(&mut self, now: Instant) -> bool {
+    pub(crate) fn takes(&mut self, now: Instant) -> bool {
         if now.since(self.since) >= WINDOW {
             (self.since, self.told) = (now, 0);
         }
@@ -88,12 +88,12 @@ impl Quota {
     }
 
     /// When the number of those that were not told is to be told.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         (self.untold > 0).then(|| self.since + WINDOW)
     }
 
     /// That number, once it is time.
-    pub(super) fn take_untold(&mut self, now: Instant) -> Option<u64> {
+    pub(crate) fn take_untold(&mut self, now: Instant) -> Option<u64> {
         self.deadline().filter(|&at| at <= now)?;
         Some(std::mem::take(&mut self.untold))
     }

@@ -7,7 +7,7 @@ use super::{
     Plan, Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
 use crate::Release;
-use tenuto_controller::{ControllerConfig, ControllerLimits};
+use tenuto_controller::ControllerConfig;
 use tenuto_dataplane::endsystem::{Behaviour, Conduct, EndSystem};
 use tenuto_model::{Offsets, SwitchDeployment};
 
@@ -92,7 +92,7 @@ impl<'a> Clockwork<'a> {
             modes: settings,
             start_level: 0,
             epoch: 1,
-            limits: ControllerLimits::default(),
+            ..ControllerConfig::default()
         }));
         for node in 0..self.nodes.len() {
             self.open_session(node);

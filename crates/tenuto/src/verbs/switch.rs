@@ -3,8 +3,8 @@
 #![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
 
 use super::switch_flags::{
-    PortFlag, ThreadFlags, TlsFlags, actions, controller, datapath_id, listen, masks, port, tap,
-    tap_file, time,
+    PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id, listen,
+    masks, port, tap, tap_file, time,
 };
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -61,6 +61,12 @@ pub(crate) struct Switch {
     /// Actions over all entries, some 90 bytes of memory each; 2000000 unless said
     #[arg(long, value_name = "N", value_parser = actions)]
     actions: Option<usize>,
+    /// Buckets of one group; 256 unless said
+    #[arg(long, value_name = "N", value_parser = buckets)]
+    buckets: Option<usize>,
+    /// Times that one frame is sent at most, some 2 us each; 512 unless said, or as many as there are ports
+    #[arg(long, value_name = "N", value_parser = copies)]
+    copies: Option<u32>,
     /// Packet-ins of one port in a second, 10000 unless said; 0 for no limit
     #[arg(long, value_name = "N")]
     packet_in_rate: Option<u32>,
@@ -147,6 +153,9 @@ fn take_file(settings: &mut SwitchSettings, file: &SwitchFile, path: &Path) {
     settings.entries_max = limit(file.entries).unwrap_or(settings.entries_max);
     settings.masks_max = limit(file.masks).unwrap_or(settings.masks_max);
     settings.actions_max = limit(file.actions).unwrap_or(settings.actions_max);
+    settings.buckets_max = limit(file.buckets).unwrap_or(settings.buckets_max);
+    let copies = file.copies.and_then(|limit| u32::try_from(limit).ok());
+    settings.copies_max = copies.unwrap_or(settings.copies_max);
     take_rate(settings, file.packet_in_rate);
     settings.probe = file.probe_ns.map_or(settings.probe, Span::from_ns);
     settings.backoff_max = file.backoff_max_ns.map_or(settings.backoff_max, Span::from_ns);
@@ -217,6 +226,8 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
     settings.entries_max = args.entries.unwrap_or(settings.entries_max);
     settings.masks_max = args.masks.unwrap_or(settings.masks_max);
     settings.actions_max = args.actions.unwrap_or(settings.actions_max);
+    settings.buckets_max = args.buckets.unwrap_or(settings.buckets_max);
+    settings.copies_max = args.copies.unwrap_or(settings.copies_max);
     settings.probe = args.probe.unwrap_or(settings.probe);
     settings.backoff_max = args.backoff_max.unwrap_or(settings.backoff_max);
     settings.fail_mode = match args.fail_mode {

@@ -1,7 +1,9 @@
 //! Values of the flags of `tenuto switch`, each with what would fit where it does not.
 
 use tenuto_io::{ThreadSettings, WaitPolicy};
-use tenuto_model::{SWITCH_ACTIONS_MAX, SWITCH_MASKS_MAX, quantity};
+use tenuto_model::{
+    SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX, quantity,
+};
 use tenuto_runtime::standalone::{
     ControllerSettings, Endpoint, IoThreads, ListenAt, PortSettings, TapDirection, TapSettings,
     TlsFiles,
@@ -93,6 +95,16 @@ pub(super) fn masks(text: &str) -> Result<usize, String> {
 /// Actions over all entries.
 pub(super) fn actions(text: &str) -> Result<usize, String> {
     limit(text, SWITCH_ACTIONS_MAX)
+}
+
+/// Buckets of one group.
+pub(super) fn buckets(text: &str) -> Result<usize, String> {
+    limit(text, SWITCH_BUCKETS_MAX)
+}
+
+/// Times that one frame is sent at most.
+pub(super) fn copies(text: &str) -> Result<u32, String> {
+    limit(text, SWITCH_COPIES_MAX).and_then(|it| u32::try_from(it).map_err(|e| e.to_string()))
 }
 
 fn limit(text: &str, most: u64) -> Result<usize, String> {

@@ -5,6 +5,7 @@ use crate::peer::{CONTROLLER, Peer, join_two, listen, out, to_controller};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+use tenuto_io::links::IpBatch;
 use tenuto_io::{MonotonicClock, PollSet, Port};
 use tenuto_openflow::{Body, ControllerRole, Oxm, Role};
 use tenuto_units::Span;
@@ -149,11 +150,14 @@ fn nonsense_ends_a_connection_and_nothing_else() {
 fn nobody_takes_the_place_of_a_controller() {
     in_lab("controllers::nobody_takes_the_place_of_a_controller", || {
         let _hosts = Hosts::new(2);
-        let more = ["--controller", CONTROLLER, "--backoff-max", "300ms"];
+        let more = ["--controller", CONTROLLER, "--backoff-max", "300ms", "--listen", EVERYWHERE];
         let mut switch = Switch::start(2, &more);
-        let mut tools: Vec<Peer> = (0..64).map(|_| Peer::connect()).collect();
+        // Whoever connects to an address of its own machine comes from it.
+        own_addresses(5);
+        let each = |host: usize| (0..16).map(move |_| Peer::connect_to(&own_address(host)));
+        let mut tools: Vec<Peer> = (1..=4).flat_map(each).collect();
         for _ in 0..30 {
-            let mut one_more = TcpStream::connect("127.0.0.1:6634").expect("it listens");
+            let mut one_more = TcpStream::connect(own_address(5)).expect("it listens");
             assert_eq!(one_more.read(&mut [0; 8]).unwrap_or(0), 0, "it is closed");
         }
         switch.wait_for("64 are connected to the switch");
@@ -167,6 +171,51 @@ fn nobody_takes_the_place_of_a_controller() {
         tools.last_mut().expect("64").barrier();
         switch.stop();
     });
+}
+
+/// One address holds all the places that it may, silent ones among them: others have theirs.
+#[test]
+fn one_address_does_not_keep_others_out() {
+    in_lab("controllers::one_address_does_not_keep_others_out", || {
+        let _hosts = Hosts::new(2);
+        let mut switch = Switch::start(2, &["--listen", EVERYWHERE]);
+        own_addresses(2);
+        let held: Vec<TcpStream> =
+            (0..16).map(|_| TcpStream::connect(own_address(1)).expect("it listens")).collect();
+        let mut one_more = TcpStream::connect(own_address(1)).expect("it listens");
+        assert_eq!(one_more.read(&mut [0; 8]).unwrap_or(0), 0, "it is closed");
+        switch.wait_for("16 are connected from 10.9.0.1, which is the most");
+        Peer::connect_to(&own_address(2)).barrier();
+        // A place that is given back is there again.
+        drop(held);
+        let until = Instant::now() + crate::lab::PATIENCE;
+        let mut hello = [0; 8];
+        loop {
+            let mut again = TcpStream::connect(own_address(1)).expect("it listens");
+            if again.read(&mut hello).is_ok_and(|count| count > 0) {
+                break;
+            }
+            assert!(Instant::now() < until, "no place is free");
+        }
+        switch.stop();
+    });
+}
+
+/// Where a switch of tests listens at every address.
+const EVERYWHERE: &str = "ptcp:0.0.0.0:6635";
+
+/// Address `host` of this machine, to be connected to.
+fn own_address(host: usize) -> String {
+    format!("10.9.0.{host}:6635")
+}
+
+/// Gives this machine so many addresses.
+fn own_addresses(count: usize) {
+    let mut batch = IpBatch::new();
+    for host in 1..=count {
+        batch.add(format!("address add 10.9.0.{host}/32 dev lo"));
+    }
+    batch.run().expect("root of the lab");
 }
 
 /// There are no descriptors left when the controller is lost: the switch goes on, and connects when

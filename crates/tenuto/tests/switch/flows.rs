@@ -3,7 +3,7 @@
 use crate::lab::{Hosts, Switch, in_lab};
 use crate::peer::{CONTROLLER, Peer, flow, listen, out, to_controller};
 use std::time::Instant;
-use tenuto_io::{Interest, MonotonicClock, PollSet, Port};
+use tenuto_io::{Interest, MonotonicClock, PollSet, Port, PortKind, probe_port};
 use tenuto_openflow::constants::{group, table};
 use tenuto_openflow::{
     Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, GroupMod,
@@ -280,4 +280,36 @@ fn comes_back(io_threads: &str) {
     }
     assert_eq!(hosts.ping(1, 2, 3).0, 3);
     switch.stop();
+}
+
+/// An interface that is back and refuses to be opened is told once for each reason, tried again, and in
+/// service when it refuses no more.
+#[test]
+fn a_port_comes_back_when_its_interface_can_be_opened() {
+    const TEST: &str = "flows::a_port_comes_back_when_its_interface_can_be_opened";
+    in_lab(TEST, || {
+        if let Err(error) = probe_port(PortKind::Xdp) {
+            return println!("SKIPPED {TEST}: {error}");
+        }
+        let mut hosts = Hosts::new(2);
+        let listener = listen();
+        let ports = ["--port", "s1", "--port", "s2,kind=xdp"];
+        let mut switch = Switch::start(0, &[&ports[..], &["--controller", CONTROLLER]].concat());
+        let mut peer = Peer::accept(&listener);
+        crate::peer::join_two(&mut peer);
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
+        // More than a port of this kind carries.
+        hosts.replace_with_mtu(2, 9_000);
+        switch.wait_for("port s2 is lost");
+        switch.wait_for("port s2 is not back: interface s2: its MTU is 9000 B");
+        hosts.set_mtu(2, 8_000);
+        switch.wait_for("port s2 is not back: interface s2: its MTU is 8000 B");
+        hosts.set_mtu(2, 1_500);
+        switch.wait_for("port s2 is back");
+        switch.wait_for("link s2 is up");
+        let refusals = switch.told.iter().filter(|line| line.contains("is not back")).count();
+        assert_eq!(refusals, 2, "{:?}", switch.told);
+        assert_eq!(hosts.ping(1, 2, 3).0, 3);
+        switch.stop();
+    });
 }

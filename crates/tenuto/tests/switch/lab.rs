@@ -51,7 +51,7 @@ impl Hosts {
             let mut command = Command::new("sleep");
             command.arg("600").stdin(Stdio::null());
             let keeper = spawn_in_new_netns(command).expect("root of the lab");
-            join(number, keeper.id());
+            join(&format!("s{number}"), number, keeper.id());
             keepers.push(keeper);
         }
         Self { keepers }
@@ -61,7 +61,24 @@ impl Hosts {
     pub(crate) fn replace(&mut self, host: usize) {
         let mut batch = IpBatch::new();
         batch.add(format!("link delete s{host}")).run().expect("it is there");
-        join(u32::try_from(host).expect("few hosts"), self.pid(host));
+        join(&format!("s{host}"), u32::try_from(host).expect("few hosts"), self.pid(host));
+    }
+
+    /// The same with another one that has this MTU before it has its name.
+    pub(crate) fn replace_with_mtu(&mut self, host: usize, mtu_bytes: u32) {
+        let mut batch = IpBatch::new();
+        batch.add(format!("link delete s{host}")).run().expect("it is there");
+        join("later", u32::try_from(host).expect("few hosts"), self.pid(host));
+        let mut batch = IpBatch::new();
+        batch.down(&name("later")).mtu(&name("later"), mtu_bytes);
+        batch.add(format!("link set dev later name s{host}")).up(&name(&format!("s{host}")));
+        batch.run().expect("root of the lab");
+    }
+
+    /// Changes the MTU at the switch's end of a host's link.
+    pub(crate) fn set_mtu(&self, host: usize, mtu_bytes: u32) {
+        let mut batch = IpBatch::new();
+        batch.mtu(&name(&format!("s{host}")), mtu_bytes).run().expect("it is there");
     }
 
     fn pid(&self, host: usize) -> u32 {
@@ -110,14 +127,15 @@ impl Hosts {
     }
 }
 
-/// A link between the switch's namespace and that of a host, which gets an address.
-fn join(number: u32, host: u32) {
+/// A link between the switch's namespace, where it is called `here`, and that of a host, which gets an
+/// address.
+fn join(here: &str, number: u32, host: u32) {
     let end = |text: String, pid, last| VethEnd {
         name: name(&text),
         pid,
         mac: Some([2, 0, 0, 0, last, u8::try_from(number).expect("few hosts")]),
     };
-    let here = end(format!("s{number}"), None, 1);
+    let here = end(here.to_owned(), None, 1);
     let there = end(format!("h{number}"), Some(host), 0);
     let mut batch = IpBatch::new();
     batch.veth_pair(&here, &there).up(&here.name).run().expect("root of the lab");

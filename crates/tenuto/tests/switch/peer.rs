@@ -34,7 +34,12 @@ impl Peer {
 
     /// Connects to the switch.
     pub(crate) fn connect() -> Self {
-        Self::greet(TcpStream::connect("127.0.0.1:6634").expect("it listens"))
+        Self::connect_to("127.0.0.1:6634")
+    }
+
+    /// Connects to the switch at one of its addresses.
+    pub(crate) fn connect_to(address: &str) -> Self {
+        Self::greet(TcpStream::connect(address).expect("it listens"))
     }
 
     fn greet(stream: TcpStream) -> Self {

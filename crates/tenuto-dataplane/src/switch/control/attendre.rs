@@ -8,8 +8,8 @@ use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{
     Action, AttendreConfig, AttendreMessage, BadAction, BadRequest, Body, BufferStats, Encap,
-    ErrorCode, Experimenter, FlowMod, FlowModCommand, FlowModFailed, Instruction, MessageSet,
-    MeterModFailed, Version,
+    ErrorCode, Experimenter, FlowMod, FlowModCommand, FlowModFailed, Instruction, MeterModFailed,
+    Version,
 };
 use tenuto_units::{Instant, Span};
 use tenuto_wire::attendre::MATCH_BYTES_MAX;
@@ -34,18 +34,18 @@ impl Switch {
             AttendreMessage::SetFlowMod { set, flow_mod } => {
                 self.bind(*set);
                 let done = self.set_flow_mod(now, set.version, flow_mod, frames, fx);
-                self.end_of_message(now, *set, frames, fx);
+                self.carried_out(now, *set, frames, fx);
                 done
             }
             AttendreMessage::SetPacketOut { set, packet_out } => {
                 self.bind(*set);
                 let done = self.packet_out(now, packet_out, true, frames, fx);
-                self.end_of_message(now, *set, frames, fx);
+                self.carried_out(now, *set, frames, fx);
                 done
             }
             AttendreMessage::SetEmpty(set) => {
                 self.bind(*set);
-                self.end_of_message(now, *set, frames, fx);
+                self.carried_out(now, *set, frames, fx);
                 Ok(())
             }
             AttendreMessage::BuffersRequest => {
@@ -58,19 +58,6 @@ impl Switch {
                 Err(BadRequest::BadType.into())
             }
         }
-    }
-
-    /// A message counts whether it could be carried out or not: the set ends in any case.
-    fn end_of_message(
-        &mut self,
-        now: Instant,
-        set: MessageSet,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        // What is released sees everything that came before.
-        self.settle();
-        self.carried_out(now, set, frames, fx);
     }
 
     fn attendre_config(&mut self, request: Request, config: AttendreConfig) -> Done {

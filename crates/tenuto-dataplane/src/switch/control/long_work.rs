@@ -218,7 +218,6 @@ impl Switch {
                 }
             }
         };
-        self.settle();
         if let Some(general) = self.general.as_mut().filter(|_| !is_done) {
             general.works.insert(id, work);
         }

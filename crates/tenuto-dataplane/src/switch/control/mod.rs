@@ -88,17 +88,12 @@ impl Switch {
                 }
             }
         }
-        self.settle();
         match (alive, self.connection(id)) {
             (true, Some(connection)) => connection.framer = framer,
             (true, None) => {}
             (false, _) => self.connections.retain(|connection| connection.id != id),
         }
         alive
-    }
-
-    pub(super) fn settle(&mut self) {
-        self.tables.settle();
     }
 
     /// Returns whether the session goes on.
@@ -194,10 +189,7 @@ impl Switch {
             Body::GetConfigRequest => {
                 self.answer(request, Body::GetConfigReply(self.get_config()), fx);
             }
-            Body::BarrierRequest => {
-                self.settle();
-                self.answer(request, Body::BarrierReply, fx);
-            }
+            Body::BarrierRequest => self.answer(request, Body::BarrierReply, fx),
             Body::RoleRequest(role) => {
                 let role = self.role(request.connection, role)?;
                 self.answer(request, Body::RoleReply(role), fx);

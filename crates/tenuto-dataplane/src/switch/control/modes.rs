@@ -40,7 +40,6 @@ impl Switch {
             ModesMessage::MonitorMod(monitor_mod) => self.monitor_mod(request, monitor_mod, fx)?,
             ModesMessage::ModeConfig(config) => self.mode_config(request, config, frames, fx)?,
             ModesMessage::ModeActivate { generation, epoch, level } => {
-                self.settle();
                 let Some(agent) = &mut self.agent else {
                     return Err(BadRequest::BadType.into());
                 };
@@ -176,7 +175,6 @@ impl Switch {
         (self.level, self.admitted) = (agent.level(), agent.admitted());
         self.agent = Some(agent);
         // Back at the highest level until it has joined: what has no place there leaves the queues.
-        self.settle();
         let queued = self.purge(self.level, frames, fx);
         let buffered = self.purge_buffers(self.level, frames, fx);
         self.purged += u64::from(queued + buffered);

@@ -75,7 +75,8 @@ impl Switch {
             return Err(GroupModFailed::BadType.into());
         }
         let actions: usize = group_mod.buckets.iter().map(|bucket| bucket.actions.len()).sum();
-        if group_mod.buckets.len() > ACTIONS_MAX {
+        let buckets_max = self.config.general.as_ref().map_or(ACTIONS_MAX, |it| it.buckets_max);
+        if group_mod.buckets.len() > buckets_max.min(ACTIONS_MAX) {
             return Err(GroupModFailed::OutOfBuckets.into());
         }
         if actions > ACTIONS_MAX {

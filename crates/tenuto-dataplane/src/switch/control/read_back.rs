@@ -85,7 +85,6 @@ impl Switch {
         multipart: &MultipartRequest,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        self.settle();
         // No request but that of table features can be longer than a message, and it need not say all
         // that tables can do: parts are not kept.
         if multipart.has_more() {

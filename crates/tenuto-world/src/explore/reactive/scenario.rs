@@ -207,6 +207,8 @@ impl Fixed {
                 entries_at_once: None,
                 masks_max: 1_024,
                 actions_max: 1_000,
+                buckets_max: 64,
+                copies_max: 64,
                 attendre: Some(AttendreLimits::default()),
             }),
         }
