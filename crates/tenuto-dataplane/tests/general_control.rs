@@ -490,6 +490,14 @@ fn actions_are_refused_by_their_code() {
         entry(ip(), vec![Action::PushMpls(0x8847), Action::SetField(Oxm::MplsLabel(7))]),
         entry(vec![], vec![Action::PopPbb, Action::SetField(dst(None))]),
     ]);
+    // The action set finds the frame as the entry's own actions have left it.
+    let both = |apply, write| {
+        let instructions = vec![Instruction::WriteActions(write), Instruction::ApplyActions(apply)];
+        Body::FlowMod(FlowMod { match_: Match::from(ip()), instructions, ..any(100, vec![]) })
+    };
+    bench.install([both(vec![Action::PushVlan(0x8100)], set(Oxm::VlanPcp(1)))]);
+    let hidden = both(vec![Action::PushMpls(0x8847)], set(dst(None)));
+    bench.refused(hidden, BadAction::MatchInconsistent);
     let packet_out =
         |in_port, actions, data| PacketOut { buffer_id: NO_BUFFER, in_port, actions, data };
     for (wrong, code) in [
