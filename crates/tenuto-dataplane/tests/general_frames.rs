@@ -91,6 +91,44 @@ fn a_packet_in_has_what_the_pipeline_wrote() {
     assert_eq!((heard.data.len(), &heard.data[12..14]), (76, &[0x81, 0x00][..]));
 }
 
+/// Section 7.4.1: where no single entry can be told, as in a bucket or in the action set, it is -1.
+#[test]
+fn the_cookie_of_a_packet_in_is_that_of_the_entry_whose_own_action_it_is() {
+    let mut bench = bench();
+    let to_controller = || to_controller(0xffff);
+    let flow = |table_id, instructions| {
+        Body::FlowMod(FlowMod { table_id, cookie: 7, instructions, ..any(1, vec![]) })
+    };
+    let write = |action| Instruction::WriteActions(vec![action]);
+    let bucket = Bucket::new(vec![to_controller()]);
+    let add = GroupModCommand::Add;
+    let wants = AsyncConfig { packet_in_mask: [0b111, 0], ..AsyncConfig::default() };
+    bench.install([Body::SetAsync(wants), group_of(add, GroupType::All, 1, vec![bucket])]);
+    let mut dying = frame(1, 100);
+    dying[22] = 1;
+    for (instructions, cookie) in [
+        (vec![apply(vec![to_controller()])], 7),
+        (vec![write(to_controller())], u64::MAX),
+        (vec![apply(vec![Action::Group(1)])], u64::MAX),
+        (vec![write(Action::Group(1))], u64::MAX),
+        (vec![apply(vec![Action::Group(1), to_controller()])], 7),
+        (vec![apply(vec![Action::DecNwTtl, output(3)])], 7),
+        (vec![write(Action::DecNwTtl), apply(vec![output(3)])], u64::MAX),
+    ] {
+        bench.install([flow(0, instructions.clone())]);
+        for way in ["looked up", "followed"] {
+            bench.receive(1, &dying);
+            let told: Vec<_> = bench.heard(0);
+            let Some(Body::PacketIn(last)) = told.last() else { panic!("{told:?}") };
+            assert_eq!(last.cookie, cookie, "{way}: {instructions:?}");
+        }
+    }
+    let data = frame(1, 60);
+    let back = packet_out(NO_BUFFER, port::CONTROLLER, vec![to_controller()], data);
+    let heard = bench.ask_on(0, back);
+    assert!(matches!(&heard[..], [Body::PacketIn(it)] if it.cookie == u64::MAX), "{heard:?}");
+}
+
 #[test]
 fn a_time_to_live_that_ends_is_told_if_asked_and_goes_no_further() {
     let mut bench = bench();
