@@ -129,6 +129,48 @@ fn the_cookie_of_a_packet_in_is_that_of_the_entry_whose_own_action_it_is() {
     assert!(matches!(&heard[..], [Body::PacketIn(it)] if it.cookie == u64::MAX), "{heard:?}");
 }
 
+/// A label in front of a VLAN tag is the last of its stack, whatever is behind the tag (section 5.12).
+#[test]
+fn a_label_pushed_in_front_of_a_tag_is_the_bottom_of_its_stack() {
+    let mut bench = bench();
+    let label = |label| Action::SetField(Oxm::MplsLabel(label));
+    let push = Action::PushMpls(0x8847);
+    let plain = vec![push.clone(), label(7), push.clone(), label(8), output(2)];
+    let tagged = vec![push.clone(), label(7), Action::PushVlan(0x8100), push, label(8), output(3)];
+    bench.install([entry(vec![], [plain, tagged].concat())]);
+    bench.receive(1, &frame(1, 100));
+    let sent = bench.drain();
+    let [(2, two), (3, four)] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!((two[16] & 1, two[20] & 1), (0, 1), "a label follows the first");
+    // Addresses, type, label, what is left of the tag, and the type behind it.
+    assert_eq!(
+        (&four[12..14], four[16] & 1, &four[20..22]),
+        (&[0x88, 0x47][..], 1, &[0x88, 0x47][..])
+    );
+}
+
+/// While a routing header has segments left, the transport's checksum covers the last of them and not
+/// the address in the fixed header ([RFC 8200], section 8.1).
+#[test]
+fn the_next_stop_of_a_routed_packet_is_not_in_its_checksum() {
+    let mut bench = bench();
+    let set = Action::SetField(Oxm::Ipv6Dst { value: [9; 16], mask: None });
+    bench.install([entry(vec![Oxm::EthType(0x86dd)], vec![set, output(2)])]);
+    let checksum_of = |bench: &mut Bench, segments_left| {
+        let mut bytes = vec![0; 14 + 40 + 8 + 8];
+        bytes[12..14].copy_from_slice(&[0x86, 0xdd]);
+        (bytes[14], bytes[19], bytes[20]) = (0x60, 16, 43);
+        (bytes[54], bytes[57]) = (17, segments_left);
+        bytes[67..70].copy_from_slice(&[8, 0x12, 0x34]);
+        bench.receive(1, &bytes);
+        let (_, sent) = bench.drain().remove(0);
+        assert_eq!(sent[38..54], [9; 16]);
+        [sent[68], sent[69]]
+    };
+    assert_eq!(checksum_of(&mut bench, 1), [0x12, 0x34]);
+    assert_ne!(checksum_of(&mut bench, 0), [0x12, 0x34]);
+}
+
 #[test]
 fn a_time_to_live_that_ends_is_told_if_asked_and_goes_no_further() {
     let mut bench = bench();

@@ -146,6 +146,10 @@ impl Buffer {
             (11, Network::V4(at)) => self.set_address::<4>(at + 12, value.tail()),
             (12, Network::V4(at)) => self.set_address::<4>(at + 16, value.tail()),
             (26, Network::V6(at)) => self.set_address::<16>(at + 8, value.tail()),
+            // The checksum covers the final destination (RFC 8200, section 8.1).
+            (27, Network::V6(at)) if self.layers.is_routed => {
+                self.put(at + 24, &value.tail::<16>());
+            }
             (27, Network::V6(at)) => self.set_address::<16>(at + 24, value.tail()),
             (28, Network::V6(at)) => {
                 let head = long(self.bytes(), at) & !0xf_ffff | value.long() & 0xf_ffff;
