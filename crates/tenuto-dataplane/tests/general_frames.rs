@@ -149,6 +149,29 @@ fn a_label_pushed_in_front_of_a_tag_is_the_bottom_of_its_stack() {
     );
 }
 
+/// A packet that was damaged on its way stays so: who receives it must not take it for a whole one.
+#[test]
+fn the_checksum_of_a_damaged_sctp_packet_stays_wrong() {
+    let mut bench = bench();
+    let set = Action::SetField(Oxm::SctpDst { value: 9, mask: None });
+    let sctp = vec![Oxm::EthType(0x0800), Oxm::IpProto(132)];
+    bench.install([entry(sctp, vec![set, output(2)])]);
+    let mut changed = |damage: u8| {
+        let mut bytes = frame(1, 60);
+        (bytes[17], bytes[23]) = (20 + 16, 132);
+        bytes[34..60].fill(0);
+        // CRC32c of sixteen zeros.
+        bytes[42..46].copy_from_slice(&0x4270_9aea_u32.to_le_bytes());
+        bytes[46] = damage;
+        bench.receive(1, &bytes);
+        let (_, sent) = bench.drain().remove(0);
+        assert_eq!(sent[36..38], [0, 9]);
+        sent[42..46].to_vec()
+    };
+    let whole = changed(0);
+    assert_eq!(changed(1), whole, "the damage is not in the checksum");
+}
+
 /// While a routing header has segments left, the transport's checksum covers the last of them and not
 /// the address in the fixed header ([RFC 8200], section 8.1).
 #[test]
