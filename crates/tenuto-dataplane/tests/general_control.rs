@@ -3,7 +3,7 @@
 
 use support::general::{any, bench, config, entry, group_of, to_controller};
 use support::{Bench, add, apply, frame, output};
-use tenuto_dataplane::switch::{ConnectionId, ConnectionRefused, FailMode};
+use tenuto_dataplane::switch::{ConnectionId, ConnectionRefused, FailMode, SwitchConfig};
 use tenuto_openflow::constants::{
     NO_BUFFER, config_flag, flow_flag, group as group_id, meter as meter_id, meter_flag, port,
     port_config, port_state,
@@ -639,5 +639,21 @@ fn a_packet_of_no_port_comes_from_the_controller() {
         assert!(bench.ask_on(0, packet_out(vec![], vec![])).is_empty(), "nothing to do");
         assert!(bench.ask_on(0, packet_out(vec![output(port::TABLE)], frame(1, 60))).is_empty());
         assert_eq!(bench.drain_flows(), [(2, 1)]);
+    }
+}
+
+/// Controllers tell switches and ports apart by these addresses: spanning trees take their bridges' order
+/// from them, routers send from them.
+#[test]
+fn no_two_ports_of_a_controllers_switches_have_one_address() {
+    let mut known = std::collections::BTreeSet::new();
+    for datapath_id in [1, 2, 3, 4, 0x0100_0001, 0x0000_0200_0000_0001, 0x0100_0000_0000_0001] {
+        let mut bench = Bench::with(SwitchConfig { datapath_id, ..config() });
+        let described = bench.reply(RequestBody::PortDescription);
+        let ReplyBody::PortDescription(ports) = described else { panic!("{described:?}") };
+        for port in ports {
+            assert_eq!(port.hw_addr[0] & 3, 2, "of one station, given locally");
+            assert!(known.insert(port.hw_addr), "{datapath_id:#x}: {:02x?}", port.hw_addr);
+        }
     }
 }
