@@ -3,7 +3,7 @@
 use support::general::{any, bench, entry, group_of, to_controller};
 use support::{Bench, add, apply, frame, output};
 use tenuto_dataplane::TimerId;
-use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group as group_id, port};
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group as group_id, port, port_config};
 use tenuto_openflow::*;
 use tenuto_units::Span;
 
@@ -89,6 +89,30 @@ fn a_packet_in_has_what_the_pipeline_wrote() {
     let metadata = Oxm::Metadata { value: 5, mask: None };
     assert_eq!(heard.match_, Match::from(vec![Oxm::InPort(2), metadata, tunnel]));
     assert_eq!((heard.data.len(), &heard.data[12..14]), (76, &[0x81, 0x00][..]));
+}
+
+/// Section 7.2.1: the bit is about table misses. A spanning tree keeps a port's other frames from the
+/// controller and hears its bridge messages.
+#[test]
+fn a_port_without_packet_ins_still_gives_the_controller_what_an_entry_sends_it() {
+    let mut bench = bench();
+    let ipv4 = vec![Oxm::EthType(0x0800)];
+    let to_controller = || vec![to_controller(0xffff)];
+    bench.install([
+        Body::FlowMod(FlowMod { cookie: 1, ..any(0, to_controller()) }),
+        entry(ipv4, to_controller()),
+    ]);
+    let no_packet_in = port_config::NO_PACKET_IN;
+    let quiet = bench.port_mod(1, no_packet_in, no_packet_in);
+    bench.ask_on(0, quiet);
+    let mut other = frame(1, 60);
+    other[12..14].copy_from_slice(&[0x88, 0xb5]);
+    bench.receive(1, &other);
+    assert_eq!(bench.heard(0), []);
+    bench.receive(1, &frame(1, 60));
+    assert_eq!(packet_in(&mut bench).reason, PacketInReason::Action);
+    bench.receive(2, &other);
+    assert_eq!(packet_in(&mut bench).reason, PacketInReason::NoMatch, "another port");
 }
 
 /// Section 7.4.1: where no single entry can be told, as in a bucket or in the action set, it is -1.
