@@ -3,7 +3,7 @@
 
 use support::general::{any, bench, config, entry, group_of, to_controller};
 use support::{Bench, add, apply, frame, output};
-use tenuto_dataplane::switch::{ConnectionId, ConnectionRefused, FailMode};
+use tenuto_dataplane::switch::{ConnectionId, ConnectionRefused, FailMode, SwitchConfig};
 use tenuto_openflow::constants::{
     NO_BUFFER, config_flag, flow_flag, group as group_id, meter as meter_id, meter_flag, port,
     port_config, port_state,
@@ -492,6 +492,14 @@ fn actions_are_refused_by_their_code() {
         entry(ip(), vec![Action::PushMpls(0x8847), Action::SetField(Oxm::MplsLabel(7))]),
         entry(vec![], vec![Action::PopPbb, Action::SetField(dst(None))]),
     ]);
+    // The action set finds the frame as the entry's own actions have left it.
+    let both = |apply, write| {
+        let instructions = vec![Instruction::WriteActions(write), Instruction::ApplyActions(apply)];
+        Body::FlowMod(FlowMod { match_: Match::from(ip()), instructions, ..any(100, vec![]) })
+    };
+    bench.install([both(vec![Action::PushVlan(0x8100)], set(Oxm::VlanPcp(1)))]);
+    let hidden = both(vec![Action::PushMpls(0x8847)], set(dst(None)));
+    bench.refused(hidden, BadAction::MatchInconsistent);
     let packet_out =
         |in_port, actions, data| PacketOut { buffer_id: NO_BUFFER, in_port, actions, data };
     for (wrong, code) in [
@@ -633,5 +641,21 @@ fn a_packet_of_no_port_comes_from_the_controller() {
         assert!(bench.ask_on(0, packet_out(vec![], vec![])).is_empty(), "nothing to do");
         assert!(bench.ask_on(0, packet_out(vec![output(port::TABLE)], frame(1, 60))).is_empty());
         assert_eq!(bench.drain_flows(), [(2, 1)]);
+    }
+}
+
+/// Controllers tell switches and ports apart by these addresses: spanning trees take their bridges' order
+/// from them, routers send from them.
+#[test]
+fn no_two_ports_of_a_controllers_switches_have_one_address() {
+    let mut known = std::collections::BTreeSet::new();
+    for datapath_id in [1, 2, 3, 4, 0x0100_0001, 0x0000_0200_0000_0001, 0x0100_0000_0000_0001] {
+        let mut bench = Bench::with(SwitchConfig { datapath_id, ..config() });
+        let described = bench.reply(RequestBody::PortDescription);
+        let ReplyBody::PortDescription(ports) = described else { panic!("{described:?}") };
+        for port in ports {
+            assert_eq!(port.hw_addr[0] & 3, 2, "of one station, given locally");
+            assert!(known.insert(port.hw_addr), "{datapath_id:#x}: {:02x?}", port.hw_addr);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use support::general::{any, bench, entry, group_of, to_controller};
 use support::{Bench, add, apply, frame, output};
 use tenuto_dataplane::TimerId;
-use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group as group_id, port};
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group as group_id, port, port_config};
 use tenuto_openflow::*;
 use tenuto_units::Span;
 
@@ -89,6 +89,133 @@ fn a_packet_in_has_what_the_pipeline_wrote() {
     let metadata = Oxm::Metadata { value: 5, mask: None };
     assert_eq!(heard.match_, Match::from(vec![Oxm::InPort(2), metadata, tunnel]));
     assert_eq!((heard.data.len(), &heard.data[12..14]), (76, &[0x81, 0x00][..]));
+}
+
+/// Section 7.2.1: the bit is about table misses. A spanning tree keeps a port's other frames from the
+/// controller and hears its bridge messages.
+#[test]
+fn a_port_without_packet_ins_still_gives_the_controller_what_an_entry_sends_it() {
+    let mut bench = bench();
+    let ipv4 = vec![Oxm::EthType(0x0800)];
+    let to_controller = || vec![to_controller(0xffff)];
+    bench.install([
+        Body::FlowMod(FlowMod { cookie: 1, ..any(0, to_controller()) }),
+        entry(ipv4, to_controller()),
+    ]);
+    let no_packet_in = port_config::NO_PACKET_IN;
+    let quiet = bench.port_mod(1, no_packet_in, no_packet_in);
+    bench.ask_on(0, quiet);
+    let mut other = frame(1, 60);
+    other[12..14].copy_from_slice(&[0x88, 0xb5]);
+    bench.receive(1, &other);
+    assert_eq!(bench.heard(0), []);
+    bench.receive(1, &frame(1, 60));
+    assert_eq!(packet_in(&mut bench).reason, PacketInReason::Action);
+    bench.receive(2, &other);
+    assert_eq!(packet_in(&mut bench).reason, PacketInReason::NoMatch, "another port");
+}
+
+/// Section 7.4.1: where no single entry can be told, as in a bucket or in the action set, it is -1.
+#[test]
+fn the_cookie_of_a_packet_in_is_that_of_the_entry_whose_own_action_it_is() {
+    let mut bench = bench();
+    let to_controller = || to_controller(0xffff);
+    let flow = |table_id, instructions| {
+        Body::FlowMod(FlowMod { table_id, cookie: 7, instructions, ..any(1, vec![]) })
+    };
+    let write = |action| Instruction::WriteActions(vec![action]);
+    let bucket = Bucket::new(vec![to_controller()]);
+    let add = GroupModCommand::Add;
+    let wants = AsyncConfig { packet_in_mask: [0b111, 0], ..AsyncConfig::default() };
+    bench.install([Body::SetAsync(wants), group_of(add, GroupType::All, 1, vec![bucket])]);
+    let mut dying = frame(1, 100);
+    dying[22] = 1;
+    for (instructions, cookie) in [
+        (vec![apply(vec![to_controller()])], 7),
+        (vec![write(to_controller())], u64::MAX),
+        (vec![apply(vec![Action::Group(1)])], u64::MAX),
+        (vec![write(Action::Group(1))], u64::MAX),
+        (vec![apply(vec![Action::Group(1), to_controller()])], 7),
+        (vec![apply(vec![Action::DecNwTtl, output(3)])], 7),
+        (vec![write(Action::DecNwTtl), apply(vec![output(3)])], u64::MAX),
+    ] {
+        bench.install([flow(0, instructions.clone())]);
+        for way in ["looked up", "followed"] {
+            bench.receive(1, &dying);
+            let told: Vec<_> = bench.heard(0);
+            let Some(Body::PacketIn(last)) = told.last() else { panic!("{told:?}") };
+            assert_eq!(last.cookie, cookie, "{way}: {instructions:?}");
+        }
+    }
+    let data = frame(1, 60);
+    let back = packet_out(NO_BUFFER, port::CONTROLLER, vec![to_controller()], data);
+    let heard = bench.ask_on(0, back);
+    assert!(matches!(&heard[..], [Body::PacketIn(it)] if it.cookie == u64::MAX), "{heard:?}");
+}
+
+/// A label in front of a VLAN tag is the last of its stack, whatever is behind the tag (section 5.12).
+#[test]
+fn a_label_pushed_in_front_of_a_tag_is_the_bottom_of_its_stack() {
+    let mut bench = bench();
+    let label = |label| Action::SetField(Oxm::MplsLabel(label));
+    let push = Action::PushMpls(0x8847);
+    let plain = vec![push.clone(), label(7), push.clone(), label(8), output(2)];
+    let tagged = vec![push.clone(), label(7), Action::PushVlan(0x8100), push, label(8), output(3)];
+    bench.install([entry(vec![], [plain, tagged].concat())]);
+    bench.receive(1, &frame(1, 100));
+    let sent = bench.drain();
+    let [(2, two), (3, four)] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!((two[16] & 1, two[20] & 1), (0, 1), "a label follows the first");
+    // Addresses, type, label, what is left of the tag, and the type behind it.
+    assert_eq!(
+        (&four[12..14], four[16] & 1, &four[20..22]),
+        (&[0x88, 0x47][..], 1, &[0x88, 0x47][..])
+    );
+}
+
+/// A packet that was damaged on its way stays so: who receives it must not take it for a whole one.
+#[test]
+fn the_checksum_of_a_damaged_sctp_packet_stays_wrong() {
+    let mut bench = bench();
+    let set = Action::SetField(Oxm::SctpDst { value: 9, mask: None });
+    let sctp = vec![Oxm::EthType(0x0800), Oxm::IpProto(132)];
+    bench.install([entry(sctp, vec![set, output(2)])]);
+    let mut changed = |damage: u8| {
+        let mut bytes = frame(1, 60);
+        (bytes[17], bytes[23]) = (20 + 16, 132);
+        bytes[34..60].fill(0);
+        // CRC32c of sixteen zeros.
+        bytes[42..46].copy_from_slice(&0x4270_9aea_u32.to_le_bytes());
+        bytes[46] = damage;
+        bench.receive(1, &bytes);
+        let (_, sent) = bench.drain().remove(0);
+        assert_eq!(sent[36..38], [0, 9]);
+        sent[42..46].to_vec()
+    };
+    let whole = changed(0);
+    assert_eq!(changed(1), whole, "the damage is not in the checksum");
+}
+
+/// While a routing header has segments left, the transport's checksum covers the last of them and not
+/// the address in the fixed header ([RFC 8200], section 8.1).
+#[test]
+fn the_next_stop_of_a_routed_packet_is_not_in_its_checksum() {
+    let mut bench = bench();
+    let set = Action::SetField(Oxm::Ipv6Dst { value: [9; 16], mask: None });
+    bench.install([entry(vec![Oxm::EthType(0x86dd)], vec![set, output(2)])]);
+    let checksum_of = |bench: &mut Bench, segments_left| {
+        let mut bytes = vec![0; 14 + 40 + 8 + 8];
+        bytes[12..14].copy_from_slice(&[0x86, 0xdd]);
+        (bytes[14], bytes[19], bytes[20]) = (0x60, 16, 43);
+        (bytes[54], bytes[57]) = (17, segments_left);
+        bytes[67..70].copy_from_slice(&[8, 0x12, 0x34]);
+        bench.receive(1, &bytes);
+        let (_, sent) = bench.drain().remove(0);
+        assert_eq!(sent[38..54], [9; 16]);
+        [sent[68], sent[69]]
+    };
+    assert_eq!(checksum_of(&mut bench, 1), [0x12, 0x34]);
+    assert_ne!(checksum_of(&mut bench, 0), [0x12, 0x34]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ numbers! {
         NO_RECV = 1 << 2;
         /// Drop what is to be sent (`OFPPC_NO_FWD`).
         NO_FWD = 1 << 5;
-        /// Send no packet-in for this port (`OFPPC_NO_PACKET_IN`).
+        /// Send no packet-in for table misses of this port (`OFPPC_NO_PACKET_IN`).
         NO_PACKET_IN = 1 << 6;
     }
     /// State of a port (`enum ofp_port_state`, section 7.2.1).

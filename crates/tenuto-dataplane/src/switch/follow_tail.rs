@@ -6,7 +6,7 @@ use super::follow::{Entered, bits_of};
 use super::group::ticket;
 use super::outputs::TUNNEL_ID;
 use super::packet::{Edit, Layers};
-use super::pipeline::{Passage, message_of};
+use super::pipeline::{NO_COOKIE, Passage, message_of};
 use super::tail::{Change, Choice, Step, THE_END};
 use super::{PortState, Switch, SwitchEvent, report};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
@@ -229,7 +229,10 @@ impl Switch {
         written.for_each(|(value, mask)| passage.key.set_metadata(value, mask));
         let stage = change.stage.min(track.stages - 1);
         passage.table = way.tables[usize::from(stage)];
-        passage.entry_cookie = entry(stage).map_or(0, |entry| entry.cookie);
+        // In a bucket it ends the bucket's copy alone; behind the last stage is the action set.
+        let is_own = change.next == THE_END && change.stage == stage;
+        let own = entry(stage).filter(|_| is_own);
+        passage.entry_cookie = own.map_or(NO_COOKIE, |entry| entry.cookie);
         let max_len = self.general.as_ref().map_or(0, |general| general.miss_send_len);
         self.packet_in(PacketInReason::InvalidTtl, max_len, passage, frames, fx);
         passage.key.set_metadata(0, u64::MAX);

@@ -4,7 +4,7 @@ use super::displacing::displace;
 use super::entry::ActionStep;
 use super::group::Liveness;
 use super::packet::{Edit, Layers, TtlExpired};
-use super::pipeline::{Passage, message_of};
+use super::pipeline::{NO_COOKIE, Passage, message_of};
 use super::{Switch, SwitchEvent, TraceStep};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued};
 use tenuto_openflow::GroupType;
@@ -131,7 +131,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        let (queue, depth) = (passage.queue, passage.depth);
+        let (queue, depth, cookie) = (passage.queue, passage.depth, passage.entry_cookie);
         let before = (passage.key, passage.frame_bytes, passage.edited);
         let changes = steps.iter().any(|step| matches!(step, ActionStep::Edit(_)));
         if changes && passage.edited {
@@ -139,6 +139,7 @@ impl Switch {
         }
         let copy = if changes { passage.copy.take() } else { None };
         passage.depth += 1;
+        passage.entry_cookie = NO_COOKIE;
         for &step in steps {
             self.step(step, passage, frames, fx);
             if passage.stop.is_some() {
@@ -147,7 +148,7 @@ impl Switch {
                 break;
             }
         }
-        (passage.queue, passage.depth) = (queue, depth);
+        (passage.queue, passage.depth, passage.entry_cookie) = (queue, depth, cookie);
         if changes {
             if let Some(changed) = passage.copy.take() {
                 frames.release(changed);

@@ -133,7 +133,7 @@ impl Switch {
             }
             return;
         }
-        if self.withholds(passage) {
+        if self.withholds(reason, passage) {
             return;
         }
         let Some(general) = &mut self.general else { return };
@@ -160,10 +160,12 @@ impl Switch {
         self.tell_packet_in(packet_in, passage, fx);
     }
 
-    /// Whether the port's configuration, its limit or the meter of the controller says no.
-    fn withholds(&mut self, passage: &Passage) -> bool {
+    /// Whether the port's configuration, its limit or the meter of the controller says no. The
+    /// configuration is about table misses only (OpenFlow 1.3.5, section 7.2.1).
+    fn withholds(&mut self, reason: PacketInReason, passage: &Passage) -> bool {
         let from = passage.place.map(|place| &self.ports[place]);
-        if from.is_some_and(|port| port.config & port_config::NO_PACKET_IN != 0) {
+        let is_quiet = from.is_some_and(|port| port.config & port_config::NO_PACKET_IN != 0);
+        if is_quiet && reason == PacketInReason::NoMatch {
             return true;
         }
         let extra = self.config.meter_extra_bytes;

@@ -43,7 +43,8 @@ pub(super) struct Passage {
     pub(super) outputs: u32,
     pub(super) work: Work,
     pub(super) key: PacketKey,
-    /// The table and cookie of the entry at hand, and whether that is a table-miss entry.
+    /// The table of the entry at hand, its cookie while its own actions are carried out, else
+    /// [`NO_COOKIE`], and whether it is a table-miss entry.
     pub(super) table: u8,
     pub(super) entry_cookie: u64,
     pub(super) is_miss: bool,
@@ -70,6 +71,10 @@ pub(super) struct Passage {
     pub(super) stop: Option<DropReason>,
 }
 
+/// What a packet-in says where no single entry has caused it: in a bucket, in the action set, in a
+/// packet-out (OpenFlow 1.3.5, section 7.4.1).
+pub(super) const NO_COOKIE: u64 = u64::MAX;
+
 /// The slot of a frame that no entry has matched.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
@@ -94,7 +99,7 @@ impl Passage {
             work: Work { bytes: size, ..Work::default() },
             key: PacketKey::default(),
             table: 0,
-            entry_cookie: 0,
+            entry_cookie: NO_COOKIE,
             is_miss: false,
             edited: false,
             copy: None,
@@ -570,6 +575,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        passage.entry_cookie = NO_COOKIE;
         while let Some(edit) = self.general.as_mut().and_then(|general| general.set.take_next()) {
             self.step(ActionStep::Edit(edit), passage, frames, fx);
             if passage.stop.is_some() {

@@ -54,16 +54,16 @@ impl Switch {
         self.notify(Asynchronous::PortStatus, reason.to_wire(), &body, fx);
     }
 
-    /// The hardware address of a port: that of the switch; a general switch has the number of the
-    /// port in it, to tell them apart.
+    /// The hardware address of a port: that of the switch; of a general switch, another for each port,
+    /// and for each of the switches that a controller numbers one by one.
     pub(super) fn port_address(&self, place: usize) -> [u8; 6] {
-        let mut address = self.config.mac().0;
-        if self.general.is_some() {
-            let [.., high, low] = self.ports[place].number.to_be_bytes();
-            address[4] ^= high;
-            address[5] ^= low;
+        if self.general.is_none() {
+            return self.config.mac().0;
         }
-        address
+        let id = self.config.datapath_id;
+        let [.., a, b, c] = (id ^ id >> 24 ^ id >> 48).to_be_bytes();
+        let [.., high, low] = self.ports[place].number.to_be_bytes();
+        [0x06, a, b, c, high, low]
     }
 
     pub(super) fn described_port(&self, place: usize) -> Port {

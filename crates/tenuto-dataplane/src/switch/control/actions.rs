@@ -5,19 +5,28 @@ use crate::switch::Switch;
 use crate::switch::entry::ActionStep;
 use crate::switch::packet::{Edit, EditSet, FieldValue};
 use tenuto_openflow::constants::{ethertype, port};
-use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Match, Oxm};
+use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Instruction, Match, Oxm};
 
 impl Switch {
-    /// Actions of an entry with this match.
-    pub(super) fn applied(
+    /// Whether what an entry with this match sets is there to be set. Its action set is carried out
+    /// behind all that it applies, so that what it writes may rest on that.
+    pub(super) fn check_sets(
         &self,
         matching: &Match,
-        actions: &[Action],
-    ) -> Result<Vec<ActionStep>, ErrorCode> {
-        if self.general.is_some() {
-            check_consistency(matching, actions)?;
+        instructions: &[Instruction],
+    ) -> Result<(), ErrorCode> {
+        if self.general.is_none() {
+            return Ok(());
         }
-        self.steps(actions)
+        let applied = instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::ApplyActions(actions) => Some(actions),
+            _ => None,
+        });
+        let written = instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::WriteActions(actions) => Some(actions),
+            _ => None,
+        });
+        check_consistency(matching, applied.chain(written).flatten())
     }
 
     pub(super) fn steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
@@ -144,7 +153,10 @@ struct Known {
 
 /// Every set-field needs its prerequisite in the match, or from an action before it
 /// (`OFPBAC_MATCH_INCONSISTENT`). After a pop that says nothing of what is behind, all is possible.
-fn check_consistency(matching: &Match, actions: &[Action]) -> Result<(), ErrorCode> {
+fn check_consistency<'a>(
+    matching: &Match,
+    actions: impl Iterator<Item = &'a Action>,
+) -> Result<(), ErrorCode> {
     let eth_type = matching.oxms.iter().find_map(|oxm| match oxm {
         Oxm::EthType(value) => Some(*value),
         _ => None,

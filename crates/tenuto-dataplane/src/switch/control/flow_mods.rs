@@ -199,11 +199,11 @@ impl Switch {
                     behaviour.meter = Some(*id);
                 }
                 Instruction::ApplyActions(actions) => {
-                    behaviour.apply = self.applied(&flow_mod.match_, actions)?;
+                    behaviour.apply = self.steps(actions)?;
                     collect_commands(&mut behaviour.apply, actions, &mut behaviour.commands)?;
                 }
                 Instruction::WriteActions(actions) => {
-                    behaviour.write = self.applied(&flow_mod.match_, actions)?;
+                    behaviour.write = self.steps(actions)?;
                     collect_commands(&mut behaviour.write, actions, &mut behaviour.commands)?;
                 }
                 Instruction::ClearActions => behaviour.clear = true,
@@ -222,6 +222,7 @@ impl Switch {
                 Instruction::Unknown { .. } => return Err(BadInstruction::UnknownInst.into()),
             }
         }
+        self.check_sets(&flow_mod.match_, &flow_mod.instructions)?;
         Ok(behaviour)
     }
 }

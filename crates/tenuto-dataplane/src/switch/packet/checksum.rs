@@ -2,7 +2,7 @@
 //!
 //! A change of some bytes changes the internet checksum by their difference ([RFC 1624], equation
 //! 3); what had a wrong checksum before has one afterwards. SCTP has a CRC over the whole packet
-//! ([RFC 9260], section 6.8), which is computed anew.
+//! ([RFC 9260], section 6.8), which is computed before and after.
 
 /// The checksum after some words that it covers have changed. Both slices have the same, even
 /// length; they begin at even offsets of what is summed.

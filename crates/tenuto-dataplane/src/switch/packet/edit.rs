@@ -91,6 +91,10 @@ impl Buffer {
             return;
         }
         let outer = match self.layers.network {
+            // Behind a VLAN tag, it is no label of the same stack.
+            Network::Mpls(at) if self.layers.vlan.is_some() => {
+                long(self.bytes(), at) | BOTTOM_OF_STACK
+            }
             Network::Mpls(at) => long(self.bytes(), at) & !BOTTOM_OF_STACK,
             _ => BOTTOM_OF_STACK | self.network_ttl().map_or(0, |at| self.ttl(at).into()),
         };

@@ -26,6 +26,8 @@ pub(super) struct Chain {
     pub(super) flags: u16,
     /// Whether what follows can be read: it is there, not a later fragment and not encrypted.
     pub(super) is_readable: bool,
+    /// Whether a routing header has segments left: the fixed header names the next stop only.
+    pub(super) is_routed: bool,
     /// Whether a fragment header says that what follows is not the beginning of its packet.
     is_later_fragment: bool,
 }
@@ -61,6 +63,7 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
         proto_at: at + 6,
         flags: 0,
         is_readable: true,
+        is_routed: false,
         is_later_fragment: false,
     };
     let mut order = 0;
@@ -89,6 +92,7 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
             AUTHENTICATION => (usize::from(units) + 2) * 4,
             _ => (usize::from(units) + 1) * 8,
         };
+        chain.is_routed |= chain.proto == ROUTING && low != 0;
         let is_later_fragment = chain.proto == FRAGMENT && (high != 0 || low & 0xf8 != 0);
         chain =
             Chain { proto: next, proto_at: chain.payload, payload: chain.payload + len, ..chain };

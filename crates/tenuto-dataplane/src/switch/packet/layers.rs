@@ -43,6 +43,8 @@ pub(in crate::switch) struct Layers {
     pub(super) proto: u8,
     pub(super) proto_at: usize,
     pub(super) exthdr: u16,
+    /// Whether IPv6's address of the target is that of the next stop.
+    pub(super) is_routed: bool,
     /// The transport header, if it is there to be read.
     pub(super) transport: Option<usize>,
     /// Where the packet ends; padding follows.
@@ -134,6 +136,7 @@ impl Layers {
         let chain = ipv6::follow(&bytes[..self.end], at);
         self.network = Network::V6(at);
         (self.proto, self.proto_at, self.exthdr) = (chain.proto, chain.proto_at, chain.flags);
+        self.is_routed = chain.is_routed;
         if chain.is_readable {
             self.transport(bytes, chain.payload);
         }

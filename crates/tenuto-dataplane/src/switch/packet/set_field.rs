@@ -146,6 +146,10 @@ impl Buffer {
             (11, Network::V4(at)) => self.set_address::<4>(at + 12, value.tail()),
             (12, Network::V4(at)) => self.set_address::<4>(at + 16, value.tail()),
             (26, Network::V6(at)) => self.set_address::<16>(at + 8, value.tail()),
+            // The checksum covers the final destination (RFC 8200, section 8.1).
+            (27, Network::V6(at)) if self.layers.is_routed => {
+                self.put(at + 24, &value.tail::<16>());
+            }
             (27, Network::V6(at)) => self.set_address::<16>(at + 24, value.tail()),
             (28, Network::V6(at)) => {
                 let head = long(self.bytes(), at) & !0xf_ffff | value.long() & 0xf_ffff;
@@ -172,14 +176,13 @@ impl Buffer {
 
     /// Bytes behind the start of the transport header, at an even offset and of even length.
     fn set_transport_bytes<const N: usize>(&mut self, at: usize, value: &[u8; N]) {
+        if self.layers.proto == ip_proto::SCTP {
+            return self.set_sctp_bytes(at, value);
+        }
         let mut before = [0; N];
         before.copy_from_slice(&self.bytes()[at..at + N]);
         self.put(at, value);
-        if self.layers.proto == ip_proto::SCTP {
-            self.compute_sctp();
-        } else {
-            self.adjust_transport(&before, value);
-        }
+        self.adjust_transport(&before, value);
     }
 
     fn set_port(&mut self, value: &FieldValue) {
@@ -209,12 +212,21 @@ impl Buffer {
         }
     }
 
-    /// The CRC over the whole packet, its own place taken as zero, least byte first.
-    fn compute_sctp(&mut self) {
-        let Some(at) = self.layers.transport else { return };
-        let end = self.layers.end;
-        let (place, bytes) = (at + SCTP_CHECKSUM, self.bytes());
-        let crc = crc32c(&[&bytes[at..place], &[0; 4], &bytes[place + 4..end]]);
-        self.put(place, &crc.to_le_bytes());
+    /// Bytes of an SCTP header. The CRC has no difference to change it by; it is wrong by as much as
+    /// it was before, so that a damaged packet is not taken for a whole one.
+    fn set_sctp_bytes(&mut self, at: usize, value: &[u8]) {
+        let Some(header) = self.layers.transport else { return };
+        let stored = long(self.bytes(), header + SCTP_CHECKSUM);
+        let wrong = stored ^ self.sctp_checksum(header);
+        self.put(at, value);
+        let checksum = self.sctp_checksum(header) ^ wrong;
+        self.put(header + SCTP_CHECKSUM, &checksum.to_be_bytes());
+    }
+
+    /// The CRC over the whole packet, its own place taken as zero, as it is sent: least byte first.
+    fn sctp_checksum(&self, header: usize) -> u32 {
+        let (place, bytes) = (header + SCTP_CHECKSUM, self.bytes());
+        let rest = &bytes[place + 4..self.layers.end];
+        crc32c(&[&bytes[header..place], &[0; 4], rest]).swap_bytes()
     }
 }
