@@ -74,8 +74,7 @@ impl Paired {
         let mut draw = || {
             let mut times = vec![0; pairs];
             for _ in 0..pairs {
-                let place = usize::try_from(drawn.below(pairs as u64));
-                times[place.expect("less than a place")] += 1;
+                times[drawn.index(pairs)] += 1;
             }
             quotient(&times)
         };
