@@ -254,20 +254,6 @@ impl Controller {
         conns.into_iter().for_each(|conn| self.work(now, conn));
     }
 
-    /// Installs a switch anew, after a failure was looked into.
-    pub fn reinstall(&mut self, now: Instant, dpid: u64) {
-        let Some(member) = self.members.by_dpid.get_mut(&dpid) else { return };
-        let Some(conn) = member.conn else { return };
-        member.is_installed = false;
-        self.is_ready = false;
-        if let Some(channel) = self.channels.get_mut(&conn)
-            && let Some((_, installer)) = &mut channel.switch
-        {
-            installer.start();
-        }
-        self.work(now, conn);
-    }
-
     /// Everything that follows from a change at one connection.
     fn work(&mut self, now: Instant, conn: ConnId) {
         while let Some(channel) = self.channels.get_mut(&conn) {

@@ -133,7 +133,7 @@ impl Installer {
     }
 
     /// Whether the switch is confirmed to hold what is wanted.
-    pub const fn is_installed(&self) -> bool {
+    pub(crate) const fn is_installed(&self) -> bool {
         matches!(self.phase, Phase::Installed)
     }
 
@@ -181,7 +181,7 @@ impl Installer {
     }
 
     /// Takes a message if it is an answer to this installation, or gives it back.
-    pub fn on_message(&mut self, now: Instant, message: Message) -> Option<Message> {
+    pub(crate) fn on_message(&mut self, now: Instant, message: Message) -> Option<Message> {
         if let Phase::Commanding { barrier, .. } = &self.phase
             && message.body == Body::BarrierReply
             && *barrier == Some(message.xid)
@@ -204,7 +204,7 @@ impl Installer {
     }
 
     /// Takes a refusal; `false` if it is not about this installation.
-    pub fn on_refused(&mut self, refusal: &Refusal) -> bool {
+    pub(crate) fn on_refused(&mut self, refusal: &Refusal) -> bool {
         let lacks_modes = self.target.needs_modes()
             && is_unknown_experimenter(&refusal.error)
             && asks_for_modes(refusal);

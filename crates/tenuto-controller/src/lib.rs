@@ -31,7 +31,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{ModeSettings, compile, needs_modes};
+pub use compile::{ModeSettings, compile};
 pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent};

@@ -169,7 +169,7 @@ impl SwitchTables {
     /// first what entries refer to, then new and changed entries, then entries that go, then what
     /// only they referred to, and at last changed mode settings. A flow that both have is forwarded
     /// at every moment; deleting a group or a meter first would delete its entries as well.
-    pub fn steps_to(&self, wanted: &Self) -> [Vec<Body>; 4] {
+    pub(crate) fn steps_to(&self, wanted: &Self) -> [Vec<Body>; 4] {
         let referred = self.objects_to(wanted);
         let changed =
             |(key, value): &(&EntryKey, &EntryValue)| self.entries.get(*key) != Some(*value);

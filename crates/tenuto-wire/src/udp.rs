@@ -44,12 +44,12 @@ impl<T: AsRef<[u8]>> UdpPacket<T> {
     }
 
     /// Source port.
-    pub fn src_port(&self) -> u16 {
+    pub(crate) fn src_port(&self) -> u16 {
         be_u16(self.data(), field::SRC_PORT)
     }
 
     /// Destination port.
-    pub fn dst_port(&self) -> u16 {
+    pub(crate) fn dst_port(&self) -> u16 {
         be_u16(self.data(), field::DST_PORT)
     }
 

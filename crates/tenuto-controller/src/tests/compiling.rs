@@ -1,5 +1,6 @@
 use super::lab::{deployment, entry, modes, plain_deployment};
-use crate::{ModeSettings, SwitchTables, compile, needs_modes};
+use crate::compile::needs_modes;
+use crate::{ModeSettings, SwitchTables, compile};
 use tenuto_openflow::{
     Action, Body, ExactDrop, Experimenter, FlowMod, Instruction, MeterBand, ModesMessage, Oxm,
 };
