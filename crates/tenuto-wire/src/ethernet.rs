@@ -190,7 +190,12 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
 ///
 /// # Panics
 /// If `bytes` is shorter than [`HEADER_LEN`].
-pub(crate) fn emit_header(bytes: &mut [u8], dst: MacAddress, src: MacAddress, ether_type: EtherType) {
+pub(crate) fn emit_header(
+    bytes: &mut [u8],
+    dst: MacAddress,
+    src: MacAddress,
+    ether_type: EtherType,
+) {
     bytes[field::DST].copy_from_slice(&dst.0);
     bytes[field::SRC].copy_from_slice(&src.0);
     bytes[field::TYPE].copy_from_slice(&ether_type.0.to_be_bytes());

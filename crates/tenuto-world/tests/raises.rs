@@ -3,6 +3,7 @@
 
 #[path = "../../tenuto-planner/tests/raises/networks.rs"]
 mod networks;
+mod support;
 
 use networks::networks;
 use tenuto_model::{

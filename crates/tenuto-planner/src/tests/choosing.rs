@@ -1,17 +1,13 @@
 //! Routes beyond the fewest hops: how many more sets of flows are promised.
 
-use super::builder::{MBIT, MS, contract, flow, link, network};
+use super::builder::{MBIT, MS, contract, flow, link, network, quick};
 use crate::analysis::judged;
+use crate::plan;
 use crate::routing::{Plot, Routes};
 use crate::topology::Topology;
-use crate::{Options, plan};
 use std::path::PathBuf;
 use tenuto_model::{Chosen, Network, Size};
 use tenuto_units::Draws;
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 /// Flows between random hosts, every fourth to two targets.
 fn add_flows(it: &mut Network, draws: &mut Draws, count: usize) {

@@ -2,8 +2,8 @@
 //!
 //! A few hundred random release patterns of the contracts; no observed delay may pass its bound.
 
-use super::builder::{MBIT, MS, contract, flow, line};
-use crate::{Options, plan};
+use super::builder::{MBIT, MS, contract, flow, line, quick};
+use crate::plan;
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, Network, Plan, Size, Transition};
 use tenuto_units::Draws;
@@ -126,7 +126,7 @@ fn closest(draw: impl Fn(&mut Draws) -> Network, until: u64) -> u64 {
     let mut closest = 0;
     for seed in 0..300 {
         let it = draw(&mut Draws::new(seed ^ 0x5eed));
-        let plan = plan(&it, &Options { would_fit: false, ..Options::default() });
+        let plan = plan(&it, &quick());
         let observed = replay(&it, &plan, seed, until);
         for row in plan.flows.iter().filter(|r| r.mode == Transition::Steady(0)) {
             let Some(bound) = row.delay_bound_ps else { continue };
