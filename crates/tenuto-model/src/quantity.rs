@@ -388,15 +388,22 @@ impl Dimension {
                 meant.unwrap_or_default() + &self.units_text(),
             );
         };
-        let (mantissa, decimals) = match decimal(number) {
-            Ok(parts) => parts,
-            Err(why) => {
-                return fail(format!("`{shown}` is not a {}: {why}", self.noun), self.example());
-            }
-        };
+        match decimal(number) {
+            Ok(parts) => self.scaled(parts, factor, &shown),
+            Err(why) => fail(format!("`{shown}` is not a {}: {why}", self.noun), self.example()),
+        }
+    }
+
+    /// So many of a unit as whole ones of the smallest.
+    fn scaled(
+        &self,
+        (mantissa, decimals): (u128, u32),
+        factor: u64,
+        shown: &str,
+    ) -> Result<u64, QuantityError> {
+        let fail = |message: String, hint: String| Err(QuantityError { message, hint });
         let scale = 10_u128.pow(decimals);
-        let total = mantissa.checked_mul(u128::from(factor));
-        match total {
+        match mantissa.checked_mul(u128::from(factor)) {
             Some(total) if total % scale != 0 => fail(
                 format!("{} `{shown}` is not whole in {}", self.noun, self.whole),
                 format!("did you mean {} {}?", (total / scale).max(1), self.whole),
