@@ -11,7 +11,6 @@ use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
 };
 use crate::session::{Refusal, Session, SessionEvent, SessionLimits, SessionTimer};
-use crate::tables::SwitchTables;
 use crate::target::Target;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
@@ -131,12 +130,6 @@ impl Controller {
     /// Events that were lost because they were not taken in time.
     pub const fn events_lost(&self) -> u64 {
         self.events_lost
-    }
-
-    /// The confirmed state of a switch; `None` while it is not connected or being changed.
-    pub fn confirmed(&self, dpid: u64) -> Option<&SwitchTables> {
-        let conn = self.members.by_dpid.get(&dpid)?.conn?;
-        self.channels.get(&conn)?.switch.as_ref()?.1.confirmed()
     }
 
     /// A connection was made.

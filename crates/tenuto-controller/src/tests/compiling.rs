@@ -1,6 +1,7 @@
 use super::lab::{deployment, entry, modes, plain_deployment};
 use crate::compile::needs_modes;
-use crate::{ModeSettings, SwitchTables, compile};
+use crate::tables::SwitchTables;
+use crate::{ModeSettings, compile};
 use tenuto_openflow::{
     Action, Body, ExactDrop, Experimenter, FlowMod, Instruction, MeterBand, ModesMessage, Oxm,
 };

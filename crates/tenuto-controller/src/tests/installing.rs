@@ -41,7 +41,7 @@ fn an_installed_switch_holds_the_deployment_and_nothing_else() {
     let held = &lab.switch(conn).held;
     assert_eq!((held.entries.len(), held.groups.len(), held.meters.len()), (9, 1, 2));
     assert_eq!((held.monitors.len(), held.config.is_some()), (1, true));
-    assert!(lab.controller.confirmed(1).is_some());
+    assert!(lab.controller.is_ready());
 }
 
 #[test]
