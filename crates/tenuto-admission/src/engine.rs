@@ -378,7 +378,7 @@ impl Engine {
     }
 
     /// Whether a replan is under way: no request is accepted before it is over.
-    pub(crate) const fn is_changing(&self) -> bool {
+    pub const fn is_changing(&self) -> bool {
         self.change.is_some()
     }
 

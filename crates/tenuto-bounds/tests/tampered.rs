@@ -6,7 +6,7 @@
 mod networks;
 
 use networks::random::{Random, Shape, graph as random_graph};
-use networks::seal::{self, is_certified, numbers, sealed};
+use networks::seal::{self, is_certified, numbers};
 use networks::{interleaved, mesh, ring};
 use serde_json::{Value, json};
 use tenuto_bounds::{Bucket, Multiplexing, Options, RateLatency, ServerGraph, analyse};

@@ -153,13 +153,6 @@ impl Installer {
         }
     }
 
-    /// The channel is gone; what the switch holds is no longer known.
-    pub(crate) fn stop(&mut self) {
-        self.phase = Phase::Idle;
-        self.reply_by = None;
-        self.waits_for_turn = false;
-    }
-
     /// Sends what may be sent now.
     pub(crate) fn advance(&mut self, now: Instant, session: &mut Session) {
         while self.advance_once(now, session) {}

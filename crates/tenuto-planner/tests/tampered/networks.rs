@@ -1,7 +1,7 @@
 //! Small networks that together have every kind of content that a plan can carry.
 
 use crate::support::{network, quick};
-use tenuto_model::{ForwardingModel, Network, Plan};
+use tenuto_model::{ForwardingModel, Plan};
 use tenuto_planner::{Curves, Options, Priorities, WholePaths, plan};
 
 pub(crate) struct Case {
