@@ -24,7 +24,7 @@ pub const COMMAND_DST: MacAddress = MacAddress([0x03, 0x00, 0x00, 0x00, 0x0f, 0x
 /// The longest match that a command carries: every field of OpenFlow 1.3 with a mask takes less.
 pub const MATCH_BYTES_MAX: usize = 512;
 /// Length in memory of a command without a match; it needs no padding.
-pub(crate) const COMMAND_LEN_MIN: usize = field::MATCH + TAG_BYTES;
+const COMMAND_LEN_MIN: usize = field::MATCH + TAG_BYTES;
 /// Length in memory of the longest command.
 pub const COMMAND_LEN_MAX: usize = COMMAND_LEN_MIN + MATCH_BYTES_MAX;
 const _: () = assert!(COMMAND_LEN_MIN >= FRAME_LEN_MIN);

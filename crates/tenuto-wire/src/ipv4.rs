@@ -164,7 +164,7 @@ pub struct Ipv4Repr {
 
 impl Ipv4Repr {
     /// The most bytes that an IPv4 packet carries behind a header without options.
-    pub(crate) const PAYLOAD_LEN_MAX: usize = 65_535 - HEADER_LEN;
+    const PAYLOAD_LEN_MAX: usize = 65_535 - HEADER_LEN;
 
     /// Writes the header with its checksum at the start of `bytes` and returns its length.
     ///

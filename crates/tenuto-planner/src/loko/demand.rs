@@ -67,7 +67,7 @@ fn fits(allocations: &Allocations, so_far: &Admission, demand: &Demand) -> bool 
 
 impl Demand {
     /// Its burst after so much delay, bytes rounded up.
-    pub(crate) fn burst_after(&self, delay_ps: u64) -> u64 {
+    fn burst_after(&self, delay_ps: u64) -> u64 {
         let bits = (u128::from(self.rate_bps) * u128::from(delay_ps)).div_ceil(PS_PER_S);
         let grown = u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX);
         self.burst_bytes.saturating_add(grown)
