@@ -5,7 +5,7 @@ mod networks;
 use networks::any_order::{Ranks, largest_delays};
 use networks::random::{Random, Shape, graph};
 use networks::seal::{document, is_certified, numbers};
-use networks::simulator::Schedule;
+use networks::simulator::{Schedule, share_reached};
 use networks::{any_order, certified, interleaved, mesh, ring, unicast, worst_ms};
 use serde_json::Value;
 use tenuto_bounds::{
@@ -171,14 +171,9 @@ fn climb(graph: &ServerGraph, analysis: &Analysis, steps: usize, random: &mut Ra
             _ => (best.0.clone(), best.1.varied(random)),
         };
         let seen = largest_delays(graph, (&schedule, &ranks), PACKET_UBIT, HORIZON_PS);
-        for bound in &analysis.bounds {
-            let Some(delay) = bound.delay else { continue };
-            let observed = seen[bound.flow][bound.target];
-            assert!(observed <= delay.0, "{}: {bound:?} {observed} {schedule:?}", graph.name);
-            let share = observed as f64 / delay.0 as f64;
-            if share > reached {
-                (reached, best) = (share, (schedule.clone(), ranks.clone()));
-            }
+        let share = share_reached((graph, analysis), &seen, &schedule);
+        if share > reached {
+            (reached, best) = (share, (schedule, ranks));
         }
     }
     reached

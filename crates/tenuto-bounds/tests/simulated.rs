@@ -3,7 +3,7 @@
 mod networks;
 
 use networks::random::{Random, Shape, graph};
-use networks::simulator::{Schedule, largest_delays};
+use networks::simulator::{Schedule, largest_delays, share_reached};
 use networks::{certified, interleaved, mesh, ring};
 use tenuto_bounds::{Analysis, Bucket, Multiplexing, Options, ServerGraph};
 
@@ -25,14 +25,9 @@ fn climb(graph: &ServerGraph, analysis: &Analysis, steps: usize, random: &mut Ra
             best.varied(HORIZON_PS / 4, random)
         };
         let seen = largest_delays(graph, &schedule, PACKET_UBIT, HORIZON_PS);
-        for bound in &analysis.bounds {
-            let Some(delay) = bound.delay else { continue };
-            let observed = seen[bound.flow][bound.target];
-            assert!(observed <= delay.0, "{}: {bound:?} {observed} {schedule:?}", graph.name);
-            let share = observed as f64 / delay.0 as f64;
-            if share > reached {
-                (reached, best) = (share, schedule.clone());
-            }
+        let share = share_reached((graph, analysis), &seen, &schedule);
+        if share > reached {
+            (reached, best) = (share, schedule);
         }
     }
     reached
