@@ -200,20 +200,20 @@ impl Network {
 
     /// The rate that shapes what leaves a port, bit/s: its line's, or that of the line behind a
     /// processor, which may be faster than it promises.
-    pub fn emitted_bps(&self, id: PortId) -> u64 {
+    pub(crate) fn emitted_bps(&self, id: PortId) -> u64 {
         self.emitted_bps[id.index()]
     }
 
     /// How much closer together than on an exact line frames may be that leave a port, ns: they are handed
     /// over at the first whole nanosecond from their end on, which matters where a bit takes no whole number of them.
-    pub fn tick_ns(&self, id: PortId) -> u64 {
+    pub(crate) fn tick_ns(&self, id: PortId) -> u64 {
         let is_whole =
             Rate::from_bps(self.emitted_bps(id)).is_some_and(Rate::has_whole_nanosecond_bits);
         u64::from(!is_whole)
     }
 
     /// The size that every frame has, bits on the wire; `None` where any may be sent.
-    pub const fn frame_bits_exact(&self) -> Option<u64> {
+    pub(crate) const fn frame_bits_exact(&self) -> Option<u64> {
         self.frame_bits_exact
     }
 

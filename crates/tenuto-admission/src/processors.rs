@@ -67,7 +67,7 @@ impl Network {
     }
 
     /// Whether this port is the processor of a switch.
-    pub fn is_processor(&self, id: PortId) -> bool {
+    pub(crate) fn is_processor(&self, id: PortId) -> bool {
         id.index() >= self.lines()
     }
 }

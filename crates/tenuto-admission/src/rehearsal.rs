@@ -9,6 +9,7 @@ use crate::engine::{Decision, Engine};
 use crate::network::NodeId;
 use crate::request::Request;
 use crate::reservation::Reservation;
+use tenuto_units::Xorshift;
 
 /// Requests of a forecast at least and at most.
 const REQUESTS_MIN: usize = 128;
@@ -23,22 +24,6 @@ pub(crate) struct Ranked {
     pub(crate) reservation: Reservation,
 }
 
-/// Numbers that repeat with the seed (xorshift64).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n.max(1)
-    }
-
-    fn index(&mut self, len: usize) -> usize {
-        usize::try_from(self.below(len as u64)).unwrap_or(0)
-    }
-}
-
 /// What a candidate has to reach, in hundredths of the present one: a forecast is not the future.
 const GAIN_PERCENT_MIN: u64 = 105;
 /// Candidates that are put to the longer test.
@@ -50,7 +35,7 @@ const FINALISTS: usize = 9;
 /// First all of them decide a short forecast; then the best of them one so long that they too
 /// refuse much of it.
 pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<Ranked> {
-    let mut draw = Draw(seed | 1);
+    let mut draw = Xorshift::new(seed);
     let mut forecast = Vec::new();
     if history.is_empty() {
         return Vec::new();
@@ -116,7 +101,12 @@ fn decide(engine: &mut Engine, forecast: &[Request]) -> Score {
 
 /// Makes the forecast long enough that a good part of it is refused: before that, all reservations
 /// are equal.
-fn saturate(engine: &Engine, history: &[Request], forecast: &mut Vec<Request>, draw: &mut Draw) {
+fn saturate(
+    engine: &Engine,
+    history: &[Request],
+    forecast: &mut Vec<Request>,
+    draw: &mut Xorshift,
+) {
     let mut length = forecast.len().max(REQUESTS_MIN);
     loop {
         while forecast.len() < length {
@@ -132,7 +122,7 @@ fn saturate(engine: &Engine, history: &[Request], forecast: &mut Vec<Request>, d
 
 /// Someone like those who asked: the contract of one, between the ends of others. While few have
 /// asked, ends are drawn from all hosts as often (one imagined request per host).
-fn drawn(engine: &Engine, history: &[Request], number: usize, draw: &mut Draw) -> Request {
+fn drawn(engine: &Engine, history: &[Request], number: usize, draw: &mut Xorshift) -> Request {
     let nodes = (0_u32..).map(NodeId).zip(engine.network().nodes());
     let hosts: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_switch).map(|(id, _)| id).collect();
     let mut request = history[draw.index(history.len())].clone();

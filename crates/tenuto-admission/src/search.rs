@@ -162,14 +162,19 @@ impl Search {
             self.labels.extend_from_slice(&self.next);
             self.ends.push(self.labels.len());
         }
-        let Some(mut label) = self.labels[start..].last().copied() else { return false };
+        let Some(label) = self.labels[start..].last().copied() else { return false };
+        self.choose(label);
+        true
+    }
+
+    /// The queues that lead to a label at the end of the branch.
+    fn choose(&mut self, mut label: Label) {
         for (depth, at) in self.branch.iter().enumerate().rev() {
             self.visits[*at].queue = label.queue;
             self.is_chosen[*at] = true;
             let start = if depth == 0 { 0 } else { self.ends[depth - 1] };
             label = self.labels[start + usize::from(label.before)];
         }
-        true
     }
 }
 

@@ -4,31 +4,16 @@ mod networks;
 
 use networks::any_order::{Ranks, largest_delays};
 use networks::random::{Random, Shape, graph};
-use networks::seal::sealed;
-use networks::simulator::Schedule;
-use networks::{interleaved, mesh, ring, unicast, worst_ms};
+use networks::seal::{document, is_certified, numbers};
+use networks::simulator::{Schedule, share_reached};
+use networks::{any_order, certified, interleaved, mesh, ring, unicast, worst_ms};
 use serde_json::Value;
 use tenuto_bounds::{
-    Analysis, Bucket, Effort, Method, Multiplexing, Options, RateLatency, ServerGraph, analyse,
+    Analysis, Bucket, Effort, Method, Multiplexing, Options, RateLatency, ServerGraph,
 };
-use tenuto_certify::certify_bounds;
 
 const PACKET_UBIT: i128 = 100_000_000;
 const HORIZON_PS: i128 = 40_000_000_000;
-
-fn certified(graph: &ServerGraph, options: &Options) -> Analysis {
-    let analysis = analyse(graph, options, &mut |_| ());
-    let text = serde_json::to_string(&analysis.document(graph)).expect("serialisable");
-    if let Err(findings) = certify_bounds(&text) {
-        panic!("{} of {}: {}", graph.name, graph.servers.len(), findings[0]);
-    }
-    analysis
-}
-
-fn any_order(mut graph: ServerGraph) -> ServerGraph {
-    graph.servers.iter_mut().for_each(|s| s.multiplexing = Multiplexing::Arbitrary);
-    graph
-}
 
 fn worst(graph: &ServerGraph, effort: Effort) -> f64 {
     let options = Options { effort, ..Options::default() };
@@ -186,14 +171,9 @@ fn climb(graph: &ServerGraph, analysis: &Analysis, steps: usize, random: &mut Ra
             _ => (best.0.clone(), best.1.varied(random)),
         };
         let seen = largest_delays(graph, (&schedule, &ranks), PACKET_UBIT, HORIZON_PS);
-        for bound in &analysis.bounds {
-            let Some(delay) = bound.delay else { continue };
-            let observed = seen[bound.flow][bound.target];
-            assert!(observed <= delay.0, "{}: {bound:?} {observed} {schedule:?}", graph.name);
-            let share = observed as f64 / delay.0 as f64;
-            if share > reached {
-                (reached, best) = (share, (schedule.clone(), ranks.clone()));
-            }
+        let share = share_reached((graph, analysis), &seen, &schedule);
+        if share > reached {
+            (reached, best) = (share, (schedule, ranks));
         }
     }
     reached
@@ -295,15 +275,6 @@ fn large_graphs_are_bounded_and_small_enough_to_check() {
     assert!(less > 10, "{less}");
 }
 
-fn document(graph: &ServerGraph, options: &Options) -> Value {
-    let analysis = analyse(graph, options, &mut |_| ());
-    serde_json::to_value(analysis.document(graph)).expect("serialisable")
-}
-
-fn is_certified(document: &Value) -> bool {
-    certify_bounds(&sealed(document.clone())).is_ok()
-}
-
 /// Lines, several pieces, bursts inside, whole packets: every kind of term.
 fn documents() -> Vec<Value> {
     let mut shaped = any_order(mesh(5, 50, true));
@@ -394,24 +365,6 @@ fn lower_claims_and_worse_descriptions_are_refused() {
             *number = (number.as_u64().expect("whole") / 1_000 * per_mille).into();
             assert!(!is_certified(&tampered), "{path}");
         }
-    }
-}
-
-/// Every number of a value, by its path.
-fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
-    match value {
-        Value::Number(_) => found.push(path.to_owned()),
-        Value::Array(list) => {
-            for (index, item) in list.iter().enumerate() {
-                numbers(item, &format!("{path}/{index}"), found);
-            }
-        }
-        Value::Object(members) => {
-            for (name, item) in members {
-                numbers(item, &format!("{path}/{name}"), found);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -3,21 +3,11 @@
 
 mod networks;
 
-use networks::{RATE_UBPS, ring, server, unicast, worst_ms};
-use tenuto_bounds::{Analysis, Bucket, Options, ServerGraph, analyse};
-use tenuto_certify::certify_bounds;
+use networks::{RATE_UBPS, certified, ring, server, unicast, worst_ms};
+use tenuto_bounds::{Analysis, Bucket, Options, ServerGraph};
 
 fn small() -> Options {
     Options { rows_max: 6_000, rows_total_max: 400_000, ..Options::default() }
-}
-
-fn certified(graph: &ServerGraph, options: &Options) -> Analysis {
-    let analysis = analyse(graph, options, &mut |_| ());
-    let text = serde_json::to_string(&analysis.document(graph)).expect("serialisable");
-    if let Err(findings) = certify_bounds(&text) {
-        panic!("{}: {}", graph.name, findings[0]);
-    }
-    analysis
 }
 
 #[test]

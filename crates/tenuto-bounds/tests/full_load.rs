@@ -4,7 +4,7 @@
 mod networks;
 
 use networks::seal::sealed;
-use networks::{interleaved, unicast};
+use networks::{any_order, interleaved, unicast};
 use num_traits::ToPrimitive;
 use serde_json::Value;
 use tenuto_bounds::{
@@ -29,11 +29,6 @@ fn at_full_load(mut graph: ServerGraph) -> ServerGraph {
         server.service[0].rate_ubps = share * i128::try_from(most).expect("few");
         server.line = None;
     }
-    graph
-}
-
-fn any_order(mut graph: ServerGraph) -> ServerGraph {
-    graph.servers.iter_mut().for_each(|s| s.multiplexing = Multiplexing::Arbitrary);
     graph
 }
 

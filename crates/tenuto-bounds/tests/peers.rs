@@ -2,18 +2,8 @@
 
 mod networks;
 
-use networks::{interleaved, mesh, ring, rtns, worst_ms};
-use tenuto_bounds::{Analysis, Effort, Method, Options, ServerGraph, analyse};
-use tenuto_certify::certify_bounds;
-
-fn certified(graph: &ServerGraph, options: &Options) -> Analysis {
-    let analysis = analyse(graph, options, &mut |_| ());
-    let text = serde_json::to_string(&analysis.document(graph)).expect("serialisable");
-    if let Err(findings) = certify_bounds(&text) {
-        panic!("{} of {}: {}", graph.name, graph.servers.len(), findings[0]);
-    }
-    analysis
-}
+use networks::{certified, interleaved, mesh, ring, rtns, worst_ms};
+use tenuto_bounds::{Effort, Method, Options, ServerGraph};
 
 fn worst(graph: &ServerGraph, options: &Options) -> f64 {
     worst_ms(&certified(graph, options).bounds).expect("a bound")

@@ -6,7 +6,7 @@
 mod networks;
 
 use networks::random::{Random, Shape, graph as random_graph};
-use networks::seal::sealed;
+use networks::seal::{self, is_certified, numbers};
 use networks::{interleaved, mesh, ring};
 use serde_json::{Value, json};
 use tenuto_bounds::{Bucket, Multiplexing, Options, RateLatency, ServerGraph, analyse};
@@ -18,12 +18,7 @@ fn options() -> Options {
 }
 
 fn document(graph: &ServerGraph) -> Value {
-    let analysis = analyse(graph, &options(), &mut |_| ());
-    serde_json::to_value(analysis.document(graph)).expect("serialisable")
-}
-
-fn is_certified(document: &Value) -> bool {
-    certify_bounds(&sealed(document.clone())).is_ok()
+    seal::document(graph, &options())
 }
 
 /// The same in any order of service.
@@ -75,24 +70,6 @@ fn documents() -> Vec<(&'static str, Value)> {
         ("pieces", document(&with_pieces(interleaved(3, 70, true)))),
         ("tree", document(&branching())),
     ]
-}
-
-/// Every number of a value, by its path.
-fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
-    match value {
-        Value::Number(_) => found.push(path.to_owned()),
-        Value::Array(list) => {
-            for (index, item) in list.iter().enumerate() {
-                numbers(item, &format!("{path}/{index}"), found);
-            }
-        }
-        Value::Object(members) => {
-            for (name, item) in members {
-                numbers(item, &format!("{path}/{name}"), found);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Every value that is neither list nor object, by its path.

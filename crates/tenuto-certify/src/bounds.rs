@@ -323,11 +323,11 @@ impl Row<'_> {
         &self,
         copy: &CopyBound,
         index: usize,
-        bound: Option<u128>,
+        bound_ps: Option<u128>,
         findings: &mut Findings,
     ) {
         let stream = &self.context.streams[index];
-        self.at_least("bound of a copy", copy.delay_bound_ps, bound, findings);
+        self.at_least("bound of a copy", copy.delay_bound_ps, bound_ps, findings);
         if self.context.plan.feasible && copy.delay_bound_ps.is_none() {
             let found = "a feasible plan has one";
             findings.add(rule::FLOW_BOUND, self.place, "no bound of a copy", found);

@@ -27,6 +27,57 @@ enum Member {
     Other,
 }
 
+/// The walk over a document.
+struct Walk<'a> {
+    compact: Compact,
+    /// Name of the member that is the description.
+    description: &'a [u8],
+    depth: usize,
+    member: Member,
+    /// Where the member's value starts in the compact text.
+    start: usize,
+}
+
+impl Walk<'_> {
+    fn string(&mut self, token: &[u8]) {
+        self.compact.text.extend_from_slice(token);
+        if self.depth == 1 && self.member == Member::Key {
+            self.member = match token {
+                b"\"plan_hash\"" => Member::PlanHash,
+                [b'"', key @ .., b'"'] if key == self.description => Member::Description,
+                _ => Member::Other,
+            };
+            // The value starts behind the colon.
+            self.start = self.compact.text.len() + 1;
+        }
+    }
+
+    fn other(&mut self, byte: u8) {
+        if self.depth == 1 && matches!(byte, b',' | b'}') {
+            self.end_member();
+        }
+        match byte {
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if byte == b'{' && self.depth == 1 {
+            self.member = Member::Key;
+        }
+        self.compact.text.push(byte);
+    }
+
+    fn end_member(&mut self) {
+        let span = self.start..self.compact.text.len();
+        match self.member {
+            Member::Description => self.compact.description.push(span),
+            Member::PlanHash => self.compact.plan_hash.push(span),
+            Member::Key | Member::Other => {}
+        }
+        self.member = Member::Key;
+    }
+}
+
 impl Compact {
     /// Walks over `json` once. Expects text that a JSON parser accepted: anything else gives some
     /// digest, never a panic.
@@ -37,54 +88,21 @@ impl Compact {
     /// As [`Self::new`], for a document whose description is another member.
     pub(crate) fn of_member(json: &str, description: &str) -> Self {
         let bytes = json.as_bytes();
-        let mut this =
-            Self { text: Vec::with_capacity(bytes.len()), description: vec![], plan_hash: vec![] };
-        let (mut depth, mut member, mut start) = (0_usize, Member::Other, 0);
+        let (text, none) = (Vec::with_capacity(bytes.len()), Vec::new());
+        let compact = Self { text, description: none.clone(), plan_hash: none };
+        let description = description.as_bytes();
+        let mut walk = Walk { compact, description, depth: 0, member: Member::Other, start: 0 };
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            let token_start = this.text.len();
+            let end = if byte == b'"' { string_end(bytes, at) } else { at + 1 };
             match byte {
-                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-                b'"' => {
-                    let end = string_end(bytes, at);
-                    this.text.extend_from_slice(&bytes[at..end]);
-                    if depth == 1 && member == Member::Key {
-                        member = match &bytes[at..end] {
-                            b"\"plan_hash\"" => Member::PlanHash,
-                            [b'"', key @ .., b'"'] if key == description.as_bytes() => {
-                                Member::Description
-                            }
-                            _ => Member::Other,
-                        };
-                        // The value starts behind the colon.
-                        start = this.text.len() + 1;
-                    }
-                    at = end;
-                }
-                _ => {
-                    if depth == 1 && matches!(byte, b',' | b'}') {
-                        let span = start..token_start;
-                        match member {
-                            Member::Description => this.description.push(span),
-                            Member::PlanHash => this.plan_hash.push(span),
-                            Member::Key | Member::Other => {}
-                        }
-                        member = Member::Key;
-                    }
-                    match byte {
-                        b'{' | b'[' => depth += 1,
-                        b'}' | b']' => depth = depth.saturating_sub(1),
-                        _ => {}
-                    }
-                    if byte == b'{' && depth == 1 {
-                        member = Member::Key;
-                    }
-                    this.text.push(byte);
-                    at += 1;
-                }
+                b' ' | b'\t' | b'\n' | b'\r' => {}
+                b'"' => walk.string(&bytes[at..end]),
+                _ => walk.other(byte),
             }
+            at = end;
         }
-        this
+        walk.compact
     }
 
     /// SHA-256 of the compact `network` member, in hex; `None` unless there is exactly one.

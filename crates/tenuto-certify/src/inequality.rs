@@ -14,80 +14,97 @@ use crate::finding::{Findings, rule};
 use crate::group::{Group, Sum};
 use crate::nested::{self, Own};
 use crate::raise::Ends;
-use crate::stepped::Place;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-/// The curves of class `class` at `port` for the delay `delay_ps`, or, with none, what of it and above
-/// comes within one window; flows out of mode end at `end`.
-pub(crate) fn curves(
-    context: &Context<'_>,
-    load: Option<&Load>,
-    port: usize,
-    class: u8,
-    delay_ps: u64,
-    end: Option<&BigInt>,
-) -> Vec<Curve> {
-    let mut all: Vec<Curve> = Vec::new();
-    for (key, group) in load.into_iter().flat_map(|load| &load.groups) {
-        let own = |at: usize| {
-            let (mut same, mut above) = (Sum::default(), Sum::default());
-            for (highest, sum) in group.sets[at].classes.range(..=class) {
-                if *highest == class { same.merge(sum) } else { above.merge(sum) }
-            }
-            let none = BigInt::zero();
-            Own::new(&same.curve(0, end), &above.curve(delay_ps, end), &none, &none)
+/// The port of one inequality, and the class that it is about.
+pub(crate) struct Place<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) load: Option<&'a Load>,
+    pub(crate) port: usize,
+    pub(crate) class: u8,
+    /// Θ, where something ends.
+    pub(crate) end: Option<&'a BigInt>,
+}
+
+impl Place<'_> {
+    pub(crate) fn capacity(&self) -> BigInt {
+        self.context.scale.bps(self.context.net.ports[self.port].rate_bps, 1, 1)
+    }
+
+    /// The curves of the class for the delay `delay_ps`, or, with none, what of it and above comes
+    /// within one window.
+    pub(crate) fn curves(&self, delay_ps: u64) -> Vec<Curve> {
+        let Place { context, port, class, end, .. } = *self;
+        let mut all: Vec<Curve> = Vec::new();
+        for (key, group) in self.load.into_iter().flat_map(|load| &load.groups) {
+            let own = |at: usize| {
+                let (mut same, mut above) = (Sum::default(), Sum::default());
+                for (highest, sum) in group.sets[at].classes.range(..=class) {
+                    if *highest == class { same.merge(sum) } else { above.merge(sum) }
+                }
+                let none = BigInt::zero();
+                Own::new(&same.curve(0, end), &above.curve(delay_ps, end), &none, &none)
+            };
+            all.extend(nested::curve(context, (port, *key), group, class, delay_ps, own));
+        }
+        all.extend(context.signals(port).map(|signals| {
+            let burst = &signals.burst + &signals.rate * delay_ps;
+            vec![Line::new(burst, signals.rate)]
+        }));
+        all
+    }
+
+    /// Whether `delay_ps` satisfies the inequality.
+    pub(crate) fn is_sufficient(&self, delay_ps: u64) -> bool {
+        let Place { context, load, port, class, .. } = *self;
+        let Some(delay) = delay_ps.checked_sub(context.net.ports[port].tick_ps) else {
+            return false;
         };
-        all.extend(nested::curve(context, (port, *key), group, class, delay_ps, own));
+        if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
+            return false;
+        }
+        let capacity = self.capacity();
+        let room = &capacity * delay - context.blocking(port, load, class);
+        let excess = exact::largest_excess(&self.curves(delay), &capacity);
+        // A bucket is never below the messages in it: what holds for buckets holds.
+        excess.is_some_and(|e| e.at_most(&room))
+            || (context.counts_messages() && self.is_sufficient_in_messages(delay))
     }
-    all.extend(context.signals(port).map(|signals| {
-        let burst = &signals.burst + &signals.rate * delay_ps;
-        vec![Line::new(burst, signals.rate)]
-    }));
-    all
-}
 
-/// Whether `delay_ps` satisfies the inequality.
-pub(crate) fn is_sufficient(
-    context: &Context<'_>,
-    load: Option<&Load>,
-    port: usize,
-    class: u8,
-    delay_ps: u64,
-    end: Option<&BigInt>,
-) -> bool {
-    let info = &context.net.ports[port];
-    let Some(delay) = delay_ps.checked_sub(info.tick_ps) else { return false };
-    if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
-        return false;
+    /// The least delay above `from` that satisfies the inequality, for the finding only.
+    fn least(&self, from: u64) -> Option<u64> {
+        let (mut low, mut step) = (from, 1_u64);
+        let mut high = loop {
+            let high = from.checked_add(step)?;
+            if self.is_sufficient(high) {
+                break high;
+            }
+            low = high;
+            step = step.checked_mul(2)?;
+        };
+        // The inequality holds from its least delay on: its left side minus its right is convex in d.
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            *(if self.is_sufficient(middle) { &mut high } else { &mut low }) = middle;
+        }
+        Some(high)
     }
-    let capacity = context.scale.bps(info.rate_bps, 1, 1);
-    let curves = curves(context, load, port, class, delay, end);
-    let room = &capacity * delay - context.blocking(port, load, class);
-    let holds = exact::largest_excess(&curves, &capacity).is_some_and(|e| e.at_most(&room));
-    // A bucket is never below the messages in it: what holds for buckets holds.
-    let place = Place { context, load, port, class, end };
-    holds || (context.counts_messages() && place.is_sufficient(delay))
-}
 
-/// The sum of all rates up to `class` that never end.
-pub(crate) fn long_run_rate(
-    context: &Context<'_>,
-    load: Option<&Load>,
-    port: usize,
-    class: u8,
-    ends: bool,
-) -> BigInt {
-    let mut rate = context.signals(port).map_or_else(BigInt::zero, |signals| signals.rate);
-    for group in load.into_iter().flat_map(|load| load.groups.values()) {
-        for (_, sum) in group.sums().filter(|(highest, _)| *highest <= class) {
-            rate += &sum.rate;
-            if !ends {
-                rate += &sum.rate_until_swap;
+    /// The sum of all rates up to the class that never end.
+    pub(crate) fn long_run_rate(&self) -> BigInt {
+        let signals = self.context.signals(self.port);
+        let mut rate = signals.map_or_else(BigInt::zero, |signals| signals.rate);
+        for group in self.load.into_iter().flat_map(|load| load.groups.values()) {
+            for (_, sum) in group.sums().filter(|(highest, _)| *highest <= self.class) {
+                rate += &sum.rate;
+                if self.end.is_none() {
+                    rate += &sum.rate_until_swap;
+                }
             }
         }
+        rate
     }
-    rate
 }
 
 /// Checks every claim of one mode or raise, and that a feasible plan has all of them. Returns the
@@ -105,18 +122,18 @@ pub(crate) fn check(
     for (&(port, class), &delay_ps) in claims.into_iter().flatten() {
         count += 1;
         let load = analysis.loads.get(&port);
-        let end = ends.get(port, class);
+        let it = Place { context, load, port, class, end: ends.get(port, class) };
         let place = || format!("{}, class {class}, {mode}", net.label(port));
-        let rate = long_run_rate(context, load, port, class, end.is_some());
-        if rate > context.scale.bps(net.ports[port].rate_bps, 1, 1) {
+        let rate = it.long_run_rate();
+        if rate > it.capacity() {
             let found = format!(
                 "{} bit/s over {} bit/s",
                 context.scale.to_bps_up(&rate),
                 net.ports[port].rate_bps
             );
             findings.add(rule::OVERLOAD, place(), format!("{delay_ps} ps"), found);
-        } else if !is_sufficient(context, load, port, class, delay_ps, end) {
-            let least = least(context, load, port, class, delay_ps, end);
+        } else if !it.is_sufficient(delay_ps) {
+            let least = it.least(delay_ps);
             let found = least.map_or("unbounded".into(), |least| format!("at least {least} ps"));
             findings.add(rule::SERVICE, place(), format!("{delay_ps} ps"), found);
         }
@@ -134,33 +151,6 @@ pub(crate) fn check(
     count
 }
 
-/// The least delay above `from` that satisfies the inequality, for the finding only.
-fn least(
-    context: &Context<'_>,
-    load: Option<&Load>,
-    port: usize,
-    class: u8,
-    from: u64,
-    end: Option<&BigInt>,
-) -> Option<u64> {
-    let holds = |delay: u64| is_sufficient(context, load, port, class, delay, end);
-    let (mut low, mut step) = (from, 1_u64);
-    let mut high = loop {
-        let high = from.checked_add(step)?;
-        if holds(high) {
-            break high;
-        }
-        low = high;
-        step = step.checked_mul(2)?;
-    };
-    // The inequality holds from its least delay on: its left side minus its right is convex in d.
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        *(if holds(middle) { &mut high } else { &mut low }) = middle;
-    }
-    Some(high)
-}
-
 /// The backlog bound of a port, a size of the scale rounded up; `None` if unbounded.
 ///
 /// Signals wait in a queue of their own but are served first, hence what they take from the line
@@ -173,17 +163,15 @@ pub(crate) fn backlog(
 ) -> Option<BigInt> {
     let Some(load) = analysis.loads.get(&port) else { return Some(BigInt::zero()) };
     let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
-    let capacity = context.scale.bps(context.net.ports[port].rate_bps, 1, 1);
-    let curves = curves(context, Some(load), port, lowest, 0, ends.get(port, lowest));
-    let rate = long_run_rate(context, Some(load), port, lowest, ends.get(port, lowest).is_some());
-    if rate > capacity {
+    let end = ends.get(port, lowest);
+    let place = Place { context, load: Some(load), port, class: lowest, end };
+    let capacity = place.capacity();
+    if place.long_run_rate() > capacity {
         return None;
     }
-    let mut bound = exact::largest_excess(&curves, &capacity)?.ceil();
+    let mut bound = exact::largest_excess(&place.curves(0), &capacity)?.ceil();
     if context.counts_messages() {
-        let end = ends.get(port, lowest);
-        let place = Place { context, load: Some(load), port, class: lowest, end };
-        bound = place.backlog().map_or(bound.clone(), |stepped| stepped.min(bound));
+        bound = place.backlog_in_messages().map_or(bound.clone(), |stepped| stepped.min(bound));
     }
     if context.is_for_frames() {
         bound += load.frames.values().max().cloned().unwrap_or_default();

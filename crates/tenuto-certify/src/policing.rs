@@ -206,17 +206,17 @@ fn check_watched(
 fn check_watched_jitter(
     net: &Net<'_>,
     watched: &read::LevelContract,
-    jitter: u128,
+    jitter_ps: u128,
     place: &str,
     findings: &mut Findings,
 ) {
-    if u128::from(watched.jitter_ns) * 1_000 < jitter {
+    if u128::from(watched.jitter_ns) * 1_000 < jitter_ps {
         let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
-        findings.add(rule::MONITOR, place, claim, format!("at least {jitter} ps"));
+        findings.add(rule::MONITOR, place, claim, format!("at least {jitter_ps} ps"));
     }
-    if !net.is_babbling() && u128::from(watched.jitter_ns) * 1_000 >= jitter + JITTER_STEP_PS {
+    if !net.is_babbling() && u128::from(watched.jitter_ns) * 1_000 >= jitter_ps + JITTER_STEP_PS {
         let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
-        let found = format!("{jitter} ps: what exceeds the contract raises the mode");
+        let found = format!("{jitter_ps} ps: what exceeds the contract raises the mode");
         findings.add(rule::MONITOR, place, claim, found);
     }
 }

@@ -434,8 +434,8 @@ impl<'c, 'a> Site<'c, 'a> {
         }
     }
 
-    fn holds_by_share(&self, entrance: &Entrance, burst: u32, delay_ps: u64) -> bool {
-        let (curves, blocking) = self.turns(entrance, burst, delay_ps);
+    fn holds_by_share(&self, entrance: &Entrance, burst_frames: u32, delay_ps: u64) -> bool {
+        let (curves, blocking) = self.turns(entrance, burst_frames, delay_ps);
         self.holds(&curves, blocking, delay_ps)
     }
 
@@ -446,9 +446,9 @@ impl<'c, 'a> Site<'c, 'a> {
     }
 
     /// What the turns of other ports make of its frames, and what is in front of them.
-    fn turns(&self, entrance: &Entrance, burst: u32, ahead_ps: u64) -> (Vec<Curve>, BigInt) {
+    fn turns(&self, entrance: &Entrance, burst_frames: u32, ahead_ps: u64) -> (Vec<Curve>, BigInt) {
         let round = self.round(entrance);
-        let blocking = self.size(Weight::Work(0), round) * (u64::from(burst) - 1);
+        let blocking = self.size(Weight::Work(0), round) * (u64::from(burst_frames) - 1);
         let own = self.own(entrance, round);
         (vec![own, vec![self.control(ahead_ps)], self.changing(ahead_ps)], blocking)
     }

@@ -4,8 +4,8 @@
 //! passes and of earlier raises from its start to them; the last switch swaps D_mc later.
 
 use crate::analysis::{Analysis, Context};
+use crate::inequality::Place;
 use crate::read::Mode;
-use crate::stepped::Place;
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 

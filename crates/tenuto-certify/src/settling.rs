@@ -9,7 +9,7 @@ use crate::bounds;
 use crate::drain;
 use crate::envelopes::is_guaranteed;
 use crate::finding::{Findings, rule};
-use crate::inequality;
+use crate::inequality::Place;
 use crate::processor::{self, Entries};
 use crate::raise::{Ends, busy_period};
 use crate::read::{Mode, ModeChange, SettlingRound};
@@ -197,10 +197,9 @@ impl<'a> Return<'_, 'a> {
         let is_kept = |known: Option<u64>, claim: u64| known.is_some_and(|known| known <= claim);
         for (&(port, class), &delay_ps) in next.claims.get(&mode).into_iter().flatten() {
             let load = analysis.loads.get(&port);
-            let rate = inequality::long_run_rate(before, load, port, class, false);
-            let has_room = rate <= before.scale.bps(before.net.ports[port].rate_bps, 1, 1);
+            let place = Place { context: before, load, port, class, end: None };
             let follows =
-                || has_room && inequality::is_sufficient(before, load, port, class, delay_ps, None);
+                || place.long_run_rate() <= place.capacity() && place.is_sufficient(delay_ps);
             if !is_kept(before.claim(mode, port, class), delay_ps) && !follows() {
                 self.wrong(&before.net.label(port), delay_ps, findings);
                 return None;

@@ -5,9 +5,9 @@
 //! period. Constants from before a step are too little behind it, where the next one judges; behind
 //! the busy period nobody waits.
 
-use crate::analysis::{Context, Load};
 use crate::exact::{self, Curve, Line, ceil_div};
 use crate::group::{Group, GroupKey, Set, Stepped, Sum};
+use crate::inequality::Place;
 use crate::messages::WINDOW_PS_MAX;
 use crate::nested::{self, Own};
 use num_bigint::BigInt;
@@ -33,21 +33,7 @@ struct SetView<'a> {
     messages: Vec<(bool, &'a Stepped)>,
 }
 
-/// The port of one inequality.
-pub(crate) struct Place<'a> {
-    pub(crate) context: &'a Context<'a>,
-    pub(crate) load: Option<&'a Load>,
-    pub(crate) port: usize,
-    pub(crate) class: u8,
-    /// Θ, where something ends.
-    pub(crate) end: Option<&'a BigInt>,
-}
-
 impl<'a> Place<'a> {
-    fn capacity(&self) -> BigInt {
-        self.context.scale.bps(self.context.net.ports[self.port].rate_bps, 1, 1)
-    }
-
     fn views(&self) -> Vec<View<'a>> {
         let groups = self.load.into_iter().flat_map(|load| &load.groups);
         let of = |(key, group): (&GroupKey, &'a Group)| {
@@ -110,9 +96,7 @@ impl<'a> Place<'a> {
         if !self.context.budget.spend(self.load.map_or(1, |load| 1 + load.sets())) {
             return None;
         }
-        let (context, load) = (self.context, self.load);
-        let buckets = crate::inequality::curves(context, load, self.port, self.class, 0, self.end);
-        let most = exact::busy_period(&blocking, &buckets, &capacity)?;
+        let most = exact::busy_period(&blocking, &self.curves(0), &capacity)?;
         if !self.context.counts_messages() {
             return Some(most);
         }
@@ -176,7 +160,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether nobody waits longer than `delay_ps`, which is without the pacer's rounding.
-    pub(crate) fn is_sufficient(&self, delay_ps: u64) -> bool {
+    pub(crate) fn is_sufficient_in_messages(&self, delay_ps: u64) -> bool {
         let Some(horizon) = self.busy_period().and_then(|w| u128::try_from(w).ok()) else {
             return false;
         };
@@ -201,7 +185,7 @@ impl<'a> Place<'a> {
     }
 
     /// The largest backlog, a size of the scale rounded up, without what is being sent.
-    pub(crate) fn backlog(&self) -> Option<BigInt> {
+    pub(crate) fn backlog_in_messages(&self) -> Option<BigInt> {
         let horizon = u128::try_from(self.busy_period()?).ok().filter(|w| *w <= WINDOW_PS_MAX)?;
         let capacity = self.capacity();
         let mut views = self.views();

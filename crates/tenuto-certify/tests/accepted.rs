@@ -3,11 +3,26 @@
 mod support;
 
 use serde_json::json;
-use support::{Flow, Size, cabin, car, path, sealed};
-use tenuto_certify::{Finding, certify};
+use support::{Flow, Size, cabin, car, list, path, sealed};
+use tenuto_certify::{Certificate, Finding, certify};
 
 fn show(findings: &[Finding]) -> String {
     findings.iter().map(|f| format!("{f}\n")).collect()
+}
+
+/// Delays hold, and a picosecond less of any one does not.
+fn assert_least<const N: usize>(
+    least_ps: [u64; N],
+    with: impl Fn([u64; N]) -> Result<Certificate, Vec<Finding>>,
+) {
+    with(least_ps).unwrap_or_else(|f| panic!("{}", show(&f)));
+    for (place, least) in least_ps.iter().enumerate() {
+        let mut less = least_ps;
+        less[place] -= 1;
+        let findings = with(less).expect_err("a picosecond too little");
+        let expected = format!("at least {least} ps");
+        assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
+    }
 }
 
 #[test]
@@ -85,25 +100,15 @@ fn the_least_delay_of_two_merging_flows_is_exact_to_the_picosecond() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", "h1"), flow("y", "h2")];
-    let with = |host: u64, merged: u64| {
+    let with = |[host, merged]: [u64; 2]| {
         let mut plan = net.plan();
-        for claim in plan["ports"].as_array_mut().expect("a list") {
+        for claim in list(&mut plan["ports"]) {
             let delay = if claim["port"]["node"] == "s1" { merged } else { host };
             claim["delay_ps"] = json!(delay);
         }
         certify(&sealed(plan))
     };
-    with(HOST_PS, MERGED_PS).unwrap_or_else(|f| panic!("{}", show(&f)));
-    for (host, merged, least) in
-        [(HOST_PS - 1, MERGED_PS, HOST_PS), (HOST_PS, MERGED_PS - 1, MERGED_PS)]
-    {
-        let findings = with(host, merged).expect_err("a picosecond too little");
-        assert!(
-            findings.iter().any(|f| f.found == format!("at least {least} ps")),
-            "{}",
-            show(&findings)
-        );
-    }
+    assert_least([HOST_PS, MERGED_PS], with);
 }
 
 /// A raise that overloads its port until the swap, by hand, without line shaping at 100 Mbit/s.
@@ -137,10 +142,10 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", "h1", &[1_000_000, 200_000]), flow("y", "h2", &[250_000])];
-    let with = |low: u64, high: u64, raise: u64| {
+    let with = |[low, high, raise]: [u64; 3]| {
         let mut plan = net.plan();
         plan["line_shaping"] = json!(false);
-        for claim in plan["ports"].as_array_mut().expect("a list") {
+        for claim in list(&mut plan["ports"]) {
             let delay = match (&claim["port"]["node"], &claim["mode"]["steady"]) {
                 (node, _) if node != "s1" => HOST_PS,
                 (_, level) if level == 0 => low,
@@ -149,7 +154,7 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
             };
             claim["delay_ps"] = json!(delay);
         }
-        for row in plan["port_rows"].as_array_mut().expect("a list") {
+        for row in list(&mut plan["port_rows"]) {
             row["rate_bps"] = json!(100_000_000);
         }
         let monitor = &mut plan["switches"][0]["monitors"][0];
@@ -165,16 +170,7 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         certify(&sealed(plan))
     };
     let (low, high) = (321_774_208, 198_734_208);
-    with(low, high, RAISE_PS).unwrap_or_else(|f| panic!("{}", show(&f)));
-    for (claims, least) in [
-        ((low - 1, high, RAISE_PS), low),
-        ((low, high - 1, RAISE_PS), high),
-        ((low, high, RAISE_PS - 1), RAISE_PS),
-    ] {
-        let findings = with(claims.0, claims.1, claims.2).expect_err("a picosecond too little");
-        let expected = format!("at least {least} ps");
-        assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
-    }
+    assert_least([low, high, RAISE_PS], with);
 }
 
 /// Strict priority at one host, 100 Mbit/s, two flows of 12304 bit every 1 ms, by hand: class 0
@@ -200,23 +196,16 @@ fn the_least_delays_of_two_classes_are_exact_to_the_picosecond() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", 0), flow("y", 1)];
-    let with = |above: u64, below: u64| {
+    let with = |[above, below]: [u64; 2]| {
         let mut plan = net.plan();
-        for claim in plan["ports"].as_array_mut().expect("a list") {
+        for claim in list(&mut plan["ports"]) {
             if claim["port"]["node"] == "h1" {
                 claim["delay_ps"] = json!(if claim["class"] == 0 { above } else { below });
             }
         }
         certify(&sealed(plan))
     };
-    with(ABOVE_PS, BELOW_PS).unwrap_or_else(|f| panic!("{}", show(&f)));
-    for (above, below, least) in
-        [(ABOVE_PS - 1, BELOW_PS, ABOVE_PS), (ABOVE_PS, BELOW_PS - 1, BELOW_PS)]
-    {
-        let findings = with(above, below).expect_err("a picosecond too little");
-        let expected = format!("at least {least} ps");
-        assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
-    }
+    assert_least([ABOVE_PS, BELOW_PS], with);
 }
 
 /// Hosts do not know the mode. `x` of class 0 is admitted in LO only, but its host goes on sending
@@ -243,9 +232,9 @@ fn what_a_mode_does_not_admit_still_waits_at_its_source() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", 0, 1), flow("y", 1, 2)];
-    let with = |host: u64, switch: u64| {
+    let with = |[host, switch]: [u64; 2]| {
         let mut plan = net.plan();
-        for claim in plan["ports"].as_array_mut().expect("a list") {
+        for claim in list(&mut plan["ports"]) {
             if claim["mode"]["steady"] == 1 && claim["class"] == 1 {
                 let delay = if claim["port"]["node"] == "h1" { host } else { switch };
                 claim["delay_ps"] = json!(delay);
@@ -253,12 +242,5 @@ fn what_a_mode_does_not_admit_still_waits_at_its_source() {
         }
         certify(&sealed(plan))
     };
-    with(BELOW_PS, ALONE_PS).unwrap_or_else(|f| panic!("{}", show(&f)));
-    for (host, switch, least) in
-        [(BELOW_PS - 1, ALONE_PS, BELOW_PS), (BELOW_PS, ALONE_PS - 1, ALONE_PS)]
-    {
-        let findings = with(host, switch).expect_err("a picosecond too little");
-        let expected = format!("at least {least} ps");
-        assert!(findings.iter().any(|f| f.found == expected), "{}", show(&findings));
-    }
+    assert_least([BELOW_PS, ALONE_PS], with);
 }

@@ -4,17 +4,13 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Flow, Net, Size, car, path, sealed};
+use support::{Flow, Net, Size, car, list, path, sealed};
 use tenuto_certify::{Finding, certify};
 
 const SERVICE: &str = "delay of a class (x >= F(x))";
 const FAST: u64 = 1_000_000_000;
 /// Ten frames at 100 Mbit/s.
 const HOST_PS: u64 = 1_230_400_000;
-
-fn list(value: &mut Value) -> &mut Vec<Value> {
-    value.as_array_mut().expect("a list")
-}
 
 /// Two hosts send ten frames each over `switches` in a line to a third.
 fn line(switches: usize, latency_ns_max: u64) -> Net {
@@ -52,30 +48,10 @@ fn line(switches: usize, latency_ns_max: u64) -> Net {
 
 /// The plan with other rates of the links between these nodes.
 fn with_rates(net: &Net, rates: &[(&str, &str, u64)]) -> Value {
-    let mut plan = net.plan();
-    let mut ends = Vec::new();
-    for link in list(&mut plan["network"]["links"]) {
+    support::with_rates(net, |_, link| {
         let is = |a: &str, b: &str| link["a"]["node"] == a && link["b"]["node"] == b;
-        let rate = rates.iter().find(|(a, b, _)| is(a, b) || is(b, a));
-        if let Some((_, _, rate)) = rate {
-            link["rate_bps"] = json!(rate);
-            ends.extend([(link["a"].clone(), *rate), (link["b"].clone(), *rate)]);
-        }
-    }
-    for (end, rate) in ends {
-        for row in list(&mut plan["port_rows"]).iter_mut().filter(|row| row["port"] == end) {
-            row["capacity_bps"] = json!(rate);
-        }
-        for (kind, name) in [("switches", "switch"), ("hosts", "host")] {
-            for device in list(&mut plan[kind]).iter_mut().filter(|d| d[name] == end["node"]) {
-                let ports = list(&mut device["ports"]);
-                for port in ports.iter_mut().filter(|port| port["port"] == end["port"]) {
-                    port["rate_bps"] = json!(rate);
-                }
-            }
-        }
-    }
-    plan
+        rates.iter().find(|(a, b, _)| is(a, b) || is(b, a)).map(|rate| rate.2)
+    })
 }
 
 fn claim<'p>(plan: &'p mut Value, node: &str) -> &'p mut Value {

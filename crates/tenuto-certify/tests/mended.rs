@@ -3,16 +3,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Flow, Net, Size, cabin, car, path, sealed};
+use support::{Flow, Net, Size, cabin, car, find, list, path, sealed};
 use tenuto_certify::{Finding, certify};
-
-fn list(value: &mut Value) -> &mut Vec<Value> {
-    value.as_array_mut().expect("a list")
-}
-
-fn find(value: &mut Value, is: impl Fn(&Value) -> bool) -> &mut Value {
-    list(value).iter_mut().find(|v| is(v)).expect("there is one")
-}
 
 /// The findings on a plan that a change was made to; the plan without it holds.
 fn refused(net: &Net, change: impl FnOnce(&mut Value)) -> Vec<Finding> {

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{cabin, car, sealed};
+use support::{cabin, car, find, list, sealed};
 use tenuto_certify::certify;
 
 struct Tamper {
@@ -17,13 +17,8 @@ struct Tamper {
 const SERVICE: &str = "delay of a class (x >= F(x))";
 const WALK: &str = "walk through the tables";
 
-/// The first element of `list` for which `is` holds.
-fn find(list: &mut Value, is: impl Fn(&Value) -> bool) -> &mut Value {
-    list.as_array_mut().expect("a list").iter_mut().find(|v| is(v)).expect("there is one")
-}
-
-fn remove(list: &mut Value, is: impl Fn(&Value) -> bool) {
-    let list = list.as_array_mut().expect("a list");
+fn remove(value: &mut Value, is: impl Fn(&Value) -> bool) {
+    let list = list(value);
     let at = list.iter().position(is).expect("there is one");
     list.remove(at);
 }

@@ -48,7 +48,7 @@ pub struct ModeSettings {
 
 /// Whether a switch must speak our experimenter messages for this deployment. Where not, none is
 /// ever sent, so that any OpenFlow 1.3 switch will do.
-pub fn needs_modes(deployment: &SwitchDeployment, modes: &ModeSettings) -> bool {
+pub(crate) fn needs_modes(deployment: &SwitchDeployment, modes: &ModeSettings) -> bool {
     modes.levels > 1
         || !deployment.monitors.is_empty()
         || deployment.entries.iter().any(|entry| shadow_level(entry).is_some())
@@ -57,7 +57,7 @@ pub fn needs_modes(deployment: &SwitchDeployment, modes: &ModeSettings) -> bool 
 /// The messages that install `deployment` on an empty switch, in order, without barriers.
 ///
 /// Their number is that of meters, groups, monitors and entries, and one more for the mode
-/// settings where [`needs_modes`].
+/// settings of a switch that must know them.
 pub fn compile(deployment: &SwitchDeployment, modes: &ModeSettings) -> Vec<Body> {
     let config = needs_modes(deployment, modes).then(|| mode_config(modes));
     let meters = deployment.meters.iter().map(meter);

@@ -11,7 +11,6 @@ use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
 };
 use crate::session::{Refusal, Session, SessionEvent, SessionLimits, SessionTimer};
-use crate::tables::SwitchTables;
 use crate::target::Target;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -146,12 +145,6 @@ impl Controller {
         self.events_lost
     }
 
-    /// The confirmed state of a switch; `None` while it is not connected or being changed.
-    pub fn confirmed(&self, dpid: u64) -> Option<&SwitchTables> {
-        let conn = self.members.by_dpid.get(&dpid)?.conn?;
-        self.channels.get(&conn)?.switch.as_ref()?.1.confirmed()
-    }
-
     /// A connection was made, nobody knows from where.
     pub fn connected(&mut self, now: Instant, conn: ConnId) {
         self.take_on(now, conn, None);
@@ -273,20 +266,6 @@ impl Controller {
         }
         let conns: Vec<ConnId> = self.channels.keys().copied().collect();
         conns.into_iter().for_each(|conn| self.work(now, conn));
-    }
-
-    /// Installs a switch anew, after a failure was looked into.
-    pub fn reinstall(&mut self, now: Instant, dpid: u64) {
-        let Some(member) = self.members.by_dpid.get_mut(&dpid) else { return };
-        let Some(conn) = member.conn else { return };
-        member.is_installed = false;
-        self.is_ready = false;
-        if let Some(channel) = self.channels.get_mut(&conn)
-            && let Some((_, installer)) = &mut channel.switch
-        {
-            installer.start();
-        }
-        self.work(now, conn);
     }
 
     /// Everything that follows from a change at one connection.

@@ -99,7 +99,7 @@ enum Phase {
 
 /// Desired against confirmed state of one switch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Installer {
+pub(crate) struct Installer {
     limits: InstallLimits,
     target: Target,
     phase: Phase,
@@ -113,7 +113,7 @@ pub struct Installer {
 
 impl Installer {
     /// An installer that has nothing to do yet.
-    pub const fn new(target: Target, limits: InstallLimits) -> Self {
+    pub(crate) const fn new(target: Target, limits: InstallLimits) -> Self {
         Self {
             limits,
             target,
@@ -127,23 +127,8 @@ impl Installer {
         }
     }
 
-    /// What it installs.
-    pub const fn target(&self) -> &Target {
-        &self.target
-    }
-
-    /// Whether the switch is confirmed to hold what is wanted.
-    pub const fn is_installed(&self) -> bool {
-        matches!(self.phase, Phase::Installed)
-    }
-
-    /// The confirmed state of the switch; `None` while it is being changed.
-    pub fn confirmed(&self) -> Option<&SwitchTables> {
-        self.is_installed().then_some(&self.target.tables)
-    }
-
     /// Begins on a switch of which nothing is known.
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.refusals = 0;
         self.reply_by = None;
         match self.target.clashes() {
@@ -154,7 +139,7 @@ impl Installer {
 
     /// Wants something else. On an installed switch only the differences are sent, and the result
     /// is the same as that of a fresh installation; in any other state all begins anew.
-    pub fn update(&mut self, target: Target) {
+    pub(crate) fn update(&mut self, target: Target) {
         let old = std::mem::replace(&mut self.target, target);
         match self.phase {
             Phase::Idle => {}
@@ -168,20 +153,13 @@ impl Installer {
         }
     }
 
-    /// The channel is gone; what the switch holds is no longer known.
-    pub fn stop(&mut self) {
-        self.phase = Phase::Idle;
-        self.reply_by = None;
-        self.waits_for_turn = false;
-    }
-
     /// Sends what may be sent now.
-    pub fn advance(&mut self, now: Instant, session: &mut Session) {
+    pub(crate) fn advance(&mut self, now: Instant, session: &mut Session) {
         while self.advance_once(now, session) {}
     }
 
     /// Takes a message if it is an answer to this installation, or gives it back.
-    pub fn on_message(&mut self, now: Instant, message: Message) -> Option<Message> {
+    pub(crate) fn on_message(&mut self, now: Instant, message: Message) -> Option<Message> {
         if let Phase::Commanding { barrier, .. } = &self.phase
             && message.body == Body::BarrierReply
             && *barrier == Some(message.xid)
@@ -204,7 +182,7 @@ impl Installer {
     }
 
     /// Takes a refusal; `false` if it is not about this installation.
-    pub fn on_refused(&mut self, refusal: &Refusal) -> bool {
+    pub(crate) fn on_refused(&mut self, refusal: &Refusal) -> bool {
         let lacks_modes = self.target.needs_modes()
             && is_unknown_experimenter(&refusal.error)
             && asks_for_modes(refusal);
@@ -231,7 +209,7 @@ impl Installer {
     }
 
     /// Names every running timer and when it is due.
-    pub fn for_each_deadline(&self, mut visit: impl FnMut(InstallTimer, Instant)) {
+    pub(crate) fn for_each_deadline(&self, mut visit: impl FnMut(InstallTimer, Instant)) {
         if self.waits_for_turn {
             visit(InstallTimer::Turn, self.turn_ends);
         }
@@ -241,7 +219,7 @@ impl Installer {
     }
 
     /// A timer is due; [`Installer::advance`] is to follow.
-    pub fn fire(&mut self, timer: InstallTimer, now: Instant) {
+    pub(crate) fn fire(&mut self, timer: InstallTimer, now: Instant) {
         match timer {
             InstallTimer::Turn => self.begin_turn(now),
             InstallTimer::Reply => {
@@ -256,12 +234,12 @@ impl Installer {
     }
 
     /// The next thing that happened.
-    pub fn next_event(&mut self) -> Option<InstallEvent> {
+    pub(crate) fn next_event(&mut self) -> Option<InstallEvent> {
         self.events.pop_front()
     }
 
     /// A command by the name under which this installation tells of it.
-    pub fn name_of(&self, command: &Body) -> String {
+    pub(crate) fn name_of(&self, command: &Body) -> String {
         command_name(command, &self.target.names)
     }
 

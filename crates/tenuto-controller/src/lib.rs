@@ -2,8 +2,8 @@
 //!
 //! What this crate owns: the way from a plan's neutral deployment to switches that hold it, and the
 //! proof that they do. [`compile()`] maps a deployment one to one to OpenFlow messages;
-//! [`Session`] keeps one channel; [`Installer`] brings one switch to what is wanted and reads it
-//! back; [`Controller`] does so for all switches of a plan and lets them start together.
+//! [`Session`] keeps one channel; [`Controller`] brings every switch of a plan to what is wanted,
+//! reads it back, and lets all of them start together.
 //!
 //! It owns no socket, clock, thread or randomness: bytes and instants go in, bytes, deadlines and
 //! events come out, the same for the same input. Everything is `Clone`, so that a run can be forked.
@@ -31,13 +31,11 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{ModeSettings, compile, needs_modes};
+pub use compile::{ModeSettings, compile};
 pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent, NoPlace};
-pub use installer::{InstallLimits, InstallTimer, Installer};
+pub use installer::{InstallLimits, InstallTimer};
 pub use mode_changer::{ChangerMode, ModeChanger, ModeCommands};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
-pub use tables::{EntryKey, EntryValue, GroupValue, MeterValue, MonitorValue, SwitchTables};
-pub use target::Target;

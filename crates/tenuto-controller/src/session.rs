@@ -279,7 +279,7 @@ impl Session {
     }
 
     /// Whether there are events to take.
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 

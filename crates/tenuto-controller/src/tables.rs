@@ -13,80 +13,80 @@ use tenuto_openflow::{
 
 /// What names an entry: no two entries of a switch have the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntryKey {
+pub(crate) struct EntryKey {
     /// 0 for the tables, else the level of the shadow table.
-    pub level: u8,
+    pub(crate) level: u8,
     /// Table number.
-    pub table_id: u8,
+    pub(crate) table_id: u8,
     /// OpenFlow priority: higher wins.
-    pub priority: u16,
+    pub(crate) priority: u16,
     /// The match in canonical order, as bytes.
     matching: Vec<u8>,
 }
 
 /// The rest of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct EntryValue {
+pub(crate) struct EntryValue {
     /// Names the flow.
-    pub cookie: u64,
+    pub(crate) cookie: u64,
     /// Seconds without a packet after which the entry goes; 0 for never.
-    pub idle_timeout: u16,
+    pub(crate) idle_timeout: u16,
     /// Seconds after which the entry goes; 0 for never.
-    pub hard_timeout: u16,
+    pub(crate) hard_timeout: u16,
     /// Flags of the flow-mod.
-    pub flags: u16,
+    pub(crate) flags: u16,
     /// The match in canonical order.
-    pub match_: Match,
+    pub(crate) match_: Match,
     /// What is done, in the order of execution.
-    pub instructions: Vec<Instruction>,
+    pub(crate) instructions: Vec<Instruction>,
 }
 
 /// A group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct GroupValue {
+pub(crate) struct GroupValue {
     /// How it chooses among its buckets.
-    pub type_: GroupType,
+    pub(crate) type_: GroupType,
     /// Its buckets, in order.
-    pub buckets: Vec<Bucket>,
+    pub(crate) buckets: Vec<Bucket>,
 }
 
 /// A meter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MeterValue {
+pub(crate) struct MeterValue {
     /// Units and statistics.
-    pub flags: u16,
+    pub(crate) flags: u16,
     /// Its bands, in order.
-    pub bands: Vec<MeterBand>,
+    pub(crate) bands: Vec<MeterBand>,
 }
 
 /// A monitor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MonitorValue {
+pub(crate) struct MonitorValue {
     /// What it counts.
-    pub kind: MonitorKind,
+    pub(crate) kind: MonitorKind,
     /// What is allowed per level.
-    pub contracts: Vec<MonitorContract>,
+    pub(crate) contracts: Vec<MonitorContract>,
 }
 
 /// What a switch holds or shall hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SwitchTables {
+pub(crate) struct SwitchTables {
     /// Meters by id.
-    pub meters: BTreeMap<u32, MeterValue>,
+    pub(crate) meters: BTreeMap<u32, MeterValue>,
     /// Groups by id.
-    pub groups: BTreeMap<u32, GroupValue>,
+    pub(crate) groups: BTreeMap<u32, GroupValue>,
     /// Monitors by id; `None` for one whose contracts are not known, because a switch tells only
     /// which monitors there are.
-    pub monitors: BTreeMap<u32, Option<MonitorValue>>,
+    pub(crate) monitors: BTreeMap<u32, Option<MonitorValue>>,
     /// Mode settings, where known.
-    pub mode_config: Option<ModeConfig>,
+    pub(crate) mode_config: Option<ModeConfig>,
     /// Entries of the tables and of the shadow tables.
-    pub entries: BTreeMap<EntryKey, EntryValue>,
+    pub(crate) entries: BTreeMap<EntryKey, EntryValue>,
 }
 
 impl SwitchTables {
     /// The state that these messages lead to on an empty switch.
-    pub fn after(commands: &[Body]) -> Self {
+    pub(crate) fn after(commands: &[Body]) -> Self {
         let mut tables = Self::default();
         commands.iter().for_each(|command| tables.add(command));
         tables
@@ -169,7 +169,7 @@ impl SwitchTables {
     /// first what entries refer to, then new and changed entries, then entries that go, then what
     /// only they referred to, and at last changed mode settings. A flow that both have is forwarded
     /// at every moment; deleting a group or a meter first would delete its entries as well.
-    pub fn steps_to(&self, wanted: &Self) -> [Vec<Body>; 4] {
+    pub(crate) fn steps_to(&self, wanted: &Self) -> [Vec<Body>; 4] {
         let referred = self.objects_to(wanted);
         let changed =
             |(key, value): &(&EntryKey, &EntryValue)| self.entries.get(*key) != Some(*value);

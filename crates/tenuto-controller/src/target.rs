@@ -8,7 +8,7 @@ use tenuto_openflow::Body;
 
 /// What one switch shall hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
+pub(crate) struct Target {
     pub(crate) commands: Vec<Body>,
     pub(crate) tables: SwitchTables,
     pub(crate) names: FlowNames,
@@ -19,7 +19,7 @@ pub struct Target {
 
 impl Target {
     /// What the deployment asks for.
-    pub fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
+    pub(crate) fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
         let commands = compile(deployment, modes);
         let flows = deployment.entries.iter();
         let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
@@ -32,13 +32,8 @@ impl Target {
         }
     }
 
-    /// The state that a switch shall have.
-    pub const fn tables(&self) -> &SwitchTables {
-        &self.tables
-    }
-
     /// Whether the switch must know modes.
-    pub const fn needs_modes(&self) -> bool {
+    pub(crate) const fn needs_modes(&self) -> bool {
         self.levels.is_some()
     }
 

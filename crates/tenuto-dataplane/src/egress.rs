@@ -309,7 +309,7 @@ impl Egress {
     }
 
     /// The same of every frame whose slot has ended.
-    pub fn hand_over_due(&mut self, port: u32, now: Instant, sent: &mut Vec<Transmit>) {
+    pub(crate) fn hand_over_due(&mut self, port: u32, now: Instant, sent: &mut Vec<Transmit>) {
         while let Some(transmit) = self.hand_over_next(port, now) {
             sent.push(transmit);
         }
@@ -404,7 +404,7 @@ impl Egress {
     /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
     /// back (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept
     /// and moved frames go behind those that are already there. The committed frame stays.
-    pub fn rearrange(
+    pub(crate) fn rearrange(
         &mut self,
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),

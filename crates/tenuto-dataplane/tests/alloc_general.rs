@@ -2,7 +2,6 @@
 
 use support::general::{any, config, entry, group_of};
 use support::{Bench, frame, output};
-use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::Burst;
 use tenuto_openflow::constants::{meter_flag, port};
 use tenuto_openflow::*;
@@ -14,26 +13,12 @@ mod support;
 fn run(bench: &mut Bench, burst: &mut Burst, frames: &[Vec<u8>], rounds: u32) -> usize {
     let mut sent = 0;
     for round in 0..rounds {
-        for bytes in frames {
-            if round % 2 == 0 {
-                bench.receive(1, bytes);
-            } else {
-                let frame = bench.frames.insert(bytes).expect("the pool is large");
-                burst.push(1, bench.now, frame);
-            }
-        }
-        let Bench { switch, frames: store, fx, now, .. } = &mut *bench;
-        while switch.receive_next(*now, burst, store, fx).is_some() {}
+        bench.take_all(burst, frames, round % 2 == 1);
         while let Some((timer, at)) = bench.switch.next_deadline() {
             if matches!(timer, tenuto_dataplane::TimerId::FlowExpiry) {
                 break;
             }
-            bench.now = at;
-            bench.switch.fire(timer, at, &mut bench.frames, &mut bench.fx);
-            while let Some(transmit) = bench.fx.transmits.pop() {
-                bench.frames.release(transmit.frame);
-                sent += 1;
-            }
+            sent += bench.fire_and_release(timer, at);
         }
         bench.fx.clear();
         bench.wait(Span::from_ms(1));

@@ -3,7 +3,6 @@
 use support::{
     Bench, add, apply, exact_meter, group, message_frame, mode_config, monitor, output, shadow,
 };
-use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::Burst;
 use tenuto_openflow::{Action, GroupModCommand, Instruction, MonitorKind};
 use tenuto_units::Span;
@@ -15,23 +14,9 @@ mod support;
 fn run(bench: &mut Bench, burst: &mut Burst, frames: &[Vec<u8>], rounds: u32) -> usize {
     let mut sent = 0;
     for round in 0..rounds {
-        for bytes in frames {
-            if round % 2 == 0 {
-                bench.receive(1, bytes);
-            } else {
-                let frame = bench.frames.insert(bytes).expect("the pool is large");
-                burst.push(1, bench.now, frame);
-            }
-        }
-        let Bench { switch, frames: store, fx, now, .. } = &mut *bench;
-        while switch.receive_next(*now, burst, store, fx).is_some() {}
+        bench.take_all(burst, frames, round % 2 == 1);
         while let Some((timer, at)) = bench.switch.next_deadline() {
-            bench.now = at;
-            bench.switch.fire(timer, at, &mut bench.frames, &mut bench.fx);
-            while let Some(transmit) = bench.fx.transmits.pop() {
-                bench.frames.release(transmit.frame);
-                sent += 1;
-            }
+            sent += bench.fire_and_release(timer, at);
             if matches!(timer, tenuto_dataplane::TimerId::Mode) {
                 break;
             }

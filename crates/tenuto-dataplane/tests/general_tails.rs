@@ -5,10 +5,10 @@
 
 use proptest::prelude::*;
 use support::Bench;
-use support::general::{config, group_of};
+use support::general::{config, group_of, meter_of};
 use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::{Burst, ClassifierKind, SwitchConfig};
-use tenuto_openflow::constants::{controller_max_len, group, meter_flag, port, port_config, queue};
+use tenuto_openflow::constants::{controller_max_len, port, port_config};
 use tenuto_openflow::*;
 use tenuto_units::Span;
 
@@ -222,15 +222,6 @@ fn bytes_of(sent: Sent) -> Vec<u8> {
     bytes
 }
 
-fn meter(command: MeterModCommand, rate: u32, remarks: bool) -> Body {
-    let band = match remarks {
-        true => MeterBand::DscpRemark { rate, burst_size: 2, prec_level: 1 },
-        false => MeterBand::Drop { rate, burst_size: 2 },
-    };
-    let flags = meter_flag::PKTPS | meter_flag::BURST;
-    Body::MeterMod(MeterMod { command, flags, meter_id: 1, bands: vec![band] })
-}
-
 /// Groups of every type, and entries that use them, several ports, changes and action sets.
 fn begin(classifier: ClassifierKind, style: Style) -> Bench {
     let mut bench =
@@ -242,7 +233,7 @@ fn begin(classifier: ClassifierKind, style: Style) -> Bench {
     let add = GroupModCommand::Add;
     let routed = vec![Action::SetField(to(9)), Action::DecNwTtl, send(2), send(4)];
     bench.install([
-        meter(MeterModCommand::Add, 20, false),
+        meter_of(MeterModCommand::Add, 1, 20, false),
         group_of(add, GroupType::Indirect, 1, vec![Bucket::new(vec![send(3)])]),
         group_of(add, GroupType::Select, 2, vec![weighed(1, 2), weighed(2, 3), weighed(3, 4)]),
         group_of(add, GroupType::FastFailover, 3, vec![watching(2), watching(3)]),
@@ -293,7 +284,7 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
         Step::Frame(..) => return Vec::new(),
         Step::Change(flow_mod) => Body::FlowMod(*flow_mod),
         Step::Group(group_mod) => *group_mod,
-        Step::Meter(rate, remarks) => meter(MeterModCommand::Modify, rate, remarks),
+        Step::Meter(rate, remarks) => meter_of(MeterModCommand::Modify, 1, rate, remarks),
         Step::Link(number, is_up) => {
             bench.switch.set_link(number, is_up, &mut bench.fx);
             return bench.heard(0);
@@ -308,19 +299,6 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
         }
     };
     bench.ask_on(0, body)
-}
-
-/// Everything that a controller can read of what was counted.
-fn counted(bench: &mut Bench) -> Vec<ReplyBody> {
-    let requests = [
-        RequestBody::Flow(FlowStatsRequest::ALL),
-        RequestBody::Table,
-        RequestBody::PortStats { port_no: port::ANY },
-        RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL },
-        RequestBody::Group { group_id: group::ALL },
-        RequestBody::Meter { meter_id: constants::meter::ALL },
-    ];
-    requests.into_iter().map(|request| bench.reply(request)).collect()
 }
 
 fn bursts() -> impl Strategy<Value = (Style, Vec<Vec<Step>>)> {
@@ -354,7 +332,7 @@ proptest! {
                 prop_assert_eq!(carry_out(&mut quick, step), carry_out(&mut twin, step));
                 prop_assert_eq!(quick.what_left(), twin.what_left(), "{:?}", step);
             }
-            prop_assert_eq!(counted(&mut quick), counted(&mut twin));
+            prop_assert_eq!(quick.counted(), twin.counted());
         }
         prop_assert_eq!(quick.key(), twin.key());
         prop_assert_eq!(quick.frames.in_use(), twin.frames.in_use());

@@ -5,10 +5,10 @@
 
 use proptest::prelude::*;
 use support::Bench;
-use support::general::config;
+use support::general::{config, meter_of};
 use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::{Burst, ClassifierKind, SwitchConfig};
-use tenuto_openflow::constants::{config_flag, flow_flag, meter_flag, port, port_config};
+use tenuto_openflow::constants::{config_flag, flow_flag, port, port_config};
 use tenuto_openflow::*;
 use tenuto_units::Span;
 
@@ -106,18 +106,9 @@ fn bytes_of(flow: u8, tag: Option<u8>, len: usize) -> Vec<u8> {
     bytes
 }
 
-fn meter(command: MeterModCommand, meter_id: u32, rate: u32, remarks: bool) -> Body {
-    let band = match remarks {
-        true => MeterBand::DscpRemark { rate, burst_size: 2, prec_level: 1 },
-        false => MeterBand::Drop { rate, burst_size: 2 },
-    };
-    let flags = meter_flag::PKTPS | meter_flag::BURST;
-    Body::MeterMod(MeterMod { command, flags, meter_id, bands: vec![band] })
-}
-
 fn begin(classifier: ClassifierKind) -> Bench {
     let mut bench = Bench::with(SwitchConfig { classifier, ..config() });
-    bench.install([1, 2].map(|id| meter(MeterModCommand::Add, id, 20, false)));
+    bench.install([1, 2].map(|id| meter_of(MeterModCommand::Add, id, 20, false)));
     for flow in 1..4 {
         let match_ = matching(0, flow, 1);
         let instructions = instructions(flow, 0, 1, 1 + u32::from(flow));
@@ -139,7 +130,7 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
     let body = match step.clone() {
         Step::Frame(..) => return Vec::new(),
         Step::Change(flow_mod) => Body::FlowMod(*flow_mod),
-        Step::Meter(rate, remarks) => meter(MeterModCommand::Modify, 1, rate, remarks),
+        Step::Meter(rate, remarks) => meter_of(MeterModCommand::Modify, 1, rate, remarks),
         Step::Port(port_no, config) => {
             let mask = port_config::NO_FWD | port_config::NO_RECV | port_config::PORT_DOWN;
             bench.port_mod(port_no, config, mask)
@@ -154,19 +145,6 @@ fn carry_out(bench: &mut Bench, step: &Step) -> Vec<Body> {
         }
     };
     bench.ask_on(0, body)
-}
-
-/// Everything that a controller can read of what was counted.
-fn counted(bench: &mut Bench) -> Vec<ReplyBody> {
-    let all = FlowStatsRequest::ALL;
-    let requests = [
-        RequestBody::Flow(all.clone()),
-        RequestBody::Aggregate(all),
-        RequestBody::Table,
-        RequestBody::PortStats { port_no: port::ANY },
-        RequestBody::Meter { meter_id: constants::meter::ALL },
-    ];
-    requests.into_iter().map(|request| bench.reply(request)).collect()
 }
 
 proptest! {
@@ -196,7 +174,7 @@ proptest! {
                 prop_assert_eq!(quick.what_left(), twin.what_left(), "{:?}", step);
                 prop_assert_eq!(quick.switch.next_deadline(), twin.switch.next_deadline());
             }
-            prop_assert_eq!(counted(&mut quick), counted(&mut twin));
+            prop_assert_eq!(quick.counted(), twin.counted());
         }
         prop_assert_eq!(quick.key(), twin.key());
     }

@@ -10,18 +10,18 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // a test runs its helper
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use tenuto_dataplane::switch::{
-    ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
-};
-use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames};
+use support::Bench;
+use tenuto_dataplane::switch::{ClassifierKind, GeneralConfig, PortConfig, PortRole, SwitchConfig};
+use tenuto_dataplane::{EgressConfig, Frames};
 use tenuto_openflow::constants::meter;
 use tenuto_openflow::{
-    Action, Body, FlowMod, FlowStatsRequest, Framer, Instruction, Message, MultipartRequest,
-    PacketInReason, ReplyBody, RequestBody,
+    Action, Body, FlowMod, FlowStatsRequest, Instruction, Message, PacketInReason, ReplyBody,
+    RequestBody,
 };
 use tenuto_units::{Instant, Rate, Span};
 
@@ -31,81 +31,33 @@ const KBIT: u64 = 1024;
 /// What every switch of the survey before passed of the 940 tests of one frame.
 const OVS_3_1: usize = 694;
 
-struct Bench {
-    switch: Switch,
-    frames: FramePool,
-    fx: Effects<SwitchEvent>,
-    now: Instant,
+/// What the suite's switch under test has.
+fn bench() -> Bench {
+    let egress = EgressConfig {
+        rate: Rate::from_bps(10_000_000_000).expect("not zero"),
+        queues: 4,
+        buffer_bits: 1 << 30,
+        unpromised_from: None,
+    };
+    let port = |port| PortConfig { port, role: PortRole::Host, egress };
+    Bench::with(SwitchConfig {
+        datapath_id: 1,
+        ports: (1..=3).map(port).collect(),
+        tables: 64,
+        entries_max: 1_000,
+        meters_max: 16,
+        groups_max: 16,
+        meter_extra_bytes: 0,
+        classifier: ClassifierKind::ByMask,
+        boot_seed: 1,
+        mode_retry: Span::from_ms(10),
+        general: Some(GeneralConfig::default()),
+    })
 }
 
 impl Bench {
-    fn new() -> Self {
-        let egress = EgressConfig {
-            rate: Rate::from_bps(10_000_000_000).expect("not zero"),
-            queues: 4,
-            buffer_bits: 1 << 30,
-            unpromised_from: None,
-        };
-        let port = |port| PortConfig { port, role: PortRole::Host, egress };
-        let config = SwitchConfig {
-            datapath_id: 1,
-            ports: (1..=3).map(port).collect(),
-            tables: 64,
-            entries_max: 1_000,
-            meters_max: 16,
-            groups_max: 16,
-            meter_extra_bytes: 0,
-            classifier: ClassifierKind::ByMask,
-            boot_seed: 1,
-            mode_retry: Span::from_ms(10),
-            general: Some(GeneralConfig::default()),
-        };
-        let mut bench = Self {
-            switch: Switch::new(Arc::new(config)),
-            frames: FramePool::new(100),
-            fx: Effects::new(),
-            now: Instant::from_ns(1_000_000_000),
-        };
-        bench.switch.connected(&mut bench.fx);
-        bench.fx.clear();
-        bench
-    }
-
-    fn control(&mut self, bytes: &[u8]) -> Vec<Message> {
-        let alive = self.switch.control(self.now, bytes, &mut self.frames, &mut self.fx);
-        assert!(alive, "the session goes on");
-        self.messages()
-    }
-
-    fn messages(&mut self) -> Vec<Message> {
-        let (mut framer, mut messages) = (Framer::new(), Vec::new());
-        for part in self.fx.control.chunks(Framer::PUSH_BYTES_MAX) {
-            framer.push(part).expect("everything was taken out");
-            while let Some(message) = framer.next() {
-                messages.push(message.expect("a switch sends well-formed messages"));
-            }
-        }
-        self.fx.control.clear();
-        messages
-    }
-
-    fn ask(&mut self, body: RequestBody) -> ReplyBody {
-        let request = Body::MultipartRequest(MultipartRequest::new(body));
-        let answers = self.control(&Message::new(1, request).to_bytes());
-        match answers.into_iter().next().map(|message| message.body) {
-            Some(Body::MultipartReply(reply)) => reply.body,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn receive(&mut self, port: u32, bytes: &[u8]) {
-        let frame = self.frames.insert(bytes).expect("there is room");
-        let _work =
-            self.switch.receive(self.now, self.now, port, frame, &mut self.frames, &mut self.fx);
-    }
-
     /// Everything that leaves until `end`.
-    fn run_to(&mut self, end: Instant, mut left: impl FnMut(u32, &[u8])) {
+    fn each_to(&mut self, end: Instant, mut left: impl FnMut(u32, &[u8])) {
         while let Some((timer, at)) = self.switch.next_deadline().filter(|(_, at)| *at <= end) {
             self.now = self.now.max(at);
             self.switch.fire(timer, self.now, &mut self.frames, &mut self.fx);
@@ -119,7 +71,7 @@ impl Bench {
     }
 
     /// Installs something and reads it back, as the suite does.
-    fn install(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn install_and_read(&mut self, bytes: &[u8]) -> Result<(), String> {
         let sent = Message::parse(bytes).map_err(|error| error.to_string())?;
         if let Some(refusal) = self.control(bytes).first() {
             return Err(format!("{sent} is answered {refusal}"));
@@ -128,7 +80,7 @@ impl Bench {
             Body::FlowMod(flow_mod) => self.has_flow(flow_mod),
             Body::MeterMod(wanted) => {
                 let ReplyBody::MeterConfig(meters) =
-                    self.ask(RequestBody::MeterConfig { meter_id: meter::ALL })
+                    self.reply(RequestBody::MeterConfig { meter_id: meter::ALL })
                 else {
                     unreachable!("a reply to another request")
                 };
@@ -138,7 +90,7 @@ impl Bench {
                 })
             }
             Body::GroupMod(wanted) => {
-                let ReplyBody::GroupDesc(groups) = self.ask(RequestBody::GroupDesc) else {
+                let ReplyBody::GroupDesc(groups) = self.reply(RequestBody::GroupDesc) else {
                     unreachable!("a reply to another request")
                 };
                 groups.iter().any(|found| {
@@ -152,7 +104,7 @@ impl Bench {
     }
 
     fn has_flow(&mut self, wanted: &FlowMod) -> bool {
-        let ReplyBody::Flow(flows) = self.ask(RequestBody::Flow(FlowStatsRequest::ALL)) else {
+        let ReplyBody::Flow(flows) = self.reply(RequestBody::Flow(FlowStatsRequest::ALL)) else {
             unreachable!("a reply to another request")
         };
         flows.iter().any(|found| {
@@ -167,7 +119,7 @@ impl Bench {
 
     /// Look-ups and matches by table.
     fn table_counts(&mut self) -> BTreeMap<u8, (u64, u64)> {
-        let ReplyBody::Table(tables) = self.ask(RequestBody::Table) else {
+        let ReplyBody::Table(tables) = self.reply(RequestBody::Table) else {
             unreachable!("a reply to another request")
         };
         tables.iter().map(|t| (t.table_id, (t.lookup_count, t.matched_count))).collect()
@@ -211,13 +163,13 @@ struct Test {
 impl Test {
     fn new() -> Self {
         let (frame, rates) = (Vec::new(), Vec::new());
-        Self { bench: Bench::new(), frame, stream: None, rates, failure: None }
+        Self { bench: bench(), frame, stream: None, rates, failure: None }
     }
 
     fn line(&mut self, line: &str) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let done = match word {
-            "install" => self.bench.install(&bytes(rest)),
+            "install" => self.bench.install_and_read(&bytes(rest)),
             "send" => {
                 self.frame = bytes(rest);
                 Ok(())
@@ -257,7 +209,7 @@ impl Test {
         let mut left = Vec::new();
         self.bench.receive(1, &self.frame);
         let end = self.bench.now + Span::from_s(1);
-        self.bench.run_to(end, |port, bytes| left.push((port, bytes.to_vec())));
+        self.bench.each_to(end, |port, bytes| left.push((port, bytes.to_vec())));
         left
     }
 
@@ -300,17 +252,17 @@ impl Test {
 
     fn expect_rates(&mut self) -> Result<(), String> {
         let Some(stream) = self.stream.take() else { return Ok(()) };
-        let mut tester = Bench::new();
+        let mut tester = bench();
         for (place, (_, _, flow_mod)) in (1..).zip(&self.rates) {
             // In the tester every match is an entry of its own that counts.
             let instructions = vec![Instruction::ApplyActions(Vec::<Action>::new())];
             let flow_mod = FlowMod { cookie: place, instructions, ..flow_mod.clone() };
-            tester.install(&Message::new(0, Body::FlowMod(flow_mod)).to_bytes())?;
+            tester.install_and_read(&Message::new(0, Body::FlowMod(flow_mod)).to_bytes())?;
         }
         let start = self.bench.now;
         for number in 0..stream.per_second * stream.seconds {
             let at = start + Span::from_ns(number * 1_000_000_000 / stream.per_second);
-            self.bench.run_to(at, |port, bytes| {
+            self.bench.each_to(at, |port, bytes| {
                 tester.now = tester.now.max(at);
                 tester.receive(port, bytes);
             });
@@ -319,8 +271,10 @@ impl Test {
             self.bench.receive(1, &stream.frames[place]);
         }
         let end = start + Span::from_s(stream.seconds);
-        self.bench.run_to(end, |port, bytes| tester.receive(port, bytes));
-        let ReplyBody::Flow(flows) = tester.ask(RequestBody::Flow(FlowStatsRequest::ALL)) else {
+        self.bench.each_to(end, |port, bytes| {
+            tester.receive(port, bytes);
+        });
+        let ReplyBody::Flow(flows) = tester.reply(RequestBody::Flow(FlowStatsRequest::ALL)) else {
             unreachable!("a reply to another request")
         };
         for (cookie, (in_kbps, value, _)) in (1_u64..).zip(&self.rates) {

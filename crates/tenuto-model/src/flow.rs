@@ -144,7 +144,7 @@ impl Size {
 
     /// The same with another number.
     #[must_use]
-    pub const fn with_bytes(self, bytes: u32) -> Self {
+    pub(crate) const fn with_bytes(self, bytes: u32) -> Self {
         match self {
             Self::MessageBytes(_) => Self::MessageBytes(bytes),
             Self::PayloadBytes(_) => Self::PayloadBytes(bytes),

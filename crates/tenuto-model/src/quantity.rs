@@ -279,7 +279,7 @@ pub fn parse_size_bytes(text: &str) -> Result<u64, QuantityError> {
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_length_mm(text: &str) -> Result<u64, QuantityError> {
+pub(crate) fn parse_length_mm(text: &str) -> Result<u64, QuantityError> {
     LENGTH.parse(text)
 }
 
@@ -287,7 +287,7 @@ pub fn parse_length_mm(text: &str) -> Result<u64, QuantityError> {
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_percent(text: &str) -> Result<u64, QuantityError> {
+pub(crate) fn parse_percent(text: &str) -> Result<u64, QuantityError> {
     SHARE.parse(text)
 }
 
@@ -295,7 +295,7 @@ pub fn parse_percent(text: &str) -> Result<u64, QuantityError> {
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_ppm(text: &str) -> Result<u64, QuantityError> {
+pub(crate) fn parse_ppm(text: &str) -> Result<u64, QuantityError> {
     TOLERANCE.parse(text)
 }
 
@@ -303,7 +303,7 @@ pub fn parse_ppm(text: &str) -> Result<u64, QuantityError> {
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_burst_bits(text: &str) -> Result<u64, QuantityError> {
+pub(crate) fn parse_burst_bits(text: &str) -> Result<u64, QuantityError> {
     BURST.parse(text)
 }
 
@@ -319,7 +319,7 @@ pub fn parse_rate_ubps(text: &str) -> Result<u64, QuantityError> {
 ///
 /// # Errors
 /// As [`parse_time_ns`].
-pub fn parse_data_ubit(text: &str) -> Result<u64, QuantityError> {
+pub(crate) fn parse_data_ubit(text: &str) -> Result<u64, QuantityError> {
     FINE_DATA.parse(text)
 }
 
@@ -388,15 +388,22 @@ impl Dimension {
                 meant.unwrap_or_default() + &self.units_text(),
             );
         };
-        let (mantissa, decimals) = match decimal(number) {
-            Ok(parts) => parts,
-            Err(why) => {
-                return fail(format!("`{shown}` is not a {}: {why}", self.noun), self.example());
-            }
-        };
+        match decimal(number) {
+            Ok(parts) => self.scaled(parts, factor, &shown),
+            Err(why) => fail(format!("`{shown}` is not a {}: {why}", self.noun), self.example()),
+        }
+    }
+
+    /// So many of a unit as whole ones of the smallest.
+    fn scaled(
+        &self,
+        (mantissa, decimals): (u128, u32),
+        factor: u64,
+        shown: &str,
+    ) -> Result<u64, QuantityError> {
+        let fail = |message: String, hint: String| Err(QuantityError { message, hint });
         let scale = 10_u128.pow(decimals);
-        let total = mantissa.checked_mul(u128::from(factor));
-        match total {
+        match mantissa.checked_mul(u128::from(factor)) {
             Some(total) if total % scale != 0 => fail(
                 format!("{} `{shown}` is not whole in {}", self.noun, self.whole),
                 format!("did you mean {} {}?", (total / scale).max(1), self.whole),
@@ -476,7 +483,7 @@ pub fn format_size(bytes: u64) -> String {
 
 /// A burst of whole bytes as [`parse_burst_bits`] reads it back exactly: `kbit` where it is whole in
 /// them, as switches state it, else `B`.
-pub fn format_burst(bytes: u64) -> String {
+pub(crate) fn format_burst(bytes: u64) -> String {
     match bytes % BYTES_PER_KBIT {
         0 => format!("{} kbit", bytes / BYTES_PER_KBIT),
         _ => format!("{bytes} B"),
@@ -489,7 +496,7 @@ pub fn format_rate_ubps(ubps: u64) -> String {
 }
 
 /// An amount of data as [`parse_data_ubit`] reads it back exactly.
-pub fn format_data_ubit(ubit: u64) -> String {
+pub(crate) fn format_data_ubit(ubit: u64) -> String {
     largest_or_decimal(ubit, &FINE_DATA)
 }
 
@@ -509,7 +516,7 @@ fn largest_or_decimal(millionths: u64, dimension: &Dimension) -> String {
 }
 
 /// The roundest length whose [`propagation_ns`] is exactly `ns`.
-pub fn format_length(ns: u64) -> String {
+pub(crate) fn format_length(ns: u64) -> String {
     let longest_mm = ns.saturating_mul(10_000) / 53;
     for (unit, factor) in [("m", 1_000), ("cm", 10)] {
         let number = longest_mm / factor;

@@ -151,14 +151,7 @@ impl Builder {
     /// Takes one event; false ends the reading.
     fn take(&mut self, event: Event<'_>, place: Place) -> bool {
         self.nodes += 1;
-        if self.nodes > NODES_MAX || self.open.len() > DEPTH_MAX {
-            let what =
-                if self.nodes > NODES_MAX { "has too many values" } else { "nests too deep" };
-            self.fail(
-                place,
-                &format!("the file {what}"),
-                "no network needs that: is this the right file?",
-            );
+        if self.is_too_much(place) {
             return false;
         }
         match event {
@@ -188,15 +181,7 @@ impl Builder {
                 self.open.push(Open::Map { place, pairs, keys, key: None });
                 true
             }
-            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(Open::List(place, items)) => {
-                    self.value(Node { place, value: Value::List(items) })
-                }
-                Some(Open::Map { place, pairs, .. }) => {
-                    self.value(Node { place, value: Value::Map(pairs) })
-                }
-                None => false,
-            },
+            Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::DocumentStart(_) if self.documents.len() >= DOCUMENTS_MAX => {
                 self.fail(
                     place,
@@ -206,6 +191,28 @@ impl Builder {
                 false
             }
             _ => true,
+        }
+    }
+
+    fn is_too_much(&mut self, place: Place) -> bool {
+        let what = match (self.nodes > NODES_MAX, self.open.len() > DEPTH_MAX) {
+            (true, _) => "has too many values",
+            (false, true) => "nests too deep",
+            (false, false) => return false,
+        };
+        let hint = "no network needs that: is this the right file?";
+        self.fail(place, &format!("the file {what}"), hint);
+        true
+    }
+
+    /// Ends the innermost list or map; false ends the reading.
+    fn close(&mut self) -> bool {
+        match self.open.pop() {
+            Some(Open::List(place, items)) => self.value(Node { place, value: Value::List(items) }),
+            Some(Open::Map { place, pairs, .. }) => {
+                self.value(Node { place, value: Value::Map(pairs) })
+            }
+            None => false,
         }
     }
 

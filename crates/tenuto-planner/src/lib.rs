@@ -140,19 +140,11 @@ pub enum Progress {
 
 /// The plan of a network. What cannot be guaranteed is in its refusals.
 pub fn plan(network: &Network, options: &Options) -> Plan {
-    plan_with_progress(network, options, &mut |_| ())
+    plan_on(network, options, &InTurn, &mut |_| ())
 }
 
-/// As [`plan`], telling `progress` of every step as it begins.
-pub fn plan_with_progress(
-    network: &Network,
-    options: &Options,
-    progress: &mut dyn FnMut(Progress),
-) -> Plan {
-    plan_on(network, options, &InTurn, progress)
-}
-
-/// As [`plan_with_progress`], linear programs side by side as far as `executor` does that.
+/// As [`plan`], telling `progress` of every step as it begins, linear programs side by side as far as
+/// `executor` does that.
 pub fn plan_on(
     network: &Network,
     options: &Options,

@@ -4,31 +4,17 @@
 
 #[path = "tampered/networks.rs"]
 mod networks;
+mod support;
 
 use networks::cases;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use support::{less_than, list, sealed};
 use tenuto_certify::certify;
 use tenuto_model::Network;
 use tenuto_planner::{Options, plan};
 
-fn sha(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn sealed(mut plan: Value) -> String {
-    plan["description_digest"] = json!(sha(&plan["network"].to_string()));
-    plan["plan_hash"] = json!("");
-    plan["plan_hash"] = json!(sha(&plan.to_string()));
-    plan.to_string()
-}
-
 /// One way to ask for more, or for something else, in a description. `false`: it has no place there.
 type Burden = (&'static str, fn(&mut Value, usize) -> bool);
-
-fn list(value: &mut Value) -> &mut Vec<Value> {
-    value.as_array_mut().expect("a list")
-}
 
 /// Changes every number of that name in every contract of one flow.
 fn contracts(network: &mut Value, flow: usize, change: impl Fn(&mut Value)) -> bool {
@@ -227,17 +213,8 @@ fn is_false(believed: &Value, options: &Options) -> Option<String> {
     if anew["routes"] != believed["routes"] {
         return None;
     }
-    let lower = |list: &str, keys: &[&str], claim: &str| {
-        let rows = believed[list].as_array().expect("rows");
-        rows.iter().find_map(|row| {
-            let mut others = anew[list].as_array().expect("rows").iter();
-            let other = others.find(|it| keys.iter().all(|key| it[*key] == row[*key]))?;
-            let (claimed, found) = (row[claim].as_u64()?, other[claim].as_u64());
-            // The planner rounds up; by a hundredth it is never generous.
-            let is_false = found.is_none_or(|n| claimed < n - n / 100 - n.min(1));
-            is_false.then(|| format!("{claim} {claimed}, planned anew {found:?}: {row}"))
-        })
-    };
+    let lower =
+        |list: &str, keys: &[&str], claim: &str| less_than(&anew, believed, (list, keys, claim));
     lower("flows", &["flow", "target", "mode"], "delay_bound_ps")
         .or_else(|| lower("flows", &["flow", "target", "mode"], "skew_bound_ps"))
         .or_else(|| lower("mode_changes", &["change"], "bound_ps"))

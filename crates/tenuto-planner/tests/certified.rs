@@ -2,7 +2,10 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
+mod support;
+
 use std::path::PathBuf;
+use support::{accepted, quick};
 use tenuto_model::{EntrySpec, MemorySources, Network, OtherTraffic, OutputSpec, Plan, Receive};
 use tenuto_planner::{Options, WholePaths, plan};
 
@@ -23,15 +26,7 @@ fn network(file: &str) -> Network {
 }
 
 fn certified(file: &str) -> Plan {
-    let plan = plan(&network(file), &Options { would_fit: false, ..Options::default() });
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(certificate) => assert_eq!(certificate.feasible, plan.feasible),
-        Err(findings) => {
-            let lines: Vec<String> = findings.iter().take(12).map(ToString::to_string).collect();
-            panic!("{} findings:\n{}", findings.len(), lines.join("\n"))
-        }
-    }
-    plan
+    accepted(plan(&network(file), &quick()))
 }
 
 #[test]
@@ -53,7 +48,7 @@ fn a_faster_trunk_makes_no_bound_of_the_vehicle_larger() {
     for faster in [&trunks[..], &trunks[..1], &trunks[1..]] {
         let mut network = usual.network.clone();
         faster.iter().for_each(|&link| network.links[link].rate_bps = 1_000_000_000);
-        let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
+        let plan = plan(&network, &quick());
         tenuto_certify::certify(&plan.to_json()).unwrap_or_else(|f| panic!("{f:?}"));
         assert!(plan.feasible, "{:?}", plan.refusals);
         for (row, before) in plan.flows.iter().zip(&usual.flows) {
@@ -84,10 +79,7 @@ fn a_network_that_is_given_up_is_certified_for_what_it_claims() {
         let sources =
             MemorySources::new().with("car.yaml", car.as_str()).with("slow.yaml", profile.as_str());
         let read = tenuto_model::read_network(&sources, "car.yaml");
-        let plan = plan(
-            &read.unwrap_or_else(|problems| panic!("{problems}")).0,
-            &Options { would_fit: false, ..Options::default() },
-        );
+        let plan = plan(&read.unwrap_or_else(|problems| panic!("{problems}")).0, &quick());
         assert!(!plan.feasible && plan.processor_rows.is_empty() && !plan.port_rows.is_empty());
         if let Err(findings) = tenuto_certify::certify(&plan.to_json()) {
             panic!("{buffer}: {}", findings[0]);
@@ -261,11 +253,7 @@ fn circle(switches: usize) -> String {
 
 #[test]
 fn whole_paths_are_proved_where_ports_depend_on_each_other_in_a_circle() {
-    let sources = tenuto_model::MemorySources::new().with("circle.yaml", &circle(5));
-    let network = match tenuto_model::read_network(&sources, "circle.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    };
+    let network = support::network(&circle(5));
     let options = Options { whole_paths: Some(WholePaths::default()), ..Options::default() };
     let (whole, sums) = (plan(&network, &options), plan(&network, &Options::default()));
     tenuto_certify::certify(&whole.to_json()).unwrap_or_else(|f| panic!("{f:?}"));

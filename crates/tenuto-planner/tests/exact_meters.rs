@@ -1,23 +1,13 @@
 //! Meters to the bit/s and the byte: as deployed, checked to the last one of each, and what that
 //! gives beside whole kbit.
 
+mod support;
+
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use support::{accepted, network, quick, sealed};
 use tenuto_certify::{Certificate, certify};
-use tenuto_model::{MemorySources, Plan, read_network};
-use tenuto_planner::{Options, plan};
-
-fn sha(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Both digests made anew.
-fn sealed(mut plan: Value) -> String {
-    plan["description_digest"] = json!(sha(&plan["network"].to_string()));
-    plan["plan_hash"] = json!("");
-    plan["plan_hash"] = json!(sha(&plan.to_string()));
-    plan.to_string()
-}
+use tenuto_model::Plan;
+use tenuto_planner::plan;
 
 /// Three hosts that may babble share a line of 10 Mbit/s; periods and sizes are no round numbers.
 fn planned(profile: &str) -> Plan {
@@ -30,11 +20,8 @@ fn planned(profile: &str) -> Plan {
          three: {{source: c, targets: [sink], message: 9999 B, period: 101 ms, deadline: 500 ms, priority: 1}}\n\
          tolerates: {{babbling_hosts: 1}}\nprofiles:\n  p: {profile}\n"
     );
-    let sources = MemorySources::new().with("n.yaml", &text);
-    let (network, _) = read_network(&sources, "n.yaml").unwrap_or_else(|e| panic!("{e}"));
-    let plan = plan(&network, &Options { would_fit: false, ..Options::default() });
-    let certificate = certify(&plan.to_json());
-    assert!(certificate.is_ok() && plan.feasible, "{certificate:#?} {:#?}", plan.refusals);
+    let plan = accepted(plan(&network(&text), &quick()));
+    assert!(plan.feasible, "{:#?}", plan.refusals);
     plan
 }
 

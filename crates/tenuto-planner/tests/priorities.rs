@@ -1,17 +1,15 @@
 //! Audsley's assignment: finds what rate-monotonic and written priorities miss, and says when
 //! there is nothing to find.
 
-use tenuto_model::{MemorySources, Network, Plan, Size, read_network};
+mod support;
+
+use support::{accepted, network, quick};
+use tenuto_model::{Network, Plan, Size};
 use tenuto_planner::{Curves, Options, Priorities, plan};
 
 /// The car of [MC-SDN] section VIII as printed, but for the stream's size.
 fn car(stream: u32) -> Network {
-    let text = include_str!("../../../networks/vehicle-as-printed.yaml");
-    let sources = MemorySources::new().with("car.yaml", text);
-    let mut network = match read_network(&sources, "car.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    };
+    let mut network = network(include_str!("../../../networks/vehicle-as-printed.yaml"));
     let flow = network.flows.iter_mut().find(|flow| flow.name == "STREAM").expect("in the file");
     flow.contracts[0].size = Size::MessageBytes(stream);
     network.mode_return.quiet_ns = None;
@@ -19,14 +17,7 @@ fn car(stream: u32) -> Network {
 }
 
 fn planned(network: &Network, priorities: Priorities) -> Plan {
-    let options =
-        Options { priorities, curves: Curves::Auto, would_fit: false, ..Options::default() };
-    let plan = plan(network, &options);
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(certificate) => assert_eq!(certificate.feasible, plan.feasible),
-        Err(findings) => panic!("{}", findings[0]),
-    }
-    plan
+    accepted(plan(network, &Options { priorities, curves: Curves::Auto, ..quick() }))
 }
 
 fn class(plan: &Plan, flow: &str) -> u8 {
@@ -82,11 +73,7 @@ fn more_flows_than_queues_share_classes() {
             15 + flow
         );
     }
-    let sources = MemorySources::new().with("shared.yaml", &text);
-    let network = match read_network(&sources, "shared.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    };
+    let network = network(&text);
     assert!(!planned(&network, Priorities::Given).feasible, "the long message is in front of them");
     let found = planned(&network, Priorities::Audsley);
     assert!(found.feasible, "{:?}", found.refusals);

@@ -1,7 +1,10 @@
 //! Switches whose ports share a processor: planned, refused, and checked by the other crate.
 
-use tenuto_model::{MemorySources, Network, Plan};
-use tenuto_planner::{Options, plan};
+mod support;
+
+use support::{accepted, network, quick};
+use tenuto_model::{Network, Plan};
+use tenuto_planner::plan;
 
 const CELL: &str = "
 profiles:
@@ -25,32 +28,16 @@ fn opposite(profile: &str, period: &str, more: &str) -> Network {
              period: {period}, deadline: 20 ms}}\n"
         );
     }
-    read(&(text + profile + more))
-}
-
-fn read(text: &str) -> Network {
-    let sources = MemorySources::new().with("n.yaml", text);
-    match tenuto_model::read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}\n{text}"),
-    }
+    network(&(text + profile + more))
 }
 
 fn planned(network: &Network) -> Plan {
-    plan(network, &Options { would_fit: false, ..Options::default() })
+    plan(network, &quick())
 }
 
 /// Plans, and lets the checker rebuild everything.
 fn certified(network: &Network) -> Plan {
-    let plan = planned(network);
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(certificate) => assert_eq!(certificate.feasible, plan.feasible),
-        Err(findings) => {
-            let lines: Vec<String> = findings.iter().take(12).map(ToString::to_string).collect();
-            panic!("{} findings:\n{}", findings.len(), lines.join("\n"))
-        }
-    }
-    plan
+    accepted(planned(network))
 }
 
 fn refused(plan: &Plan, resource: &str) -> tenuto_model::Refusal {
@@ -171,7 +158,7 @@ fn turns_hold_a_flood_to_its_burst() {
         let profile = format!(
             "profiles:\n  cell: {{like: ideal, processor: {{base: 1.8 us, receive: {{round_robin: {burst}}}}}, receive_buffer: {{frames: 64, per: port}}}}\n"
         );
-        let network = read(&format!(
+        let network = network(&format!(
             "tenuto: 1\nhosts: [h1, h2, h3]\nswitches: {{s1: {{profile: cell}}}}\nlinks:\n  \
              - {{ends: [h1, s1], rate: 1 Gbit/s}}\n  - {{ends: [h2, s1], rate: 1 Gbit/s}}\n  \
              - {{ends: [h3, s1], rate: 1 Gbit/s}}\nflows:\n  v: {{source: h1, targets: [h3], \
@@ -187,7 +174,7 @@ fn turns_hold_a_flood_to_its_burst() {
 
 /// Two hosts over a switch of such a profile to a third.
 fn star(profile: &str, rate: &str) -> Network {
-    read(&format!(
+    network(&format!(
         "tenuto: 1\nhosts: [bad, good, sink]\nswitches: {{s: {{profile: p}}}}\nlinks:\n  \
          - {{ends: [bad, s], rate: {rate}}}\n  - {{ends: [good, s], rate: {rate}}}\n  \
          - {{ends: [sink, s], rate: {rate}}}\nflows:\n  \
@@ -266,7 +253,7 @@ fn a_device_that_knows_no_modes_is_refused_where_there_are_several() {
 
 /// Three switches in a line that know modes: a flow that may send more, one that ends, one that stays.
 fn modal(processor: &str, more: &str) -> Network {
-    read(&format!(
+    network(&format!(
         "tenuto: 1\nmodes: [LO, HI]\nhosts: [h1, h2, h3]\nswitches: {{s1: {{profile: p}}, s2: \
          {{profile: p}}, s3: {{profile: p}}}}\nlinks:\n  - {{ends: [h1, s1], rate: 100 Mbit/s}}\n  \
          - {{ends: [h2, s2], rate: 100 Mbit/s}}\n  - {{ends: [h3, s3], rate: 100 Mbit/s}}\n  \

@@ -1,16 +1,14 @@
 //! Whole messages in place of the buckets around them: how far they carry, what they never do.
 
-use tenuto_model::{MemorySources, Network, Plan, Size, Transition, read_network};
+mod support;
+
+use support::{network, quick};
+use tenuto_model::{Network, Plan, Size, Transition};
 use tenuto_planner::{Curves, Options, plan};
 
 /// The car with another stream, from hosts that may babble or are trusted.
 fn car(stream: u32, babbling_hosts: u32) -> Network {
-    let text = include_str!("../../../networks/vehicle.yaml");
-    let sources = MemorySources::new().with("vehicle.yaml", text);
-    let mut network = match read_network(&sources, "vehicle.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    };
+    let mut network = network(include_str!("../../../networks/vehicle.yaml"));
     network.tolerates.babbling_hosts = babbling_hosts;
     network.mode_return.quiet_ns = None;
     let flow = network.flows.iter_mut().find(|flow| flow.name == "STREAM").expect("in the file");
@@ -19,7 +17,7 @@ fn car(stream: u32, babbling_hosts: u32) -> Network {
 }
 
 fn planned(network: &Network, curves: Curves) -> Plan {
-    plan(network, &Options { curves, would_fit: false, ..Options::default() })
+    plan(network, &Options { curves, ..quick() })
 }
 
 fn accepted(plan: &Plan) -> bool {

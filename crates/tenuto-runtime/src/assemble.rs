@@ -3,6 +3,7 @@
 use crate::protocol::ModesJob;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_model::{HostDeployment, Network, Offsets, Plan, Scenario, SwitchDeployment};
+use tenuto_units::Draws;
 use tenuto_world::mode_settings;
 
 /// A lab starts afresh: its plan is the first that its switches see.
@@ -98,10 +99,7 @@ pub(crate) fn offsets(
     deployment.senders.iter().map(|s| (s.flow_index, offset(s.flow_index))).collect()
 }
 
-/// Spreads a number over all 64 bits (the finaliser of splitmix64).
+/// Spreads a number over all 64 bits.
 pub(crate) const fn mix(seed: u64) -> u64 {
-    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    Draws::new(seed).word()
 }

@@ -6,8 +6,8 @@
 //! [`Rate::has_whole_nanosecond_bits`]. Bounds are computed in picoseconds ([`Picos`]) and rounded
 //! up to nanoseconds when printed.
 //!
-//! This crate owns no clock and no source of chance: an instant is always an input, and [`Draws`]
-//! follow from a seed.
+//! This crate owns no clock and no source of chance: an instant is always an input, and draws
+//! ([`Draws`], [`Xorshift`]) follow from a seed.
 
 mod data;
 mod draws;
@@ -17,6 +17,6 @@ mod time;
 pub use data::{
     FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES, frame_bytes_padded, wire_bits,
 };
-pub use draws::Draws;
+pub use draws::{Draws, Xorshift};
 pub use rate::Rate;
 pub use time::{Instant, Picos, Span};

@@ -108,11 +108,6 @@ impl SequenceNumber {
     /// How many numbers recur.
     const CYCLE: u8 = 255;
 
-    /// The number that a frame carries; every byte is one.
-    pub const fn from_byte(byte: u8) -> Self {
-        Self(byte)
-    }
-
     /// The byte that a frame carries.
     pub const fn as_byte(self) -> u8 {
         self.0
@@ -122,19 +117,6 @@ impl SequenceNumber {
     #[must_use]
     pub const fn next(self) -> Self {
         if self.0 == Self::CYCLE { Self(1) } else { Self(self.0 + 1) }
-    }
-
-    /// How many steps of [`Self::next`] lead from `earlier` to this number, in 0..=255; `None`
-    /// if none do, which is when this one is of a reset and `earlier` is not.
-    ///
-    /// Between recurring numbers the distance is below 255: more loss than that is not seen.
-    pub const fn distance_from(self, earlier: Self) -> Option<u8> {
-        match (earlier.0, self.0) {
-            (0, this) => Some(this),
-            (_, 0) => None,
-            (earlier, this) if this >= earlier => Some(this - earlier),
-            (earlier, this) => Some(Self::CYCLE - (earlier - this)),
-        }
     }
 }
 
@@ -197,19 +179,6 @@ mod tests {
             number = number.next();
             assert_eq!(number.as_byte(), expected);
         }
-    }
-
-    #[test]
-    fn distance_counts_steps_for_every_pair() {
-        for earlier in 0..=255 {
-            let mut number = SequenceNumber(earlier);
-            for steps in 0..255 {
-                assert_eq!(number.distance_from(SequenceNumber(earlier)), Some(steps));
-                number = number.next();
-            }
-        }
-        assert_eq!(SequenceNumber(255).distance_from(SequenceNumber::RESET), Some(255));
-        assert_eq!(SequenceNumber::RESET.distance_from(SequenceNumber(9)), None);
     }
 
     #[test]

@@ -18,13 +18,13 @@ use crate::link_key::{LinkKey, TAG_BYTES};
 use std::fmt;
 
 /// The EtherType of Attendre commands.
-pub const ETHER_TYPE: EtherType = EtherType::ATTENDRE;
+pub(crate) const ETHER_TYPE: EtherType = EtherType::ATTENDRE;
 /// Where commands go: to the neighbour, whoever it is. Locally administered multicast.
 pub const COMMAND_DST: MacAddress = MacAddress([0x03, 0x00, 0x00, 0x00, 0x0f, 0x01]);
 /// The longest match that a command carries: every field of OpenFlow 1.3 with a mask takes less.
 pub const MATCH_BYTES_MAX: usize = 512;
 /// Length in memory of a command without a match; it needs no padding.
-pub const COMMAND_LEN_MIN: usize = field::MATCH + TAG_BYTES;
+const COMMAND_LEN_MIN: usize = field::MATCH + TAG_BYTES;
 /// Length in memory of the longest command.
 pub const COMMAND_LEN_MAX: usize = COMMAND_LEN_MIN + MATCH_BYTES_MAX;
 const _: () = assert!(COMMAND_LEN_MIN >= FRAME_LEN_MIN);

@@ -14,7 +14,7 @@ pub const HEADER_LEN: usize = 14;
 /// One 802.1Q tag.
 pub const VLAN_TAG_LEN: usize = 4;
 /// The frame check sequence, which frames in memory do not have.
-pub const FCS_LEN: usize = 4;
+pub(crate) const FCS_LEN: usize = 4;
 
 /// The size that the network is planned with, FCS and padding counted, of a frame that has
 /// `len_without_fcs` bytes in memory.
@@ -190,7 +190,12 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
 ///
 /// # Panics
 /// If `bytes` is shorter than [`HEADER_LEN`].
-pub fn emit_header(bytes: &mut [u8], dst: MacAddress, src: MacAddress, ether_type: EtherType) {
+pub(crate) fn emit_header(
+    bytes: &mut [u8],
+    dst: MacAddress,
+    src: MacAddress,
+    ether_type: EtherType,
+) {
     bytes[field::DST].copy_from_slice(&dst.0);
     bytes[field::SRC].copy_from_slice(&src.0);
     bytes[field::TYPE].copy_from_slice(&ether_type.0.to_be_bytes());

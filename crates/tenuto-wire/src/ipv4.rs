@@ -119,7 +119,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
 
     /// Whether the payload begins with the header of the protocol above: true of whole packets
     /// and of first fragments.
-    pub fn is_first_fragment(&self) -> bool {
+    pub(crate) fn is_first_fragment(&self) -> bool {
         be_u16(self.data(), field::FLAGS_OFFSET) & flag::OFFSET_MASK == 0
     }
 
@@ -164,7 +164,7 @@ pub struct Ipv4Repr {
 
 impl Ipv4Repr {
     /// The most bytes that an IPv4 packet carries behind a header without options.
-    pub const PAYLOAD_LEN_MAX: usize = 65_535 - HEADER_LEN;
+    const PAYLOAD_LEN_MAX: usize = 65_535 - HEADER_LEN;
 
     /// Writes the header with its checksum at the start of `bytes` and returns its length.
     ///

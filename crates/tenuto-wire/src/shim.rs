@@ -19,7 +19,7 @@ pub const SHIM_BYTES: usize = 12;
 pub const PAYLOAD_BYTES_MAX: u32 = 1460;
 /// What a frame of a message costs on the wire beyond its payload: preamble and gap 20,
 /// Ethernet 14, FCS 4, IPv4 20, UDP 8, shim 12.
-pub const WIRE_OVERHEAD_PER_FRAME_BYTES: u32 = 78;
+const WIRE_OVERHEAD_PER_FRAME_BYTES: u32 = 78;
 
 const WHAT: &str = "message shim";
 /// Bytes of a frame in front of a message's payload.

@@ -15,7 +15,7 @@ use crate::link_key::{LinkKey, TAG_BYTES};
 use std::fmt;
 
 /// The EtherType of mode signals.
-pub const ETHER_TYPE: EtherType = EtherType::MODE_SIGNAL;
+pub(crate) const ETHER_TYPE: EtherType = EtherType::MODE_SIGNAL;
 /// Where mode signals go: to the neighbour, whoever it is. Locally administered multicast.
 pub const SIGNAL_DST: MacAddress = MacAddress([0x03, 0x00, 0x00, 0x00, 0x0f, 0x00]);
 /// Length of a signal in memory; it needs no padding.

@@ -43,16 +43,6 @@ impl<T: AsRef<[u8]>> UdpPacket<T> {
         self.bytes.as_ref()
     }
 
-    /// Source port.
-    pub fn src_port(&self) -> u16 {
-        be_u16(self.data(), field::SRC_PORT)
-    }
-
-    /// Destination port.
-    pub fn dst_port(&self) -> u16 {
-        be_u16(self.data(), field::DST_PORT)
-    }
-
     /// Bytes of header and payload.
     pub fn length(&self) -> usize {
         usize::from(be_u16(self.data(), field::LENGTH))
@@ -93,7 +83,6 @@ mod tests {
     #[test]
     fn payload_ends_where_the_length_says() {
         let packet = UdpPacket::new_checked(DATAGRAM).expect("valid");
-        assert_eq!((packet.src_port(), packet.dst_port()), (5000, 6000));
         assert_eq!(packet.payload(), b"hi");
     }
 

@@ -8,6 +8,7 @@ use tenuto_model::{
     ReceiveBuffer, Scenario, Verdict,
 };
 use tenuto_planner::{Options, WholePaths, plan};
+use tenuto_units::Draws;
 use tenuto_world::{FlowRow, RunDocument, clockwork};
 
 /// One switch, three senders, one receiver.
@@ -106,63 +107,46 @@ fn turns_protect_from_a_flood_and_one_queue_does_not() {
     assert!(document.flows.iter().any(|row| row.flow != "of-h1" && row.lost > 0));
 }
 
-/// Choices of the campaign: SplitMix64.
-struct Choice(u64);
-
-impl Choice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        let limit = u64::try_from(all.len()).expect("short lists");
-        all[usize::try_from(self.below(limit)).expect("below a length")]
-    }
-}
-
 /// A line or ring of switches with a shared processor of any kind, and flows between its hosts.
-fn any_network(choice: &mut Choice) -> Network {
-    let switches = 1 + choice.below(4);
-    let receive = choice.of(&["fifo", "{round_robin: 1}", "{round_robin: 3}", "{round_robin: 8}"]);
-    let link = if receive == "fifo" && choice.below(2) == 0 {
+fn any_network(draws: &mut Draws) -> Network {
+    let switches = 1 + draws.below(4);
+    let receive =
+        draws.one_of(&["fifo", "{round_robin: 1}", "{round_robin: 3}", "{round_robin: 8}"]);
+    let link = if receive == "fifo" && draws.below(2) == 0 {
         "{rate: 100 Mbit/s, tag: 1 B}"
     } else {
         "none"
     };
-    let buffer = choice.of(&[
+    let buffer = draws.one_of(&[
         "unlimited",
         "{cells: 60, cell: 128 B, place_in_service: true}",
         "{frames: 40}",
         "{frames: 16, per: port}",
         "{bytes: 20 kB, per: port, place_in_service: true}",
     ]);
-    let babbling = choice.below(3) / 2;
+    let babbling = draws.below(3) / 2;
     let profile = format!(
         "{{like: ideal, latency: {{min: 1 us, max: {} us}}, entries: {}, meter_counts: {}, \
          clock_tolerance: 200 ppm, processor: {{base: {} us, per_byte: {} ns, per_entry: {} ns, \
          spread: {} %, link: {link}, receive: {receive}, control: {}}}, receive_buffer: {buffer}}}",
-        1 + choice.below(20),
-        40 + choice.below(60),
-        choice.of(&["wire", "frame", "l2-without-fcs"]),
-        5 + choice.below(60),
-        choice.below(60),
-        choice.below(400),
-        choice.below(30),
-        choice.of(&["none", "{time: 50 us, per: 10 ms}"]),
+        1 + draws.below(20),
+        40 + draws.below(60),
+        draws.one_of(&["wire", "frame", "l2-without-fcs"]),
+        5 + draws.below(60),
+        draws.below(60),
+        draws.below(400),
+        draws.below(30),
+        draws.one_of(&["none", "{time: 50 us, per: 10 ms}"]),
     );
     let (mut hosts, mut links) = (Vec::new(), String::new());
     for switch in 0..switches {
-        for host in 0..=choice.below(2) {
+        for host in 0..=draws.below(2) {
             links += &format!("  - {{ends: [h{switch}-{host}, s{switch}], rate: 100 Mbit/s}}\n");
             hosts.push(format!("h{switch}-{host}"));
         }
-        if switch > 0 || (switches > 2 && choice.below(2) == 0) {
+        if switch > 0 || (switches > 2 && draws.below(2) == 0) {
             let other = if switch > 0 { switch - 1 } else { switches - 1 };
-            let rate = choice.of(&["100 Mbit/s", "100 Mbit/s", "10 Mbit/s"]);
+            let rate = draws.one_of(&["100 Mbit/s", "100 Mbit/s", "10 Mbit/s"]);
             links += &format!("  - {{ends: [s{other}, s{switch}], rate: {rate}}}\n");
         }
     }
@@ -172,23 +156,24 @@ fn any_network(choice: &mut Choice) -> Network {
         (0..switches).map(|switch| format!("s{switch}: {{profile: p}}")).collect();
     let mut flows = String::new();
     let count = u64::try_from(hosts.len()).expect("few");
-    for flow in 0..2 + choice.below(6) {
-        let from = choice.below(count);
-        let to = (from + 1 + choice.below(count - 1)) % count;
+    for flow in 0..2 + draws.below(6) {
+        let from = draws.below(count);
+        let to = (from + 1 + draws.below(count - 1)) % count;
         let host = |n: u64| &hosts[usize::try_from(n).expect("few")];
         let mut targets = vec![host(to).as_str()];
-        if choice.below(3) == 0 && from != count - 1 && to != count - 1 {
+        if draws.below(3) == 0 && from != count - 1 && to != count - 1 {
             targets.push("sink");
         }
-        let size = choice.of(&["frame: 64 B", "frame: 306 B", "message: 900 B", "message: 3 kB"]);
+        let size =
+            draws.one_of(&["frame: 64 B", "frame: 306 B", "message: 900 B", "message: 3 kB"]);
         flows += &format!(
             "  f{flow}: {{source: {}, targets: [{}], {size}, period: {} ms, jitter: {} us, \
              deadline: 500 ms, priority: {}}}\n",
             host(from),
             targets.join(", "),
-            choice.of(&[2, 5, 8, 20]),
-            choice.of(&[0, 0, 300]),
-            choice.below(3),
+            draws.one_of(&[2, 5, 8, 20]),
+            draws.one_of(&[0, 0, 300]),
+            draws.below(3),
         );
     }
     let text = format!(
@@ -213,7 +198,7 @@ fn ends_at_a_processor(plan: &Plan, row: &FlowBound) -> bool {
 fn whatever_is_promised_is_certified_and_kept() {
     let (mut feasible, mut refused) = (0, 0);
     for seed in 0..120 {
-        let network = any_network(&mut Choice(seed));
+        let network = any_network(&mut Draws::new(seed));
         // Every other network is held to bounds of whole paths.
         let whole_paths = seed.is_multiple_of(2).then(WholePaths::default);
         let options = Options { would_fit: false, whole_paths, ..Options::default() };
@@ -238,15 +223,15 @@ fn whatever_is_promised_is_certified_and_kept() {
 }
 
 /// Starts everything within a few frames' time of each other.
-fn close_starts(plan: &Plan, choice: &mut Choice, seed: u64) -> Scenario {
+fn close_starts(plan: &Plan, draws: &mut Draws, seed: u64) -> Scenario {
     let mut scenario = Scenario::plain(150_000_000, seed);
     scenario.traffic.offsets = Offsets::Zero;
-    let span = choice.of(&[30_000, 300_000, 2_000_000]);
+    let span = draws.one_of(&[30_000, 300_000, 2_000_000]);
     let at = |at_ns: u64, action: EventAction| Event { at_ns, action, note: None };
     for flow in &plan.network.flows {
         let name = || flow.name.clone();
         scenario.events.push(at(0, EventAction::StopFlow { flow: name() }));
-        let start = 45_000_000 + choice.below(span);
+        let start = 45_000_000 + draws.below(span);
         scenario.events.push(at(start, EventAction::StartFlow { flow: name() }));
     }
     scenario.events.sort_by_key(|event| event.at_ns);
@@ -258,8 +243,8 @@ fn close_starts(plan: &Plan, choice: &mut Choice, seed: u64) -> Scenario {
 fn no_message_takes_longer_than_a_path_over_processors() {
     let (mut proved, mut closest) = (0, 0);
     for seed in 200..260 {
-        let choice = &mut Choice(seed);
-        let mut network = any_network(choice);
+        let draws = &mut Draws::new(seed);
+        let mut network = any_network(draws);
         network.tolerates.babbling_hosts = 0;
         for profile in network.profiles.values_mut() {
             let processor = profile.processor.as_mut().expect("one");
@@ -279,7 +264,7 @@ fn no_message_takes_longer_than_a_path_over_processors() {
         }
         proved += rows.len();
         for _ in 0..4 {
-            let scenario = close_starts(&plan, choice, seed);
+            let scenario = close_starts(&plan, draws, seed);
             let run = clockwork::run(&plan, &scenario).expect("the plan runs");
             assert_eq!(run.verdict, Verdict::Kept, "seed {seed}: {:#?}", run.violations);
             for row in &rows {
@@ -297,29 +282,29 @@ fn no_message_takes_longer_than_a_path_over_processors() {
 }
 
 /// One host sends what it should not by fits and starts, in heaps that its receive queue can hold or not.
-fn heaps(plan: &Plan, choice: &mut Choice, seed: u64) -> Scenario {
+fn heaps(plan: &Plan, draws: &mut Draws, seed: u64) -> Scenario {
     let mut scenario = Scenario::plain(300_000_000, seed);
-    scenario.traffic.offsets = choice.of(&[Offsets::Zero, Offsets::Random]);
+    scenario.traffic.offsets = draws.one_of(&[Offsets::Zero, Offsets::Random]);
     let flows = &plan.network.flows;
     let places = u64::try_from(flows.len()).expect("few");
-    let place = usize::try_from(choice.below(places)).expect("few");
+    let place = usize::try_from(draws.below(places)).expect("few");
     let host = &flows[place].source;
     let mut at_ns = 5_000_000;
     while at_ns < 280_000_000 {
-        let for_ns = Some(500_000 + choice.below(6_000_000));
+        let for_ns = Some(500_000 + draws.below(6_000_000));
         let host = host.clone();
-        let action = match choice.below(4) {
+        let action = match draws.below(4) {
             0 => EventAction::Garbage { host, frames_per_s: 20_000, for_ns },
             _ => EventAction::Babble {
                 host,
                 flows: Vec::new(),
-                frame_bytes: choice.of(&[64, 64, 500, 1_518]),
+                frame_bytes: draws.one_of(&[64, 64, 500, 1_518]),
                 rate_bps: None,
                 for_ns,
             },
         };
         scenario.events.push(Event { at_ns, action, note: None });
-        at_ns += 6_500_000 + choice.below(12_000_000);
+        at_ns += 6_500_000 + draws.below(12_000_000);
     }
     scenario
 }
@@ -329,23 +314,23 @@ fn heaps(plan: &Plan, choice: &mut Choice, seed: u64) -> Scenario {
 fn no_heap_of_a_babbling_host_is_above_the_bounds_of_others() {
     let mut feasible = 0;
     for seed in 300..360 {
-        let choice = &mut Choice(seed);
-        let mut network = any_network(choice);
+        let draws = &mut Draws::new(seed);
+        let mut network = any_network(draws);
         network.tolerates.babbling_hosts = 1;
         for profile in network.profiles.values_mut() {
             let processor = profile.processor.as_mut().expect("one");
             processor.link = None;
-            processor.receive = Receive::RoundRobin(choice.of(&[1, 2, 5]));
-            let (unit, each) = choice.of(&[
+            processor.receive = Receive::RoundRobin(draws.one_of(&[1, 2, 5]));
+            let (unit, each) = draws.one_of(&[
                 (BufferUnit::Frames, 1),
                 (BufferUnit::Cells(128), 3),
                 (BufferUnit::Bytes, 306),
             ]);
             profile.receive_buffer = Some(ReceiveBuffer {
-                count: each * (12 + choice.below(40)),
+                count: each * (12 + draws.below(40)),
                 unit,
                 is_per_port: true,
-                has_place_in_service: choice.below(2) == 0,
+                has_place_in_service: draws.below(2) == 0,
             });
         }
         let plan = certified(&network);
@@ -354,7 +339,7 @@ fn no_heap_of_a_babbling_host_is_above_the_bounds_of_others() {
         }
         feasible += 1;
         for _ in 0..2 {
-            let scenario = heaps(&plan, choice, seed);
+            let scenario = heaps(&plan, draws, seed);
             let run = clockwork::run(&plan, &scenario).expect("the plan runs");
             assert!(run.violations.is_empty(), "seed {seed}: {:#?}", run.violations);
         }

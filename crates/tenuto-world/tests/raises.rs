@@ -3,6 +3,7 @@
 
 #[path = "../../tenuto-planner/tests/raises/networks.rs"]
 mod networks;
+mod support;
 
 use networks::networks;
 use tenuto_model::{
@@ -23,7 +24,7 @@ fn raised(network: &Network, seed: u64) -> Scenario {
     let mut run =
         Scenario { traffic, expect: Expect::default(), ..Scenario::plain(900 * MS, seed) };
     let at = |at_ns: u64, action: EventAction| Event { at_ns, action, note: None };
-    let span = [10_000, 100_000, MS][usize::try_from(draw.below(3)).expect("small")];
+    let span = draw.one_of(&[10_000, 100_000, MS]);
     for flow in &network.flows {
         let name = || flow.name.clone();
         run.events.push(at(0, EventAction::StopFlow { flow: name() }));

@@ -25,7 +25,7 @@ fn scenario(network: &Network, seed: u64) -> Scenario {
     let mut run =
         Scenario { traffic, expect: Expect::default(), ..Scenario::plain(1_200 * MS, seed) };
     let at = |at_ns: u64, action: EventAction| Event { at_ns, action, note: None };
-    let span = [1_000, 300_000, 4 * MS, 20 * MS][usize::try_from(draw.below(4)).expect("small")];
+    let span = draw.one_of(&[1_000, 300_000, 4 * MS, 20 * MS]);
     for flow in &network.flows {
         let name = || flow.name.clone();
         run.events.push(at(0, EventAction::StopFlow { flow: name() }));

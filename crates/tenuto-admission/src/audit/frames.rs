@@ -21,38 +21,13 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
         return None;
     }
     let end = div_up((latency + bursts) * PS_PER_S, spare);
-    let brought = |bucket: &Bucket, t: i128| bucket.grown(Picos(t)).burst_ubit / frame;
-    if curves.flows.iter().map(|(_, bucket)| brought(bucket, end)).sum::<i128>() > FRAMES_MAX {
+    let arrivals = Arrivals { network, curves, frame };
+    if curves.flows.iter().map(|(_, b)| arrivals.of(b, end)).sum::<i128>() > FRAMES_MAX {
         return None;
     }
-    let lines: Vec<Option<PortId>> = curves.sums.keys().copied().collect();
-    let over_line = |from: Option<PortId>, t: i128| -> i128 {
-        let own = curves.flows.iter().filter(|(line, _)| *line == from);
-        let frames = own.map(|(_, bucket)| brought(bucket, t)).sum();
-        from.map_or(frames, |from| {
-            let line = i128::from(network.emitted_bps(from)) * UBIT_PER_BIT;
-            frames.min(1 + line * (t + tick(network, from).0) / PS_PER_S / frame)
-        })
-    };
-    let mut instants = vec![0];
-    for (_, bucket) in &curves.flows {
-        for n in 1..=brought(bucket, end) {
-            let missing = (n * frame - bucket.burst_ubit).max(0);
-            instants.push(div_up(missing * PS_PER_S, bucket.rate_ubps));
-        }
-    }
-    // Where a line brings less than its flows would, its own frames count.
-    for line in lines.iter().flatten() {
-        let bps = i128::from(network.emitted_bps(*line)) * UBIT_PER_BIT;
-        let frames = over_line(Some(*line), end);
-        let early = tick(network, *line).0;
-        instants.extend((1..frames).map(|n| (div_up(n * frame * PS_PER_S, bps) - early).max(0)));
-    }
-    instants.sort_unstable();
-    instants.dedup();
     let (mut delay, mut waiting) = (0, 0);
-    for t in instants.into_iter().filter(|t| *t <= end) {
-        let frames: i128 = lines.iter().map(|line| over_line(*line, t)).sum();
+    for t in arrivals.instants(end) {
+        let frames = arrivals.all(t);
         let served_at = div_up((latency + frames * frame) * PS_PER_S, rate);
         // The instant is rounded up by less than a picosecond.
         delay = delay.max(served_at - (t - 1).max(0));
@@ -61,4 +36,53 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
         waiting = waiting.max((frames - served) * frame / UBIT_PER_BIT);
     }
     Some((delay, waiting))
+}
+
+/// Whole frames of `frame` 10⁻⁶ bit that come to a processor within a window, ps.
+struct Arrivals<'a> {
+    network: &'a Network,
+    curves: &'a Port,
+    frame: i128,
+}
+
+impl Arrivals<'_> {
+    fn of(&self, bucket: &Bucket, t: i128) -> i128 {
+        bucket.grown(Picos(t)).burst_ubit / self.frame
+    }
+
+    fn all(&self, t: i128) -> i128 {
+        self.curves.sums.keys().map(|line| self.over(*line, t)).sum()
+    }
+
+    /// What comes over a line, or from nowhere else.
+    fn over(&self, from: Option<PortId>, t: i128) -> i128 {
+        let own = self.curves.flows.iter().filter(|(line, _)| *line == from);
+        let frames = own.map(|(_, bucket)| self.of(bucket, t)).sum();
+        from.map_or(frames, |from| {
+            let line = i128::from(self.network.emitted_bps(from)) * UBIT_PER_BIT;
+            frames.min(1 + line * (t + tick(self.network, from).0) / PS_PER_S / self.frame)
+        })
+    }
+
+    /// Every instant up to `end` at which one more may come, ascending.
+    fn instants(&self, end: i128) -> Vec<i128> {
+        let mut instants = vec![0];
+        for (_, bucket) in &self.curves.flows {
+            for n in 1..=self.of(bucket, end) {
+                let missing = (n * self.frame - bucket.burst_ubit).max(0);
+                instants.push(div_up(missing * PS_PER_S, bucket.rate_ubps));
+            }
+        }
+        // Where a line brings less than its flows would, its own frames count.
+        for line in self.curves.sums.keys().flatten() {
+            let bps = i128::from(self.network.emitted_bps(*line)) * UBIT_PER_BIT;
+            let early = tick(self.network, *line).0;
+            let when = |n: i128| (div_up(n * self.frame * PS_PER_S, bps) - early).max(0);
+            instants.extend((1..self.over(Some(*line), end)).map(when));
+        }
+        instants.retain(|t| *t <= end);
+        instants.sort_unstable();
+        instants.dedup();
+        instants
+    }
 }

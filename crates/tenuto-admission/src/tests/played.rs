@@ -15,17 +15,17 @@ use tenuto_units::{Instant, Span};
 const NS_PER_BIT: i64 = 10;
 const NBIT: i64 = 1_000_000_000;
 
-/// Numbers that repeat with the seed (SplitMix64).
-struct Draws(u64);
+/// Draws that are times and lengths in turn.
+struct Draws(tenuto_units::Draws);
 
 impl Draws {
+    const fn new(seed: u64) -> Self {
+        Self(tenuto_units::Draws::new(seed))
+    }
+
     fn below(&mut self, limit: i64) -> i64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        i64::try_from((z ^ z >> 31) % u64::try_from(limit.max(1)).expect("positive"))
-            .expect("below a limit of its kind")
+        let limit = u64::try_from(limit.max(1)).expect("positive");
+        i64::try_from(self.0.below(limit)).expect("below a limit of its kind")
     }
 
     fn is_one_of(&mut self, of: i64) -> bool {
@@ -239,7 +239,7 @@ impl Play {
         Self {
             engine: Engine::new(network.clone(), method, reservation),
             world: World::new(network),
-            draws: Draws(seed),
+            draws: Draws::new(seed),
             sending: BTreeMap::new(),
             going: Vec::new(),
             freed: 0,

@@ -8,8 +8,10 @@ pub(crate) mod seal;
 pub(crate) mod simulator;
 
 use tenuto_bounds::{
-    Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, RateLatency, ServerGraph,
+    Analysis, Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, Options,
+    RateLatency, ServerGraph, analyse,
 };
+use tenuto_certify::certify_bounds;
 use tenuto_units::Picos;
 
 /// 10 Mbit/s in 10⁻⁶ bit/s.
@@ -93,4 +95,20 @@ pub(crate) fn mesh(size: usize, percent: i128, shaped: bool) -> ServerGraph {
 pub(crate) fn worst_ms(bounds: &[tenuto_bounds::TargetBound]) -> Option<f64> {
     let all: Option<Vec<i128>> = bounds.iter().map(|b| b.delay.map(|d| d.0)).collect();
     all.map(|all| all.into_iter().max().unwrap_or(0) as f64 / 1e9)
+}
+
+/// Every server of the graph in any order.
+pub(crate) fn any_order(mut graph: ServerGraph) -> ServerGraph {
+    graph.servers.iter_mut().for_each(|s| s.multiplexing = Multiplexing::Arbitrary);
+    graph
+}
+
+/// The analysis, of whose document the checker believes everything.
+pub(crate) fn certified(graph: &ServerGraph, options: &Options) -> Analysis {
+    let analysis = analyse(graph, options, &mut |_| ());
+    let text = serde_json::to_string(&analysis.document(graph)).expect("serialisable");
+    if let Err(findings) = certify_bounds(&text) {
+        panic!("{} of {}: {}", graph.name, graph.servers.len(), findings[0]);
+    }
+    analysis
 }

@@ -3,7 +3,7 @@
 use super::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use tenuto_bounds::{RateLatency, ServerGraph};
+use tenuto_bounds::{Analysis, RateLatency, ServerGraph, TargetBound};
 
 /// When each flow sends, and how lazy each server is at the start of a busy period.
 #[derive(Clone, Debug)]
@@ -128,6 +128,21 @@ pub(crate) fn largest_delays(
         }
     }
     largest
+}
+
+/// The largest share of its bound that any delay reaches; none is above it.
+pub(crate) fn share_reached(
+    (graph, analysis): (&ServerGraph, &Analysis),
+    seen: &[Vec<i128>],
+    schedule: &Schedule,
+) -> f64 {
+    let share = |bound: &TargetBound| {
+        let delay = bound.delay?;
+        let observed = seen[bound.flow][bound.target];
+        assert!(observed <= delay.0, "{}: {bound:?} {observed} {schedule:?}", graph.name);
+        Some(observed as f64 / delay.0 as f64)
+    };
+    analysis.bounds.iter().filter_map(share).fold(0.0, f64::max)
 }
 
 /// Whole packets within every bucket of the flow: all it may at each burst, greedy in between

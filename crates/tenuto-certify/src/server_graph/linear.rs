@@ -233,11 +233,7 @@ impl Sum<'_> {
     ) -> Result<(), Flaw> {
         self.in_order(node, early, late)?;
         let weight = &self.of_data * &multiplier.0;
-        for &group in groups {
-            self.amount(node, group, early, &weight)?;
-            self.amount(node, group, late, &-&weight)?;
-        }
-        Ok(())
+        self.between(node, groups, (early, late), &-weight)
     }
 
     /// No more comes to a node than has left the one before, of flows that all go the same way.
@@ -258,15 +254,8 @@ impl Sum<'_> {
         }
         let (out_early, out_late) = (self.tree.fifo(child, early)?, self.tree.fifo(child, late)?);
         let weight = &self.of_data * &multiplier.0;
-        for group in here {
-            self.amount(node, group, late, &weight)?;
-            self.amount(node, group, early, &-&weight)?;
-        }
-        for group in there {
-            self.amount(child, group, out_late, &-&weight)?;
-            self.amount(child, group, out_early, &weight)?;
-        }
-        Ok(())
+        self.between(node, &here, (early, late), &weight)?;
+        self.between(child, &there, (out_early, out_late), &-weight)
     }
 
     /// The flows of some groups.
@@ -315,6 +304,21 @@ impl Sum<'_> {
         Ok(())
     }
 
+    /// Σ (late − early), so many times.
+    fn between(
+        &mut self,
+        node: usize,
+        groups: &[usize],
+        (early, late): (usize, usize),
+        weight: &BigInt,
+    ) -> Result<(), Flaw> {
+        for &group in groups {
+            self.amount(node, group, late, weight)?;
+            self.amount(node, group, early, &-weight)?;
+        }
+        Ok(())
+    }
+
     /// Σ (late − early) ≤ burst + rate·(t(late) − t(early)).
     fn bounded(
         &mut self,
@@ -326,10 +330,7 @@ impl Sum<'_> {
     ) -> Result<(), Flaw> {
         self.in_order(node, early, late)?;
         let weight = &self.of_data * &multiplier.0;
-        for &group in groups {
-            self.amount(node, group, late, &weight)?;
-            self.amount(node, group, early, &-&weight)?;
-        }
+        self.between(node, groups, (early, late), &weight)?;
         let by_time = &weight * &bucket.rate;
         self.time((node, early), &by_time);
         self.time((node, late), &-by_time);

@@ -165,8 +165,8 @@ impl Service {
 
     /// Whether everything is served `delay` after it came, if service is in order of arrival:
     /// β(t + delay) ≥ α(t) for all t. The difference is concave, so its bends decide.
-    pub(super) fn keeps_up(&self, arrival: &Pieces, delay: i128) -> bool {
-        let delay = whole(delay);
+    pub(super) fn keeps_up(&self, arrival: &Pieces, delay_ps: i128) -> bool {
+        let delay = whole(delay_ps);
         let shifted = self.bends().into_iter().map(|t| t - &delay).filter(|t| *t > whole(0));
         let mut times = arrival.points.iter().map(|(t, _)| t.clone()).chain(shifted);
         arrival.tail <= self.top_rate() && times.all(|t| self.at(&(&t + &delay)) >= arrival.at(&t))

@@ -11,7 +11,6 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use tenuto_certify::certify;
 
 /// One flow with its paths: per copy, per target, the nodes from source to target.
@@ -152,17 +151,59 @@ pub fn sealed(mut plan: Value) -> String {
         let words = missed.map(|it| json!({"name": it.place, "text": it.found}));
         plan["assumptions"] = words.collect();
     }
-    plan["description_digest"] = json!(sha(&plan["network"].to_string()));
-    plan["plan_hash"] = json!("");
-    plan["plan_hash"] = json!(sha(&plan.to_string()));
-    plan.to_string()
+    digested(plan, "network")
+}
+
+/// Compact JSON with the digests of the document and of its member `described` made anew.
+pub fn digested(mut document: Value, described: &str) -> String {
+    document["description_digest"] = json!(sha(&document[described].to_string()));
+    document["plan_hash"] = json!("");
+    document["plan_hash"] = json!(sha(&document.to_string()));
+    document.to_string()
 }
 
 fn sha(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").unwrap();
-        hex
-    })
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn list(value: &mut Value) -> &mut Vec<Value> {
+    value.as_array_mut().expect("a list")
+}
+
+/// The first element of a list for which `is` holds.
+pub fn find(value: &mut Value, is: impl Fn(&Value) -> bool) -> &mut Value {
+    list(value).iter_mut().find(|v| is(v)).expect("there is one")
+}
+
+/// The plan with other rates of its links, wherever they are said; by a link's number and what it is,
+/// `None` for one that stays as it is.
+pub fn with_rates(net: &Net, rate_bps: impl Fn(usize, &Value) -> Option<u64>) -> Value {
+    let mut plan = net.plan();
+    let mut rates: BTreeMap<String, u64> = BTreeMap::new();
+    for (number, link) in list(&mut plan["network"]["links"]).iter_mut().enumerate() {
+        let Some(rate) = rate_bps(number, link) else { continue };
+        link["rate_bps"] = json!(rate);
+        rates.extend(["a", "b"].map(|end| (link[end].to_string(), rate)));
+    }
+    let set = |rate: &mut Value, end: &Value| {
+        if let Some(new) = rates.get(&end.to_string()) {
+            *rate = json!(new);
+        }
+    };
+    for row in list(&mut plan["port_rows"]) {
+        let end = row["port"].clone();
+        set(&mut row["capacity_bps"], &end);
+    }
+    for (kind, name) in [("switches", "switch"), ("hosts", "host")] {
+        for device in list(&mut plan[kind]) {
+            let node = device[name].clone();
+            for port in list(&mut device["ports"]) {
+                let end = json!({"node": node, "port": port["port"]});
+                set(&mut port["rate_bps"], &end);
+            }
+        }
+    }
+    plan
 }
 
 impl Size {

@@ -1,5 +1,7 @@
 use super::lab::{deployment, entry, modes, plain_deployment};
-use crate::{ModeSettings, SwitchTables, compile, needs_modes};
+use crate::compile::needs_modes;
+use crate::tables::SwitchTables;
+use crate::{ModeSettings, compile};
 use tenuto_openflow::{
     Action, Body, ExactDrop, Experimenter, FlowMod, Instruction, MeterBand, ModesMessage, Oxm,
 };

@@ -9,7 +9,7 @@ use super::{Egress, QueueFull, Queued};
 
 impl Egress {
     /// From now on frames at lower levels give way where the buffer is full ([`Self::displace`]).
-    pub fn let_lower_levels_give_way(&mut self) {
+    pub(crate) fn let_lower_levels_give_way(&mut self) {
         self.gives_way = true;
     }
 
@@ -20,7 +20,7 @@ impl Egress {
     /// # Errors
     /// [`QueueFull`] where that is not enough, or was not asked for; nothing has changed then.
     #[cold]
-    pub fn displace(
+    pub(crate) fn displace(
         &mut self,
         queue: u8,
         frame: Queued,

@@ -38,7 +38,7 @@ pub use sender::SHAPER_MESSAGES_MAX;
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
 use port::{Port, cookie};
 use receiver::{Arrival, Receiver, Refused};
-use sender::Sender;
+use sender::{Lent, Sender};
 use std::sync::Arc;
 use tenuto_units::Instant;
 use tenuto_wire::{FRAME_LEN_MAX, FlowKey, IpProtocol, Stamp, frame_bytes};
@@ -245,7 +245,7 @@ impl EndSystem {
             TimerId::Release(flow) => {
                 if let Ok(place) = self.senders.binary_search_by_key(&flow, Sender::flow) {
                     let (ports, scratch) = (&mut self.ports, &mut self.scratch);
-                    self.senders[place].release(now, ports, scratch, frames, fx);
+                    self.senders[place].release(now, &mut Lent { ports, scratch, frames, fx });
                 }
             }
             TimerId::Reassembly => {

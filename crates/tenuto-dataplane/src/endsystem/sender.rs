@@ -39,6 +39,14 @@ pub(super) struct Sender {
     counters: SenderCounters,
 }
 
+/// What the end system lends to a release.
+pub(super) struct Lent<'a, F> {
+    pub(super) ports: &'a mut [Port],
+    pub(super) scratch: &'a mut [u8],
+    pub(super) frames: &'a mut F,
+    pub(super) fx: &'a mut Effects<HostEvent>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     eligible: Instant,
@@ -162,21 +170,14 @@ impl Sender {
     }
 
     /// Releases the message that is due, if one is: all its frames into the egress queues.
-    pub(super) fn release(
-        &mut self,
-        now: Instant,
-        ports: &mut [Port],
-        scratch: &mut [u8],
-        frames: &mut impl Frames,
-        fx: &mut Effects<HostEvent>,
-    ) {
+    pub(super) fn release(&mut self, now: Instant, lent: &mut Lent<'_, impl Frames>) {
         let Some(due) = self.planned.take_if(|p| p.at <= now) else { return };
         let message = self.next_message(now);
         let count = message.frames(self.config.form);
         let lateness = now.since(due.at);
         self.counters.messages += 1;
         self.counters.lateness_max = self.counters.lateness_max.max(lateness);
-        fx.events.push(HostEvent::Released {
+        lent.fx.events.push(HostEvent::Released {
             flow: self.config.flow,
             message_id: message.stamp.message_id,
             planned: due.at,
@@ -184,7 +185,7 @@ impl Sender {
             bytes: message.bytes,
             frames: count,
         });
-        self.enqueue(now, &message, count, ports, scratch, frames, fx);
+        self.enqueue(now, &message, count, lent);
         self.last = Some(due.eligible + lateness);
         if !self.waiting.is_empty() {
             self.plan_submitted(now);
@@ -211,24 +212,21 @@ impl Sender {
         Message { stamp, number, bytes }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a release owns and what it is lent")]
     fn enqueue(
         &mut self,
         now: Instant,
         message: &Message,
         count: u32,
-        ports: &mut [Port],
-        scratch: &mut [u8],
-        frames: &mut impl Frames,
-        fx: &mut Effects<HostEvent>,
+        lent: &mut Lent<'_, impl Frames>,
     ) {
+        let Lent { ports, scratch, frames, fx } = lent;
         let owner = Some((self.config.flow, message.stamp.message_id));
         for sequence in 0..count {
             let len = message.write(&self.config, sequence, scratch);
             for &place in &self.copies {
                 let port = &mut ports[place];
                 set_source(scratch, port.mac);
-                match port.send(now, self.behaviour.queue, &scratch[..len], owner, frames, fx) {
+                match port.send(now, self.behaviour.queue, &scratch[..len], owner, *frames, fx) {
                     Some(bytes) => {
                         self.counters.frames += 1;
                         self.counters.bytes += u64::from(bytes);

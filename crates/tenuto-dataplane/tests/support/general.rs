@@ -4,10 +4,11 @@ use super::Bench;
 use std::collections::BTreeMap;
 use tenuto_dataplane::Dropped;
 use tenuto_dataplane::switch::{ConnectionId, FailMode, GeneralConfig, SwitchConfig};
-use tenuto_openflow::constants::port;
+use tenuto_openflow::constants::{group, meter, meter_flag, port, queue};
 use tenuto_openflow::{
-    Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, Framer, GroupMod, GroupModCommand,
-    GroupType, Instruction, Match, Message, MultipartRequest, Oxm, PortMod, ReplyBody, RequestBody,
+    Action, Body, Bucket, ErrorCode, FlowMod, FlowModCommand, FlowStatsRequest, Framer, GroupMod,
+    GroupModCommand, GroupType, Instruction, Match, Message, MeterBand, MeterMod, MeterModCommand,
+    MultipartRequest, Oxm, PortMod, ReplyBody, RequestBody,
 };
 
 pub(crate) fn config() -> SwitchConfig {
@@ -50,6 +51,16 @@ pub(crate) fn group_of(
     buckets: Vec<Bucket>,
 ) -> Body {
     Body::GroupMod(GroupMod { command, type_, group_id: id, buckets })
+}
+
+/// A meter of one band in frames per second, which drops or remarks.
+pub(crate) fn meter_of(command: MeterModCommand, meter_id: u32, rate: u32, remarks: bool) -> Body {
+    let band = match remarks {
+        true => MeterBand::DscpRemark { rate, burst_size: 2, prec_level: 1 },
+        false => MeterBand::Drop { rate, burst_size: 2 },
+    };
+    let flags = meter_flag::PKTPS | meter_flag::BURST;
+    Body::MeterMod(MeterMod { command, flags, meter_id, bands: vec![band] })
 }
 
 /// What became of frames: those sent, those dropped, and messages.
@@ -108,6 +119,21 @@ impl Bench {
             Body::MultipartReply(reply) => reply.body,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Everything that a controller can read of what was counted.
+    pub(crate) fn counted(&mut self) -> Vec<ReplyBody> {
+        let all = FlowStatsRequest::ALL;
+        let requests = [
+            RequestBody::Flow(all.clone()),
+            RequestBody::Aggregate(all),
+            RequestBody::Table,
+            RequestBody::PortStats { port_no: port::ANY },
+            RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL },
+            RequestBody::Group { group_id: group::ALL },
+            RequestBody::Meter { meter_id: meter::ALL },
+        ];
+        requests.into_iter().map(|request| self.reply(request)).collect()
     }
 
     /// The change of a port's settings in a mask.

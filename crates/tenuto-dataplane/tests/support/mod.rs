@@ -8,7 +8,7 @@ pub(crate) mod general;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    Burst, ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{DropReason, Effects, EgressConfig, FramePool, Frames, TimerId, Work};
 use tenuto_openflow::constants::meter_flag;
@@ -147,6 +147,32 @@ impl Bench {
     pub(crate) fn receive_late(&mut self, arrival: Instant, port: u32, bytes: &[u8]) -> Work {
         let frame = self.frames.insert(bytes).expect("the pool is large");
         self.switch.receive(self.now, arrival, port, frame, &mut self.frames, &mut self.fx)
+    }
+
+    /// Takes frames that come to port 1, one by one or as a burst.
+    pub(crate) fn take_all(&mut self, burst: &mut Burst, frames: &[Vec<u8>], is_burst: bool) {
+        for bytes in frames {
+            if is_burst {
+                let frame = self.frames.insert(bytes).expect("the pool is large");
+                burst.push(1, self.now, frame);
+            } else {
+                self.receive(1, bytes);
+            }
+        }
+        let Self { switch, frames, fx, now, .. } = self;
+        while switch.receive_next(*now, burst, frames, fx).is_some() {}
+    }
+
+    /// Fires a timer at its time, and gives back the frames that left: how many.
+    pub(crate) fn fire_and_release(&mut self, timer: TimerId, at: Instant) -> usize {
+        self.now = at;
+        self.switch.fire(timer, at, &mut self.frames, &mut self.fx);
+        let mut sent = 0;
+        while let Some(transmit) = self.fx.transmits.pop() {
+            self.frames.release(transmit.frame);
+            sent += 1;
+        }
+        sent
     }
 
     /// Fires what is due until `end`, and gives what left, in order.

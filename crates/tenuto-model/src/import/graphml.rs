@@ -30,62 +30,62 @@ pub(super) fn parse(it: &mut Import<'_>, file: usize, text: &str) -> Option<RawG
     if graph.descendants().skip(1).any(|n| n.tag_name().name() == "graph") {
         it.error(lines.place(graph), "the graph has graphs inside", "write one flat graph");
     }
-    let mut raw = RawGraph::default();
+    let mut reading = Reading { it, raw: RawGraph::default(), keys };
     for node in xml::children(graph, "node") {
-        read_node(it, &mut raw, node, lines.place(node), &keys);
+        reading.node(node, lines.place(node));
     }
     for edge in xml::children(graph, "edge") {
-        read_edge(it, &mut raw, edge, lines.place(edge), &keys);
+        reading.edge(edge, lines.place(edge));
     }
-    Some(raw)
+    Some(reading.raw)
 }
 
-fn read_node<'d>(
-    it: &mut Import<'_>,
-    raw: &mut RawGraph,
-    node: Node<'d, 'd>,
-    place: Place,
-    keys: &BTreeMap<&'d str, &'d str>,
-) {
-    let Some(id) = node.attribute("id") else { return it.error(place, "the node has no id", "") };
-    let (mut label, mut kind) = (None, None);
-    for (name, value) in data(node, keys) {
-        match name {
-            "label" if !value.trim().is_empty() => label = Some(value.trim().to_owned()),
-            "type" | "kind" | "role" if kind_by_word(value).is_some() => {
-                kind = kind_by_word(value);
+/// What is known of a graph while it is read.
+struct Reading<'a, 'i, 'd> {
+    it: &'a mut Import<'i>,
+    raw: RawGraph,
+    /// Names of data by the id of their key.
+    keys: BTreeMap<&'d str, &'d str>,
+}
+
+impl<'d> Reading<'_, '_, 'd> {
+    fn node(&mut self, node: Node<'d, 'd>, place: Place) {
+        let Some(id) = node.attribute("id") else {
+            return self.it.error(place, "the node has no id", "");
+        };
+        let (mut label, mut kind) = (None, None);
+        for (name, value) in self.data(node) {
+            match name {
+                "label" if !value.trim().is_empty() => label = Some(value.trim().to_owned()),
+                "type" | "kind" | "role" if kind_by_word(value).is_some() => {
+                    kind = kind_by_word(value);
+                }
+                _ => drop(self.raw.unread.insert(shown(name))),
             }
-            _ => drop(raw.unread.insert(shown(name))),
         }
+        self.raw.nodes.push(RawNode { id: id.to_owned(), label, kind, place });
     }
-    raw.nodes.push(RawNode { id: id.to_owned(), label, kind, place });
-}
 
-fn read_edge<'d>(
-    it: &mut Import<'_>,
-    raw: &mut RawGraph,
-    edge: Node<'d, 'd>,
-    place: Place,
-    keys: &BTreeMap<&'d str, &'d str>,
-) {
-    let end = |key| edge.attribute(key).unwrap_or_default().to_owned();
-    let mut rate_bps = None;
-    for (name, value) in data(edge, keys) {
-        match name {
-            "LinkSpeedRaw" => rate_bps = raw_speed(it, value, place),
-            _ => drop(raw.unread.insert(shown(name))),
+    fn edge(&mut self, edge: Node<'d, 'd>, place: Place) {
+        let end = |key| edge.attribute(key).unwrap_or_default().to_owned();
+        let mut rate_bps = None;
+        for (name, value) in self.data(edge) {
+            match name {
+                "LinkSpeedRaw" => rate_bps = raw_speed(self.it, value, place),
+                _ => drop(self.raw.unread.insert(shown(name))),
+            }
         }
+        self.raw.edges.push(RawEdge { ends: [end("source"), end("target")], rate_bps, place });
     }
-    raw.edges.push(RawEdge { ends: [end("source"), end("target")], rate_bps, place });
-}
 
-/// Names and texts of the data of an element.
-fn data<'d>(node: Node<'d, 'd>, keys: &BTreeMap<&'d str, &'d str>) -> Vec<(&'d str, &'d str)> {
-    let named = |data: Node<'d, 'd>| {
-        let key = data.attribute("key").unwrap_or_default();
-        (keys.get(key).copied().unwrap_or(key), data.text().unwrap_or_default())
-    };
-    xml::children(node, "data").map(named).collect()
+    /// Names and texts of the data of an element.
+    fn data(&self, node: Node<'d, 'd>) -> Vec<(&'d str, &'d str)> {
+        let named = |data: Node<'d, 'd>| {
+            let key = data.attribute("key").unwrap_or_default();
+            (self.keys.get(key).copied().unwrap_or(key), data.text().unwrap_or_default())
+        };
+        xml::children(node, "data").map(named).collect()
+    }
 }
 
 /// The rate of an edge of the Topology Zoo, in bit/s.

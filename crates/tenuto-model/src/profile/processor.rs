@@ -63,7 +63,7 @@ pub struct MatchCosts {
 
 impl MatchCosts {
     /// The same for every kind of match.
-    pub const fn uniform(ps: u64) -> Self {
+    pub(crate) const fn uniform(ps: u64) -> Self {
         Self { port: ps, tp_dst: ps, dl_dst: ps, masked_nw_dst: ps, five_tuple: ps, all: ps }
     }
 

@@ -84,15 +84,11 @@ fn links(scale: Scale, seed: u64) -> String {
                 targets.push(name);
             }
         }
-        let bag_ms = BAGS_MS[below(&mut draws, BAGS_MS.len())];
-        let (least, most) = SIZES_BYTES[below(&mut draws, SIZES_BYTES.len())];
+        let bag_ms = draws.one_of(&BAGS_MS);
+        let (least, most) = draws.one_of(&SIZES_BYTES);
         let bytes = least + draws.below(most - least + 1);
         let (vl, targets) = (link + 1, targets.join(" "));
         let _ = writeln!(text, "{vl},v{vl},e{source},{targets},{bag_ms},{bytes},40");
     }
     text
-}
-
-fn below(draws: &mut Draws, count: usize) -> usize {
-    usize::try_from(draws.below(count as u64)).unwrap_or(0)
 }

@@ -29,7 +29,7 @@ impl Way {
     }
 
     /// S (Eq. 2): from the sender's output queue until the controller begins to process.
-    pub fn until_controller_ps(&self) -> u64 {
+    fn until_controller_ps(&self) -> u64 {
         self.links_ps[0] + self.packet_ps[0] + self.round_trip_ps[0] / 2 + self.controller_ps[0]
     }
 

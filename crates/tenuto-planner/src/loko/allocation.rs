@@ -55,7 +55,7 @@ impl SwitchModel {
     }
 
     /// That rate and the largest burst beside it; `None` as [`Self::share`].
-    pub fn at_rate(&self, rate_bps: u64) -> Option<Allocation> {
+    pub(crate) fn at_rate(&self, rate_bps: u64) -> Option<Allocation> {
         let queued_bits = u128::from(rate_bps) * u128::from(self.latency_ps);
         let queued = u64::try_from(queued_bits.div_ceil(8 * PS_PER_S)).ok()?;
         self.with(rate_bps, self.buffer_bytes.checked_sub(queued)?)

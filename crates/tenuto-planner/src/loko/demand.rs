@@ -67,7 +67,7 @@ fn fits(allocations: &Allocations, so_far: &Admission, demand: &Demand) -> bool 
 
 impl Demand {
     /// Its burst after so much delay, bytes rounded up.
-    pub fn burst_after(&self, delay_ps: u64) -> u64 {
+    fn burst_after(&self, delay_ps: u64) -> u64 {
         let bits = (u128::from(self.rate_bps) * u128::from(delay_ps)).div_ceil(PS_PER_S);
         let grown = u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX);
         self.burst_bytes.saturating_add(grown)
@@ -91,8 +91,7 @@ pub fn ring(
     draws: &mut Draws,
 ) -> Vec<Demand> {
     let flow = |_| {
-        let limit = u64::try_from(switches).unwrap_or(u64::MAX);
-        let first = usize::try_from(draws.below(limit)).unwrap_or(0);
+        let first = draws.index(switches);
         let path = (0..=hops).map(|hop| (first + hop) % switches.max(1)).collect();
         Demand { path, rate_bps: wind_park_rate(draws), burst_bytes: frame.into() }
     };
@@ -117,11 +116,9 @@ pub fn between_hosts(
         next[b].push(a);
     }
     next.iter_mut().for_each(|peers| peers.sort_unstable());
-    let limit = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
     let mut demands = Vec::with_capacity(count);
     while demands.len() < count && hosts.len() > 1 {
-        let host = |draws: &mut Draws| usize::try_from(draws.below(limit)).unwrap_or(0);
-        let (from, to) = (host(draws), host(draws));
+        let (from, to) = (draws.index(hosts.len()), draws.index(hosts.len()));
         if from == to {
             continue;
         }

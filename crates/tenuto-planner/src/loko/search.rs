@@ -68,9 +68,9 @@ fn choices() -> impl Iterator<Item = (u64, u64)> {
     (1..=STEPS).flat_map(|rate| (1..=STEPS).map(move |burst| (rate, burst)))
 }
 
-/// `rate` and `burst` sixteenths of R, and of the burst that is left at that rate.
-fn at(model: &SwitchModel, rate: u64, burst: u64) -> Option<Allocation> {
-    let rate_bps = model.rate_bps * rate / STEPS;
+/// Sixteenths of R, and of the burst that is left at that rate.
+fn at(model: &SwitchModel, rate_16ths: u64, burst_16ths: u64) -> Option<Allocation> {
+    let rate_bps = model.rate_bps * rate_16ths / STEPS;
     let largest = model.at_rate(rate_bps)?;
-    model.with(rate_bps, largest.burst_bytes * burst / STEPS)
+    model.with(rate_bps, largest.burst_bytes * burst_16ths / STEPS)
 }

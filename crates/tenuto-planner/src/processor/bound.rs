@@ -161,16 +161,22 @@ impl Site<'_> {
         delay(Self::server(), &self.together(late, shaping)?)
     }
 
-    /// What the other ports cannot keep from it: rounds of at most `burst` frames each.
-    fn share(&self, line: &Line, burst: u32, late: &Lateness<'_>, shaping: bool) -> Option<Picos> {
-        let (server, groups) = self.turns(line, burst, late, shaping)?;
+    /// What the other ports cannot keep from it: rounds of at most `burst_frames` each.
+    fn share(
+        &self,
+        line: &Line,
+        burst_frames: u32,
+        late: &Lateness<'_>,
+        shaping: bool,
+    ) -> Option<Picos> {
+        let (server, groups) = self.turns(line, burst_frames, late, shaping)?;
         delay(server, &groups)
     }
 
     fn turns(
         &self,
         line: &Line,
-        burst: u32,
+        burst_frames: u32,
         late: &Lateness<'_>,
         shaping: bool,
     ) -> Option<(Server, Vec<GroupCurves>)> {
@@ -182,7 +188,7 @@ impl Site<'_> {
             line: shaping.then_some(shaped),
             ..GroupCurves::default()
         };
-        let blocking = (i128::from(burst) - 1) * round;
+        let blocking = (i128::from(burst_frames) - 1) * round;
         let groups: Vec<GroupCurves> = std::iter::once(class).chain(self.control()).collect();
         Some((Self::server_behind(blocking), groups))
     }

@@ -26,8 +26,8 @@ impl Site<'_> {
     }
 
     /// So much work, the turns of other ports in it, and those that it waits for before.
-    fn after(&self, burst: u32, line: &Line, own: Bucket) -> Option<Picos> {
-        let blocking = (i128::from(burst) - 1) * self.round(line);
+    fn after(&self, burst_frames: u32, line: &Line, own: Bucket) -> Option<Picos> {
+        let blocking = (i128::from(burst_frames) - 1) * self.round(line);
         let own = GroupCurves { class: steady(own), ..GroupCurves::default() };
         let groups: Vec<GroupCurves> = std::iter::once(own).chain(self.control()).collect();
         delay(Self::server_behind(blocking), &groups)

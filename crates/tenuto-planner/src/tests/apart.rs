@@ -1,12 +1,8 @@
 //! Copies that may cross the same switches, but no link twice.
 
-use super::builder::{MS, contract, flow, links, network};
+use super::builder::{MS, contract, findings, flow, links, network, quick};
 use crate::{Options, plan};
 use tenuto_model::{Apart, Network, Plan, Size, TABLE_FORWARD, TABLE_POLICE};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 /// a and d with two ways to m and from it each; b and e with two links to m itself.
 fn bow(modes: &[&str]) -> Network {
@@ -34,13 +30,6 @@ fn bow(modes: &[&str]) -> Network {
         it.flows.push(own);
     }
     it
-}
-
-fn findings(plan: &Plan) -> Vec<String> {
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(_) => Vec::new(),
-        Err(findings) => findings.iter().map(ToString::to_string).collect(),
-    }
 }
 
 /// The findings after a change to what switch m is told.

@@ -1,13 +1,27 @@
 //! Small networks as values.
 
+use crate::Options;
 use std::collections::BTreeMap;
 use tenuto_model::{
     Apart, Contract, Flow, Host, Link, LinkEnd, MatchKind, ModeReturn, Network, OtherTraffic,
-    OutOfMode, Profile, Size, Switch, Target, Tolerates,
+    OutOfMode, Plan, Profile, Size, Switch, Target, Tolerates,
 };
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const MBIT: u64 = 1_000_000;
+
+/// Without looking for what would fit.
+pub(crate) fn quick() -> Options {
+    Options { would_fit: false, ..Options::default() }
+}
+
+/// What the checker finds wrong with a plan.
+pub(crate) fn findings(plan: &Plan) -> Vec<String> {
+    match tenuto_certify::certify(&plan.to_json()) {
+        Ok(_) => Vec::new(),
+        Err(findings) => findings.iter().map(ToString::to_string).collect(),
+    }
+}
 
 /// A network of switches of one profile, with 100 Mbit/s links.
 pub(crate) fn network(hosts: &[&str], switches: &[&str], profile: &str) -> Network {

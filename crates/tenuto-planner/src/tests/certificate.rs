@@ -1,12 +1,8 @@
 //! A checker of our own for what is claimed: bounds against a simulation of the worst releases.
 
-use super::builder::{MS, contract, flow, line, ring, vehicle};
-use crate::{Options, plan};
+use super::builder::{MS, contract, flow, line, quick, ring, vehicle};
+use crate::plan;
 use tenuto_model::{Plan, Size, Transition};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 #[test]
 fn every_row_is_the_sum_of_its_claims() {

@@ -1,44 +1,28 @@
 //! Routes beyond the fewest hops: how many more sets of flows are promised.
 
-use super::builder::{MBIT, MS, contract, flow, link, network};
+use super::builder::{MBIT, MS, contract, flow, link, network, quick};
 use crate::analysis::judged;
+use crate::plan;
 use crate::routing::{Plot, Routes};
 use crate::topology::Topology;
-use crate::{Options, plan};
 use std::path::PathBuf;
 use tenuto_model::{Chosen, Network, Size};
-
-/// The same numbers for the same seed, everywhere.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % limit
-    }
-}
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
+use tenuto_units::Draws;
 
 /// Flows between random hosts, every fourth to two targets.
-fn add_flows(it: &mut Network, draw: &mut Draw, count: usize) {
+fn add_flows(it: &mut Network, draws: &mut Draws, count: usize) {
     let hosts: Vec<String> = it.hosts.iter().map(|host| host.name.clone()).collect();
     while it.flows.len() < count {
         let number = it.flows.len();
         let mut ends: Vec<&str> = Vec::new();
         while ends.len() < 2 + usize::from(number.is_multiple_of(4)) {
-            let host = hosts[draw.below(hosts.len())].as_str();
+            let host = hosts[draws.index(hosts.len())].as_str();
             if !ends.contains(&host) {
                 ends.push(host);
             }
         }
-        let class = draw.below(3);
-        let period = [MS, 2 * MS, 4 * MS][class];
-        let class = u8::try_from(class).expect("small");
-        let size = Size::FrameBytes(u32::try_from(500 + draw.below(1_000)).expect("small"));
+        let (class, period) = draws.one_of(&[(0, MS), (1, 2 * MS), (2, 4 * MS)]);
+        let size = Size::FrameBytes(u32::try_from(500 + draws.below(1_000)).expect("small"));
         it.flows.push(flow(
             &format!("f{number}"),
             ends[0],
@@ -56,7 +40,7 @@ fn mesh(seed: u64, n: usize, chords: usize, flows: usize) -> Network {
     let (h, s) = (refs(&hosts), refs(&switches));
     let (h, s): (Vec<&str>, Vec<&str>) = (h.split(' ').collect(), s.split(' ').collect());
     let mut it = network(&h, &s, "ideal");
-    let mut draw = Draw(seed.wrapping_mul(7_919) + 1);
+    let mut draws = Draws::new(seed);
     for i in 0..n {
         link(&mut it, s[i], s[(i + 1) % n]);
         link(&mut it, h[i], s[i]);
@@ -64,7 +48,7 @@ fn mesh(seed: u64, n: usize, chords: usize, flows: usize) -> Network {
     }
     let mut added = 0;
     while added < chords {
-        let (a, b) = (draw.below(n), draw.below(n));
+        let (a, b) = (draws.index(n), draws.index(n));
         let is_known = |l: &tenuto_model::Link| {
             [(&l.a.node, &l.b.node), (&l.b.node, &l.a.node)].contains(&(&switches[a], &switches[b]))
         };
@@ -73,7 +57,7 @@ fn mesh(seed: u64, n: usize, chords: usize, flows: usize) -> Network {
             added += 1;
         }
     }
-    add_flows(&mut it, &mut draw, flows);
+    add_flows(&mut it, &mut draws, flows);
     it
 }
 
@@ -139,7 +123,7 @@ fn more_sets_of_flows_fit_known_topologies() {
         }
         for flows in [14, 20, 26, 32] {
             let mut it = empty.clone();
-            add_flows(&mut it, &mut Draw(flows as u64), flows);
+            add_flows(&mut it, &mut Draws::new(flows as u64), flows);
             networks.push(it);
         }
     }

@@ -1,14 +1,10 @@
-use super::builder::{MS, contract, flow, line, network, vehicle};
-use crate::{Options, plan};
+use super::builder::{MS, contract, flow, line, network, quick, vehicle};
+use crate::plan;
 use std::collections::BTreeSet;
 use tenuto_model::{
     MatchKind, MatchSpec, MonitorKind, OtherTraffic, OutputSpec, Plan, PortRole, Size,
     SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH,
 };
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 fn count(switch: &SwitchDeployment, table: u8, level: Option<u8>) -> usize {
     switch.entries.iter().filter(|e| e.table == table && e.level == level).count()

@@ -1,12 +1,8 @@
 //! Lines of several rates by hand (theory, "Lines farther back").
 
-use super::builder::{MBIT, MS, contract, flow, links, network};
-use crate::{Options, explain, plan};
+use super::builder::{MBIT, MS, contract, flow, links, network, quick};
+use crate::{explain, plan};
 use tenuto_model::{Network, Plan, Size};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 /// Two hosts at sw1, and one at sw2 for both of them: 100 Mbit/s but for the trunk.
 fn fast_in_the_middle() -> Network {

@@ -1,12 +1,8 @@
 //! Lost links and disjoint copies: ways around, their bounds, and what is refused.
 
-use super::builder::{MS, contract, flow, link, links, network};
-use crate::{Options, plan};
+use super::builder::{MS, contract, findings, flow, link, links, network, quick};
+use crate::plan;
 use tenuto_model::{Network, Plan, Size};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 /// Four switches in a ring, a host at each.
 fn square() -> Network {
@@ -29,13 +25,6 @@ fn square() -> Network {
     it.flows.push(flow("one", "a", &["b"], frames));
     it.flows.push(flow("two", "c", &["b", "d"], frames));
     it
-}
-
-fn findings(plan: &Plan) -> Vec<String> {
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(_) => Vec::new(),
-        Err(findings) => findings.iter().map(ToString::to_string).collect(),
-    }
 }
 
 #[test]

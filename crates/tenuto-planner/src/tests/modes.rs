@@ -1,10 +1,6 @@
-use super::builder::{MS, contract, flow, vehicle};
-use crate::{Options, plan};
+use super::builder::{MS, contract, flow, quick, vehicle};
+use crate::plan;
 use tenuto_model::{Plan, Size, Transition};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 const RAISE: Transition = Transition::Raise { from: 0, to: 1 };
 const RETURN: Transition = Transition::Return { from: 1, to: 0 };

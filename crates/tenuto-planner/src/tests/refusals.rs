@@ -1,4 +1,4 @@
-use super::builder::{MS, contract, flow, line, vehicle};
+use super::builder::{MS, contract, flow, line, quick, vehicle};
 use crate::{Options, plan};
 use tenuto_model::{Size, Transition};
 
@@ -86,7 +86,7 @@ fn modes_need_switches_that_know_them() {
     it.switches[1].profile = "ideal".into();
     let ideal = tenuto_model::Profile::built_in("ideal").expect("built in");
     it.profiles.insert("ideal".into(), ideal);
-    let refused = plan(&it, &Options { would_fit: false, ..Options::default() });
+    let refused = plan(&it, &quick());
     assert!(refused.refusals.iter().any(|r| r.resource == "modes" && r.place == "sw2"));
 }
 

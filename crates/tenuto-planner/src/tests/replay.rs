@@ -2,27 +2,17 @@
 //!
 //! A few hundred random release patterns of the contracts; no observed delay may pass its bound.
 
-use super::builder::{MBIT, MS, contract, flow, line};
-use crate::{Options, plan};
+use super::builder::{MBIT, MS, contract, flow, line, quick};
+use crate::plan;
 use std::collections::BTreeMap;
 use tenuto_model::{Flow, Network, Plan, Size, Transition};
+use tenuto_units::Draws;
 
 /// One frame in the network, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Frame {
     ready: u64,
     message: usize,
-}
-
-/// A small generator, so that a failure names its seed.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit.max(1)
-    }
 }
 
 struct Message<'a> {
@@ -63,14 +53,14 @@ fn bit_ns(network: &Network, (node, port): &(String, u32)) -> u64 {
 
 /// The largest delay of every flow over one pattern of releases, up to `until`.
 fn replay(network: &Network, plan: &Plan, seed: u64, until: u64) -> BTreeMap<String, u64> {
-    let mut draw = Draw(seed);
+    let mut draws = Draws::new(seed);
     let mut messages = Vec::new();
     for flow in &network.flows {
         let period = flow.contracts[0].period_ns;
-        let mut release = if draw.below(2) == 0 { 0 } else { draw.below(period) };
+        let mut release = if draws.below(2) == 0 { 0 } else { draws.below(period) };
         while release < until {
             messages.push(Message { flow, release, done: 0 });
-            release += period + if draw.below(4) == 0 { draw.below(period) } else { 0 };
+            release += period + if draws.below(4) == 0 { draws.below(period) } else { 0 };
         }
     }
     let mut at: BTreeMap<(String, u32), Vec<Frame>> = BTreeMap::new();
@@ -94,7 +84,7 @@ fn replay(network: &Network, plan: &Plan, seed: u64, until: u64) -> BTreeMap<Str
                 let next = path.iter().position(|p| *p == port).expect("on its path") + 1;
                 match path.get(next) {
                     Some(next) => {
-                        let late = Frame { ready: done + draw.below(7_001), ..frame };
+                        let late = Frame { ready: done + draws.below(7_001), ..frame };
                         at.entry(next.clone()).or_default().push(late);
                     }
                     None => messages[frame.message].done = messages[frame.message].done.max(done),
@@ -111,21 +101,20 @@ fn replay(network: &Network, plan: &Plan, seed: u64, until: u64) -> BTreeMap<Str
 }
 
 /// A line of switches with a few flows, of periods of so many milliseconds, which its links carry.
-fn drawn(draw: &mut Draw, period_ms: u64, rates: &[u64]) -> Network {
+fn drawn(draws: &mut Draws, period_ms: u64, rates: &[u64]) -> Network {
     let mut it = line("hp-e3800");
     for link in it.links.iter_mut().filter(|_| rates.len() > 1) {
-        let place = usize::try_from(draw.below(rates.len() as u64)).expect("small");
-        link.rate_bps = rates[place] * MBIT;
+        link.rate_bps = draws.one_of(rates) * MBIT;
     }
-    for index in 0..2 + draw.below(5) {
-        let size = match draw.below(3) {
+    for index in 0..2 + draws.below(5) {
+        let size = match draws.below(3) {
             0 => Size::FrameBytes(64),
             1 => Size::FrameBytes(1518),
-            _ => Size::MessageBytes(1_460 * u32::try_from(1 + draw.below(12)).expect("small")),
+            _ => Size::MessageBytes(1_460 * u32::try_from(1 + draws.below(12)).expect("small")),
         };
-        let priority = u8::try_from(draw.below(3)).expect("small");
-        let own = contract(size, (1 + draw.below(6)) * period_ms * MS, priority);
-        let (source, target) = (draw.below(2) + 1, draw.below(2) + 1);
+        let priority = u8::try_from(draws.below(3)).expect("small");
+        let own = contract(size, (1 + draws.below(6)) * period_ms * MS, priority);
+        let (source, target) = (draws.below(2) + 1, draws.below(2) + 1);
         let (source, target) = (format!("s{source}"), format!("d{target}"));
         it.flows.push(flow(&format!("f{index}"), &source, &[&target], own));
     }
@@ -133,11 +122,11 @@ fn drawn(draw: &mut Draw, period_ms: u64, rates: &[u64]) -> Network {
 }
 
 /// The largest share of a bound that was reached, percent.
-fn closest(draw: impl Fn(&mut Draw) -> Network, until: u64) -> u64 {
+fn closest(draw: impl Fn(&mut Draws) -> Network, until: u64) -> u64 {
     let mut closest = 0;
     for seed in 0..300 {
-        let it = draw(&mut Draw(seed ^ 0x5eed));
-        let plan = plan(&it, &Options { would_fit: false, ..Options::default() });
+        let it = draw(&mut Draws::new(seed ^ 0x5eed));
+        let plan = plan(&it, &quick());
         let observed = replay(&it, &plan, seed, until);
         for row in plan.flows.iter().filter(|r| r.mode == Transition::Steady(0)) {
             let Some(bound) = row.delay_bound_ps else { continue };
@@ -151,12 +140,12 @@ fn closest(draw: impl Fn(&mut Draw) -> Network, until: u64) -> u64 {
 
 #[test]
 fn no_replay_passes_its_bound() {
-    let closest = closest(|draw| drawn(draw, 1, &[100]), 12 * MS);
+    let closest = closest(|draws| drawn(draws, 1, &[100]), 12 * MS);
     assert!(closest >= 90, "the replay comes close to the bounds: {closest} %");
 }
 
 #[test]
 fn no_replay_over_lines_of_several_rates_passes_its_bound() {
-    let closest = closest(|draw| drawn(draw, 20, &[10, 100, 1_000, 1_000]), 240 * MS);
+    let closest = closest(|draws| drawn(draws, 20, &[10, 100, 1_000, 1_000]), 240 * MS);
     assert!(closest >= 90, "the replay comes close to the bounds: {closest} %");
 }

@@ -1,10 +1,6 @@
-use super::builder::{MS, contract, flow, line, links, network};
-use crate::{Options, plan};
+use super::builder::{MS, contract, flow, line, links, network, quick};
+use crate::plan;
 use tenuto_model::{Network, Plan, Size};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 /// a and b at w1, d at w4; w1 - w2 - w4 and w1 - w3 - w4.
 fn diamond() -> Network {

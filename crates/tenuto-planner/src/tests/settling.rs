@@ -1,21 +1,10 @@
 //! Before a return: that nothing of the higher mode is left, in circles too.
 
-use super::builder::{MS, contract, flow_of, ring, vehicle};
-use crate::{Options, plan};
+use super::builder::{MS, contract, findings, flow_of, quick, ring, vehicle};
+use crate::plan;
 use tenuto_model::{Network, Plan, Profile, Size, Transition};
 
 const RETURN: Transition = Transition::Return { from: 1, to: 0 };
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
-
-fn findings(plan: &Plan) -> Vec<String> {
-    match tenuto_certify::certify(&plan.to_json()) {
-        Ok(_) => Vec::new(),
-        Err(findings) => findings.iter().map(ToString::to_string).collect(),
-    }
-}
 
 /// Six switches in a ring that know modes; every other flow sends more in the higher one, the others
 /// end.

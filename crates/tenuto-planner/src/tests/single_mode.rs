@@ -1,10 +1,6 @@
-use super::builder::{MS, contract, flow, line, ring};
+use super::builder::{MS, contract, flow, line, quick, ring};
 use crate::{Options, plan};
 use tenuto_model::{ForwardingModel, Plan, Size};
-
-fn quick() -> Options {
-    Options { would_fit: false, ..Options::default() }
-}
 
 fn bound_ps(plan: &Plan, flow: &str) -> Option<u64> {
     plan.flows.iter().find(|row| row.flow == flow).expect("a row").delay_bound_ps

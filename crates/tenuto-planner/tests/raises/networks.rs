@@ -1,14 +1,7 @@
 //! Networks whose modes leave much behind.
 
-use tenuto_model::{MemorySources, Network, read_network};
-
-fn read(text: &str) -> Network {
-    let sources = MemorySources::new().with("n.yaml", text);
-    match read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}"),
-    }
-}
+use crate::support::network;
+use tenuto_model::Network;
 
 /// Switches in a row, a host at each; `flows` are lines of the file.
 fn row(modes: &str, switches: usize, flows: &[String], tail: &str) -> Network {
@@ -29,7 +22,7 @@ fn row(modes: &str, switches: usize, flows: &[String], tail: &str) -> Network {
     }
     text += "flows:\n";
     flows.iter().for_each(|flow| text += &format!("  {flow}\n"));
-    read(&(text + tail))
+    network(&(text + tail))
 }
 
 /// All in one class: two flows of HI over the whole row, and flows of LO that join on the way.

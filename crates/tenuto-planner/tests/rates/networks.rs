@@ -42,7 +42,7 @@ fn description(seed: u64) -> String {
         _ => "ideal",
     };
     let hosts: Vec<(u64, u64)> = (0..3 + draws.below(5))
-        .map(|_| (draws.below(switches), one_of(&mut draws, &HOST_MBPS)))
+        .map(|_| (draws.below(switches), draws.one_of(&HOST_MBPS)))
         .collect();
     let mut text = String::from("tenuto: 1\nname: drawn\n");
     if is_modal {
@@ -62,7 +62,7 @@ fn description(seed: u64) -> String {
     let mut slowest = 100;
     for switch in u64::from(!is_ring)..switches {
         let other = if is_ring { (switch + 1) % switches } else { draws.below(switch) };
-        let mbps = one_of(&mut draws, &TRUNK_MBPS);
+        let mbps = draws.one_of(&TRUNK_MBPS);
         slowest = slowest.min(mbps);
         let _ = writeln!(text, "  - {{ends: [s{switch}, s{other}], rate: {mbps} Mbit/s}}");
     }
@@ -110,11 +110,6 @@ fn flow(
         targets.join(", "),
         draws.below(3)
     )
-}
-
-fn one_of(draws: &mut Draws, all: &[u64]) -> u64 {
-    let place = draws.below(all.len() as u64);
-    usize::try_from(place).map_or(all[0], |place| all[place])
 }
 
 /// How many kinds of lines a network has.

@@ -1,5 +1,6 @@
 //! Every single change to a document, by the kind of its place; a sample where there are many.
 
+use crate::support::list;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -53,10 +54,6 @@ impl Change {
             .filter(|rest| !rest.is_empty())
             .map_or_else(|| field.clone(), str::to_owned)
     }
-}
-
-fn list(value: &mut Value) -> &mut Vec<Value> {
-    value.as_array_mut().expect("a list")
 }
 
 fn generic(path: &str) -> String {

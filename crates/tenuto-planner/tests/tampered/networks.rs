@@ -1,6 +1,7 @@
 //! Small networks that together have every kind of content that a plan can carry.
 
-use tenuto_model::{ForwardingModel, MemorySources, Network, Plan, read_network};
+use crate::support::{network, quick};
+use tenuto_model::{ForwardingModel, Plan};
 use tenuto_planner::{Curves, Options, Priorities, WholePaths, plan};
 
 pub(crate) struct Case {
@@ -9,14 +10,6 @@ pub(crate) struct Case {
     pub(crate) options: Options,
     /// How many places are tried per field and change.
     pub(crate) each_max: usize,
-}
-
-fn read(text: &str) -> Network {
-    let sources = MemorySources::new().with("n.yaml", text);
-    match read_network(&sources, "n.yaml") {
-        Ok((network, _)) => network,
-        Err(problems) => panic!("{problems}\n{text}"),
-    }
 }
 
 /// Two switches with two hosts each; `flows` and `more` are lines of the description.
@@ -112,7 +105,7 @@ tolerates: {links_lost: 1}
 
 /// Every kind of content.
 pub(crate) fn cases() -> Vec<Case> {
-    let usual = Options { would_fit: false, ..Options::default() };
+    let usual = quick();
     let curves = Options { curves: Curves::Staircases, ..usual };
     let paths = Options { whole_paths: Some(WholePaths::default()), ..usual };
     let fluid = Options { model: ForwardingModel::Fluid, ..usual };
@@ -145,7 +138,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ];
     let case = |(name, text, options): (&'static str, String, Options)| Case {
         name,
-        plan: plan(&read(&text), &options),
+        plan: plan(&network(&text), &options),
         options,
         // Most fields are in every plan: one place of each is enough in the others.
         each_max: if name != "lines and buckets" { 1 } else { 2 },

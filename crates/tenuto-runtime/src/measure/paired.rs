@@ -59,7 +59,7 @@ impl Paired {
 
     /// Of the delays that `permille` of the frames of all windows together do not exceed, ours by theirs;
     /// the n-th windows are a pair, each shortest first. `None` if there is no pair with frames.
-    pub fn of_pools(ours: &[&[u64]], theirs: &[&[u64]], permille: usize) -> Option<Self> {
+    pub(crate) fn of_pools(ours: &[&[u64]], theirs: &[&[u64]], permille: usize) -> Option<Self> {
         let has_both = |(a, b): &(&&[u64], &&[u64])| !a.is_empty() && !b.is_empty();
         let (ours, theirs): (Vec<&[u64]>, Vec<&[u64]>) =
             ours.iter().zip(theirs).filter(has_both).unzip();
@@ -74,8 +74,7 @@ impl Paired {
         let mut draw = || {
             let mut times = vec![0; pairs];
             for _ in 0..pairs {
-                let place = usize::try_from(drawn.below(pairs as u64));
-                times[place.expect("less than a place")] += 1;
+                times[drawn.index(pairs)] += 1;
             }
             quotient(&times)
         };

@@ -264,7 +264,7 @@ impl PlannedSwitch {
     }
 
     /// Takes the same frames into the store and out again, past the switch; gives how many.
-    pub fn pass_by(&mut self, count: u32) -> u64 {
+    pub(crate) fn pass_by(&mut self, count: u32) -> u64 {
         let mut held = [FrameId(0); BURST as usize];
         for _ in 0..count.div_ceil(BURST) {
             for place in &mut held {

@@ -73,7 +73,6 @@ impl Ledger<'_> {
         &self,
         change: &Change,
         end_ns: u64,
-        violations: &mut Vec<Violation>,
         sums: &mut Sums,
     ) -> ModeChangeRow {
         let label = change.change.label(&self.plan.network.modes);
@@ -94,7 +93,9 @@ impl Ledger<'_> {
                     sums.undecided_changes += 1;
                     sums.undecided_by(stall);
                 }
-                None => violations.push(self.late_change(change, &label, observed_ns, bound_ns)),
+                None => {
+                    sums.violations.push(self.late_change(change, &label, observed_ns, bound_ns));
+                }
             }
         }
         ModeChangeRow {
@@ -187,12 +188,7 @@ impl Ledger<'_> {
     }
 
     /// Whether every change came and went as the scenario says.
-    pub(super) fn check_expectations(
-        &self,
-        changes: &[Change],
-        violations: &mut Vec<Violation>,
-        sums: &mut Sums,
-    ) {
+    pub(super) fn check_expectations(&self, changes: &[Change], sums: &mut Sums) {
         let complete = |c: &&Change| c.complete_ns().is_some();
         let raises = changes.iter().filter(|c| matches!(c.change, Transition::Raise { .. }));
         let returns = changes.iter().filter(|c| matches!(c.change, Transition::Return { .. }));
@@ -208,7 +204,7 @@ impl Ledger<'_> {
                 sums.undecided_by(stall);
                 continue;
             }
-            violations.push(Violation {
+            sums.violations.push(Violation {
                 kind: "expectation".into(),
                 flow: None,
                 target: None,

@@ -6,34 +6,29 @@ use super::judging::Promise;
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::Sums;
 use super::timeline::Change;
-use super::{
-    CopyRow, FlowRow, HopRow, Ledger, MessageRecord, ModeChangeRow, Release, RunDocument, Violation,
-};
+use super::{CopyRow, FlowRow, HopRow, Ledger, MessageRecord, ModeChangeRow, Release, RunDocument};
 use tenuto_model::{Flow, FlowBound, Transition};
 
 impl Ledger<'_> {
     /// Judges the run, which ended at `end_ns`.
     pub fn close(mut self, end_ns: u64) -> RunDocument {
         let (windows, changes) = self.take_changes();
-        let mut violations = Vec::new();
         let mut flows = Vec::new();
         let mut sums = Sums::default();
         for index in 0..self.plan.network.flows.len() {
-            self.flow_rows(index, &windows, end_ns, &mut flows, &mut violations, &mut sums);
+            self.flow_rows(index, (&windows, end_ns), &mut flows, &mut sums);
         }
         let points_max = (DELAY_POINTS_TOTAL / flows.len().max(1)).min(DELAY_POINTS_MAX);
         for row in &mut flows {
             row.delays = thin_out(&row.delays, points_max);
         }
-        let mode_changes: Vec<ModeChangeRow> = changes
-            .iter()
-            .map(|c| self.change_row(c, end_ns, &mut violations, &mut sums))
-            .collect();
-        self.check_expectations(&changes, &mut violations, &mut sums);
-        let ports = self.port_rows(&mut violations);
+        let mode_changes: Vec<ModeChangeRow> =
+            changes.iter().map(|c| self.change_row(c, end_ns, &mut sums)).collect();
+        self.check_expectations(&changes, &mut sums);
+        let ports = self.port_rows(&mut sums.violations);
         let releases = self.take_releases();
-        violations.sort_by_key(|v| v.at_ns);
-        let verdict = sums.verdict(&violations);
+        sums.violations.sort_by_key(|v| v.at_ns);
+        let verdict = sums.verdict();
         RunDocument {
             schema: "tenuto-run/1".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -41,13 +36,13 @@ impl Ledger<'_> {
             seed: self.settings.seed,
             plan_hash: self.plan.plan_hash.clone(),
             network: self.plan.network.name.clone(),
-            summary: sums.sentence(verdict, &violations),
+            summary: sums.sentence(verdict),
             verdict,
             duration_ns: end_ns.saturating_sub(self.settings.start_ns),
             slow: self.settings.slow,
             flows,
             mode_changes,
-            violations,
+            violations: sums.violations,
             policed: self.policed_rows(),
             ports,
             packet_hops: self.packet_hops,
@@ -88,10 +83,8 @@ impl Ledger<'_> {
     fn flow_rows(
         &mut self,
         index: usize,
-        windows: &[Window],
-        end_ns: u64,
+        (windows, end_ns): (&[Window], u64),
         rows: &mut Vec<FlowRow>,
-        violations: &mut Vec<Violation>,
         sums: &mut Sums,
     ) {
         let plan = self.plan;
@@ -108,7 +101,7 @@ impl Ledger<'_> {
                 let row = self.row_of(flow, record, place, windows, end_ns);
                 let promise = self.promise(index, place, row, bound_of(row));
                 let book = book_of(row, &mut books);
-                self.judge(&promise, record, end_ns, book, violations, sums);
+                self.judge(&promise, record, end_ns, book, sums);
             }
             books.sort_by_key(|b| b.row);
             for book in books {

@@ -85,7 +85,6 @@ impl Ledger<'_> {
         record: &MessageRecord,
         end_ns: u64,
         book: &mut Book,
-        violations: &mut Vec<Violation>,
         sums: &mut Sums,
     ) {
         book.sent += 1;
@@ -110,7 +109,7 @@ impl Ledger<'_> {
         self.count(&case, fault.as_ref(), is_excused, book, sums);
         match fault {
             Some(fault) if is_excused => sums.excused += u64::from(fault.kind != "policed"),
-            Some(fault) => self.breach(&case, fault, book, violations, sums),
+            Some(fault) => self.breach(&case, fault, book, sums),
             None => {}
         }
     }
@@ -167,19 +166,12 @@ impl Ledger<'_> {
     }
 
     /// Counts a broken promise, and keeps the first of a row as evidence.
-    fn breach(
-        &self,
-        case: &Case<'_>,
-        fault: Fault,
-        book: &mut Book,
-        violations: &mut Vec<Violation>,
-        sums: &mut Sums,
-    ) {
+    fn breach(&self, case: &Case<'_>, fault: Fault, book: &mut Book, sums: &mut Sums) {
         *sums.broken.entry(fault.kind).or_default() += 1;
         let seen = book.faults.entry(fault.kind).or_default();
         *seen += 1;
         if *seen <= VIOLATIONS_PER_ROW {
-            violations.push(self.violation(case.promise, case.record, book.row, fault));
+            sums.violations.push(self.violation(case.promise, case.record, book.row, fault));
         }
     }
 

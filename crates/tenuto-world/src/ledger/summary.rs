@@ -22,6 +22,8 @@ pub(super) struct Sums {
     pub(super) undecided_changes: u64,
     /// The longest stall that left something undecided.
     pub(super) stall: Option<StallRow>,
+    /// Kept as evidence.
+    pub(super) violations: Vec<Violation>,
 }
 
 impl Sums {
@@ -31,19 +33,19 @@ impl Sums {
         }
     }
 
-    pub(super) const fn verdict(&self, violations: &[Violation]) -> Verdict {
-        match (violations.is_empty(), self.undecided + self.undecided_changes) {
+    pub(super) const fn verdict(&self) -> Verdict {
+        match (self.violations.is_empty(), self.undecided + self.undecided_changes) {
             (false, _) => Verdict::Broken,
             (true, 0) => Verdict::Kept,
             (true, _) => Verdict::Undecided,
         }
     }
 
-    pub(super) fn sentence(&self, verdict: Verdict, violations: &[Violation]) -> String {
+    pub(super) fn sentence(&self, verdict: Verdict) -> String {
         match verdict {
             Verdict::Kept => self.kept(),
             Verdict::Undecided => self.undecided(),
-            Verdict::Broken => self.broken(violations),
+            Verdict::Broken => self.broken(),
         }
     }
 
@@ -79,16 +81,16 @@ impl Sums {
         out
     }
 
-    fn broken(&self, violations: &[Violation]) -> String {
+    fn broken(&self) -> String {
         let messages: u64 = self.broken.values().sum();
-        let others = violations.iter().filter(|v| v.flow.is_none()).count() as u64;
+        let others = self.violations.iter().filter(|v| v.flow.is_none()).count() as u64;
         let kinds = self.broken.iter().map(|(kind, count)| format!("{count} {kind}"));
         let kinds: Vec<String> = kinds.collect();
         let of = match kinds.len() {
             0 => String::new(),
             _ => format!(" ({})", kinds.join(", ")),
         };
-        let first = violations.first().map_or(String::new(), |v| {
+        let first = self.violations.first().map_or(String::new(), |v| {
             let flow = v.flow.as_deref().map_or(String::new(), |flow| format!(" of {flow}"));
             let at = seconds(v.at_ns);
             format!("; first {}{flow} at {at:.3} s: {}", v.kind.replace('_', " "), v.note)

@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000;
 
 /// Switches around one that nobody can avoid, hosts with two links each.
 pub(crate) fn text(seed: u64) -> String {
-    let mut draw = Draw(seed ^ 0xa9a7);
+    let mut draw = Draw::new(seed ^ 0xa9a7);
     let draw = &mut draw;
     let mut out = format!("tenuto: 1\nname: apart-{seed}\n");
     let is_modal = draw.chance(35);
@@ -108,7 +108,7 @@ pub(crate) fn meet(plan: &Plan) -> bool {
 
 /// A run in which a link of some copy is cut.
 pub(crate) fn cut(network: &Network, seed: u64) -> Scenario {
-    let mut draw = Draw(seed ^ 0xc07);
+    let mut draw = Draw::new(seed ^ 0xc07);
     // A cut is between two nodes, whatever joins them.
     let joins = |a: &Link, b: &Link| {
         let ends = |link: &Link| BTreeSet::from([link.a.node.clone(), link.b.node.clone()]);

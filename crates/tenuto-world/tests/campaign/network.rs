@@ -2,22 +2,23 @@
 
 use std::fmt::Write as _;
 use tenuto_model::{BufferUnit, Network, Processor, Profile, Receive, ReceiveBuffer};
+use tenuto_units::Draws;
 
-/// SplitMix64: the same seed makes the same network.
-pub(crate) struct Draw(pub(crate) u64);
+/// The same seed makes the same network.
+pub(crate) struct Draw(Draws);
 
 impl Draw {
-    pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(Draws::new(seed))
+    }
+
+    pub(crate) const fn word(&mut self) -> u64 {
+        self.0.word()
     }
 
     /// 0..limit.
     pub(crate) const fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.0.below(limit)
     }
 
     /// first..=last.
@@ -30,8 +31,7 @@ impl Draw {
     }
 
     pub(crate) fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        let place = self.below(list.len() as u64);
-        list[usize::try_from(place).expect("an index")]
+        self.0.one_of(list)
     }
 }
 
@@ -76,7 +76,7 @@ fn shape(draw: &mut Draw) -> Shape {
 
 /// The text of the network of that seed, asking for `load` percent of what lines carry.
 pub(crate) fn text(seed: u64, load: u64) -> String {
-    let mut draw = Draw(seed);
+    let mut draw = Draw::new(seed);
     let draw = &mut draw;
     let shape = shape(draw);
     let modes = draw.of(&[1_usize, 1, 2, 2, 3]);
@@ -304,7 +304,7 @@ impl All<'_> {
 
 /// Lets the ports of every kind of switch share a processor, of one kind or another.
 pub(crate) fn share_processors(network: &mut Network, seed: u64) {
-    let mut draw = Draw(seed ^ 0x5ed5);
+    let mut draw = Draw::new(seed ^ 0x5ed5);
     let known = Profile::built_in("open-vswitch").expect("built in").processor;
     let known = known.expect("its ports share one");
     for profile in network.profiles.values_mut() {

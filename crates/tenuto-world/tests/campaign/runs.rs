@@ -16,7 +16,7 @@ fn at(at_ns: u64, action: EventAction) -> Event {
 
 /// Every scenario that the network of `seed` is run in.
 pub(crate) fn all(network: &Network, seed: u64) -> Vec<(&'static str, Scenario)> {
-    let mut draw = Draw(seed ^ 0x5eed);
+    let mut draw = Draw::new(seed ^ 0x5eed);
     let short = 150 * MS;
     let mut all = vec![
         ("zero offsets", scenario(seed, short, Offsets::Zero, Sizes::Largest)),
@@ -39,7 +39,7 @@ pub(crate) fn all(network: &Network, seed: u64) -> Vec<(&'static str, Scenario)>
 
 /// Stops everything, and starts it again within a few transmission times.
 fn close_starts(network: &Network, draw: &mut Draw, duration_ns: u64) -> Scenario {
-    let mut run = scenario(draw.next(), duration_ns, Offsets::Zero, Sizes::Largest);
+    let mut run = scenario(draw.word(), duration_ns, Offsets::Zero, Sizes::Largest);
     let span = draw.of(&[20_000, 200_000, 2 * MS]);
     for flow in &network.flows {
         let name = &flow.name;
@@ -58,7 +58,7 @@ fn watched(network: &Network) -> Vec<(String, usize)> {
 
 /// Watched flows go to any mode and back, at any time; a signal is lost.
 fn modes(network: &Network, draw: &mut Draw, offsets: Offsets) -> Scenario {
-    let mut run = scenario(draw.next(), 2_500 * MS, offsets, Sizes::Largest);
+    let mut run = scenario(draw.word(), 2_500 * MS, offsets, Sizes::Largest);
     for (flow, level) in watched(network) {
         let up = draw.within(50, 600) * MS + draw.below(MS);
         let mode = usize::try_from(draw.within(1, level as u64)).expect("small");
@@ -77,7 +77,7 @@ fn modes(network: &Network, draw: &mut Draw, offsets: Offsets) -> Scenario {
 
 /// All watched flows go up within a few milliseconds, level by level.
 fn modes_at_once(network: &Network, draw: &mut Draw) -> Scenario {
-    let mut run = scenario(draw.next(), 400 * MS, Offsets::Zero, Sizes::Largest);
+    let mut run = scenario(draw.word(), 400 * MS, Offsets::Zero, Sizes::Largest);
     let up = draw.within(60, 200) * MS;
     for (flow, level) in watched(network) {
         for mode in 1..=level {
@@ -112,7 +112,7 @@ fn sources(network: &Network) -> Vec<&str> {
 }
 
 fn babble(network: &Network, draw: &mut Draw) -> Scenario {
-    let mut run = scenario(draw.next(), 120 * MS, Offsets::Zero, Sizes::Largest);
+    let mut run = scenario(draw.word(), 120 * MS, Offsets::Zero, Sizes::Largest);
     let host = draw.of(&sources(network)).to_owned();
     let frame_bytes = draw.of(&[64, 65, 200, 1_518]);
     let babble = EventAction::Babble {
@@ -127,7 +127,7 @@ fn babble(network: &Network, draw: &mut Draw) -> Scenario {
 }
 
 fn oversend(network: &Network, draw: &mut Draw) -> Scenario {
-    let mut run = scenario(draw.next(), 200 * MS, Offsets::Random, Sizes::Largest);
+    let mut run = scenario(draw.word(), 200 * MS, Offsets::Random, Sizes::Largest);
     let names: Vec<&str> = network.flows.iter().map(|f| f.name.as_str()).collect();
     let flow = draw.of(&names).to_owned();
     let percent = u32::try_from(draw.within(101, 900)).expect("small");

@@ -3,6 +3,7 @@
 use super::{List, Operation, files::FRAME_BYTES_MAX};
 use crate::failure::Failure;
 use tenuto_admission::{Network, Node, NodeId, Port, Request};
+use tenuto_units::Xorshift;
 
 const M100: u64 = 100_000_000;
 const G1: u64 = 1_000_000_000;
@@ -60,23 +61,6 @@ enum Mix {
     Tenants,
 }
 
-/// Numbers that repeat with the seed (xorshift64).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-
-    fn one_of(&mut self, values: &[u64]) -> u64 {
-        let at = self.below(values.len() as u64);
-        values[usize::try_from(at).unwrap_or(0)]
-    }
-}
-
 /// `NAME` or `NAME#SEED`.
 pub(crate) fn generated(name: &str) -> Result<List, Failure> {
     let (shape_name, seed) = name.split_once('#').unwrap_or((name, "1"));
@@ -91,7 +75,7 @@ pub(crate) fn generated(name: &str) -> Result<List, Failure> {
     let network = network(*shape, *rate_bps, is_large);
     let nodes = (0_u32..).map(NodeId).zip(network.nodes());
     let hosts: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_switch).map(|(id, _)| id).collect();
-    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut draw = Xorshift::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut ask = |id: u64| Operation::Add(request(id, *mix, &hosts, &mut draw));
     let requests = if is_large { REQUESTS_TO_FILL } else { REQUESTS };
     let mut operations: Vec<Operation> = (0..requests).map(&mut ask).collect();
@@ -163,9 +147,8 @@ fn fat_tree() -> Vec<(u32, u32)> {
     pods.collect()
 }
 
-fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Draw) -> Request {
-    let any = |draw: &mut Draw| hosts[usize::try_from(draw.below(hosts.len() as u64)).unwrap_or(0)];
-    let (mut source, mut target) = (any(draw), any(draw));
+fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Xorshift) -> Request {
+    let (mut source, mut target) = (draw.one_of(hosts), draw.one_of(hosts));
     if matches!(mix, Mix::Server | Mix::SlowServer) {
         match draw.below(10) {
             0 | 1 => source = hosts[0],
@@ -174,7 +157,7 @@ fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Draw) -> Request {
         }
     }
     while source == target {
-        target = any(draw);
+        target = draw.one_of(hosts);
     }
     let (burst_bytes, rate_bps, deadline_ms) = match mix {
         Mix::Wind => (306, 750_000 + draw.below(250_000), draw.one_of(&[5, 10, 50])),
@@ -201,7 +184,7 @@ fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Draw) -> Request {
 }
 
 /// Burst in bytes, rate in bit/s, deadline in ms.
-fn contract(draw: &mut Draw) -> (u64, u64, u64) {
+fn contract(draw: &mut Xorshift) -> (u64, u64, u64) {
     match draw.below(100) {
         0..27 => {
             let (bytes, period_ms) = (64 + 8 * draw.below(18), draw.one_of(&[1, 2]));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tenuto_io::links::IpBatch;
 use tenuto_io::{MonotonicClock, PollSet, Port};
 use tenuto_openflow::{Body, ControllerRole, Oxm, Role};
-use tenuto_units::Span;
+use tenuto_units::{Draws, Span};
 
 #[test]
 fn a_secure_switch_keeps_its_entries_and_finds_its_controller_again() {
@@ -109,13 +109,8 @@ fn nonsense_ends_a_connection_and_nothing_else() {
         let switch = Switch::start(2, &["--controller", CONTROLLER]);
         let mut peer = Peer::accept(&listener);
         join_two(&mut peer);
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.to_be_bytes()
-        };
+        let mut draws = Draws::new(1);
+        let mut random = || draws.word().to_be_bytes();
         for round in 0..60 {
             let mut stream = TcpStream::connect("127.0.0.1:6634").expect("it listens");
             stream.set_read_timeout(Some(Duration::from_millis(200))).expect("TCP");

@@ -1,13 +1,12 @@
 //! What a switch that cannot start says.
 
-use crate::lab::{Hosts, LISTEN, SWITCH, Switch, in_lab, run, tenuto};
+use crate::lab::{Hosts, LISTEN, SWITCH, Switch, has, in_lab, run, tenuto};
 
+#[track_caller]
 fn refused(args: &[&str], parts: &[&str]) {
     let (is_done, text) = run(&mut tenuto(&[&["switch"], args].concat()));
     assert!(!is_done, "{args:?}: {text}");
-    for part in parts {
-        assert!(text.contains(part), "{args:?}: no `{part}` in {text}");
-    }
+    has(&text, parts);
 }
 
 #[test]

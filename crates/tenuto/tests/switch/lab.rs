@@ -271,3 +271,19 @@ pub(crate) fn run(command: &mut Command) -> (bool, String) {
     let text = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
     (status.success(), text)
 }
+
+/// Runs a program that is to succeed, and gives what it said.
+#[track_caller]
+pub(crate) fn said(command: &mut Command) -> String {
+    let (is_done, text) = run(command);
+    assert!(is_done, "{command:?}: {text}");
+    text
+}
+
+/// Checks that a text has every part.
+#[track_caller]
+pub(crate) fn has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}

@@ -1,20 +1,11 @@
 //! A session of Open vSwitch's own tool with our switch.
 
-use crate::lab::{Hosts, SWITCH, Switch, has_program, in_lab, run, tenuto};
+use crate::lab::{Hosts, SWITCH, Switch, has, has_program, in_lab, said, tenuto};
 use std::process::Command;
 
 fn ofctl(args: &[&str]) -> String {
     let mut command = Command::new("ovs-ofctl");
-    command.args(["-O", "OpenFlow13", args[0], SWITCH]).args(&args[1..]);
-    let (is_done, text) = run(&mut command);
-    assert!(is_done, "ovs-ofctl {args:?}: {text}");
-    text
-}
-
-fn has(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "no `{part}` in:\n{text}");
-    }
+    said(command.args(["-O", "OpenFlow13", args[0], SWITCH]).args(&args[1..]))
 }
 
 #[test]
@@ -100,8 +91,7 @@ fn ovs_ofctl_masks_transport_ports() {
         ofctl(&["add-flow", "priority=7,sctp,tp_dst=80,actions=output:2"]);
         let known = ["priority=9,tcp,tp_dst=0x10/0xfff0", "priority=8,udp6,tp_src=0x400/0xfc00"];
         has(&ofctl(&["dump-flows"]), &known);
-        let (is_done, ours) = run(&mut tenuto(&["dump", "flows", "--switch", SWITCH]));
-        assert!(is_done, "{ours}");
+        let ours = said(&mut tenuto(&["dump", "flows", "--switch", SWITCH]));
         has(&ours, &["nw_proto=6,tcp_dst=0x10/0xfff0", "nw_proto=132,sctp_dst=80"]);
         // Only what lies within the mask is asked for.
         let one = ofctl(&["dump-flows", "tcp,tp_dst=0x18/0xfff8"]);

@@ -111,7 +111,7 @@ fn frames_on_a_long_cable_are_waited_for_before_anything_is_lowered() {
     let mut attack = Attack {
         engine: Engine::new(network.clone(), Method::Reserve, reservation()),
         world: World::new(network),
-        draws: Draws(1),
+        draws: Draws::new(1),
     };
     let steady = attack.add(flow(1, (4, 7), 50_000_000, 1, 300_000));
     let meeting = attack.add(flow(2, (6, 7), 1_000_000, 36, 300_000));

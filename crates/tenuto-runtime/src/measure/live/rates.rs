@@ -271,16 +271,8 @@ impl Turns {
 /// Measures all that can be.
 pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<LiveReport> {
     let mut report = LiveReport::default();
-    let mut benches = Vec::new();
     let is_all = order.task != LiveTask::Tails;
-    let wanted = LiveSubject::ALL.into_iter().filter(|subject| is_all || subject.has_tails());
-    for (place, subject) in wanted.enumerate() {
-        say(format!("live: starting {}", subject.name()));
-        match Bench::start(subject, place, processors) {
-            Ok(bench) => benches.push(bench),
-            Err(error) => report.skipped.push((subject.name().into(), error.to_string())),
-        }
-    }
+    let mut benches = started(is_all, processors, &mut report);
     let generator = processors.generator;
     let how = Timing { window: Span::from_ms(order.window_ms), generator };
     let mut turns = Turns::new(&benches, is_all);
@@ -306,18 +298,38 @@ pub(super) fn measured(order: LiveOrder, processors: Processors) -> io::Result<L
         report.rates.extend(benches.iter().map(|bench| bench.figures(size)));
         report.ratios.extend(ratios::of(&benches, size));
     }
-    let real_time = benches.iter().flat_map(|it| it.rates.iter().flatten());
-    if real_time.clone().any(|window| !window.is_real_time) {
-        report.notes.push("SCHED_FIFO is not allowed here: neighbours are in the figures".into());
+    report.notes = notes(&benches, processors);
+    Ok(report)
+}
+
+/// The subjects that can be measured here; the report names the others.
+fn started(is_all: bool, processors: Processors, report: &mut LiveReport) -> Vec<Bench> {
+    let mut benches = Vec::new();
+    let wanted = LiveSubject::ALL.into_iter().filter(|subject| is_all || subject.has_tails());
+    for (place, subject) in wanted.enumerate() {
+        say(format!("live: starting {}", subject.name()));
+        match Bench::start(subject, place, processors) {
+            Ok(bench) => benches.push(bench),
+            Err(error) => report.skipped.push((subject.name().into(), error.to_string())),
+        }
     }
-    report.notes.push(format!("delays at {PACED_PPS} frames per second"));
-    report.notes.push(match processors.beside {
+    benches
+}
+
+fn notes(benches: &[Bench], processors: Processors) -> Vec<String> {
+    let mut windows = benches.iter().flat_map(|it| it.rates.iter().flatten());
+    let mut notes = Vec::new();
+    if windows.any(|window| !window.is_real_time) {
+        notes.push("SCHED_FIFO is not allowed here: neighbours are in the figures".into());
+    }
+    notes.push(format!("delays at {PACED_PPS} frames per second"));
+    notes.push(match processors.beside {
         Some(_) => "the I/O thread has a processor of its own; processor time is of both".into(),
         None => "for want of a third processor the I/O thread shares that of the switch; both \
                  sleep when they wait"
             .into(),
     });
-    Ok(report)
+    notes
 }
 
 #[cfg(test)]

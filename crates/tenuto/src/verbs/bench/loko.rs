@@ -175,7 +175,13 @@ fn fig14() -> Vec<Sheet> {
             sheets.push(sheet);
         }
     }
-    let mut rounding = Sheet::new(
+    sheets.push(rounding());
+    sheets
+}
+
+/// Whole frames beside those of the printed formula, and what that leaves white in the figure.
+fn rounding() -> Sheet {
+    let mut sheet = Sheet::new(
         "Loko, section 3.5: frames that fit; the print rounds up",
         &["frame B", "printed formula", "whole frames", "full-rate white, printed", "white, whole"],
     );
@@ -189,7 +195,7 @@ fn fig14() -> Vec<Sheet> {
             ENTRIES.iter().filter(is_white).count()
         };
         let printed = printed_frames(bytes);
-        rounding.push(vec![
+        sheet.push(vec![
             bytes.into(),
             printed.into(),
             whole.into(),
@@ -197,10 +203,8 @@ fn fig14() -> Vec<Sheet> {
             white(whole).into(),
         ]);
     }
-    rounding
-        .note("a frame that does not fit whole does not fit: 24 / 5 cells are 4 frames of 548 B");
-    sheets.push(rounding);
-    sheets
+    sheet.note("a frame that does not fit whole does not fit: 24 / 5 cells are 4 frames of 548 B");
+    sheet
 }
 
 /// The value at a percentile of sorted values.

@@ -260,21 +260,7 @@ impl Switches {
         counting: &mut Counting,
     ) -> Kept {
         let servers: Vec<PortId> = (0..self.count).map(|at| self.processor(network, at)).collect();
-        let ceilings = |percent: u64| {
-            let mut ceilings = Ceilings::default();
-            for (server, allocation) in servers.iter().zip(chosen) {
-                let delay_ps = allocation.map_or(0, |it| it.delay_ps);
-                ceilings.set(*server, 0, delay_ps / 1_000 * percent / 100);
-            }
-            ceilings
-        };
-        let mut candidates = vec![open(Method::Exact), open(Method::Reserve)];
-        let reservation = Reservation::starting_on(network);
-        candidates.push(Kept { reservation, ..open(Method::Reserve) });
-        for method in [Method::Exact, Method::Reserve] {
-            let limited = |percent| Kept { ceilings: ceilings(percent), ..open(method) };
-            candidates.extend(CEILINGS_PERCENT.into_iter().map(limited));
-        }
+        let candidates = candidates(network, &servers, chosen);
         let mut told = |done| counting.say("candidates", done, candidates.len());
         let best = best_for(network, &candidates, expected, &mut told);
         let best = best.expect("there are candidates").clone();
@@ -300,6 +286,26 @@ impl Switches {
         let mut told = |done| counting.say("ends of the search", done, ends.len());
         best_for(network, &ends, others, &mut told).expect("there are some").clone()
     }
+}
+
+/// What may hold most: everything open, and ceilings at shares of the chosen allocation's delays.
+fn candidates(network: &Network, servers: &[PortId], chosen: &[Option<Allocation>]) -> Vec<Kept> {
+    let ceilings = |percent: u64| {
+        let mut ceilings = Ceilings::default();
+        for (server, allocation) in servers.iter().zip(chosen) {
+            let delay_ps = allocation.map_or(0, |it| it.delay_ps);
+            ceilings.set(*server, 0, delay_ps / 1_000 * percent / 100);
+        }
+        ceilings
+    };
+    let mut candidates = vec![open(Method::Exact), open(Method::Reserve)];
+    let reservation = Reservation::starting_on(network);
+    candidates.push(Kept { reservation, ..open(Method::Reserve) });
+    for method in [Method::Exact, Method::Reserve] {
+        let limited = |percent| Kept { ceilings: ceilings(percent), ..open(method) };
+        candidates.extend(CEILINGS_PERCENT.into_iter().map(limited));
+    }
+    candidates
 }
 
 /// What the lines of a way take: two frames each, and at the sender's a buffer full of bursts.

@@ -107,10 +107,7 @@ fn allocated(chosen: &[Option<Allocation>], list: &[Demand]) -> Held {
 /// hosts at each: ways are long, and few are equally long.
 fn drawn(seed: u64) -> Indexed {
     let mut draws = Draws::new(seed.wrapping_mul(77) + 5);
-    let mut below = |limit: usize| {
-        let drawn = draws.below(u64::try_from(limit).unwrap_or(u64::MAX));
-        usize::try_from(drawn).unwrap_or(0)
-    };
+    let mut below = |limit| draws.index(limit);
     let switches = 25 + below(17);
     let mut links: Vec<(usize, usize)> = (1..switches).map(|at| (below(at), at)).collect();
     for _ in 0..switches / 10 + below(switches) / 5 {

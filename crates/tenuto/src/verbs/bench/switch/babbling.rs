@@ -4,7 +4,7 @@
 use super::figures::Figures;
 use crate::failure::Failure;
 use crate::planning;
-use crate::report::curves::Curve;
+use crate::report::curves::{Curve, curves};
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
 use tenuto_model::{
@@ -53,7 +53,7 @@ const COLUMNS: [&str; 8] = [
 
 /// The table, and whether the victim was always within its bound while others are policed.
 pub(super) fn sheet(
-    figures: &mut Figures,
+    figures: &Figures,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Sheet, bool), Failure> {
     let mut sheet = Sheet::new(
@@ -105,18 +105,15 @@ fn row(percent: u64, policed: &Victim, unpoliced: &Victim) -> Vec<Value> {
     ]
 }
 
-fn draw(
-    lines: [Vec<(u64, u64)>; 3],
-    figures: &mut Figures,
-    sheet: &mut Sheet,
-) -> Result<(), Failure> {
-    let mut curves = Vec::new();
+fn draw(lines: [Vec<(u64, u64)>; 3], figures: &Figures, sheet: &mut Sheet) -> Result<(), Failure> {
+    let mut drawn = Vec::new();
     let shown = [("policed, largest", 0), ("bound", 4), ("unpoliced, largest", 1)];
     for ((name, colour), points) in shown.into_iter().zip(lines) {
-        curves.push(Curve { name: name.into(), points, colour, is_thin: name == "bound" });
+        drawn.push(Curve { name: name.into(), points, colour, is_thin: name == "bound" });
     }
     let title = "Delay beside an end system that sends more than it may";
-    figures.write("fig9-babbling.svg", title, "sent of the line, %", false, &curves, sheet)
+    let svg = curves(title, "sent of the line, %", false, &drawn);
+    figures.write("fig9-babbling.svg", &svg, sheet)
 }
 
 /// A network of this program.
@@ -182,7 +179,7 @@ mod tests {
 
     #[test]
     fn policing_is_what_keeps_the_victim_within_its_bound() {
-        let (sheet, is_kept) = sheet(&mut Figures(None), &mut |_| ()).expect("it is ours");
+        let (sheet, is_kept) = sheet(&Figures(None), &mut |_| ()).expect("it is ours");
         assert!(is_kept);
         let document = serde_json::to_value(&sheet).expect("a table");
         let rows = document["rows"].as_array().expect("rows");

@@ -1,7 +1,6 @@
 //! Where figures go.
 
 use crate::failure::Failure;
-use crate::report::curves::{Curve, curves};
 use crate::verbs::bench::sheet::Sheet;
 use std::path::PathBuf;
 
@@ -10,20 +9,11 @@ use std::path::PathBuf;
 pub(super) struct Figures(pub(super) Option<PathBuf>);
 
 impl Figures {
-    /// Draws a figure into the folder, and notes that below its table.
-    pub(super) fn write(
-        &mut self,
-        name: &str,
-        title: &str,
-        along: &str,
-        is_log: bool,
-        all: &[Curve],
-        sheet: &mut Sheet,
-    ) -> Result<(), Failure> {
+    /// Puts a figure into the folder, and notes that below its table.
+    pub(super) fn write(&self, name: &str, svg: &str, sheet: &mut Sheet) -> Result<(), Failure> {
         let Some(folder) = &self.0 else { return Ok(()) };
         let path = folder.join(name);
-        let written = std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&path, curves(title, along, is_log, all)));
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, svg));
         written.map_err(|error| {
             let shown = path.display().to_string();
             let hint = "--figures names a folder that may be written to";

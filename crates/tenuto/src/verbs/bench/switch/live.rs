@@ -2,7 +2,7 @@
 
 use super::figures::Figures;
 use crate::failure::Failure;
-use crate::report::curves::Curve;
+use crate::report::curves::{Curve, curves};
 use crate::verbs::bench::sheet::{Sheet, rounded};
 use serde_json::Value;
 use std::io;
@@ -250,7 +250,7 @@ fn lost((lost, sent): (u64, u64)) -> Value {
 pub(super) fn flows(
     repetitions: u32,
     window_ms: u64,
-    figures: &mut Figures,
+    figures: &Figures,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Sheet, Failure> {
     let mut sheet = Sheet::new(
@@ -281,7 +281,7 @@ pub(super) fn flows(
     report.notes.iter().for_each(|note| sheet.note(note.clone()));
     let drawn = drawn(&report.flows);
     let title = "Delay against the number of parallel flows (median, dashed: 99 %)";
-    figures.write("fig8-flows.svg", title, "flows", true, &drawn, &mut sheet)?;
+    figures.write("fig8-flows.svg", &curves(title, "flows", true, &drawn), &mut sheet)?;
     Ok(sheet)
 }
 

@@ -103,9 +103,9 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         sheets.extend(live);
         outcome = if outcome == Outcome::Good { ended } else { outcome };
     }
-    let mut figures = figures::Figures(args.figures.clone());
+    let figures = figures::Figures(args.figures.clone());
     if has(Part::Babbling) {
-        let (sheet, kept) = babbling::sheet(&mut figures, &mut progress)?;
+        let (sheet, kept) = babbling::sheet(&figures, &mut progress)?;
         sheets.push(sheet);
         outcome = if kept { outcome } else { Outcome::Bad };
     }
@@ -116,7 +116,7 @@ pub(super) fn run(args: &Switch) -> Result<Outcome, Failure> {
         sheets.extend(live::tails(args.repeat, args.window, &mut progress)?);
     }
     if has(Part::Flows) {
-        sheets.push(live::flows(args.repeat, args.window, &mut figures, &mut progress)?);
+        sheets.push(live::flows(args.repeat, args.window, &figures, &mut progress)?);
     }
     if has(Part::BabblingLive) {
         sheets.push(babbling_live::sheet(args.repeat, args.window, &mut progress)?);
