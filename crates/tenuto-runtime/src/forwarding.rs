@@ -65,6 +65,8 @@ pub(crate) struct Forwarding {
     pub(crate) fx: Effects<SwitchEvent>,
     /// Ports that were found lost, by their place, each with the reason.
     pub(crate) lost: Vec<(usize, String)>,
+    /// Whether other threads serve the devices, so that ports take only what their lanes have room for.
+    pub(crate) has_lanes: bool,
     burst: Burst,
 }
 
@@ -76,6 +78,7 @@ impl Forwarding {
             pool: FramePool::set_aside(frames, FRAMES_READY),
             fx: Effects::new(),
             lost: Vec::new(),
+            has_lanes: false,
             burst: Burst::new(),
         }
     }
@@ -92,7 +95,7 @@ impl Forwarding {
         witness: &mut impl Witness,
     ) -> usize {
         self.tell_room(ports);
-        let Self { switch, pool, fx, lost, burst } = self;
+        let Self { switch, pool, fx, lost, burst, .. } = self;
         let (port, mut exits) = Exits::but(ports, place);
         let number = port.number();
         let taken = port.lend(&mut |lent: Lent<'_>| {
@@ -132,7 +135,7 @@ impl Forwarding {
     /// Tells the core how much its ports take: what finds no room waits by priority.
     fn tell_room<P: ForwardingPort>(&mut self, ports: &mut [P]) {
         // What was handed over and is not sent yet has its room already.
-        if !self.fx.transmits.is_empty() {
+        if !self.has_lanes || !self.fx.transmits.is_empty() {
             return;
         }
         let mut now = None;

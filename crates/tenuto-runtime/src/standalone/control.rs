@@ -23,7 +23,8 @@ const ACCEPTED_MAX: usize = 4;
 /// Connections at once that are made to the switch. Those that it makes itself have room of their
 /// own: nobody can keep its controllers out.
 pub(super) const SERVICE_MAX: u16 = 64;
-/// Of these, from one address: nobody takes the places of all others.
+/// Of these, from one address: nobody takes the places of all others. Programs of this machine are not told
+/// apart by address.
 const SERVICE_EACH: u16 = 16;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
@@ -298,7 +299,9 @@ impl Control {
     /// A number for a connection from an address, or why it has no place.
     fn place_for(&mut self, address: IpAddr) -> Result<ConnectionId, String> {
         let callers = || self.channels.iter().filter_map(|channel| channel.caller);
-        if callers().filter(|&other| other == address).count() >= usize::from(SERVICE_EACH) {
+        let is_apart = !address.is_loopback();
+        let of_it = || callers().filter(|&other| other == address).count();
+        if is_apart && of_it() >= usize::from(SERVICE_EACH) {
             return Err(format!("{SERVICE_EACH} are connected from {address}, which is the most"));
         }
         let has_room = callers().count() < usize::from(SERVICE_MAX);
@@ -430,8 +433,8 @@ impl Slot {
 /// What counts as one address: of IPv6 a network, as a host there has as many addresses as it likes.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(it) => Ipv6Addr::from_bits(it.to_bits() >> 64 << 64).into(),
-        it @ IpAddr::V4(_) => it,
+        IpAddr::V6(it) if !it.is_loopback() => Ipv6Addr::from_bits(it.to_bits() >> 64 << 64).into(),
+        it => it,
     }
 }
 
@@ -514,5 +517,6 @@ mod tests {
         assert_eq!(of("10.0.0.7"), "10.0.0.7");
         assert_eq!(of("::ffff:10.0.0.7"), "10.0.0.7");
         assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(of("::1"), "::1");
     }
 }

@@ -114,8 +114,10 @@ pub fn run_switch(
     let io = groups.start(settings.thread, &settings.io_threads, news)?;
     let (wait, notes) = settings.thread.apply();
     notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
+    let mut core = Forwarding::new(Switch::new(Arc::new(config(settings))), pool_frames(settings));
+    core.has_lanes = settings.io_threads.count > 0;
     let mut path = DataPath {
-        core: Forwarding::new(Switch::new(Arc::new(config(settings))), pool_frames(settings)),
+        core,
         ports,
         control,
         changes: Vec::new(),

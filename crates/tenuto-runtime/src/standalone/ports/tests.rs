@@ -64,6 +64,7 @@ impl Overloaded {
         let ports = (1..).zip(carriers).map(as_port).collect();
         let switch = Switch::new(Arc::new(config(buffer_frames)));
         let mut core = Forwarding::new(switch, FRAMES);
+        core.has_lanes = true;
         let Forwarding { switch, pool, fx, .. } = &mut core;
         switch.connected(fx);
         let mut bytes = Vec::new();
