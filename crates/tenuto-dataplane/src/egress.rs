@@ -132,6 +132,8 @@ pub struct Egress {
     backlog_bits: [u64; 2],
     /// The sizes of these.
     buffer_bits: [u64; 2],
+    /// A smaller frame takes so much of them all the same.
+    least_bits: u32,
     stats: EgressStats,
     queue_stats: Vec<QueueCounters>,
     /// Where queues stand, unless each is alone in the level of its number.
@@ -164,6 +166,7 @@ impl Egress {
             remainder: 0,
             backlog_bits: [0; 2],
             buffer_bits: [config.buffer_bits, UNPROMISED_BITS_MAX],
+            least_bits: 0,
             stats: EgressStats::default(),
             queue_stats: vec![QueueCounters::default(); usize::from(config.queues.max(1))],
             shares: None,
@@ -229,7 +232,7 @@ impl Egress {
         // The owner is that of the queue it stands in: from there its room is given back.
         let queue = self.existing(queue);
         let (place, owner) = (usize::from(queue), self.config.owner(queue));
-        let backlog = self.backlog_bits[owner] + u64::from(frame.wire_bits);
+        let backlog = self.backlog_bits[owner] + self.taken_by(&frame);
         if backlog > self.buffer_bits[owner] {
             return self.refuse(place);
         }
@@ -286,6 +289,19 @@ impl Egress {
         queue.min(self.config.queues.saturating_sub(1))
     }
 
+    /// From now on a frame takes so much of the buffer at least, so that no more frames wait than can be
+    /// kept, however small they are.
+    pub fn count_at_least(&mut self, bits: u32) {
+        let most = self.config.buffer_bits.try_into().unwrap_or(u32::MAX);
+        self.least_bits = bits.min(most);
+    }
+
+    /// What a frame takes of the buffer.
+    #[inline]
+    fn taken_by(&self, frame: &Queued) -> u64 {
+        frame.wire_bits.max(self.least_bits).into()
+    }
+
     /// Whether frames of so many bits on the wire would all be taken into a queue.
     pub fn has_room(&self, queue: u8, wire_bits: u64) -> bool {
         let owner = self.config.owner(self.existing(queue));
@@ -327,7 +343,8 @@ impl Egress {
         if let Some(counters) = self.queue_stats.get_mut(usize::from(queue)) {
             counters.frames += 1;
             counters.bytes += bytes;
-            self.backlog_bits[self.config.owner(queue)] -= u64::from(queued.wire_bits);
+            self.backlog_bits[self.config.owner(queue)] -=
+                u64::from(queued.wire_bits.max(self.least_bits));
             if let Some(delays) = self.delays.get_mut(usize::from(queue)) {
                 delays.count(departure.since(queued.since));
             }
@@ -413,16 +430,17 @@ impl Egress {
             for _ in 0..self.queues[index].len() {
                 let Some(frame) = self.queues[index].pop_front() else { break };
                 self.queue_stats[index].wire_bits -= u64::from(frame.wire_bits);
+                let taken = self.taken_by(&frame);
                 match place(frame.cookie, number) {
                     Some(queue) => {
                         let queue = self.existing(queue);
                         // It was let in already: nothing is refused.
-                        self.backlog_bits[self.config.owner(number)] -= u64::from(frame.wire_bits);
-                        self.backlog_bits[self.config.owner(queue)] += u64::from(frame.wire_bits);
+                        self.backlog_bits[self.config.owner(number)] -= taken;
+                        self.backlog_bits[self.config.owner(queue)] += taken;
                         self.append(usize::from(queue), frame);
                     }
                     None => {
-                        self.backlog_bits[self.config.owner(number)] -= u64::from(frame.wire_bits);
+                        self.backlog_bits[self.config.owner(number)] -= taken;
                         self.stats.purged += 1;
                         purged(frame);
                     }
@@ -453,7 +471,7 @@ impl Egress {
         if self.committed.is_some() { self.remainder } else { 0 }
     }
 
-    /// Backlog of flows now, bits on the wire.
+    /// Backlog of flows now, bits on the wire, as far as frames are not counted as larger.
     pub const fn backlog_bits(&self) -> u64 {
         self.backlog_bits[FLOWS]
     }

@@ -1,6 +1,8 @@
 //! Levels, weights and what queues have seen, over the control channel.
 
 use support::{Bench, add, apply, frame, general, output, sent_to};
+use tenuto_dataplane::FramePool;
+use tenuto_dataplane::switch::{GeneralConfig, SwitchConfig};
 use tenuto_openflow::constants::{port, queue};
 use tenuto_openflow::{
     Action, Body, Experimenter, Oxm, QueueDetail, QueueOpFailed, QueueShare, QueuesMessage,
@@ -154,4 +156,31 @@ fn a_flood_at_a_lower_level_costs_a_higher_one_nothing() {
         let refused: Vec<u64> = stats.iter().map(|it| it.tx_errors).collect();
         assert_eq!(refused, [0, 0, 0, dropped.len() as u64], "{case}");
     }
+}
+
+/// Where buffers could hold more small frames than the store does, these fill them sooner: a flood at every
+/// port leaves room for what arrives, and for a frame of a higher level at each of them.
+#[test]
+fn a_flood_of_small_frames_at_all_ports_leaves_room_in_the_store() {
+    let SwitchConfig { general, .. } = general::config();
+    let general = general.map(|it| GeneralConfig { frame_bits_least: 1_538 * 8, ..it });
+    let mut bench = Bench::with(SwitchConfig { general, ..general::config() });
+    // Three ports of eight such frames, and one in hand.
+    bench.frames = FramePool::new(3 * 8 + 1);
+    let flood = |port| vec![Action::SetQueue(3), output(port)];
+    let entry = |(flow, actions)| add(0, flow, vec![apply(actions)]);
+    let all = vec![Action::SetQueue(0), output(2), output(3), output(4)];
+    bench.install([(1, all), (2, flood(2)), (3, flood(3)), (4, flood(4))].map(entry));
+    for _ in 0..20 {
+        // Finds room in the store, or the bench would say that there is none.
+        for flow in [2, 3, 4] {
+            bench.receive(1, &frame(flow, 60));
+        }
+    }
+    assert_eq!(bench.frames.in_use(), 3 * 8);
+    bench.receive(1, &frame(1, 60));
+    let sent = bench.drain();
+    let ports = |flow| sent.iter().filter(move |(_, it)| it[5] == flow).map(|(port, _)| *port);
+    assert_eq!(ports(1).collect::<std::collections::BTreeSet<_>>().len(), 3);
+    assert_eq!(ports(2).count(), 7, "the newest gave way");
 }

@@ -27,9 +27,9 @@ impl Egress {
         mut gone: impl FnMut(Queued),
     ) -> Result<(), QueueFull> {
         let queue = self.existing(queue);
-        let (owner, bits) = (self.config.owner(queue), u64::from(frame.wire_bits));
+        let (owner, bits) = (self.config.owner(queue), self.taken_by(&frame));
         let missing = (self.backlog_bits[owner] + bits).saturating_sub(self.buffer_bits[owner]);
-        let below: u64 = self.below(queue).map(|it| self.queue_stats[it].wire_bits).sum();
+        let below: u64 = self.below(queue).map(|it| self.taken_at_least(it)).sum();
         if !self.gives_way || below < missing {
             return Err(QueueFull);
         }
@@ -41,13 +41,19 @@ impl Egress {
             counters.wire_bits -= u64::from(displaced.wire_bits);
             counters.refused += 1;
             self.stats.refused += 1;
-            self.backlog_bits[owner] -= u64::from(displaced.wire_bits);
+            self.backlog_bits[owner] -= self.taken_by(&displaced);
             gone(displaced);
         }
         // It was refused, and is not any more.
         self.stats.refused -= 1;
         self.queue_stats[usize::from(queue)].refused -= 1;
         self.enqueue(queue, frame)
+    }
+
+    /// What the frames of a queue take of the buffer, or somewhat less: they are too many to be asked each.
+    fn taken_at_least(&self, queue: usize) -> u64 {
+        let frames = self.queues[queue].len() as u64;
+        self.queue_stats[queue].wire_bits.max(frames * u64::from(self.least_bits))
     }
 
     /// Queues of the same buffer that are served after this one.
@@ -149,6 +155,24 @@ mod tests {
         // Of queues that share a level the last gives way first.
         assert_eq!(put(&mut port, 3, frame(6, FRAME_BITS)), Ok(vec![4]));
         assert_eq!(drain(&mut port).len(), 4);
+    }
+
+    #[test]
+    fn small_frames_that_count_as_more_give_way_as_more() {
+        let mut port = port(None);
+        port.count_at_least(FRAME_BITS / 2);
+        for id in 0..8 {
+            assert_eq!(put(&mut port, 3, frame(id, 672)), Ok(vec![]), "{id}");
+        }
+        assert_eq!(put(&mut port, 3, frame(8, 672)), Err(QueueFull));
+        assert_eq!(put(&mut port, 2, frame(9, FRAME_BITS)), Ok(vec![7, 6]));
+        assert_eq!(put(&mut port, 1, frame(10, 672)), Ok(vec![5]));
+        port.rearrange(|cookie, queue| (cookie != 1).then_some(queue), |_| ());
+        assert_eq!(put(&mut port, 3, frame(11, 672)), Ok(vec![]), "in the place of frame 1");
+        assert_eq!(put(&mut port, 3, frame(12, 672)), Err(QueueFull));
+        assert_eq!(drain(&mut port), [0, 10, 9, 2, 3, 4, 11]);
+        assert_eq!(port.backlog_bits(), 0);
+        assert!(port.queue_stats().iter().all(|it| it.wire_bits == 0));
     }
 
     #[test]

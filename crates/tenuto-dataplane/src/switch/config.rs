@@ -71,6 +71,9 @@ pub struct GeneralConfig {
     /// that asks for more goes no further, so that it cannot keep the others waiting. It is sent by
     /// every port once in any case.
     pub copies_max: u32,
+    /// What a frame takes of the buffer of its port at least, bits on the wire: so that all buffers together
+    /// hold no more frames than the store does.
+    pub frame_bits_least: u32,
     /// Whether controllers may take tables out of the pipeline and put them back, by a request for
     /// table features (OpenFlow 1.3.5, section 7.3.5.5.1).
     pub tables_change: bool,
@@ -132,6 +135,7 @@ impl Default for GeneralConfig {
             actions_max: 2_000_000,
             buckets_max: 256,
             copies_max: 512,
+            frame_bits_least: 0,
             tables_change: true,
             attendre: Some(AttendreLimits::default()),
         }

@@ -182,8 +182,11 @@ impl Switch {
         let general = config.general.as_ref();
         let general = general.map(|it| general::General::new(it, ports.len()));
         // Buffers of planned switches hold all that is promised at once.
-        if general.is_some() {
-            ports.iter_mut().for_each(|port| port.egress.let_lower_levels_give_way());
+        if let Some(general) = config.general.as_ref() {
+            for port in &mut ports {
+                port.egress.let_lower_levels_give_way();
+                port.egress.count_at_least(general.frame_bits_least);
+            }
         }
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {

@@ -6,6 +6,7 @@
 
 use super::channel::Channel;
 use super::control::{Change, Control, Purpose, SERVICE_MAX, connections_max};
+use super::frame_store::{frame_bits_least, pool_frames};
 use super::io_threads::{IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
@@ -19,8 +20,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    AttendreLimits, ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch,
-    SwitchConfig,
+    ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
 };
 use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
@@ -29,12 +29,6 @@ use tenuto_io::{
 };
 use tenuto_units::{Instant, Rate, Span};
 
-/// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
-const SMALLEST_WIRE_BYTES: u64 = 84;
-/// Room for frames in hand and copies.
-const FRAMES_SPARE: u64 = 1_024;
-/// Frames that are held at most, whatever the buffers: 100 MB.
-const FRAMES_MAX: u64 = 65_536;
 /// Messages are carried out for so long before frames get a turn, however many connections there are.
 const MESSAGES_TIME: Span = Span::from_us(50);
 /// Entries that one message touches before frames get a turn: some 50 us.
@@ -212,19 +206,11 @@ fn config(settings: &SwitchSettings) -> SwitchConfig {
             actions_max: settings.actions_max,
             buckets_max: settings.buckets_max,
             copies_max: settings.copies_max,
+            frame_bits_least: frame_bits_least(settings),
             tables_change: !settings.fixed_tables,
             ..GeneralConfig::default()
         }),
     }
-}
-
-/// Frames that all egress buffers hold together, in the worst case, and those that wait for a
-/// message set.
-fn pool_frames(settings: &SwitchSettings) -> usize {
-    let held: u64 = settings.ports.iter().map(|port| port.buffer_bytes / SMALLEST_WIRE_BYTES).sum();
-    let held = (held + FRAMES_SPARE).min(FRAMES_MAX);
-    let waiting = usize::from(AttendreLimits::default().frames_max);
-    usize::try_from(held).expect("a machine of 32 bits or more") + waiting
 }
 
 impl DataPath<'_> {

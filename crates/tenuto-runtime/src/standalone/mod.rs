@@ -13,6 +13,7 @@ mod dial;
 mod dump;
 mod dump_text;
 mod endpoint;
+mod frame_store;
 mod handshakes;
 mod io_threads;
 mod news;

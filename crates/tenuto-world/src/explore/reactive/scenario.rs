@@ -209,6 +209,7 @@ impl Fixed {
                 actions_max: 1_000,
                 buckets_max: 64,
                 copies_max: 64,
+                frame_bits_least: 0,
                 attendre: Some(AttendreLimits::default()),
             }),
         }
