@@ -12,8 +12,8 @@ use crate::outcome::{
 };
 use crate::session::{Refusal, Session, SessionEvent, SessionLimits, SessionTimer};
 use crate::target::Target;
+use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 use tenuto_model::SwitchDeployment;
 use tenuto_openflow::constants::{port_config, port_state};
 use tenuto_openflow::{Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage};

@@ -3,8 +3,8 @@
 use crate::difference::Difference;
 use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
 use tenuto_openflow::{ModeEvent, ModeStatus};
 
 /// A control connection, as its owner numbers them; a number is used once.

@@ -6,7 +6,7 @@
 
 use super::{ConnId, Controller};
 use crate::events::NoPlace;
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 impl Controller {
     /// Why a connection is not taken, if it is not.

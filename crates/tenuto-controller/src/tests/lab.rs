@@ -5,8 +5,8 @@ use crate::{
     ConnId, Controller, ControllerConfig, ControllerEvent, ControllerLimits, ControllerTimer,
     InstallKind, ModeSettings,
 };
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use tenuto_model::{
     EntrySpec, GroupOutput, GroupSpec, LevelContract, MatchSpec, MeterSpec, MonitorKind,
     MonitorSpec, OutputSpec, SwitchDeployment,

@@ -3,7 +3,7 @@
 use super::fake_switch::FakeSwitch;
 use super::lab::{Lab, deployment, modes};
 use crate::{ConnId, ControllerConfig, ControllerEvent, NoPlace};
-use std::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr};
 
 fn at(host: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + host))
