@@ -1,9 +1,10 @@
 //! Under a controller of others: os-ken, where `TENUTO_OSKEN_PYTHON` names a Python that has it.
 
-use crate::lab::{Hosts, Switch, in_lab};
+use crate::lab::{Hosts, PATIENCE, Switch, in_lab};
 use crate::peer::CONTROLLER;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 #[test]
 fn an_os_ken_controller_learns_through_us() {
@@ -28,13 +29,18 @@ fn an_os_ken_controller_learns_through_us() {
         let stdout = BufReader::new(controller.stdout.take().expect("piped"));
         let said = stdout.lines().map_while(Result::ok).find(|line| line.starts_with("datapath"));
         assert_eq!(said.as_deref(), Some("datapath 42"));
-        let (received, ms) = hosts.ping(1, 2, 50);
-        println!("    ping under os-ken: {received} of 50, {ms} ms");
-        assert!(received >= 49, "{received}");
-        assert!(hosts.ping(3, 1, 10).0 >= 9);
+        // It learns at its own pace, which other programs of the machine may slow down.
+        let until = Instant::now() + PATIENCE;
+        for (from, to) in [(1, 2), (3, 1)] {
+            while !(0..3).all(|_| hosts.ping(from, to, 1).0 == 1) {
+                assert!(Instant::now() < until, "{from} does not reach {to}");
+            }
+        }
         controller.kill().expect("it runs");
         controller.wait().expect("a child");
-        assert_eq!(hosts.ping(1, 2, 10).0, 10, "what it has learned stays");
+        for (from, to) in [(1, 2), (3, 1)] {
+            assert_eq!(hosts.ping(from, to, 50).0, 50, "what it has learned stays");
+        }
         switch.stop();
     });
 }
