@@ -407,8 +407,10 @@ pub(super) fn halves(bytes: [u8; 16]) -> (u64, u64) {
     (word(high), word(low))
 }
 
-/// What keys are multiplied by in hashing: odd, and without a pattern in its bits.
-pub(super) const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// What keys are multiplied by in hashing: odd. Numbers of virtual links and stations count up in the last bits of
+/// an address, which stand from bit 16 of a word on: the golden ratio's first 48 bits from there keep
+/// neighbours as far apart as can be ([Knuth98], 6.4), and its first 16 in front do so for the lowest bits.
+pub(super) const HASH_FACTOR: u64 = 0x9e37_9e37_79b9_7f4b;
 
 /// The words of a mask that let any bit count, in ascending order: what an index looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use tenuto_openflow::{
     GroupType, Instruction, Match, Message, MeterBand, MeterMod, MeterModCommand, ModesMessage,
     MonitorCommand, MonitorContract, MonitorKind, MonitorMod, Oxm,
 };
-use tenuto_units::{Instant, Rate, Span};
+use tenuto_units::{Draws, Instant, Rate, Span};
 use tenuto_wire::{EtherType, MacAddress, ShimRepr, UdpFrame};
 
 /// Frames enter here, in turn.
@@ -28,8 +28,6 @@ const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 /// 100 Gbit/s and 10 Mbit.
 const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
 const RATE_BPS: u64 = 100_000_000_000;
-/// Steps through the virtual links without any order that a cache could foresee.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What becomes of the frames of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -132,7 +130,7 @@ pub struct PlannedSwitch {
     frame: Vec<u8>,
     message_at: usize,
     message: u32,
-    draw: u64,
+    draws: Draws,
 }
 
 impl PlannedSwitch {
@@ -181,7 +179,7 @@ impl PlannedSwitch {
             frame,
             message_at,
             message: 0,
-            draw: 0,
+            draws: Draws::new(0),
         };
         it.switch.keep_delays();
         it.switch.connected(&mut it.effects);
@@ -213,9 +211,9 @@ impl PlannedSwitch {
 
     /// The next frame, of some virtual link, a message of its own.
     fn next_frame(&mut self) -> u32 {
-        self.draw = self.draw.wrapping_add(STEP);
-        let link = u32::try_from(self.draw.wrapping_mul(STEP) >> 32).unwrap_or(0);
-        let link = u32::try_from((u64::from(link) * u64::from(self.links)) >> 32).unwrap_or(0);
+        // In no order that a cache could foresee.
+        let link = (self.draws.word() >> 32) * u64::from(self.links) >> 32;
+        let link = u32::try_from(link).unwrap_or(0);
         self.message = self.message.wrapping_add(1);
         self.frame[..6].copy_from_slice(&address(link));
         let id = self.message_at..self.message_at + 4;
