@@ -35,7 +35,7 @@ const DRAIN: Span = Span::from_ms(20);
 const RUN_IN: Span = Span::from_ms(5);
 /// Until the last frame of it has arrived, if nobody is late; what is told apart all the same.
 const RUN_OUT: Span = Span::from_ms(1);
-/// Between two windows: real-time threads have used half a second of a second at most.
+/// Between two windows, or as long as the window: real-time threads have used half a second of a second at most.
 const PAUSE: Span = Span::from_ms(150);
 
 /// Where frames enter and leave what is measured.
@@ -255,7 +255,7 @@ pub fn measure(
     }
     let mut sink = sink::Sink::open(wiring.sink.as_str(), load)?;
     let mut generator = generator::Generator::open(wiring.generator.as_str(), load)?;
-    pause(PAUSE)?;
+    pause(PAUSE.min(load.window))?;
     let mut window = std::thread::scope(|scope| {
         let work = || {
             realtime::pin_to(&[processor])?;

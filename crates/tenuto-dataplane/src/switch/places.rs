@@ -57,7 +57,7 @@ impl Places {
             }
             self.noted_to = (table, slot + 1);
             if let Some(entry) = entries.get(slot) {
-                self.note_added((0, table, slot), rank(table, entry));
+                self.note_added((0, table, slot), entry);
             }
         }
         self.noted_to == ALL_NOTED
@@ -71,17 +71,18 @@ impl Places {
     }
 
     /// An entry has come.
-    pub(super) fn note_added(&mut self, seat: (u8, u8, u32), rank: Rank) {
-        if self.notes(seat, rank.0) {
-            let (level, _, slot) = seat;
-            Arc::make_mut(&mut self.levels[usize::from(level)]).insert(rank, slot);
+    pub(super) fn note_added(&mut self, seat: (u8, u8, u32), entry: &Entry) {
+        if self.notes(seat, entry.cookie) {
+            let (level, table, slot) = seat;
+            Arc::make_mut(&mut self.levels[usize::from(level)]).insert(rank(table, entry), slot);
         }
     }
 
-    /// An entry has gone.
-    pub(super) fn note_removed(&mut self, seat: (u8, u8, u32), rank: &Rank) {
-        if self.notes(seat, rank.0) {
-            Arc::make_mut(&mut self.levels[usize::from(seat.0)]).remove(rank);
+    /// An entry has gone, or is about to.
+    pub(super) fn note_removed(&mut self, seat: (u8, u8, u32), entry: &Entry) {
+        if self.notes(seat, entry.cookie) {
+            let (level, table, _) = seat;
+            Arc::make_mut(&mut self.levels[usize::from(level)]).remove(&rank(table, entry));
         }
     }
 
@@ -98,6 +99,6 @@ impl Places {
 }
 
 /// What the order of an entry in a table goes by.
-pub(super) fn rank(table: u8, entry: &Entry) -> Rank {
+fn rank(table: u8, entry: &Entry) -> Rank {
     (entry.cookie, table, Reverse(entry.precedence), entry.pattern)
 }

@@ -9,7 +9,7 @@ use super::counted_table::CountedTable;
 pub use super::counted_table::{EntryAge, EntryCounter, TableState};
 use super::entry::Entry;
 use super::key::{PacketKey, Pattern};
-use super::places::{self, Places};
+use super::places::Places;
 use super::table::Table;
 use super::tracks::{NO_TRACK, Tracks};
 use super::users::{Seat, User, Users};
@@ -214,16 +214,14 @@ impl Tables {
         }
         self.actions = more - less;
         let (state, users) = (&mut self.states[place], &mut self.users[usize::from(level)]);
-        let rank = places::rank(table, &entry);
         let slot = match known {
             Some(slot) => {
-                let old = places::rank(table, state.table.entry(slot));
+                self.places.note_removed((level, table, slot), state.table.entry(slot));
                 users.count_out(state.table.entry(slot), (table, slot));
                 users.count_in(&entry, (table, slot));
                 let (pattern, resets) = (entry.pattern, entry.flags & flow_flag::RESET_COUNTS != 0);
                 self.settled(level, table, slot).replace(slot, entry, now, resets);
                 self.forget_tracks_of(table, &pattern);
-                self.places.note_removed((level, table, slot), &old);
                 slot
             }
             None => {
@@ -245,7 +243,7 @@ impl Tables {
                 slot
             }
         };
-        self.places.note_added((level, table, slot), rank);
+        self.places.note_added((level, table, slot), self.states[place].table.entry(slot));
         Ok(slot)
     }
 
@@ -356,8 +354,7 @@ impl Tables {
             false => self.forget_tracks(),
         }
         self.users[usize::from(level)].count_out(&removed.entry, (table, slot));
-        let rank = places::rank(table, &removed.entry);
-        self.places.note_removed((level, table, slot), &rank);
+        self.places.note_removed((level, table, slot), &removed.entry);
         removed
     }
 
