@@ -10,6 +10,7 @@
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
 
+mod backpressure;
 pub mod clock;
 mod frame_fit;
 mod host_stack;
@@ -37,6 +38,7 @@ mod thread_settings;
 mod wait;
 pub mod xdp_port;
 
+pub use backpressure::Backpressure;
 pub use clock::MonotonicClock;
 pub use host_stack::{HostBarrier, HostStack};
 pub use link_watch::LinkWatch;
@@ -45,8 +47,8 @@ pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, has_inte
 pub use packet_port::PacketPort;
 pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
 pub use port::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
-    PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
+    PortKind, PortStatistics,
 };
 pub use port_probe::{probe_host_barrier, probe_port};
 pub use relay_port::{RelayEnd, RelayPort, serve_relays};

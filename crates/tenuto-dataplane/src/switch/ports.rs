@@ -40,6 +40,11 @@ impl Switch {
         }
     }
 
+    /// Frames that the device of a port still takes, if it says ([`Egress::room`]).
+    pub fn room(&self, number: u32) -> Option<u32> {
+        self.port_index.get(&number).and_then(|&place| self.ports[place].egress.room())
+    }
+
     /// What is live has changed: groups that choose by it may choose otherwise.
     pub(super) fn forget_choices(&mut self) {
         if !self.groups.is_empty() {

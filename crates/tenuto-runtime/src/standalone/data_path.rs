@@ -109,7 +109,9 @@ pub fn run_switch(
     let (wait, notes) = settings.thread.apply();
     notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
     let mut core = Forwarding::new(Switch::new(Arc::new(config(settings))), pool_frames(settings));
-    core.has_lanes = settings.io_threads.count > 0;
+    if settings.io_threads.count > 0 {
+        core.ask_lanes();
+    }
     let mut path = DataPath {
         core,
         ports,
@@ -219,10 +221,12 @@ impl DataPath<'_> {
         let due = self.core.switch.next_deadline().map(|(_, at)| at);
         let control_at =
             if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
-        let first = [due, control_at, self.taps_at].into_iter().flatten().min();
+        let retry_at = self.core.retry_at();
+        let first = [due, retry_at, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
         wait.wait(poll, first, &mut |look| SwitchPort::pending(ports, look))?;
-        if due.is_some() || self.ports.iter().any(SwitchPort::is_held) {
+        let waits = due.is_some() || retry_at.is_some();
+        if waits || self.ports.iter().any(SwitchPort::is_held) {
             self.settle()?;
         }
         for turn in 0..self.ports.len() {
@@ -574,6 +578,8 @@ impl DataPath<'_> {
         let (received, sent) =
             ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
         let refused: u64 = self.ports.iter_mut().map(SwitchPort::take_last_refused).sum();
+        // What waits for its device goes no further.
+        let refused = refused + self.core.kept() as u64;
         self.ports.clear();
         io.join().into_iter().for_each(|why| (self.news)(SwitchNews::Warning(why)));
         SwitchSummary {
