@@ -60,6 +60,7 @@ pub use meter::{BandEffect, BandState, Bands, Meter, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
 pub use packet::{BehindExtensions, Edit, FieldValue};
+pub use ports::PortFeatures;
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 pub use trace::TraceStep;

@@ -136,6 +136,7 @@ pub fn run_switch(
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
     path.core.switch.keep_delays();
     path.share_queues(&settings.ports)?;
+    (0..path.ports.len()).for_each(|place| path.learn_features(place));
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
@@ -475,6 +476,7 @@ impl DataPath<'_> {
                 let (number, is_up) = (port.number, state == LinkState::Up);
                 let interface = port.interface.clone();
                 if self.core.switch.is_link_up(number) != Some(is_up) {
+                    self.learn_features(place);
                     self.core.switch.set_link(number, is_up, &mut self.core.fx);
                     (self.news)(SwitchNews::Link { interface, is_up });
                 }
@@ -547,7 +549,14 @@ impl DataPath<'_> {
         }
         (self.news)(SwitchNews::PortBack(interface));
         opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
+        self.learn_features(place);
         self.look_at_link(place);
+    }
+
+    /// Has the core tell what a port's link is able to do.
+    fn learn_features(&mut self, place: usize) {
+        let port = &self.ports[place];
+        self.core.switch.set_features(port.number, port.features());
     }
 
     fn look_at_taps(&mut self) {

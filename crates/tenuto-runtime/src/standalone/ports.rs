@@ -3,6 +3,7 @@
 use super::io_threads::IoGroups;
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
+use super::port_features;
 use super::settings::PortSettings;
 use super::succession::once_free;
 use crate::forwarding::ForwardingPort;
@@ -10,9 +11,11 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::Transmit;
+use tenuto_dataplane::switch::PortFeatures;
 use tenuto_io::{
-    BURST_FRAMES, Backpressure, Lent, LinkState, Look, MemoryPort, MonotonicClock,
+    BURST_FRAMES, Backpressure, Lent, LinkFeatures, LinkState, Look, MemoryPort, MonotonicClock,
     Pending, PollKey, PollSet, Port, PortKind, PortOpener, PortSettings as OpenSettings, RelayPort,
+    link_features,
 };
 use tenuto_units::{Instant, Span};
 
@@ -176,6 +179,17 @@ impl SwitchPort {
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
         self.key.map(|_| self.carrier.port_mut().link())
+    }
+
+    /// What its link is able to do, as far as the kernel knows.
+    pub(super) fn features(&self) -> PortFeatures {
+        // Of a pair in memory there is none.
+        let link = if self.far.is_some() {
+            Ok(LinkFeatures::default())
+        } else {
+            link_features(&self.interface)
+        };
+        link.map_or_else(|_| PortFeatures::default(), |link| port_features::told(&link))
     }
 
     /// Whether its interface was removed; another one of its name may be there.
