@@ -83,6 +83,8 @@ pub struct PortCounters {
     pub policed: u64,
     /// Dropped for want of an entry.
     pub unknown: u64,
+    /// Cut short, as they were sent or changed as often as one frame may be.
+    pub spent: u64,
     /// Dropped because their flow is not in the mode.
     pub out_of_mode: u64,
     /// Malformed.
@@ -439,6 +441,7 @@ fn report(
             R::Policed => counters.policed += 1,
             R::OutOfMode => counters.out_of_mode += 1,
             R::Unknown | R::NoOutput => counters.unknown += 1,
+            R::Spent => counters.spent += 1,
             R::Malformed => counters.malformed += 1,
             R::BufferFull => counters.buffer_full += 1,
             R::SignalRejected => counters.signals_rejected += 1,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tenuto_dataplane::switch::{
     ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
 };
-use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
+use tenuto_dataplane::{DropReason, EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{
     Interest, LinkState, LinkWatch, MonotonicClock, OpenedPort, PollKey, PollSet, PortWait,
@@ -47,6 +47,8 @@ pub struct SwitchSummary {
     pub sent: u64,
     /// Frames that went no further, for whatever reason.
     pub dropped: u64,
+    /// Frames that were sent, though less often than their entries ask for: more than one frame may.
+    pub cut_short: u64,
     /// Frames that found the store of frames full, or were too long for it.
     pub not_stored: u64,
     /// Packet-ins that were not made, as their port had its share.
@@ -312,8 +314,7 @@ impl DataPath<'_> {
     fn carry_out(&mut self) -> io::Result<()> {
         let mut witness = Counted(&mut self.summary);
         self.core.transmit(&mut self.ports, false, &mut witness);
-        self.summary.dropped += self.core.fx.drops.len() as u64;
-        self.core.fx.drops.clear();
+        self.count_drops();
         self.core.fx.events.clear();
         while let Some((place, why)) = self.core.lost.pop() {
             self.lose_port(place, why);
@@ -331,6 +332,16 @@ impl DataPath<'_> {
         let is_told = self.core.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
             || self.control.channels.iter().any(Channel::is_waiting);
         if is_told { self.hand_out() } else { Ok(()) }
+    }
+
+    /// Counts what went no further; of a frame that was cut short, copies have left.
+    fn count_drops(&mut self) {
+        for drop in self.core.fx.drops.drain(..) {
+            match drop.reason {
+                DropReason::Spent => self.summary.cut_short += 1,
+                _ => self.summary.dropped += 1,
+            }
+        }
     }
 
     /// Gives every connection what the core has for it.
@@ -596,6 +607,7 @@ impl DataPath<'_> {
             received,
             sent: sent - refused.min(sent),
             dropped: self.summary.dropped + refused,
+            cut_short: self.summary.cut_short,
             not_stored: self.summary.not_stored,
             packet_ins_limited: self.core.switch.packet_ins_limited(),
             packet_ins_unheard: self.core.switch.packet_ins_unheard(),

@@ -117,6 +117,7 @@ const fn why(reason: DropReason) -> &'static str {
         DropReason::BufferFull => "the buffer of the port is full",
         DropReason::SignalRejected => "a mode signal that is not accepted here",
         DropReason::NoOutput => "the entries send it nowhere",
+        DropReason::Spent => "sent, or changed, as often as one frame may be: the rest is left out",
         _ => "it goes no further",
     }
 }
