@@ -232,6 +232,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
+        self.note(|_| TraceStep::Bridged);
         self.forward_as_bridge(passage, frames, fx);
         (passage.outputs == 0).then_some(DropReason::NoOutput)
     }

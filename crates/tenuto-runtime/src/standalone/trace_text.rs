@@ -85,6 +85,18 @@ fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNa
             };
             line(text, 9, &format!("to the controllers, {part} (reason {reason})"));
         }
+        TraceStep::Bridged => {
+            line(
+                text,
+                0,
+                "bridge   no controller is connected (standalone): the tables are not asked",
+            );
+            line(
+                text,
+                9,
+                "by the port where its address was learned, which is not told here; by all others if nowhere:",
+            );
+        }
         TraceStep::Dropped(reason) => line(text, 0, &format!("dropped  {}", why(*reason))),
         // The entry has said it; what it does to the frame is seen where it leaves.
         TraceStep::Action(_) => {}
