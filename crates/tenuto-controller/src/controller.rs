@@ -140,11 +140,6 @@ impl Controller {
         self.is_ready
     }
 
-    /// Events that were lost because they were not taken in time.
-    pub const fn events_lost(&self) -> u64 {
-        self.events_lost
-    }
-
     /// A connection was made, nobody knows from where.
     pub fn connected(&mut self, now: Instant, conn: ConnId) {
         self.take_on(now, conn, None);
@@ -242,7 +237,13 @@ impl Controller {
 
     /// The next thing that happened.
     pub fn next_event(&mut self) -> Option<ControllerEvent> {
-        self.events.pop_front()
+        self.events.pop_front().or_else(|| self.take_lost())
+    }
+
+    /// What there was no room for since that was told last.
+    fn take_lost(&mut self) -> Option<ControllerEvent> {
+        let count = std::mem::take(&mut self.events_lost);
+        (count > 0).then_some(ControllerEvent::EventsLost { count })
     }
 
     /// Wants other deployments or modes of the same switches. Connected switches are sent the
@@ -488,10 +489,13 @@ impl Controller {
     }
 
     fn tell(&mut self, event: ControllerEvent) {
-        if self.events.len() < self.limits.events_max {
-            self.events.push_back(event);
-        } else {
+        // In front of it comes that some were lost, if they were.
+        let count = 1 + usize::from(self.events_lost > 0);
+        if self.events.len() + count > self.limits.events_max {
             self.events_lost = self.events_lost.saturating_add(1);
+        } else {
+            let lost = self.take_lost();
+            self.events.extend(lost.into_iter().chain([event]));
         }
     }
 }

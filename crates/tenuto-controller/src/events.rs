@@ -173,6 +173,11 @@ pub enum ControllerEvent {
         /// How often it happened at this switch.
         count: u64,
     },
+    /// Events between those that are told were lost, as they were not taken in time.
+    EventsLost {
+        /// How many.
+        count: u64,
+    },
 }
 
 impl fmt::Display for ControllerEvent {
@@ -243,6 +248,9 @@ impl fmt::Display for ControllerEvent {
                     Anomaly::Unexpected => "message that nothing asked for",
                 };
                 write!(f, "switch {dpid:#x}: {what} ({count} so far)")
+            }
+            Self::EventsLost { count } => {
+                write!(f, "{count} events of the controller are not told: too many at once")
             }
         }
     }

@@ -56,6 +56,9 @@ pub enum DropReason {
     CommandRejected,
     /// An entry without outputs that is no mode's doing.
     NoOutput,
+    /// It was sent, or changed, as often as one frame may be: its first copies have left, and what its
+    /// entries ask for beyond is left out.
+    Spent,
     /// A copy that had already arrived over the other network.
     Duplicate,
 }

@@ -10,10 +10,12 @@
 //! Unsafe code is denied everywhere but in the private module `sys`, whose functions are safe to
 //! call; each of its unsafe blocks states why it is sound and why it is needed.
 
+mod backpressure;
 pub mod clock;
 mod frame_fit;
 mod host_stack;
 mod interface;
+mod link_features;
 mod link_watch;
 pub mod links;
 pub mod measure;
@@ -37,16 +39,18 @@ mod thread_settings;
 mod wait;
 pub mod xdp_port;
 
+pub use backpressure::Backpressure;
 pub use clock::MonotonicClock;
 pub use host_stack::{HostBarrier, HostStack};
+pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, link_features};
 pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
 pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, has_interface};
 pub use packet_port::PacketPort;
 pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
 pub use port::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
-    PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
+    PortKind, PortStatistics,
 };
 pub use port_probe::{probe_host_barrier, probe_port};
 pub use relay_port::{RelayEnd, RelayPort, serve_relays};

@@ -4,7 +4,7 @@ use crate::frame_fit::check_frame;
 use crate::sys::socket::event_counter;
 use crate::{
     BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, MonotonicClock,
-    Port, PortKind, PortStatistics,
+    Offer, Port, PortKind, PortStatistics,
 };
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -195,6 +195,15 @@ impl Port for MemoryPort {
         self.statistics.sent += report.sent as u64;
         self.statistics.refused += report.refused as u64;
         Ok(report)
+    }
+
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        let room = {
+            let lane = lock(&self.outgoing);
+            lane.slots.len() - lane.count
+        };
+        let taken = &frames[..frames.len().min(room)];
+        Ok(Offer { report: self.transmit(taken)?, left: frames.len() - taken.len() })
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

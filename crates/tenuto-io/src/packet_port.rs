@@ -8,8 +8,8 @@ use crate::packet_socket::{PacketSocket, make_whole, step};
 use crate::sys::burst::ReceiveBurst;
 use crate::sys::socket;
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
-    PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
+    PortKind, PortStatistics,
 };
 use control::Ancillary;
 use std::io;
@@ -142,6 +142,10 @@ impl Port for PacketPort {
 
     fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
         self.socket.transmit(frames)
+    }
+
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        self.socket.offer(frames)
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

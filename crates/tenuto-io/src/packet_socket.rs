@@ -9,7 +9,7 @@ use crate::frame_fit::{TYPE_AT, check_frame};
 use crate::interface::Interface;
 use crate::sys::burst::{Gather, SendBurst};
 use crate::sys::socket;
-use crate::{BURST_FRAMES, FRAME_BYTES_LIMIT, FlushReport, LinkState, PortStatistics};
+use crate::{BURST_FRAMES, FRAME_BYTES_LIMIT, FlushReport, LinkState, Offer, PortStatistics};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -100,7 +100,7 @@ impl PacketSocket {
     pub(crate) fn flush(&mut self) -> io::Result<FlushReport> {
         let count = self.send.count();
         let Self { fd, send, .. } = self;
-        let done = drive(count, |next| send.send(fd.as_fd(), next..count));
+        let done = drive(count, WhenFull::Refuse, |next| send.send(fd.as_fd(), next..count));
         self.send.clear();
         self.book(done)
     }
@@ -116,7 +116,8 @@ impl PacketSocket {
                 count += 1;
             }
             let Self { fd, gather, .. } = self;
-            let done = drive(count, |next| gather.send(fd.as_fd(), &fit[next..count]));
+            let send = |next| gather.send(fd.as_fd(), &fit[next..count]);
+            let done = drive(count, WhenFull::Refuse, send);
             let done = self.book(done)?;
             let unfit = frames.len() - count;
             self.statistics.refused += unfit as u64;
@@ -124,6 +125,33 @@ impl PacketSocket {
             report.refused += done.refused + unfit;
         }
         Ok(report)
+    }
+
+    /// Sends frames from where they are, up to the first that finds no room.
+    pub(crate) fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        let mut report = FlushReport::default();
+        let mut next = 0;
+        while next < frames.len() {
+            let rest = &frames[next..];
+            let does_fit = |it: &&&[u8]| check_frame(it, FRAME_BYTES_LIMIT).is_ok();
+            let count = rest.iter().take(BURST_FRAMES).take_while(does_fit).count();
+            if count == 0 {
+                self.statistics.refused += 1;
+                report.refused += 1;
+                next += 1;
+                continue;
+            }
+            let Self { fd, gather, .. } = self;
+            let send = |at| gather.send(fd.as_fd(), &rest[at..count]);
+            let done = drive(count, WhenFull::Stop, send);
+            let done = self.book(done)?;
+            report += done;
+            next += done.sent + done.refused;
+            if done.sent + done.refused < count {
+                break;
+            }
+        }
+        Ok(Offer { report, left: frames.len() - next })
     }
 
     /// Books what was sent, and says what an error means.
@@ -153,10 +181,20 @@ impl PacketSocket {
     }
 }
 
+/// What becomes of a frame that finds no room in the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenFull {
+    /// It is lost, as it would be on a wire; the next one may pass.
+    Refuse,
+    /// It and those behind it are left.
+    Stop,
+}
+
 /// Has `send` hand `count` frames to a device, beginning at the one that it is told, until it has
-/// taken or refused all of them.
+/// taken or refused all of them, or is full.
 fn drive(
     count: usize,
+    when_full: WhenFull,
     mut send: impl FnMut(usize) -> io::Result<usize>,
 ) -> io::Result<FlushReport> {
     let mut report = FlushReport::default();
@@ -171,8 +209,10 @@ fn drive(
                 Some(libc::EINTR) => {}
                 // The socket may only now report that the link was down some time ago.
                 Some(libc::ENETDOWN) if !old_news => old_news = true,
-                // Full, out of memory, down, or longer than its MTU: the device's affair. The
-                // frame is lost, as it would be on a wire; the next one may pass.
+                // The buffer of the socket, the ring of the device or the memory is full; or the carrier
+                // is off, or the frame too long for the other end of a pair.
+                Some(libc::EAGAIN | libc::ENOBUFS) if when_full == WhenFull::Stop => break,
+                // Full, out of memory, down, or longer than its MTU: the device's affair.
                 Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE) => {
                     report.refused += 1;
                     next += 1;

@@ -78,6 +78,15 @@ impl std::ops::AddAssign for FlushReport {
     }
 }
 
+/// What became of frames that were offered to a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// What was sent and what was refused.
+    pub report: FlushReport,
+    /// Frames at the end, as many, that found no room: neither sent nor refused.
+    pub left: usize,
+}
+
 /// What a port can do, for choosing a clock and for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -117,7 +126,7 @@ pub struct PortStatistics {
     /// Received frames whose sender left the checksum to its device, which is a veth end and fills
     /// none in: passed on as they are, and refused by whoever checks them.
     pub checksums_missing: u64,
-    /// Frames that the device did not take.
+    /// Frames that the device did not take, but for those that were offered and left.
     pub refused: u64,
     /// How often the interface was found down while receiving.
     pub link_downs: u64,
@@ -241,6 +250,17 @@ pub trait Port {
         report += self.flush()?;
         report.refused += unfit;
         Ok(report)
+    }
+
+    /// As [`Port::transmit`], up to the first frame that the device has no room for: that one and those
+    /// behind it are left to the caller, who may offer them again. Nobody tells when, see
+    /// [`crate::Backpressure`]. Without an own way of a kind, none is left.
+    ///
+    /// # Errors
+    ///
+    /// When the port itself is lost.
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        Ok(Offer { report: self.transmit(frames)?, left: 0 })
     }
 
     /// Frames that it takes at once without refusing any for want of room, where it can say; whoever

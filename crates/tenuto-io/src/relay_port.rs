@@ -203,7 +203,7 @@ impl Port for RelayPort {
         }
         let fetched = MonotonicClock::now();
         take(Lent { fetched, arrivals: &arrivals[..count], frames: &frames[..count] });
-        self.incoming.give_back();
+        self.incoming.give_back(count);
         // As the bell: of the two threads at least one sees what the other did before.
         fence(Ordering::SeqCst);
         if self.shared.is_room_wanted.load(Ordering::Relaxed) {

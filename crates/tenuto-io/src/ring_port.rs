@@ -9,8 +9,8 @@ use crate::host_stack::HostBarrier;
 use crate::packet_socket::{PacketSocket, VlanTag, make_whole, step};
 use crate::sys::ring::{HEADROOM_BYTES, ReceiveRing, RingFrame};
 use crate::{
-    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Port, PortKind,
-    PortStatistics,
+    BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
+    PortKind, PortStatistics,
 };
 use std::io;
 use std::os::fd::RawFd;
@@ -132,6 +132,10 @@ impl Port for RingPort {
 
     fn transmit(&mut self, frames: &[&[u8]]) -> io::Result<FlushReport> {
         self.socket.transmit(frames)
+    }
+
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        self.socket.offer(frames)
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

@@ -9,7 +9,7 @@ use crate::packet_socket::step;
 use crate::sys::tap;
 use crate::{
     BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, MonotonicClock,
-    Port, PortKind, PortStatistics,
+    Offer, Port, PortKind, PortStatistics,
 };
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -62,6 +62,32 @@ impl TapPort {
     }
 }
 
+/// What became of a frame.
+enum Written {
+    Sent,
+    /// There is no room for it at present.
+    Full,
+    Refused,
+}
+
+/// Writes a frame, whole or not at all.
+fn write(mut device: &File, interface: &Interface, frame: &[u8]) -> io::Result<Written> {
+    // The kernel would take a frame of any length.
+    let is_fit = check_frame(frame, FRAME_BYTES_LIMIT).is_ok()
+        && fit(frame, interface.mtu_bytes()) == Fit::Fits;
+    if !is_fit {
+        return Ok(Written::Refused);
+    }
+    let Err(error) = device.write_all(frame) else { return Ok(Written::Sent) };
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => Ok(Written::Full),
+        // Down: the frame is lost, as it would be on a wire.
+        Some(libc::EIO) => Ok(Written::Refused),
+        Some(libc::EBADFD) => Err(interface.gone()),
+        _ => Err(error),
+    }
+}
+
 impl Port for TapPort {
     fn lend(&mut self, budget: usize, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
         let mtu_bytes = self.interface.mtu_bytes();
@@ -110,31 +136,30 @@ impl Port for TapPort {
 
     fn flush(&mut self) -> io::Result<FlushReport> {
         let mut report = FlushReport::default();
-        let mtu_bytes = self.interface.mtu_bytes();
-        let count = std::mem::take(&mut self.burst_count);
-        for (length, slot) in &self.burst[..count] {
-            let frame = &slot[..*length];
-            // The kernel would take a frame of any length.
-            if fit(frame, mtu_bytes) != Fit::Fits {
-                report.refused += 1;
-                continue;
-            }
-            // A frame is written whole or not at all.
-            match self.device.write_all(frame) {
-                Ok(()) => report.sent += 1,
-                Err(error) => match error.raw_os_error() {
-                    // Down, or out of memory: the frame is lost, as it would be on a wire.
-                    Some(libc::EIO | libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
-                        report.refused += 1;
-                    }
-                    Some(libc::EBADFD) => return Err(self.interface.gone()),
-                    _ => return Err(error),
-                },
+        for place in 0..std::mem::take(&mut self.burst_count) {
+            let (length, slot) = &self.burst[place];
+            match write(&self.device, &self.interface, &slot[..*length])? {
+                Written::Sent => report.sent += 1,
+                Written::Full | Written::Refused => report.refused += 1,
             }
         }
         self.statistics.sent += report.sent as u64;
         self.statistics.refused += report.refused as u64;
         Ok(report)
+    }
+
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        let mut report = FlushReport::default();
+        for frame in frames {
+            match write(&self.device, &self.interface, frame)? {
+                Written::Sent => report.sent += 1,
+                Written::Refused => report.refused += 1,
+                Written::Full => break,
+            }
+        }
+        self.statistics.sent += report.sent as u64;
+        self.statistics.refused += report.refused as u64;
+        Ok(Offer { report, left: frames.len() - report.sent - report.refused })
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

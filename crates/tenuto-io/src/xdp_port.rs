@@ -9,8 +9,8 @@ use crate::frame_fit::{Fit, check_frame, fit};
 use crate::interface::Interface;
 use crate::sys::xdp::{self, Descriptor, FRAME_BYTES_MAX, Rings};
 use crate::{
-    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, MonotonicClock, Port, PortKind,
-    PortStatistics,
+    BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, MonotonicClock, Offer, Port,
+    PortKind, PortStatistics,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -83,6 +83,9 @@ pub struct XdpPort {
     sending: Vec<u8>,
     burst_count: usize,
     burst_refused: usize,
+    /// The last frame that was offered found no room: the next one goes first and alone, as it costs a
+    /// call of the kernel to take each of those back that are not taken.
+    is_full: bool,
     latest: Instant,
     statistics: PortStatistics,
     idle_calls: u32,
@@ -241,6 +244,73 @@ impl XdpPort {
         Ok(refused + self.spoil())
     }
 
+    /// The same of the last `pushed` frames, until the device has no room for one; how many left.
+    fn offer_kernel(&mut self, pushed: usize) -> io::Result<Leaving> {
+        let (mut dropped, mut is_down, mut has_reaped) = (0, false, false);
+        for _ in 0..KICKS_PER_FLUSH {
+            let waiting = self.rings.transmit.waiting();
+            if waiting == 0 {
+                break;
+            }
+            let Err(error) = xdp::kick(self.fd()) else {
+                self.reap();
+                continue;
+            };
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // More than fits into one call; or the device is full, or the completion ring was.
+                Some(libc::EAGAIN) if self.rings.transmit.waiting() < waiting => {}
+                Some(libc::EAGAIN) if !has_reaped => has_reaped = true,
+                Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => break,
+                // One frame was taken and dropped: it is still where it was offered from.
+                Some(libc::EBUSY) => {
+                    dropped = 1;
+                    break;
+                }
+                Some(libc::ENETDOWN) => {
+                    is_down = true;
+                    break;
+                }
+                _ => return Err(self.give_up(error)),
+            }
+            self.reap();
+        }
+        self.reap();
+        let sent = pushed.saturating_sub(self.spoil() + dropped);
+        Ok(Leaving { sent, withdrawn: 0, is_down })
+    }
+
+    /// Sends the frames at the beginning that it has room for and the MTU allows.
+    fn offer_run(&mut self, run: &[&[u8]]) -> io::Result<Leaving> {
+        if self.rings.transmit.room() == 0 {
+            self.pass_over();
+            self.reap();
+        }
+        let room = usize::try_from(self.rings.transmit.room()).expect("small");
+        let most = if self.is_full { 1 } else { BURST_FRAMES };
+        let mut pushed = 0;
+        for frame in run.iter().take(room.min(most)) {
+            let Some(descriptor) = self.place(frame) else { break };
+            self.rings.transmit.push(descriptor);
+            pushed += 1;
+        }
+        if pushed == 0 {
+            // Those of whom it was not told yet take the places.
+            self.kick()?;
+            self.reap();
+            return Ok(Leaving { sent: 0, withdrawn: 0, is_down: false });
+        }
+        self.rings.transmit.publish();
+        if self.mode != XdpMode::NativeZeroCopy {
+            return self.offer_kernel(pushed);
+        }
+        let withdrawn = self.kick_device()?;
+        self.reap();
+        let sent = pushed.saturating_sub(withdrawn);
+        let withdrawn = withdrawn.saturating_sub(pushed);
+        Ok(Leaving { sent, withdrawn, is_down: withdrawn > 0 || sent < pushed })
+    }
+
     /// In zero-copy mode the device takes frames when it can. It is told as long as that helps: one
     /// call may get it past no more than one descriptor that was spoilt.
     fn kick_device(&mut self) -> io::Result<usize> {
@@ -326,6 +396,15 @@ impl XdpPort {
         }
         Ok(())
     }
+}
+
+/// What became of frames that were put into the transmit ring.
+struct Leaving {
+    sent: usize,
+    /// Earlier ones that were told as sent, and are not.
+    withdrawn: usize,
+    /// Those that are not sent are lost, as they would be on a wire.
+    is_down: bool,
 }
 
 fn index(chunk: u32) -> usize {
@@ -415,6 +494,41 @@ impl Port for XdpPort {
         self.statistics.sent = (self.statistics.sent + report.sent as u64) - earlier as u64;
         self.statistics.refused += report.refused as u64;
         Ok(report)
+    }
+
+    fn offer(&mut self, frames: &[&[u8]]) -> io::Result<Offer> {
+        let mut report = FlushReport::default();
+        let (mut next, mut earlier) = (0, 0);
+        while next < frames.len() {
+            let rest = &frames[next..];
+            let mtu_bytes = self.interface.mtu_bytes();
+            let does_fit = |it: &&&[u8]| {
+                check_frame(it, FRAME_BYTES_MAX).is_ok() && fit(it, mtu_bytes) == Fit::Fits
+            };
+            let count = rest.iter().take(BURST_FRAMES).take_while(does_fit).count();
+            if count == 0 {
+                report.refused += 1;
+                next += 1;
+                continue;
+            }
+            let Leaving { sent, withdrawn, is_down } = self.offer_run(&rest[..count])?;
+            report.sent += sent;
+            earlier += withdrawn;
+            next += sent;
+            if is_down {
+                report.refused += frames.len() - next;
+                next = frames.len();
+                break;
+            }
+            self.is_full = if self.is_full { sent == 0 } else { sent < count };
+            if sent == 0 {
+                break;
+            }
+        }
+        self.statistics.sent = (self.statistics.sent + report.sent as u64) - earlier as u64;
+        report.refused += earlier;
+        self.statistics.refused += report.refused as u64;
+        Ok(Offer { report, left: frames.len() - next })
     }
 
     fn poll_fd(&self) -> Option<RawFd> {

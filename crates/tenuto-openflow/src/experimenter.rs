@@ -169,7 +169,7 @@ pub struct ModeConfig {
 }
 
 /// The mode of a switch, and what led to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModeStatus {
     /// The generation of the plan.
     pub generation: u64,
@@ -181,6 +181,8 @@ pub struct ModeStatus {
     pub admitted_level: u8,
     /// The phase of the change, as the switch numbers them.
     pub phase: u8,
+    /// No controller is connected, and it forwards by learned addresses until one is.
+    pub is_standalone: bool,
     /// Frames taken out of queues by mode changes.
     pub purged_frames: u64,
     /// Changes to a higher level.
@@ -429,17 +431,22 @@ impl ModeConfig {
     }
 }
 
+/// The flag of a switch that forwards by itself; the other bits are reserved.
+const STANDALONE: u8 = 1;
+
 impl ModeStatus {
     fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
         let (generation, epoch) = (r.u64()?, r.u64()?);
         let (level, admitted_level, phase) = (r.u8()?, r.u8()?, r.u8()?);
-        r.skip(5)?;
+        let flags = r.u8()?;
+        r.skip(4)?;
         Ok(Self {
             generation,
             epoch,
             level,
             admitted_level,
             phase,
+            is_standalone: flags & STANDALONE != 0,
             purged_frames: r.u64()?,
             raises: r.u64()?,
             returns: r.u64()?,
@@ -453,7 +460,8 @@ impl ModeStatus {
         w.u8(self.level);
         w.u8(self.admitted_level);
         w.u8(self.phase);
-        w.zeros(5);
+        w.u8(if self.is_standalone { STANDALONE } else { 0 });
+        w.zeros(4);
         w.u64(self.purged_frames);
         w.u64(self.raises);
         w.u64(self.returns);

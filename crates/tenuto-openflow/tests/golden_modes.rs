@@ -92,6 +92,7 @@ fn mode_status() {
             level: 1,
             admitted_level: 0,
             phase: 3,
+            is_standalone: false,
             purged_frames: 4,
             raises: 5,
             returns: 6,
@@ -99,6 +100,14 @@ fn mode_status() {
         }),
         "MODE_STATUS_REPLY generation=1 epoch=2 level=1 admitted_level=0 phase=3 purged_frames=4 \
          raises=5 returns=6 signals_rejected=7",
+    );
+    check(
+        6,
+        "0000000000000000 0000000000000000 00 00 00 01 00000000
+         0000000000000000 0000000000000000 0000000000000000 0000000000000000",
+        ModesMessage::ModeStatusReply(ModeStatus { is_standalone: true, ..ModeStatus::default() }),
+        "MODE_STATUS_REPLY generation=0 epoch=0 level=0 admitted_level=0 phase=0 purged_frames=0 \
+         raises=0 returns=0 signals_rejected=0 standalone",
     );
 }
 

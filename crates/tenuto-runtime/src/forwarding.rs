@@ -1,11 +1,14 @@
 //! Frames through a switch, burst by burst: what every live switch has in common, alone or in a lab.
 
+use backlog::Backlog;
 use std::io;
 use tenuto_dataplane::switch::{Burst, Switch, SwitchEvent};
 use tenuto_dataplane::{Effects, FramePool, Frames, Transmit};
 use tenuto_io::{BURST_FRAMES, Lent, MonotonicClock};
 use tenuto_units::Instant;
 use tenuto_wire::EtherType;
+
+mod backlog;
 
 /// Frames whose memory is there from the start, 2 MB: as many as several full bursts that have to wait.
 const FRAMES_READY: usize = 1_024;
@@ -24,11 +27,17 @@ pub(crate) trait ForwardingPort {
     /// When the interface is gone.
     fn lend(&mut self, take: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize>;
 
-    /// Sends at most [`BURST_FRAMES`] at once, each with its departure.
+    /// Sends at most [`BURST_FRAMES`] at once, each with its departure; how many are sent or refused.
+    /// The device has no room for the others: they are to be sent at [`ForwardingPort::retry_at`].
     ///
     /// # Errors
     /// When the interface is gone.
-    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()>;
+    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<usize>;
+
+    /// When frames that found no room in its device are to be sent, if there are any.
+    fn retry_at(&self) -> Option<Instant> {
+        None
+    }
 
     /// Frames that it takes without refusing any for want of room, if it can say.
     fn room(&mut self) -> Option<usize> {
@@ -65,8 +74,8 @@ pub(crate) struct Forwarding {
     pub(crate) fx: Effects<SwitchEvent>,
     /// Ports that were found lost, by their place, each with the reason.
     pub(crate) lost: Vec<(usize, String)>,
-    /// Whether other threads serve the devices, so that ports take only what their lanes have room for.
-    pub(crate) has_lanes: bool,
+    /// Frames for devices that have no room.
+    backlog: Backlog,
     burst: Burst,
 }
 
@@ -78,9 +87,24 @@ impl Forwarding {
             pool: FramePool::set_aside(frames, FRAMES_READY),
             fx: Effects::new(),
             lost: Vec::new(),
-            has_lanes: false,
+            backlog: Backlog::new(),
             burst: Burst::new(),
         }
+    }
+
+    /// Other threads serve the devices, so that ports take only what their lanes have room for.
+    pub(crate) fn ask_lanes(&mut self) {
+        self.backlog.ask_always();
+    }
+
+    /// When frames that wait for room are to be looked at, if there are any.
+    pub(crate) fn retry_at(&self) -> Option<Instant> {
+        self.backlog.retry_at()
+    }
+
+    /// Frames that were handed over and wait for room in their devices.
+    pub(crate) fn kept(&self) -> usize {
+        self.backlog.len()
     }
 
     /// Takes a burst from one port, and sends what leaves at once from where it lies; what is still
@@ -95,7 +119,7 @@ impl Forwarding {
         witness: &mut impl Witness,
     ) -> usize {
         self.tell_room(ports);
-        let Self { switch, pool, fx, lost, burst, .. } = self;
+        let Self { switch, pool, fx, lost, burst, backlog } = self;
         let (port, mut exits) = Exits::but(ports, place);
         let number = port.number();
         let taken = port.lend(&mut |lent: Lent<'_>| {
@@ -115,7 +139,8 @@ impl Forwarding {
             }
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
             let which = if has_swapped { Which::Signals } else { Which::All };
-            exits.transmit(which, &mut fx.transmits, &mut frames, lost, witness);
+            let to = (&mut *lost, &mut *backlog);
+            exits.transmit(which, &mut fx.transmits, &mut frames, to, witness);
             if let Some(&first) = lent.arrivals.first() {
                 witness.burst_ended(first, fx);
             }
@@ -133,18 +158,12 @@ impl Forwarding {
     }
 
     /// Tells the core how much its ports take: what finds no room waits by priority.
+    #[inline]
     fn tell_room<P: ForwardingPort>(&mut self, ports: &mut [P]) {
         // What was handed over and is not sent yet has its room already.
-        if !self.has_lanes || !self.fx.transmits.is_empty() {
-            return;
-        }
-        let mut now = None;
-        for port in ports {
-            if let Some(frames) = port.room() {
-                let now = *now.get_or_insert_with(MonotonicClock::now);
-                let frames = u32::try_from(frames).unwrap_or(u32::MAX);
-                self.switch.set_room(now, port.number(), Some(frames));
-            }
+        if self.backlog.is_asking() && self.fx.transmits.is_empty() {
+            let Self { switch, pool, lost, backlog, .. } = self;
+            backlog.turn(ports, switch, pool, lost);
         }
     }
 
@@ -156,9 +175,9 @@ impl Forwarding {
         has_swapped: bool,
         witness: &mut impl Witness,
     ) {
-        let Self { pool, fx, lost, .. } = self;
+        let Self { pool, fx, lost, backlog, .. } = self;
         let which = if has_swapped { Which::Signals } else { Which::All };
-        Exits::all(ports).transmit(which, &mut fx.transmits, pool, lost, witness);
+        Exits::all(ports).transmit(which, &mut fx.transmits, pool, (lost, backlog), witness);
     }
 }
 
@@ -209,13 +228,13 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
     }
 
     /// Hands frames over to their ports and gives them back to the store; adds the ports that are
-    /// lost. Those for the port that lends stay.
+    /// lost, and the frames for which their devices have no room. Those for the port that lends stay.
     fn transmit(
         &mut self,
         which: Which,
         transmits: &mut Vec<Transmit>,
         frames: &mut impl Frames,
-        lost: &mut Vec<(usize, String)>,
+        (lost, backlog): (&mut Vec<(usize, String)>, &mut Backlog),
         witness: &mut impl Witness,
     ) {
         let (mut next, mut kept) = (0, 0);
@@ -237,7 +256,7 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
             let run = &transmits[run.start..stays.start];
             if !run.is_empty() {
                 witness.leaving(run, which == Which::Signals);
-                self.send(number, run, frames, lost);
+                self.send(number, run, frames, (lost, backlog));
             }
             transmits.copy_within(stays, kept);
             kept += same - leaving;
@@ -251,27 +270,54 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
         number: u32,
         run: &[Transmit],
         frames: &mut impl Frames,
-        lost: &mut Vec<(usize, String)>,
+        (lost, backlog): (&mut Vec<(usize, String)>, &mut Backlog),
     ) {
-        if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open())
-            && let Err(error) = send(port, run, frames)
-        {
-            lost.push((place, error.to_string()));
+        let mut done = run.len();
+        if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open()) {
+            match send(port, run, frames) {
+                Ok(count) => done = count,
+                Err(error) => lost.push((place, error.to_string())),
+            }
+            if let Some(kept) = run.get(done..).filter(|kept| !kept.is_empty()) {
+                backlog.keep(kept, port.retry_at());
+            }
         }
-        run.iter().for_each(|sent| frames.release(sent.frame));
+        run[..done].iter().for_each(|sent| frames.release(sent.frame));
     }
 }
 
-/// Sends frames at once.
-fn send(port: &mut impl ForwardingPort, sent: &[Transmit], frames: &impl Frames) -> io::Result<()> {
-    for sent in sent.chunks(BURST_FRAMES) {
-        let mut bytes: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
-        for (target, sent) in bytes.iter_mut().zip(sent) {
-            *target = frames.bytes(sent.frame);
-        }
-        port.send(sent, &bytes[..sent.len()])?;
+/// Sends frames at once, behind those that its device had no room for; how many are sent or refused.
+fn send(
+    port: &mut impl ForwardingPort,
+    sent: &[Transmit],
+    frames: &impl Frames,
+) -> io::Result<usize> {
+    if port.retry_at().is_some() {
+        return Ok(0);
     }
-    Ok(())
+    let mut done = 0;
+    for sent in sent.chunks(BURST_FRAMES) {
+        let count = send_burst(port, sent, frames)?;
+        done += count;
+        if count < sent.len() {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Sends at most [`BURST_FRAMES`] at once; how many are sent or refused.
+#[inline]
+fn send_burst(
+    port: &mut impl ForwardingPort,
+    sent: &[Transmit],
+    frames: &impl Frames,
+) -> io::Result<usize> {
+    let mut bytes: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
+    for (target, sent) in bytes.iter_mut().zip(sent) {
+        *target = frames.bytes(sent.frame);
+    }
+    port.send(sent, &bytes[..sent.len()])
 }
 
 #[cfg(test)]
@@ -295,9 +341,9 @@ mod tests {
         fn lend(&mut self, _: &mut dyn FnMut(Lent<'_>)) -> io::Result<usize> {
             Ok(0)
         }
-        fn send(&mut self, _: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+        fn send(&mut self, _: &[Transmit], bytes: &[&[u8]]) -> io::Result<usize> {
             self.sent.extend(bytes.iter().map(|frame| frame[0]));
-            Ok(())
+            Ok(bytes.len())
         }
     }
 
@@ -324,6 +370,7 @@ mod tests {
     #[test]
     fn first_signals_leave_before_all_else() {
         let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
+        let mut backlog = Backlog::new();
         let leaving = [
             (1, 10, false),
             (1, 11, false),
@@ -344,12 +391,24 @@ mod tests {
             })
             .collect();
         let mut exits = Exits::all(&mut ports);
-        exits.transmit(Which::Signals, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        exits.transmit(
+            Which::Signals,
+            &mut transmits,
+            &mut pool,
+            (&mut lost, &mut backlog),
+            &mut Nobody,
+        );
         let sent = |ports: &[Kept]| ports.iter().map(|it| it.sent.clone()).collect::<Vec<_>>();
         assert_eq!(sent(&ports), [vec![], vec![20], vec![], vec![40, 41]]);
         assert_eq!((transmits.len(), pool.in_use()), (6, 6));
         let mut exits = Exits::all(&mut ports);
-        exits.transmit(Which::All, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        exits.transmit(
+            Which::All,
+            &mut transmits,
+            &mut pool,
+            (&mut lost, &mut backlog),
+            &mut Nobody,
+        );
         assert_eq!(sent(&ports), [vec![10, 11], vec![20, 21, 22], vec![30], vec![40, 41, 42]]);
         assert_eq!((transmits.len(), pool.in_use(), lost.len()), (0, 0, 0));
     }
@@ -358,6 +417,7 @@ mod tests {
     #[test]
     fn frames_for_the_lending_port_stay() {
         let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
+        let mut backlog = Backlog::new();
         let mut transmits: Vec<Transmit> = [(1, 10), (2, 20), (3, 30), (4, 40)]
             .map(|(port, mark)| Transmit {
                 port,
@@ -367,7 +427,13 @@ mod tests {
             .to_vec();
         let (lending, mut exits) = Exits::but(&mut ports, 1);
         assert_eq!(lending.number, 2);
-        exits.transmit(Which::All, &mut transmits, &mut pool, &mut lost, &mut Nobody);
+        exits.transmit(
+            Which::All,
+            &mut transmits,
+            &mut pool,
+            (&mut lost, &mut backlog),
+            &mut Nobody,
+        );
         assert_eq!(transmits.iter().map(|it| it.port).collect::<Vec<_>>(), [2]);
         assert_eq!(ports.iter().map(|it| it.sent.len()).collect::<Vec<_>>(), [1, 0, 1, 1]);
         assert_eq!(pool.in_use(), 1);

@@ -157,9 +157,9 @@ impl ForwardingPort for NodePort {
         Ok(count)
     }
 
-    fn send(&mut self, _sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+    fn send(&mut self, _sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<usize> {
         if self.signals_to_lose == 0 {
-            return self.port.transmit(bytes).map(|_| ());
+            return self.port.transmit(bytes).map(|_| bytes.len());
         }
         let mut passing: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
         let mut count = 0;
@@ -171,7 +171,7 @@ impl ForwardingPort for NodePort {
                 count += 1;
             }
         }
-        self.port.transmit(&passing[..count]).map(|_| ())
+        self.port.transmit(&passing[..count]).map(|_| bytes.len())
     }
 }
 

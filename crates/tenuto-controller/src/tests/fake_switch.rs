@@ -254,6 +254,7 @@ impl FakeSwitch {
             level,
             admitted_level: level,
             phase: 0,
+            is_standalone: false,
             purged_frames: 0,
             raises: 0,
             returns: 0,

@@ -2,7 +2,7 @@
 
 use super::fake_switch::FakeSwitch;
 use super::lab::{Lab, deployment, modes};
-use crate::{ConnId, ControllerConfig, ControllerEvent, NoPlace};
+use crate::{ConnId, ControllerConfig, ControllerEvent, ControllerLimits, NoPlace};
 use core::net::{IpAddr, Ipv4Addr};
 
 fn at(host: u32) -> IpAddr {
@@ -94,4 +94,31 @@ fn a_stranger_is_not_taken_for_a_switch() {
     }
     lab.settle();
     assert!(lab.controller.is_ready(), "{}", lab.told());
+}
+
+/// What is lost where nobody takes events is told in its place.
+#[test]
+fn lost_events_are_told() {
+    let limits = ControllerLimits { events_max: 4, ..ControllerLimits::default() };
+    let config = ControllerConfig { manages: vec![1], limits, ..ControllerConfig::default() };
+    let mut lab = Lab::with_config(config);
+    // Refused, as it has as many as an address may have.
+    let mut refused = |count: usize| {
+        for _ in 0..count {
+            let conn = lab.next_conn();
+            lab.controller.connected_from(lab.now, conn, at(99));
+        }
+        let told = std::iter::from_fn(|| lab.controller.next_event());
+        told.map(|event| match event {
+            ControllerEvent::Refused { .. } => "refused".to_owned(),
+            other => other.to_string(),
+        })
+        .collect::<Vec<_>>()
+    };
+    assert_eq!(refused(8 + 3), ["refused"; 3]);
+    let lost = |count| format!("{count} events of the controller are not told: too many at once");
+    let refused_and = |count| [vec!["refused".to_owned(); 4], vec![lost(count)]].concat();
+    assert_eq!(refused(5), refused_and(1));
+    assert_eq!(refused(100), refused_and(96), "counted anew");
+    assert_eq!(refused(4), ["refused"; 4]);
 }

@@ -11,6 +11,7 @@ use super::group::{DEPTH_MAX, GroupCounts};
 use super::meter::{Meter, MeterState};
 use super::packet::{Buffer, EditSet};
 use super::packet_in::PacketBuffers;
+use super::ports::PortFeatures;
 use super::table_set::TableSet;
 use super::tail::Step;
 use std::collections::BTreeMap;
@@ -48,6 +49,8 @@ pub(super) struct General {
     pub(super) miss_send_len: u16,
     /// Times that one frame is sent at most.
     pub(super) copies_max: u32,
+    /// What the links of ports are able to do, as far as it was told, by port number.
+    pub(super) features: BTreeMap<u32, PortFeatures>,
 }
 
 impl General {
@@ -71,6 +74,7 @@ impl General {
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
             copies_max: config.copies_max.max(u32::try_from(ports).unwrap_or(u32::MAX)),
+            features: BTreeMap::new(),
         }
     }
 

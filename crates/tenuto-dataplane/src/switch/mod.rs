@@ -60,6 +60,7 @@ pub use meter::{BandEffect, BandState, Bands, Meter, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
 pub use packet::{BehindExtensions, Edit, FieldValue};
+pub use ports::PortFeatures;
 pub use table::{ClassifierKind, Entries, Table, WordHasher};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 pub use trace::TraceStep;
@@ -82,6 +83,8 @@ pub struct PortCounters {
     pub policed: u64,
     /// Dropped for want of an entry.
     pub unknown: u64,
+    /// Cut short, as they were sent or changed as often as one frame may be.
+    pub spent: u64,
     /// Dropped because their flow is not in the mode.
     pub out_of_mode: u64,
     /// Malformed.
@@ -438,6 +441,7 @@ fn report(
             R::Policed => counters.policed += 1,
             R::OutOfMode => counters.out_of_mode += 1,
             R::Unknown | R::NoOutput => counters.unknown += 1,
+            R::Spent => counters.spent += 1,
             R::Malformed => counters.malformed += 1,
             R::BufferFull => counters.buffer_full += 1,
             R::SignalRejected => counters.signals_rejected += 1,

@@ -15,6 +15,16 @@ use tenuto_wire::frame_bytes;
 /// The field of tunnel metadata, which is no bytes of the frame.
 pub(super) const TUNNEL_ID: u8 = 38;
 
+impl Passage {
+    /// It has cost as much as a frame may, and goes no further; copies of it may have gone.
+    #[cold]
+    pub(super) fn spend(&mut self) {
+        let has_left = self.outputs > 0;
+        self.spent = true;
+        self.stop = Some(if has_left { DropReason::Spent } else { DropReason::NoOutput });
+    }
+}
+
 impl Switch {
     /// Changes the frame at hand.
     pub(super) fn edit(
@@ -112,8 +122,7 @@ impl Switch {
         }
         for place in chosen {
             if passage.spent {
-                passage.stop = Some(DropReason::NoOutput);
-                return;
+                return passage.spend();
             }
             if let Some(counters) = self.general.as_mut().and_then(|g| g.groups.get_mut(id)) {
                 counters.buckets[place].add(passage.frame_bytes);
@@ -223,6 +232,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
+        self.note(|_| TraceStep::Bridged);
         self.forward_as_bridge(passage, frames, fx);
         (passage.outputs == 0).then_some(DropReason::NoOutput)
     }
@@ -260,8 +270,7 @@ impl Switch {
             return;
         }
         if self.general.as_ref().is_some_and(|it| passage.outputs >= it.copies_max) {
-            (passage.spent, passage.stop) = (true, Some(DropReason::NoOutput));
-            return;
+            return passage.spend();
         }
         passage.outputs += 1;
         let Some(frame) = self.frame_now(passage, frames) else {

@@ -500,8 +500,7 @@ impl Switch {
     fn begin_step(&mut self, step: ActionStep, passage: &mut Passage) -> bool {
         passage.work.actions += 1;
         if passage.work.actions > ACTIONS_MAX && self.general.is_some() {
-            passage.spent = true;
-            passage.stop = Some(DropReason::NoOutput);
+            passage.spend();
             return false;
         }
         self.note(|_| TraceStep::Action(step));

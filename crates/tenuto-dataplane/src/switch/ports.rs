@@ -8,7 +8,32 @@ use tenuto_openflow::constants::port_state;
 use tenuto_openflow::{Body, FixedText, Port, PortReason, PortStatus};
 use tenuto_units::Instant;
 
+/// What the link of a port is able to do: features as in `enum ofp_port_features`, rates in kbit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortFeatures {
+    /// At present.
+    pub curr: u32,
+    /// What it tells the other end.
+    pub advertised: u32,
+    /// All that it can.
+    pub supported: u32,
+    /// What the other end tells.
+    pub peer: u32,
+    /// The rate at present; 0 if nobody knows.
+    pub curr_speed_kbps: u32,
+    /// The highest rate; 0 if nobody knows.
+    pub max_speed_kbps: u32,
+}
+
 impl Switch {
+    /// From now on tells of a port of a general switch that its link is able to do so much; of a port that
+    /// is paced, its pace is told all the same.
+    pub fn set_features(&mut self, number: u32, features: PortFeatures) {
+        if let Some(general) = &mut self.general {
+            general.features.insert(number, features);
+        }
+    }
+
     /// The link of a port came up or went down. Frames for a port without link are dropped, and
     /// what watches it goes elsewhere; the controllers are told.
     pub fn set_link(&mut self, number: u32, is_up: bool, fx: &mut Effects<SwitchEvent>) {
@@ -40,6 +65,11 @@ impl Switch {
         }
     }
 
+    /// Frames that the device of a port still takes, if it says ([`Egress::room`]).
+    pub fn room(&self, number: u32) -> Option<u32> {
+        self.port_index.get(&number).and_then(|&place| self.ports[place].egress.room())
+    }
+
     /// What is live has changed: groups that choose by it may choose otherwise.
     pub(super) fn forget_choices(&mut self) {
         if !self.groups.is_empty() {
@@ -68,11 +98,17 @@ impl Switch {
 
     pub(super) fn described_port(&self, place: usize) -> Port {
         let state = &self.ports[place];
-        // A port that is not paced tells no rate.
-        let kbps = match state.egress.config().rate.as_bps() {
-            UNPACED_BPS.. => 0,
-            bps => u32::try_from(bps / 1_000).unwrap_or(u32::MAX),
-        };
+        let told = self.general.as_ref().and_then(|it| it.features.get(&state.number)).copied();
+        let mut told = told.unwrap_or_default();
+        // A port that is not paced has the rate of its link.
+        if let bps @ ..UNPACED_BPS = state.egress.config().rate.as_bps() {
+            let kbps = u32::try_from(bps / 1_000).unwrap_or(u32::MAX);
+            told = PortFeatures {
+                curr_speed_kbps: kbps,
+                max_speed_kbps: kbps,
+                ..PortFeatures::default()
+            };
+        }
         let names = self.config.general.as_ref().map(|general| &general.port_names);
         let name = names.and_then(|names| names.get(&state.number));
         let live = if state.is_live() { port_state::LIVE } else { 0 };
@@ -86,12 +122,12 @@ impl Switch {
             },
             config: state.config,
             state: live | down,
-            curr: 0,
-            advertised: 0,
-            supported: 0,
-            peer: 0,
-            curr_speed: kbps,
-            max_speed: kbps,
+            curr: told.curr,
+            advertised: told.advertised,
+            supported: told.supported,
+            peer: told.peer,
+            curr_speed: told.curr_speed_kbps,
+            max_speed: told.max_speed_kbps,
         }
     }
 }

@@ -58,6 +58,8 @@ pub enum TraceStep {
         /// Bytes.
         max_len: u16,
     },
+    /// No controller is connected: it goes where its address was learned, and everywhere else if nowhere.
+    Bridged,
     /// It, or a copy of it, went no further.
     Dropped(DropReason),
 }

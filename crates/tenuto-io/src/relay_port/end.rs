@@ -2,7 +2,10 @@
 
 use super::lane::{LaneEntry, LaneExit};
 use super::{ABANDONED, Device, OUTGOING_FRAMES, Shared};
-use crate::{BURST_FRAMES, Interest, LinkState, Look, Pending, PollKey, PollSet, Port, PortWait};
+use crate::{
+    BURST_FRAMES, Backpressure, FlushReport, Interest, LinkState, Look, MonotonicClock, Offer,
+    Pending, PollKey, PollSet, Port, PortWait,
+};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -23,6 +26,8 @@ pub struct RelayEnd {
     from_us: LaneExit,
     /// The lane was full when it was looked at last: the device is left alone until there is room.
     is_held: bool,
+    /// What it has no room for stays in the lane.
+    backpressure: Backpressure,
 }
 
 /// Serves the devices of relays on the calling thread, until the last of their ports is dropped.
@@ -37,7 +42,8 @@ pub fn serve_relays(mut ends: Vec<RelayEnd>, mut wait: PortWait) -> io::Result<(
         end.enter(&mut set)?;
     }
     while ends.iter().any(RelayEnd::is_open) {
-        wait.wait(&mut set, None, &mut |look| {
+        let retry_at = ends.iter().filter_map(|end| end.backpressure.retry_at()).min();
+        wait.wait(&mut set, retry_at, &mut |look| {
             let open = ends.iter().filter(|end| end.is_open());
             Pending::all(open.map(|end| end.pending(look)))
         })?;
@@ -53,8 +59,9 @@ impl RelayEnd {
         to_us: LaneEntry,
         from_us: LaneExit,
     ) -> Self {
-        let (device_key, bell_key) = (None, None);
-        Self { device: Some(device), device_key, bell_key, shared, to_us, from_us, is_held: false }
+        let backpressure = Backpressure::default();
+        let (device, device_key, bell_key) = (Some(device), None, None);
+        Self { device, device_key, bell_key, shared, to_us, from_us, is_held: false, backpressure }
     }
 
     fn enter(&mut self, set: &mut PollSet) -> io::Result<()> {
@@ -78,7 +85,9 @@ impl RelayEnd {
         }
         let is_told = self.shared.is_closed.load(Ordering::Acquire)
             || self.shared.is_asked.load(Ordering::Acquire);
-        if is_told || self.from_us.has_frame() {
+        // A full device is waited for until it is offered more.
+        let has_frame = self.backpressure.retry_at().is_none() && self.from_us.has_frame();
+        if is_told || has_frame {
             return Pending::Frames;
         }
         match (&self.device, self.is_held) {
@@ -122,9 +131,10 @@ impl RelayEnd {
                 break;
             }
             self.refuse(count);
+            self.from_us.give_back(count);
         }
-        self.from_us.give_back();
         self.tell_room();
+        self.backpressure = Backpressure::default();
         let device = self.device.insert(next.device);
         self.device_key = Some(set.add_port(&**device)?);
         Ok(())
@@ -136,15 +146,19 @@ impl RelayEnd {
 
     fn move_frames(&mut self, set: &PollSet) -> io::Result<()> {
         for _ in 0..OUTGOING_FRAMES / SENT_AT_ONCE {
+            if self.backpressure.retry_at().is_some_and(|at| MonotonicClock::now() < at) {
+                break;
+            }
             let count = self.from_us.take(SENT_AT_ONCE);
             if count == 0 {
                 break;
             }
-            let sent = self.send(count);
-            // Those of a burst that its device was lost with are refused too.
-            self.refuse(*sent.as_ref().unwrap_or(&count));
-            self.from_us.give_back();
-            sent?;
+            let sent = self.send(count)?;
+            self.refuse(sent.report.refused);
+            self.from_us.give_back(count - sent.left);
+            if sent.left > 0 {
+                break;
+            }
         }
         self.tell_room();
         let Self { device: Some(device), to_us, shared, .. } = self else { return Ok(()) };
@@ -176,14 +190,14 @@ impl RelayEnd {
         }
     }
 
-    /// Has the device send what was taken; how many frames it refused.
-    fn send(&mut self, count: usize) -> io::Result<usize> {
-        let Some(device) = &mut self.device else { return Ok(count) };
+    /// Has the device send what was taken.
+    fn send(&mut self, count: usize) -> io::Result<Offer> {
         let mut frames: [&[u8]; BURST_FRAMES] = [&[]; BURST_FRAMES];
         for (target, parcel) in frames.iter_mut().zip(self.from_us.taken()) {
             *target = parcel.frame();
         }
-        Ok(device.transmit(&frames[..count])?.refused)
+        let Some(device) = &mut self.device else { return Ok(refused(count)) };
+        self.backpressure.offer(&mut **device, &frames[..count])
     }
 
     /// Looks at link and books.
@@ -207,6 +221,11 @@ impl RelayEnd {
 
     fn tell_loss(&mut self, error: &io::Error) {
         let lost = self.device.take();
+        // Those of a burst that it was lost with are refused, too.
+        let left = self.from_us.taken().len();
+        self.refuse(left);
+        self.from_us.give_back(left);
+        self.backpressure = Backpressure::default();
         self.shared.told(|told| {
             told.why_lost = Some((error.kind(), error.to_string()));
             told.lost = lost;
@@ -214,6 +233,11 @@ impl RelayEnd {
         });
         self.shared.here.ring();
     }
+}
+
+/// Of frames for a device that is lost.
+fn refused(count: usize) -> Offer {
+    Offer { report: FlushReport { sent: 0, refused: count }, left: 0 }
 }
 
 /// A thread that ends before its ports, be it by a panic, leaves none of them waiting for it.

@@ -114,14 +114,14 @@ impl LaneExit {
         self.full.slots()
     }
 
-    /// Takes up to `most` frames, and [`BURST_FRAMES`], until they are given back; how many.
+    /// Takes frames, until they are given back, so that up to `most`, and [`BURST_FRAMES`], are taken;
+    /// how many are.
     pub(super) fn take(&mut self, most: usize) -> usize {
-        self.give_back();
         while self.taken.len() < most.min(BURST_FRAMES) {
             let Ok(parcel) = self.full.pop() else { break };
             self.taken.push(parcel);
+            self.taken_ever += 1;
         }
-        self.taken_ever += self.taken.len() as u64;
         self.taken.len()
     }
 
@@ -135,9 +135,9 @@ impl LaneExit {
         &self.taken
     }
 
-    /// Gives the memory of what was taken back.
-    pub(super) fn give_back(&mut self) {
-        for parcel in self.taken.drain(..) {
+    /// Gives the memory of the first `count` that are taken back.
+    pub(super) fn give_back(&mut self, count: usize) {
+        for parcel in self.taken.drain(..count) {
             let pushed = self.empty.push(parcel);
             debug_assert!(pushed.is_ok(), "there is room for all that exist");
         }

@@ -1,4 +1,4 @@
-//! Offloads of a network device, through the ethtool ioctl.
+//! Offloads and link settings of a network device, through the ethtool ioctl.
 
 use super::check;
 use std::ffi::CStr;
@@ -26,4 +26,91 @@ pub(crate) fn value(
     // ethtool_value, which is what the commands used here read and write. Needed: std has no ioctl.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
     Ok(value.data)
+}
+
+/// `ETHTOOL_GLINKSETTINGS`.
+const GET_LINK_SETTINGS: u32 = 0x4c;
+/// Words of one of its three masks, at most: what a signed byte counts.
+const MASK_WORDS_MAX: usize = 127;
+
+/// `struct ethtool_link_settings` of <linux/ethtool.h>, with room for all masks.
+#[repr(C)]
+struct LinkSettings {
+    command: u32,
+    speed: u32,
+    duplex: u8,
+    port: u8,
+    phy_address: u8,
+    autoneg: u8,
+    mdio_support: u8,
+    eth_tp_mdix: u8,
+    eth_tp_mdix_ctrl: u8,
+    mask_words: i8,
+    transceiver: u8,
+    master_slave_cfg: u8,
+    master_slave_state: u8,
+    rate_matching: u8,
+    reserved: [u32; 7],
+    masks: [u32; 3 * MASK_WORDS_MAX],
+}
+
+/// What the kernel knows of a link, as it says it.
+pub(crate) struct RawLink {
+    /// Mbit/s; `SPEED_UNKNOWN` is `u32::MAX`.
+    pub(crate) speed_mbps: u32,
+    /// `DUPLEX_...`
+    pub(crate) duplex: u8,
+    /// `PORT_...`
+    pub(crate) port: u8,
+    pub(crate) is_negotiated: bool,
+    /// The first 128 `ETHTOOL_LINK_MODE_...`: supported, advertised, and those of the other end.
+    pub(crate) modes: [u128; 3],
+}
+
+/// The link settings of the device `name`, which must be shorter than IFNAMSIZ.
+pub(crate) fn link_settings(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<RawLink> {
+    let mut settings = LinkSettings {
+        command: GET_LINK_SETTINGS,
+        speed: 0,
+        duplex: 0,
+        port: 0,
+        phy_address: 0,
+        autoneg: 0,
+        mdio_support: 0,
+        eth_tp_mdix: 0,
+        eth_tp_mdix_ctrl: 0,
+        mask_words: 0,
+        transceiver: 0,
+        master_slave_cfg: 0,
+        master_slave_state: 0,
+        rate_matching: 0,
+        reserved: [0; 7],
+        masks: [0; 3 * MASK_WORDS_MAX],
+    };
+    // The first call tells, below zero, how many words its masks have; the second one fills them in.
+    for _ in 0..2 {
+        let mut request = super::interface::request(name)?;
+        request.ifr_ifru.ifru_data = (&raw mut settings).cast();
+        // SAFETY: `request` is a live ifreq with a terminated name, whose data points to a live
+        // ethtool_link_settings with room for three masks of as many words as a signed byte counts; the
+        // kernel writes no more. Needed: std has no ioctl.
+        check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+        if settings.mask_words >= 0 {
+            break;
+        }
+        (settings.command, settings.mask_words) =
+            (GET_LINK_SETTINGS, settings.mask_words.saturating_neg());
+    }
+    let words = usize::try_from(settings.mask_words).unwrap_or(0);
+    let mask = |nth: usize| {
+        let own = settings.masks.iter().skip(nth * words).take(words.min(4));
+        own.rev().fold(0_u128, |modes, &word| modes << 32 | u128::from(word))
+    };
+    Ok(RawLink {
+        speed_mbps: settings.speed,
+        duplex: settings.duplex,
+        port: settings.port,
+        is_negotiated: settings.autoneg != 0,
+        modes: [mask(0), mask(1), mask(2)],
+    })
 }

@@ -135,6 +135,7 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
         sending: vec![0; chunks],
         burst_count: 0,
         burst_refused: 0,
+        is_full: false,
         latest: Instant::ZERO,
         statistics: PortStatistics::default(),
         idle_calls: 0,

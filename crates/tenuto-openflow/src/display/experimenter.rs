@@ -76,7 +76,8 @@ impl Display for ModeStatus {
         write!(f, "generation={} epoch={} level={}", self.generation, self.epoch, self.level)?;
         write!(f, " admitted_level={} phase={}", self.admitted_level, self.phase)?;
         write!(f, " purged_frames={} raises={}", self.purged_frames, self.raises)?;
-        write!(f, " returns={} signals_rejected={}", self.returns, self.signals_rejected)
+        write!(f, " returns={} signals_rejected={}", self.returns, self.signals_rejected)?;
+        if self.is_standalone { f.write_str(" standalone") } else { Ok(()) }
     }
 }
 

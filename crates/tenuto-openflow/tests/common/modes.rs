@@ -31,12 +31,13 @@ pub(super) fn mode_config() -> impl Strategy<Value = ModeConfig> {
 }
 
 pub(super) fn mode_status() -> impl Strategy<Value = ModeStatus> {
-    any::<([u64; 6], [u8; 3])>().prop_map(|(wide, narrow)| ModeStatus {
+    any::<([u64; 6], [u8; 3], bool)>().prop_map(|(wide, narrow, is_standalone)| ModeStatus {
         generation: wide[0],
         epoch: wide[1],
         level: narrow[0],
         admitted_level: narrow[1],
         phase: narrow[2],
+        is_standalone,
         purged_frames: wide[2],
         raises: wide[3],
         returns: wide[4],

@@ -89,11 +89,25 @@ fn counted(networks: impl Iterator<Item = Network>) -> (usize, usize, usize) {
     (all, fewest, searched)
 }
 
+/// Networks of each load, of as many seeds.
+const SEEDS: u64 = 24;
+
+/// Sets of so many flows each.
+fn meshes(flows: [usize; 2]) -> (usize, usize, usize) {
+    let sets = (0..SEEDS).flat_map(|seed| flows.map(|flows| mesh(seed, 10, 8, flows)));
+    let (all, fewest, searched) = counted(sets);
+    println!("{flows:?} flows: fewest hops keep {fewest} of {all}, the search {searched}");
+    (all, fewest, searched)
+}
+
+/// Where the fewest hops keep most sets, the search keeps all; where they keep half, at least a quarter of all
+/// more. With another generator of draws the figures were the same: 48 of 48, and 15 of 48
+/// more.
 #[test]
 fn more_sets_of_flows_fit_a_mesh() {
-    let sets = (0..8).flat_map(|seed| [50, 60, 70, 80].map(|flows| mesh(seed, 10, 8, flows)));
-    let (all, fewest, searched) = counted(sets);
-    println!("random meshes: fewest hops keep {fewest} of {all}, the search {searched}");
+    let (all, fewest, searched) = meshes([50, 60]);
+    assert!(fewest < all && searched == all, "{fewest} and {searched} of {all}");
+    let (all, fewest, searched) = meshes([70, 80]);
     assert!(searched >= fewest + all / 4, "{fewest} and {searched} of {all}");
 }
 

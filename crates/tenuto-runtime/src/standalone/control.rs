@@ -3,6 +3,7 @@
 use super::channel::{CLOSED, Channel};
 use super::dial::{Dial, Dialled, Way};
 use super::endpoint::{ListenAt, Transport};
+use super::handshakes::Waiting;
 use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
@@ -10,7 +11,7 @@ use super::succession::once_free;
 use super::telling::Quota;
 use super::tls::Tls;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -88,7 +89,8 @@ struct Listener {
     wake: UnixStream,
     waker: UnixStream,
     wake_key: PollKey,
-    /// Peers wait in its backlog until then, as so many are in their handshakes.
+    /// Peers whose handshakes have no place yet, and until when.
+    waiting: Waiting<(TcpStream, Caller)>,
     full_until: Option<Instant>,
 }
 
@@ -269,11 +271,10 @@ impl Control {
             let is_over = listener.full_until.is_some_and(|until| until <= MonotonicClock::now());
             if is_over || poll.readiness(listener.key).readable {
                 listener.accept(&mut fresh, &mut refused);
-                listener.rest_if_full(poll);
             }
             if poll.readiness(listener.wake_key).readable {
                 let _ = listener.wake.read(&mut [0; 64]);
-                listener.rest_if_full(poll);
+                listener.shake(&mut refused);
                 for (shaken, caller) in listener.shaken.try_iter() {
                     match shaken {
                         Ok(stream) => fresh.push((stream, caller)),
@@ -464,44 +465,54 @@ impl Listener {
         wake.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
-        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key, full_until: None })
-    }
-
-    /// Until when there is no place for another handshake.
-    fn is_full(&self) -> Option<Instant> {
-        let room_at = self.tls.as_ref().map(Tls::room_at)?;
-        (room_at > MonotonicClock::now()).then_some(room_at)
-    }
-
-    /// Asks for no more connections while there is no place for their handshakes.
-    fn rest_if_full(&mut self, poll: &mut PollSet) {
-        self.full_until = self.is_full();
-        let interest = if self.full_until.is_some() { Interest::None } else { Interest::Read };
-        poll.set_interest(self.key, interest);
+        let (waiting, full_until) = (Waiting::default(), None);
+        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key, waiting, full_until })
     }
 
     /// Takes connections in; what could not be taken comes with the reason.
     fn accept(&mut self, fresh: &mut Vec<(Stream, Caller)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
-            if self.is_full().is_some() {
+            let Ok((socket, from)) = self.socket.accept() else { break };
+            let address = network_of(from.ip());
+            if self.tls.is_some() {
+                let caller = Caller { name: format!("tls:{from}"), address };
+                if let Some((_, caller)) = self.waiting.add(address, (socket, caller)) {
+                    let why = "too many from its address wait for their handshakes".to_owned();
+                    refused.push((caller.name, why));
+                }
+                continue;
+            }
+            let caller = Caller { name: format!("tcp:{from}"), address };
+            match Stream::tcp(socket) {
+                Ok(stream) => fresh.push((stream, caller)),
+                Err(error) => refused.push((caller.name, error.to_string())),
+            }
+        }
+        self.shake(refused);
+    }
+
+    /// Begins the handshakes for which there is a place.
+    fn shake(&mut self, refused: &mut Vec<(String, String)>) {
+        let Some(tls) = &self.tls else { return };
+        loop {
+            self.full_until = self.waiting.room_at(tls.shaking());
+            if self.full_until.is_none_or(|until| until > MonotonicClock::now()) {
                 return;
             }
-            let Ok((socket, from)) = self.socket.accept() else { return };
-            let way = if self.tls.is_some() { "tls" } else { "tcp" };
-            let caller = Caller { name: format!("{way}:{from}"), address: network_of(from.ip()) };
-            let made = match &self.tls {
-                None => Stream::tcp(socket).map(|stream| fresh.push((stream, caller))),
-                Some(tls) => self.waker.try_clone().and_then(|mut waker| {
-                    let tell = self.tell.clone();
-                    tls.accept(socket, move |shaken| {
-                        // Without a listener there is nobody to want it; a full pipe wakes up too.
-                        let _ = tell.send((shaken, caller));
-                        let _ = waker.write(&[1]);
-                    })
-                }),
+            let Some((address, (socket, caller))) = self.waiting.take(tls.shaking()) else {
+                return;
             };
-            if let Err(error) = made {
-                refused.push((from.to_string(), error.to_string()));
+            let name = caller.name.clone();
+            let begun = self.waker.try_clone().and_then(|mut waker| {
+                let tell = self.tell.clone();
+                tls.accept(socket, address, move |shaken| {
+                    // Without a listener there is nobody to want it; a full pipe wakes up too.
+                    let _ = tell.send((shaken, caller));
+                    let _ = waker.write(&[1]);
+                })
+            });
+            if let Err(error) = begun {
+                refused.push((name, error.to_string()));
             }
         }
     }

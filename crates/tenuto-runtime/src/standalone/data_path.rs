@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tenuto_dataplane::switch::{
     ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
 };
-use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
+use tenuto_dataplane::{DropReason, EgressConfig, UNPACED_BPS};
 use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{
     Interest, LinkState, LinkWatch, MonotonicClock, OpenedPort, PollKey, PollSet, PortWait,
@@ -47,6 +47,8 @@ pub struct SwitchSummary {
     pub sent: u64,
     /// Frames that went no further, for whatever reason.
     pub dropped: u64,
+    /// Frames that were sent, though less often than their entries ask for: more than one frame may.
+    pub cut_short: u64,
     /// Frames that found the store of frames full, or were too long for it.
     pub not_stored: u64,
     /// Packet-ins that were not made, as their port had its share.
@@ -109,7 +111,9 @@ pub fn run_switch(
     let (wait, notes) = settings.thread.apply();
     notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
     let mut core = Forwarding::new(Switch::new(Arc::new(config(settings))), pool_frames(settings));
-    core.has_lanes = settings.io_threads.count > 0;
+    if settings.io_threads.count > 0 {
+        core.ask_lanes();
+    }
     let mut path = DataPath {
         core,
         ports,
@@ -134,6 +138,7 @@ pub fn run_switch(
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
     path.core.switch.keep_delays();
     path.share_queues(&settings.ports)?;
+    (0..path.ports.len()).for_each(|place| path.learn_features(place));
     path.look_at_links();
     loop {
         if let Some(interrupted) = path.turn()? {
@@ -219,10 +224,12 @@ impl DataPath<'_> {
         let due = self.core.switch.next_deadline().map(|(_, at)| at);
         let control_at =
             if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
-        let first = [due, control_at, self.taps_at].into_iter().flatten().min();
+        let retry_at = self.core.retry_at();
+        let first = [due, retry_at, control_at, self.taps_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
         wait.wait(poll, first, &mut |look| SwitchPort::pending(ports, look))?;
-        if due.is_some() || self.ports.iter().any(SwitchPort::is_held) {
+        let waits = due.is_some() || retry_at.is_some();
+        if waits || self.ports.iter().any(SwitchPort::is_held) {
             self.settle()?;
         }
         for turn in 0..self.ports.len() {
@@ -307,8 +314,7 @@ impl DataPath<'_> {
     fn carry_out(&mut self) -> io::Result<()> {
         let mut witness = Counted(&mut self.summary);
         self.core.transmit(&mut self.ports, false, &mut witness);
-        self.summary.dropped += self.core.fx.drops.len() as u64;
-        self.core.fx.drops.clear();
+        self.count_drops();
         self.core.fx.events.clear();
         while let Some((place, why)) = self.core.lost.pop() {
             self.lose_port(place, why);
@@ -326,6 +332,16 @@ impl DataPath<'_> {
         let is_told = self.core.fx.channels.iter().any(|(_, bytes)| !bytes.is_empty())
             || self.control.channels.iter().any(Channel::is_waiting);
         if is_told { self.hand_out() } else { Ok(()) }
+    }
+
+    /// Counts what went no further; of a frame that was cut short, copies have left.
+    fn count_drops(&mut self) {
+        for drop in self.core.fx.drops.drain(..) {
+            match drop.reason {
+                DropReason::Spent => self.summary.cut_short += 1,
+                _ => self.summary.dropped += 1,
+            }
+        }
     }
 
     /// Gives every connection what the core has for it.
@@ -471,6 +487,7 @@ impl DataPath<'_> {
                 let (number, is_up) = (port.number, state == LinkState::Up);
                 let interface = port.interface.clone();
                 if self.core.switch.is_link_up(number) != Some(is_up) {
+                    self.learn_features(place);
                     self.core.switch.set_link(number, is_up, &mut self.core.fx);
                     (self.news)(SwitchNews::Link { interface, is_up });
                 }
@@ -543,7 +560,14 @@ impl DataPath<'_> {
         }
         (self.news)(SwitchNews::PortBack(interface));
         opened.notes.into_iter().for_each(|note| (self.news)(SwitchNews::Warning(note)));
+        self.learn_features(place);
         self.look_at_link(place);
+    }
+
+    /// Has the core tell what a port's link is able to do.
+    fn learn_features(&mut self, place: usize) {
+        let port = &self.ports[place];
+        self.core.switch.set_features(port.number, port.features());
     }
 
     fn look_at_taps(&mut self) {
@@ -574,6 +598,8 @@ impl DataPath<'_> {
         let (received, sent) =
             ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
         let refused: u64 = self.ports.iter_mut().map(SwitchPort::take_last_refused).sum();
+        // What waits for its device goes no further.
+        let refused = refused + self.core.kept() as u64;
         self.ports.clear();
         io.join().into_iter().for_each(|why| (self.news)(SwitchNews::Warning(why)));
         SwitchSummary {
@@ -581,6 +607,7 @@ impl DataPath<'_> {
             received,
             sent: sent - refused.min(sent),
             dropped: self.summary.dropped + refused,
+            cut_short: self.summary.cut_short,
             not_stored: self.summary.not_stored,
             packet_ins_limited: self.core.switch.packet_ins_limited(),
             packet_ins_unheard: self.core.switch.packet_ins_unheard(),

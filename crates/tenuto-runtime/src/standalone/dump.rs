@@ -55,6 +55,8 @@ pub struct Dump {
     pub flows: Vec<FlowStats>,
     /// The mode; `None` of a switch without modes.
     pub mode: Option<ModeStatus>,
+    /// It has no controller, and forwards by learned addresses; false of a switch without our messages.
+    pub is_standalone: bool,
     /// Entries that come into effect with a mode, by its level.
     pub shadows: Vec<(u8, FlowStats)>,
 }
@@ -127,9 +129,10 @@ impl Dump {
 
     fn take_ours(&mut self, part: Experimenter) {
         match part {
-            // Without a generation nobody has told it of modes.
-            Experimenter::Modes(ModesMessage::ModeStatusReply(mode)) if mode.generation != 0 => {
-                self.mode = Some(mode);
+            Experimenter::Modes(ModesMessage::ModeStatusReply(mode)) => {
+                self.is_standalone = mode.is_standalone;
+                // Without a generation nobody has told it of modes.
+                self.mode = Some(mode).filter(|mode| mode.generation != 0);
             }
             Experimenter::Modes(ModesMessage::ShadowStatsReply { level, entries, .. }) => {
                 self.shadows.extend(entries.into_iter().map(|entry| (level, entry)));
@@ -144,7 +147,11 @@ impl Dump {
     /// What a switch answered to messages of ours.
     fn ours(&self) -> Vec<Experimenter> {
         let mut ours = Vec::new();
-        ours.extend(self.mode.map(|mode| Experimenter::Modes(ModesMessage::ModeStatusReply(mode))));
+        let is_standalone = self.is_standalone;
+        let plain = is_standalone.then_some(ModeStatus::default());
+        let status = self.mode.or(plain).map(|mode| ModeStatus { is_standalone, ..mode });
+        let status = status.map(ModesMessage::ModeStatusReply);
+        ours.extend(status.map(Experimenter::Modes));
         for level in (1..).take(LEVELS_MAX - 1) {
             let of_level = self.shadows.iter().filter(|(own, _)| *own == level);
             let entries: Vec<FlowStats> = of_level.map(|(_, entry)| entry.clone()).collect();

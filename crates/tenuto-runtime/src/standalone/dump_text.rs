@@ -249,6 +249,7 @@ mod tests {
             level: 1,
             admitted_level: 1,
             phase: 0,
+            is_standalone: false,
             purged_frames: 0,
             raises: 1,
             returns: 0,

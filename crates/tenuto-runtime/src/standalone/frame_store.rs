@@ -2,6 +2,7 @@
 
 use super::settings::SwitchSettings;
 use tenuto_dataplane::switch::AttendreLimits;
+use tenuto_io::BURST_FRAMES;
 
 /// Bytes on the wire of the smallest frame: what a buffer is filled with in the worst case.
 const SMALLEST_WIRE_BYTES: u64 = 84;
@@ -20,13 +21,14 @@ pub(super) fn frame_bits_least(settings: &SwitchSettings) -> u32 {
     u32::try_from(least_bytes.saturating_mul(8)).unwrap_or(u32::MAX)
 }
 
-/// Frames that all egress buffers hold together, in the worst case, and those that wait for a
-/// message set.
+/// Frames that all egress buffers hold together, in the worst case, a burst for each device that has no room
+/// for it, and those that wait for a message set.
 pub(super) fn pool_frames(settings: &SwitchSettings) -> usize {
     let least_bytes = u64::from(frame_bits_least(settings)) / 8;
     let held: u64 = settings.ports.iter().map(|port| port.buffer_bytes / least_bytes).sum();
     let waiting = usize::from(AttendreLimits::default().frames_max);
-    let frames = held.min(FRAMES_MAX) + FRAMES_SPARE;
+    let kept = settings.ports.len() as u64 * BURST_FRAMES as u64;
+    let frames = held.min(FRAMES_MAX) + kept + FRAMES_SPARE;
     usize::try_from(frames).expect("a machine of 32 bits or more") + waiting
 }
 
@@ -48,11 +50,15 @@ mod tests {
         {
             let settings = settings(ports, buffer_bytes);
             assert_eq!(frame_bits_least(&settings), least_bytes * 8, "{ports} ports");
-            let waiting = u64::from(ports) * (buffer_bytes / u64::from(least_bytes));
-            assert_eq!(pool_frames(&settings) as u64, waiting + spare, "{ports} ports");
+            let of_port = buffer_bytes / u64::from(least_bytes) + BURST_FRAMES as u64;
+            assert_eq!(
+                pool_frames(&settings) as u64,
+                u64::from(ports) * of_port + spare,
+                "{ports} ports"
+            );
         }
         let endless = settings(3, u64::MAX);
         assert_eq!(frame_bits_least(&endless), u32::MAX);
-        assert_eq!(pool_frames(&endless) as u64, FRAMES_MAX + spare);
+        assert_eq!(pool_frames(&endless) as u64, FRAMES_MAX + 3 * BURST_FRAMES as u64 + spare);
     }
 }

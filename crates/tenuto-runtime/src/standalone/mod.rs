@@ -20,6 +20,7 @@ mod news;
 mod packet_text;
 mod pcap;
 mod pcap_read;
+mod port_features;
 mod ports;
 mod queue_levels;
 mod reopening;

@@ -3,6 +3,7 @@
 use super::io_threads::IoGroups;
 use super::news::SwitchNews;
 use super::pcap::{Direction, Tap};
+use super::port_features;
 use super::settings::PortSettings;
 use super::succession::once_free;
 use crate::forwarding::ForwardingPort;
@@ -10,9 +11,11 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use tenuto_dataplane::Transmit;
+use tenuto_dataplane::switch::PortFeatures;
 use tenuto_io::{
-    BURST_FRAMES, Lent, LinkState, Look, MemoryPort, MonotonicClock, Pending, PollKey, PollSet,
-    Port, PortKind, PortOpener, PortSettings as OpenSettings, RelayPort,
+    BURST_FRAMES, Backpressure, Lent, LinkFeatures, LinkState, Look, MemoryPort, MonotonicClock,
+    Pending, PollKey, PollSet, Port, PortKind, PortOpener, PortSettings as OpenSettings, RelayPort,
+    link_features,
 };
 use tenuto_units::{Instant, Span};
 
@@ -65,6 +68,8 @@ pub(super) struct SwitchPort {
     /// Whether it has refused some since its link was last asked for, and when that was.
     doubt: bool,
     asked_at: Instant,
+    /// What its device, if the data path serves it, has had no room for.
+    backpressure: Backpressure,
 }
 
 /// Opens every port.
@@ -131,6 +136,7 @@ impl SwitchPort {
             told: 0,
             doubt: false,
             asked_at: Instant::ZERO,
+            backpressure: Backpressure::default(),
         })
     }
 
@@ -173,6 +179,17 @@ impl SwitchPort {
     /// The state of its link; `None` once its interface is gone.
     pub(super) fn link(&mut self) -> Option<io::Result<LinkState>> {
         self.key.map(|_| self.carrier.port_mut().link())
+    }
+
+    /// What its link is able to do, as far as the kernel knows.
+    pub(super) fn features(&self) -> PortFeatures {
+        // Of a pair in memory there is none.
+        let link = if self.far.is_some() {
+            Ok(LinkFeatures::default())
+        } else {
+            link_features(&self.interface)
+        };
+        link.map_or_else(|_| PortFeatures::default(), |link| port_features::told(&link))
     }
 
     /// Whether its interface was removed; another one of its name may be there.
@@ -263,22 +280,33 @@ impl ForwardingPort for SwitchPort {
         })
     }
 
-    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<()> {
+    fn send(&mut self, sent: &[Transmit], bytes: &[&[u8]]) -> io::Result<usize> {
+        if self.key.is_none() {
+            self.backpressure = Backpressure::default();
+            self.refused += bytes.len() as u64;
+            return Ok(bytes.len());
+        }
+        let offer = self.backpressure.offer(self.carrier.port_mut(), bytes);
+        // A burst that the port was lost with has not left.
+        let refused = offer.as_ref().map_or(bytes.len(), |offer| offer.report.refused);
+        self.refused += refused as u64;
+        self.doubt |= refused > 0;
+        let offer = offer.inspect_err(|_| self.backpressure = Backpressure::default())?;
+        let done = bytes.len() - offer.left;
         if let Some(tap) = &mut self.tap {
-            for (sent, frame) in sent.iter().zip(bytes) {
+            for (sent, frame) in sent.iter().zip(bytes).take(done) {
                 tap.note(Direction::Sent, sent.departure, frame);
             }
         }
-        let sent = self.carrier.port_mut().transmit(bytes);
-        // A burst that the port was lost with has not left.
-        let refused = sent.as_ref().map_or(bytes.len(), |report| report.refused);
-        self.refused += refused as u64;
-        self.doubt |= refused > 0;
-        sent?;
         if let Some(far) = &mut self.far {
             reflect(far)?;
         }
-        Ok(())
+        Ok(done)
+    }
+
+    fn retry_at(&self) -> Option<Instant> {
+        // What is kept for a lost port is refused at once.
+        self.backpressure.retry_at().map(|at| if self.key.is_some() { at } else { Instant::ZERO })
     }
 
     fn room(&mut self) -> Option<usize> {

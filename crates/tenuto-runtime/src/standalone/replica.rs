@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tenuto_controller::compile;
 use tenuto_dataplane::switch::{
-    ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
-    SwitchEvent, TraceStep,
+    ClassifierKind, ConnectionId, FailMode, GeneralConfig, PortConfig, PortRole, Switch,
+    SwitchConfig, SwitchEvent, TraceStep,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool};
 use tenuto_model::{Plan, SwitchDeployment};
@@ -88,6 +88,10 @@ impl Replica {
         }
         if is_in_modes {
             replica.activate(level);
+        }
+        if dump.is_standalone {
+            // There, too, nobody tells it what to do.
+            replica.switch.disconnected_from(ConnectionId::FIRST);
         }
         replica
     }
@@ -251,6 +255,7 @@ fn config(dump: &Dump) -> SwitchConfig {
             bands_max: u8::MAX,
             buckets_max: usize::MAX,
             copies_max: u32::MAX,
+            fail_mode: if dump.is_standalone { FailMode::Standalone } else { FailMode::Secure },
             ..GeneralConfig::default()
         }),
     }
@@ -314,6 +319,7 @@ mod tests {
                 level,
                 admitted_level: level,
                 phase: 0,
+                is_standalone: false,
                 purged_frames: 0,
                 raises: 1,
                 returns: 0,
@@ -343,5 +349,23 @@ mod tests {
         assert_eq!(by(1, Some(2)), [0; 0], "a mode in which nothing is sent");
         let without = Dump { mode: None, shadows: Vec::new(), ..dump(0) };
         assert_eq!(leaves_by(&Replica::of_dump(&without, None)), [2]);
+    }
+
+    /// Without a controller its entries do not count, and it floods what it has not learned.
+    #[test]
+    fn a_standalone_switch_is_built_again_as_a_bridge() {
+        let dump = Dump { is_standalone: true, ..dump(0) };
+        let read = Dump::from_bytes(&dump.to_bytes()).expect("a dump");
+        let none = Dump { mode: None, shadows: Vec::new(), flows: Vec::new(), ..dump.clone() };
+        let none = Dump::from_bytes(&none.to_bytes()).expect("a dump");
+        assert_eq!((none.is_standalone, none.mode), (true, None));
+        for dump in [dump, read, none] {
+            let mut frame = [0x02; 64];
+            frame[6..12].fill(0x04);
+            let steps = Replica::of_dump(&dump, None).trace(1, &frame);
+            let leaves = |step: &TraceStep| matches!(step, TraceStep::Output { port: 2 | 3, .. });
+            assert!(steps[0] == TraceStep::Bridged && steps[1..].iter().all(leaves), "{steps:?}");
+            assert_eq!(steps.len(), 3);
+        }
     }
 }

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -74,9 +74,9 @@ impl Tls {
         Ok(Stream::Local(here))
     }
 
-    /// From when on another peer that has connected may be let in.
-    pub(super) fn room_at(&self) -> Instant {
-        self.shaking.room_at()
+    /// The handshakes of peers that have connected.
+    pub(super) fn shaking(&self) -> &Handshakes {
+        &self.shaking
     }
 
     /// Shakes hands with who has connected, and hands the plain side over or the reason why there is
@@ -84,9 +84,10 @@ impl Tls {
     pub(super) fn accept(
         &self,
         socket: TcpStream,
+        address: IpAddr,
         done: impl FnOnce(io::Result<Stream>) + Send + 'static,
     ) -> io::Result<()> {
-        let number = self.shaking.begin(socket.try_clone()?, MonotonicClock::now());
+        let number = self.shaking.begin(socket.try_clone()?, address, MonotonicClock::now());
         let (server, shaking) = (Arc::clone(&self.server), Arc::clone(&self.shaking));
         let spawned = crate::beside::spawn("tls", move || {
             let shaken = rustls::ServerConnection::new(server).map_err(io::Error::other).and_then(

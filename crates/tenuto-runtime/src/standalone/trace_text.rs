@@ -85,6 +85,18 @@ fn tell(text: &mut String, step: &TraceStep, entered: &[u8], names: &dyn TraceNa
             };
             line(text, 9, &format!("to the controllers, {part} (reason {reason})"));
         }
+        TraceStep::Bridged => {
+            line(
+                text,
+                0,
+                "bridge   no controller is connected (standalone): the tables are not asked",
+            );
+            line(
+                text,
+                9,
+                "by the port where its address was learned, which is not told here; by all others if nowhere:",
+            );
+        }
         TraceStep::Dropped(reason) => line(text, 0, &format!("dropped  {}", why(*reason))),
         // The entry has said it; what it does to the frame is seen where it leaves.
         TraceStep::Action(_) => {}
@@ -117,6 +129,7 @@ const fn why(reason: DropReason) -> &'static str {
         DropReason::BufferFull => "the buffer of the port is full",
         DropReason::SignalRejected => "a mode signal that is not accepted here",
         DropReason::NoOutput => "the entries send it nowhere",
+        DropReason::Spent => "sent, or changed, as often as one frame may be: the rest is left out",
         _ => "it goes no further",
     }
 }

@@ -57,6 +57,7 @@ impl Observation {
             DropReason::SignalRejected => "signal_rejected",
             DropReason::CommandRejected => "command_rejected",
             DropReason::NoOutput => "no_output",
+            DropReason::Spent => "spent",
             DropReason::Duplicate => "duplicate",
         }
     }

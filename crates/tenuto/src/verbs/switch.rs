@@ -300,12 +300,13 @@ pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
         _ => Failure::input(error.to_string(), None, None),
     })?;
     output::say(&format!(
-        "{}: {} frames received, {} sent, {} dropped, {} not stored; {} packet-ins over their \
-         rate, {} that no controller wanted, {} asynchronous messages not read\n",
+        "{}: {} frames received, {} sent, {} dropped, {} cut short, {} not stored; {} packet-ins \
+         over their rate, {} that no controller wanted, {} asynchronous messages not read\n",
         settings.name,
         summary.received,
         summary.sent,
         summary.dropped,
+        summary.cut_short,
         summary.not_stored,
         summary.packet_ins_limited,
         summary.packet_ins_unheard,

@@ -4,6 +4,7 @@
 mod controllers;
 mod errors;
 mod flows;
+mod full;
 mod lab;
 mod ofctl;
 mod osken;

@@ -48,7 +48,7 @@ fn ovs_ofctl_sets_and_reads_everything() {
         has(&ofctl(&["meter-stats"]), &["meter:1", "flow_count:1"]);
         has(&ofctl(&["meter-features"]), &["max_meter:4096"]);
         has(&ofctl(&["dump-ports"]), &["port  1", "rx pkts=", "tx pkts="]);
-        has(&ofctl(&["dump-ports-desc"]), &["2(s2)", "LIVE"]);
+        has(&ofctl(&["dump-ports-desc"]), &["2(s2)", "LIVE", "10GB-FD COPPER", "10000 Mbps now"]);
         let queues = ofctl(&["queue-stats"]);
         let line = queues.lines().find(|line| line.contains("port 2 queue 1:")).expect("a queue");
         let sent = line.split("pkts=").nth(1).and_then(|rest| rest.split(',').next());

@@ -128,3 +128,31 @@ fn a_plan_is_explained_offline() {
     let (is_done, text) = run(&mut tenuto(&["trace", network, "in_port=1"]));
     assert!(!is_done && text.contains("switches: sw1"), "{text}");
 }
+
+/// As the kernel has it: of a veth pair 10 Gbit/s; of a port with a rate, that.
+#[test]
+fn ports_tell_the_speed_of_their_links() {
+    in_lab("tools::ports_tell_the_speed_of_their_links", || {
+        let _hosts = Hosts::new(2);
+        let switch = Switch::start(1, &["--port", "s2,rate=100Mbit/s"]);
+        let dump = said(&mut tenuto(&["dump", "ports", "--switch", SWITCH]));
+        let line = |name: &str| dump.lines().find(|line| line.contains(name)).expect("a port");
+        has(line("1(s1)"), &["curr_speed:10000000kbps"]);
+        has(line("2(s2)"), &["curr_speed:100000kbps"]);
+        switch.stop();
+    });
+}
+
+/// What a switch without controllers does with a frame is told, though its tables say otherwise.
+#[test]
+fn a_trace_knows_of_a_standalone_switch() {
+    in_lab("tools::a_trace_knows_of_a_standalone_switch", || {
+        let _hosts = Hosts::new(3);
+        let switch = Switch::start(3, &["--fail-mode", "standalone"]);
+        let packet = "in_port=1,eth_dst=02:00:00:00:00:09,eth_type=0x88b5";
+        let text = said(&mut tenuto(&["trace", "--switch", SWITCH, packet]));
+        has(&text, &["(standalone)", "out by port 2", "out by port 3", "2 copies leave"]);
+        assert!(!text.contains("table 0"), "{text}");
+        switch.stop();
+    });
+}

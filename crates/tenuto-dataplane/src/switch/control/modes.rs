@@ -189,6 +189,7 @@ impl Switch {
             level,
             admitted_level,
             phase: u8::from(!steady) + u8::from(!self.has_joined()),
+            is_standalone: self.is_standalone(),
             purged_frames: self.purged,
             raises: self.raises,
             returns: self.returns,

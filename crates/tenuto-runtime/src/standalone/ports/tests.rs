@@ -1,4 +1,4 @@
-//! More frames than the device of a port takes, which another thread serves.
+//! More frames than the device of a port takes, whoever serves it.
 
 use super::*;
 use crate::forwarding::{Forwarding, Witness};
@@ -27,8 +27,10 @@ impl Witness for Stored {
     }
 }
 
-/// A switch whose ports 1 and 2 send to port 3, which a thread is to serve: at the lowest and at the
-/// highest priority.
+/// Frames that a device holds which is served here.
+const DEVICE_FRAMES: usize = 8;
+
+/// A switch whose ports 1 and 2 send to port 3, at the lowest and at the highest priority.
 struct Overloaded {
     core: Forwarding,
     ports: Vec<SwitchPort>,
@@ -39,14 +41,29 @@ struct Overloaded {
 }
 
 impl Overloaded {
-    fn new(buffer_frames: u64) -> Self {
-        let mut poll = PollSet::new();
-        let (mut near, far): (Vec<MemoryPort>, Vec<MemoryPort>) =
-            (0..3).map(|_| MemoryPort::pair(FRAMES).expect("descriptors")).unzip();
-        let device = near.pop().expect("three");
+    /// A thread is to serve the device of port 3, which takes all that it sends.
+    fn relayed(buffer_frames: u64) -> Self {
+        let (device, far) = MemoryPort::pair(FRAMES).expect("descriptors");
         let (relay, end) = RelayPort::before(Box::new(device), "lo").expect("descriptors");
+        let mut it = Self::over(buffer_frames, Carrier::Relayed(Box::new(relay)), far);
+        it.core.ask_lanes();
+        it.end = Some(end);
+        it
+    }
+
+    /// The device of port 3 has room for a few frames and is served here.
+    fn own(buffer_frames: u64) -> Self {
+        let (device, far) = MemoryPort::pair(DEVICE_FRAMES).expect("descriptors");
+        Self::over(buffer_frames, Carrier::Own(Box::new(device)), far)
+    }
+
+    fn over(buffer_frames: u64, third: Carrier, third_far: MemoryPort) -> Self {
+        let mut poll = PollSet::new();
+        let (near, mut far): (Vec<MemoryPort>, Vec<MemoryPort>) =
+            (0..2).map(|_| MemoryPort::pair(FRAMES).expect("descriptors")).unzip();
+        far.push(third_far);
         let own = near.into_iter().map(|port| Carrier::Own(Box::new(port)));
-        let carriers = own.chain([Carrier::Relayed(Box::new(relay))]);
+        let carriers = own.chain([third]);
         let as_port = |(number, carrier): (u32, Carrier)| SwitchPort {
             number,
             interface: "lo".to_owned(),
@@ -60,11 +77,11 @@ impl Overloaded {
             told: 0,
             doubt: false,
             asked_at: Instant::ZERO,
+            backpressure: Backpressure::default(),
         };
         let ports = (1..).zip(carriers).map(as_port).collect();
         let switch = Switch::new(Arc::new(config(buffer_frames)));
         let mut core = Forwarding::new(switch, FRAMES);
-        core.has_lanes = true;
         let Forwarding { switch, pool, fx, .. } = &mut core;
         switch.connected(fx);
         let mut bytes = Vec::new();
@@ -72,7 +89,7 @@ impl Overloaded {
         fx.clear();
         assert!(switch.control(MonotonicClock::now(), &bytes, pool, fx), "well-formed");
         assert!(fx.control.is_empty(), "nothing is refused");
-        Self { core, ports, far, end: Some(end), poll }
+        Self { core, ports, far, end: None, poll }
     }
 
     /// Sends frames in at a port, all of which wait before the first is taken.
@@ -158,30 +175,113 @@ fn number_of(frame: &[u8]) -> (u8, u32) {
     (frame[14], u32::from_be_bytes(*frame[15..].first_chunk().expect("60 bytes")))
 }
 
+/// What comes out where behind the queues stand one burst of the flood and the frame whose slot has begun.
+fn by_priority() -> impl Iterator<Item = (u8, u32)> {
+    let before = u32::try_from(BURST_FRAMES).expect("small") + 1;
+    let flood = |range: std::ops::Range<u32>| range.map(|number| (0, number));
+    let victims = (0..VICTIMS).map(|number| (1, number));
+    flood(0..before).chain(victims).chain(flood(before..FLOOD))
+}
+
 /// Behind the queues stands one burst of the flood and the frame whose slot has begun, and nothing
 /// that finds no room there is lost.
 #[test]
 fn a_flood_waits_by_priority_while_its_device_is_busy() {
-    let mut it = Overloaded::new(FRAMES as u64);
+    let mut it = Overloaded::relayed(FRAMES as u64);
     it.send(0, FLOOD);
     it.send(1, VICTIMS);
     it.take_in();
     let thread = it.serve();
     let out = it.take_out((FLOOD + VICTIMS) as usize);
-    let before = u32::try_from(BURST_FRAMES).expect("small") + 1;
-    let flood = |range: std::ops::Range<u32>| range.map(|number| (0, number));
-    let victims = (0..VICTIMS).map(|number| (1, number));
-    let expected = flood(0..before).chain(victims).chain(flood(before..FLOOD));
-    assert!(out.iter().copied().eq(expected), "{:?}", &out[..100]);
+    assert!(out.iter().copied().eq(by_priority()), "{:?}", &out[..100]);
     assert_eq!(it.ports[2].take_last_refused(), 0);
     drop(it);
     thread.join().expect("no panic").expect("it ends with its port");
 }
 
+/// The same where the device is served here and says that it is full by taking no more.
+#[test]
+fn a_flood_waits_by_priority_while_its_device_is_full() {
+    let mut it = Overloaded::own(FRAMES as u64);
+    it.send(0, FLOOD);
+    it.send(1, VICTIMS);
+    it.take_in();
+    assert_eq!(it.core.kept(), BURST_FRAMES - DEVICE_FRAMES);
+    let out = it.take_out((FLOOD + VICTIMS) as usize);
+    assert!(out.iter().copied().eq(by_priority()), "{:?}", &out[..100]);
+    assert_eq!((it.ports[2].take_last_refused(), it.core.kept(), it.core.pool.in_use()), (0, 0, 0));
+    // With room for all of them ports are not asked any more.
+    it.core.fire(&mut it.ports);
+    assert_eq!(it.core.retry_at(), None);
+    assert_eq!(it.core.switch.room(3), None);
+}
+
+/// Its queues are full, too.
+#[test]
+fn a_flood_gives_way_in_front_of_a_full_device() {
+    let mut it = Overloaded::own(300);
+    it.send(0, FLOOD);
+    it.send(1, VICTIMS);
+    it.take_in();
+    let out = it.take_out(BURST_FRAMES + 300);
+    let victims = out.iter().filter(|(place, _)| *place == 1).map(|(_, number)| *number);
+    assert!(victims.eq(0..VICTIMS), "all of them, in order");
+    assert_eq!(it.ports[2].take_last_refused(), 0);
+}
+
+/// A full device tells nobody that it has room: it is looked for after a while.
+#[test]
+fn what_waits_for_a_full_device_goes_on_by_itself() {
+    let mut it = Overloaded::own(FRAMES as u64);
+    it.send(0, FLOOD);
+    it.take_in();
+    let mut wait = PortWait::new(WaitPolicy::Block);
+    let (end, mut heard) = (MonotonicClock::now() + Span::from_s(60), 0);
+    while heard < FLOOD as usize {
+        assert!(MonotonicClock::now() < end, "{heard} of {FLOOD}");
+        let Overloaded { core, ports, poll, far, .. } = &mut it;
+        let due = core.switch.next_deadline().map(|(_, at)| at);
+        let first = [due, core.retry_at()].into_iter().flatten().min();
+        assert!(first.is_some(), "nothing else wakes it");
+        let mut pending = |look| SwitchPort::pending(&ports[2..], look);
+        wait.wait(poll, first, &mut pending).expect("poll");
+        core.fire(ports);
+        core.transmit(ports, false, &mut Stored);
+        heard += far[2].receive(FRAMES, &mut |_, _| ()).expect("there");
+    }
+}
+
+/// Waiting for a full device costs no allocation once the queues have grown.
+#[test]
+fn waiting_for_a_full_device_allocates_nothing() {
+    let mut it = Overloaded::own(FRAMES as u64);
+    it.send(0, FLOOD);
+    it.take_in();
+    it.take_out(FLOOD as usize);
+    it.send(0, FLOOD);
+    let taken = allocation_counter::measure(|| it.take_in());
+    // One for where the numbers are kept.
+    let given = allocation_counter::measure(|| drop(it.take_out(FLOOD as usize)));
+    assert_eq!((taken.count_total, given.count_total), (0, 1));
+}
+
+/// What was left of a burst when its device is lost is refused, and counted.
+#[test]
+fn a_lost_device_refuses_what_was_kept_for_it() {
+    let mut it = Overloaded::own(FRAMES as u64);
+    it.send(0, 100);
+    it.take_in();
+    it.ports[2].lose(&mut it.poll);
+    it.core.fire(&mut it.ports);
+    it.core.transmit(&mut it.ports, false, &mut Stored);
+    let kept = (BURST_FRAMES - DEVICE_FRAMES) as u64;
+    assert_eq!((it.ports[2].take_last_refused(), it.core.kept()), (kept, 0));
+}
+
 /// Nothing else comes any more: who waits for room sleeps, and is woken whenever there is some.
 #[test]
 fn what_waits_for_its_device_goes_on_by_itself() {
-    let mut it = Overloaded::new(FRAMES as u64);
+    let mut it = Overloaded::relayed(FRAMES as u64);
     it.send(0, FLOOD);
     it.take_in();
     let thread = it.serve();
@@ -211,7 +311,7 @@ fn what_waits_for_its_device_goes_on_by_itself() {
 /// Where the queues are full, too, the flood loses frames and nobody else.
 #[test]
 fn a_flood_gives_way_in_full_queues() {
-    let mut it = Overloaded::new(300);
+    let mut it = Overloaded::relayed(300);
     it.send(0, FLOOD);
     it.send(1, VICTIMS);
     it.take_in();
@@ -233,7 +333,7 @@ fn a_flood_gives_way_in_full_queues() {
 /// What waits for its device costs no allocation once the queues have grown.
 #[test]
 fn waiting_for_a_device_allocates_nothing() {
-    let mut it = Overloaded::new(FRAMES as u64);
+    let mut it = Overloaded::relayed(FRAMES as u64);
     it.send(0, FLOOD);
     it.take_in();
     let thread = it.serve();
@@ -250,7 +350,7 @@ fn waiting_for_a_device_allocates_nothing() {
 /// What waits for a device that is lost waits no longer.
 #[test]
 fn a_lost_device_keeps_nothing_waiting() {
-    let mut it = Overloaded::new(FRAMES as u64);
+    let mut it = Overloaded::relayed(FRAMES as u64);
     it.send(0, 100);
     it.take_in();
     let backlog = |it: &Overloaded| {
