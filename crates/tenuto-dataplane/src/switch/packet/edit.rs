@@ -127,10 +127,14 @@ impl Buffer {
         }
     }
 
-    /// The customer's frame, from its addresses on.
+    /// The service tag goes, and the customer's addresses take the place of the outer ones; a
+    /// backbone VLAN tag in front of it stays (section 7.2.5).
     fn pop_pbb(&mut self) {
         if let Network::Pbb(at) = self.layers.network {
-            self.cut(0, at + 4);
+            let mut addresses = [0; 12];
+            addresses.copy_from_slice(&self.bytes()[at + 4..at + 16]);
+            self.put(0, &addresses);
+            self.cut(self.layers.eth_type_at, PBB_TAG_LEN);
             self.relocate();
         }
     }
