@@ -186,6 +186,13 @@ impl Layers {
         (is_nd && at + 24 <= self.end).then_some(at + 8)
     }
 
+    /// Where the address is that this field sets: the source's of a solicitation (32), the target's of
+    /// an advertisement (33).
+    pub(super) fn nd_link_of(&self, field: u8, bytes: &[u8]) -> Option<usize> {
+        let kind = if field == 32 { ND_SOLICITATION } else { ND_ADVERTISEMENT };
+        self.nd_link.filter(|_| self.transport.is_some_and(|at| bytes[at] == kind))
+    }
+
     /// Whether this is a fragment of an IP packet.
     pub(in crate::switch) fn is_fragment(&self, bytes: &[u8]) -> bool {
         match self.network {
