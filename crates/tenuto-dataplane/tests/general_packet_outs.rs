@@ -88,3 +88,44 @@ fn the_address_of_a_solicitation_is_not_set_in_an_advertisement() {
     assert_eq!(option(Oxm::Ipv6NdSll([7; 6])), [2, 1, 1, 1, 1, 1, 1, 1]);
     assert_eq!(option(Oxm::Ipv6NdTll([7; 6])), [2, 1, 7, 7, 7, 7, 7, 7]);
 }
+
+/// An IPv4 packet with 9 for a time to live in one of either version with 30.
+fn tunnelled(v6: bool) -> Vec<u8> {
+    let mut bytes = frame(1, 100)[..12].to_vec();
+    match v6 {
+        true => {
+            bytes.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 28, 4, 30]);
+            bytes.extend([0xfe; 32]);
+        }
+        false => {
+            bytes.extend([8, 0, 0x45, 0, 0, 48, 0, 0, 0, 0, 30, 4, 0x48, 0xcd]);
+            bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        }
+    }
+    bytes.extend([0x45, 0, 0, 28, 0, 0, 0, 0, 9, 17, 0x5d, 0xd4, 10, 0, 0, 3, 10, 0, 0, 4]);
+    bytes.extend([0; 8]);
+    bytes
+}
+
+/// From IP header to IP header as well (section 5.11, table 6), with the checksum of IPv4.
+#[test]
+fn times_to_live_are_copied_between_ip_headers() {
+    let changed = |v6, action| {
+        let mut bench = bench();
+        let (in_port, data) = (port::CONTROLLER, tunnelled(v6));
+        let actions = vec![action, output(2)];
+        bench.install([Body::PacketOut(PacketOut {
+            buffer_id: NO_BUFFER,
+            in_port,
+            actions,
+            data,
+        })]);
+        let (_, left) = bench.drain().remove(0);
+        let differ = tunnelled(v6).into_iter().zip(left).enumerate();
+        differ.filter(|(_, (was, is))| was != is).map(|(at, (_, is))| (at, is)).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(false, Action::CopyTtlIn), [(42, 30), (44, 0x48)]);
+    assert_eq!(changed(false, Action::CopyTtlOut), [(22, 9), (24, 0x5d)]);
+    assert_eq!(changed(true, Action::CopyTtlIn), [(62, 30), (64, 0x48)]);
+    assert_eq!(changed(true, Action::CopyTtlOut), [(21, 9)]);
+}
