@@ -498,6 +498,11 @@ fn actions_are_refused_by_their_code() {
         Body::FlowMod(FlowMod { match_: Match::from(ip()), instructions, ..any(100, vec![]) })
     };
     bench.install([both(vec![Action::PushVlan(0x8100)], set(Oxm::VlanPcp(1)))]);
+    // In the order of the set, not of writing: the tag is there when its field is set.
+    let tag = [set(Oxm::PbbIsid { value: [0, 0, 5], mask: None }), vec![Action::PushPbb(0x88e7)]]
+        .concat();
+    bench.refused(entry(ip(), tag.clone()), BadAction::MatchInconsistent);
+    bench.install([both(vec![], tag)]);
     let hidden = both(vec![Action::PushMpls(0x8847)], set(dst(None)));
     bench.refused(hidden, BadAction::MatchInconsistent);
     let packet_out =
