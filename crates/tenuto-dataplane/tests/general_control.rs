@@ -463,6 +463,7 @@ fn actions_are_refused_by_their_code() {
     let ip = || vec![Oxm::EthType(0x0800)];
     let set = |oxm| vec![Action::SetField(oxm)];
     let dst = |mask| Oxm::Ipv4Dst { value: [10, 0, 0, 1], mask };
+    let tagged = || Oxm::VlanVid { value: 0x1000, mask: Some(0x1000) };
     for (oxms, actions, code) in [
         (vec![], vec![output(port::TABLE)], BadAction::BadOutPort),
         (vec![], vec![output(port::LOCAL)], BadAction::BadOutPort),
@@ -478,6 +479,8 @@ fn actions_are_refused_by_their_code() {
         (vec![], set(dst(None)), BadAction::MatchInconsistent),
         (ip(), set(Oxm::TcpDst { value: 1, mask: None }), BadAction::MatchInconsistent),
         (ip(), set(Oxm::VlanPcp(1)), BadAction::MatchInconsistent),
+        (vec![tagged()], set(Oxm::VlanVid { value: 5, mask: None }), BadAction::BadSetArgument),
+        (vec![tagged()], set(Oxm::VlanVid { value: 0, mask: None }), BadAction::BadSetArgument),
         (
             ip(),
             vec![Action::PushMpls(0x8847), Action::SetField(dst(None))],

@@ -4,7 +4,7 @@ use super::ACTIONS_MAX;
 use crate::switch::Switch;
 use crate::switch::entry::ActionStep;
 use crate::switch::packet::{Edit, EditSet, FieldValue};
-use tenuto_openflow::constants::{ethertype, port};
+use tenuto_openflow::constants::{ethertype, port, vlan};
 use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Instruction, Match, Oxm};
 
 impl Switch {
@@ -144,7 +144,9 @@ fn settable(oxm: &Oxm) -> Result<FieldValue, ErrorCode> {
     if is_read_only || oxm.refusal().is_some() {
         return Err(BadAction::BadSetType.into());
     }
-    let value = FieldValue::of(oxm).filter(|_| oxm.is_in_range());
+    // Only a tag that is there has an id (`OFPVID_PRESENT`).
+    let is_of_none = matches!(oxm, Oxm::VlanVid { value, .. } if value & vlan::PRESENT == 0);
+    let value = FieldValue::of(oxm).filter(|_| oxm.is_in_range() && !is_of_none);
     value.ok_or(BadAction::BadSetArgument.into())
 }
 
