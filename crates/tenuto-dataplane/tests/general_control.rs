@@ -463,6 +463,7 @@ fn actions_are_refused_by_their_code() {
     let ip = || vec![Oxm::EthType(0x0800)];
     let set = |oxm| vec![Action::SetField(oxm)];
     let dst = |mask| Oxm::Ipv4Dst { value: [10, 0, 0, 1], mask };
+    let tagged = || Oxm::VlanVid { value: 0x1000, mask: Some(0x1000) };
     for (oxms, actions, code) in [
         (vec![], vec![output(port::TABLE)], BadAction::BadOutPort),
         (vec![], vec![output(port::LOCAL)], BadAction::BadOutPort),
@@ -478,6 +479,8 @@ fn actions_are_refused_by_their_code() {
         (vec![], set(dst(None)), BadAction::MatchInconsistent),
         (ip(), set(Oxm::TcpDst { value: 1, mask: None }), BadAction::MatchInconsistent),
         (ip(), set(Oxm::VlanPcp(1)), BadAction::MatchInconsistent),
+        (vec![tagged()], set(Oxm::VlanVid { value: 5, mask: None }), BadAction::BadSetArgument),
+        (vec![tagged()], set(Oxm::VlanVid { value: 0, mask: None }), BadAction::BadSetArgument),
         (
             ip(),
             vec![Action::PushMpls(0x8847), Action::SetField(dst(None))],
@@ -498,6 +501,11 @@ fn actions_are_refused_by_their_code() {
         Body::FlowMod(FlowMod { match_: Match::from(ip()), instructions, ..any(100, vec![]) })
     };
     bench.install([both(vec![Action::PushVlan(0x8100)], set(Oxm::VlanPcp(1)))]);
+    // In the order of the set, not of writing: the tag is there when its field is set.
+    let tag = [set(Oxm::PbbIsid { value: [0, 0, 5], mask: None }), vec![Action::PushPbb(0x88e7)]]
+        .concat();
+    bench.refused(entry(ip(), tag.clone()), BadAction::MatchInconsistent);
+    bench.install([both(vec![], tag)]);
     let hidden = both(vec![Action::PushMpls(0x8847)], set(dst(None)));
     bench.refused(hidden, BadAction::MatchInconsistent);
     let packet_out =

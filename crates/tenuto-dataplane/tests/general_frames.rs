@@ -173,6 +173,21 @@ fn a_label_pushed_in_front_of_a_tag_is_the_bottom_of_its_stack() {
     );
 }
 
+/// The backbone VLAN tag is popped by itself (section 7.2.5).
+#[test]
+fn a_popped_service_tag_leaves_the_tag_in_front_of_it() {
+    let customer = frame(1, 60);
+    let mut bench = bench();
+    let tag = [0x88, 0xa8, 0x60, 0x05];
+    let service_tag = [0x88, 0xe7, 0, 1, 2, 3];
+    let backbone = [[2, 0, 0, 0, 0, 8], [2, 0, 0, 0, 0, 9]].concat();
+    let sent = [&backbone[..], &tag, &service_tag, &customer].concat();
+    bench.install([entry(vec![Oxm::EthType(0x88e7)], vec![Action::PopPbb, output(2)])]);
+    bench.receive(1, &sent);
+    let tagged = [&customer[..12], &tag, &customer[12..]].concat();
+    assert_eq!(bench.drain(), [(2, tagged)]);
+}
+
 /// A packet that was damaged on its way stays so: who receives it must not take it for a whole one.
 #[test]
 fn the_checksum_of_a_damaged_sctp_packet_stays_wrong() {

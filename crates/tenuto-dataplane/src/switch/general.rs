@@ -58,7 +58,7 @@ impl General {
         let limit = config.packet_ins_per_s.map(Meter::of_packets);
         Self {
             buffer: Buffer::default(),
-            saved: vec![Buffer::default(); DEPTH_MAX],
+            saved: vec![Buffer::default(); DEPTH_MAX + 1],
             set: EditSet::default(),
             waiting: PacketBuffers::new(config.buffers_max),
             expiry: Expiry::default(),

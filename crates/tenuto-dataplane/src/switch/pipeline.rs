@@ -28,6 +28,7 @@ const ACTIONS_MAX: u32 = 1 << 16;
 pub(super) type LookUp = (Option<u32>, u32);
 
 /// A frame on its way, and what has been decided about it.
+#[derive(Clone)]
 pub(super) struct Passage {
     pub(super) now: Instant,
     pub(super) arrival: Instant,

@@ -4,12 +4,13 @@ use super::ACTIONS_MAX;
 use crate::switch::Switch;
 use crate::switch::entry::ActionStep;
 use crate::switch::packet::{Edit, EditSet, FieldValue};
-use tenuto_openflow::constants::{ethertype, port};
+use tenuto_openflow::constants::{ethertype, port, vlan};
 use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Instruction, Match, Oxm};
 
 impl Switch {
     /// Whether what an entry with this match sets is there to be set. Its action set is carried out
-    /// behind all that it applies, so that what it writes may rest on that.
+    /// behind all that it applies, so that what it writes may rest on that; and in an order of its own
+    /// (OpenFlow 1.3.5, section 5.10), so that a tag may be written behind what is set in it.
     pub(super) fn check_sets(
         &self,
         matching: &Match,
@@ -26,7 +27,12 @@ impl Switch {
             Instruction::WriteActions(actions) => Some(actions),
             _ => None,
         });
-        check_consistency(matching, applied.chain(written).flatten())
+        let applied = || applied.clone().flatten();
+        let mut written: Vec<&Action> = written.flatten().collect();
+        check_consistency(matching, applied().chain(written.iter().copied())).or_else(|_| {
+            written.sort_by_key(|action| turn(action));
+            check_consistency(matching, applied().chain(written))
+        })
     }
 
     pub(super) fn steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
@@ -138,8 +144,22 @@ fn settable(oxm: &Oxm) -> Result<FieldValue, ErrorCode> {
     if is_read_only || oxm.refusal().is_some() {
         return Err(BadAction::BadSetType.into());
     }
-    let value = FieldValue::of(oxm).filter(|_| oxm.is_in_range());
+    // Only a tag that is there has an id (`OFPVID_PRESENT`).
+    let is_of_none = matches!(oxm, Oxm::VlanVid { value, .. } if value & vlan::PRESENT == 0);
+    let value = FieldValue::of(oxm).filter(|_| oxm.is_in_range() && !is_of_none);
     value.ok_or(BadAction::BadSetArgument.into())
+}
+
+/// When an action set has its turn for this one, as far as headers come and go by it (OpenFlow 1.3.5,
+/// section 5.10).
+const fn turn(action: &Action) -> u8 {
+    match action {
+        Action::PopVlan | Action::PopMpls(_) | Action::PopPbb => 0,
+        Action::PushMpls(_) => 1,
+        Action::PushPbb(_) => 2,
+        Action::PushVlan(_) => 3,
+        _ => 4,
+    }
 }
 
 /// What is known of the headers of a frame at some action.

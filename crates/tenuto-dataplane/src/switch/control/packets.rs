@@ -1,20 +1,29 @@
 //! Packets that a controller sends, from its message or from the buffer (OpenFlow 1.3.5, section
 //! 7.3.7).
 
-use super::Done;
 use super::attendre::collect_commands;
+use super::{ACTIONS_MAX, Done};
+use crate::switch::attendre::Command;
 use crate::switch::entry::ActionStep;
 use crate::switch::pipeline::Passage;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Effects, Frames};
 use tenuto_openflow::constants::{NO_BUFFER, port};
-use tenuto_openflow::{Action, BadRequest, FlowMod, FlowModCommand, PacketOut};
+use tenuto_openflow::{
+    Action, BadAction, BadRequest, ErrorCode, FlowMod, FlowModCommand, PacketOut,
+};
 use tenuto_units::Instant;
 
 /// What happens to a packet of a controller.
 enum Way {
     Tables,
     Steps(Vec<ActionStep>),
+}
+
+impl Way {
+    fn does_something(&self) -> bool {
+        !matches!(self, Self::Steps(steps) if steps.is_empty())
+    }
 }
 
 /// A packet of a controller.
@@ -48,15 +57,7 @@ impl Switch {
         {
             return Ok(()); // No packet, and nothing to do with it.
         }
-        // Through the tables is a way of its own: what stands behind it would come after a frame
-        // that is already on its way.
-        let to_tables =
-            |action: &Action| matches!(action, Action::Output { port: port::TABLE, .. });
-        let before = packet_out.actions.iter().position(to_tables);
-        let listed = &packet_out.actions[..before.unwrap_or(packet_out.actions.len())];
-        let mut steps = self.steps(listed)?;
-        let mut commands = Vec::new();
-        collect_commands(&mut steps, listed, &mut commands)?;
+        let (ways, commands) = self.ways(&packet_out.actions)?;
         let bytes = match packet_out.buffer_id {
             NO_BUFFER => packet_out.data.clone(),
             id => self.take_waiting(id)?.1,
@@ -64,14 +65,32 @@ impl Switch {
         if self.key_of(&bytes, in_port).is_none() {
             return Err(BadRequest::BadPacket.into());
         }
-        let mut ways = vec![Way::Steps(steps)];
-        ways.extend(before.map(|_| Way::Tables));
         if let Some(attendre) = self.attendre_mut() {
             attendre.listed = commands;
         }
         let packet = Injected { in_port, bytes: &bytes, is_first };
         self.inject(now, packet, &ways, frames, fx);
         Ok(())
+    }
+
+    /// What the actions of a packet-out come to, with the commands for other switches among them.
+    fn ways(&self, actions: &[Action]) -> Result<(Vec<Way>, Vec<Command>), ErrorCode> {
+        let is_tables =
+            |action: &Action| matches!(action, Action::Output { port: port::TABLE, .. });
+        // Each time costs as much as a frame does.
+        if actions.len() > ACTIONS_MAX || actions.iter().filter(|it| is_tables(it)).count() > 1 {
+            return Err(BadAction::TooMany.into());
+        }
+        let (mut ways, mut commands) = (Vec::new(), Vec::new());
+        for listed in actions.split(is_tables) {
+            if !ways.is_empty() {
+                ways.push(Way::Tables);
+            }
+            let mut steps = self.steps(listed)?;
+            collect_commands(&mut steps, listed, &mut commands)?;
+            ways.push(Way::Steps(steps));
+        }
+        Ok((ways, commands))
     }
 
     /// The port that a packet of a controller counts as having entered by. Controllers that name none
@@ -110,7 +129,7 @@ impl Switch {
         Ok(())
     }
 
-    fn take_waiting(&mut self, id: u32) -> Result<(u32, Vec<u8>), tenuto_openflow::ErrorCode> {
+    fn take_waiting(&mut self, id: u32) -> Result<(u32, Vec<u8>), ErrorCode> {
         let general = self.general.as_mut().ok_or(BadRequest::BufferUnknown)?;
         let waiting = general.waiting.take(id)?;
         Ok((waiting.in_port, waiting.bytes))
@@ -137,24 +156,62 @@ impl Switch {
         passage.key = self.key_of(bytes, in_port).unwrap_or_default();
         passage.is_first = is_first;
         let mut reason = None;
-        for way in ways {
-            match way {
-                Way::Tables => reason = self.walk(&mut passage, frames, fx),
-                Way::Steps(steps) => {
-                    for &step in steps {
-                        self.step(step, &mut passage, frames, fx);
-                        if passage.stop.is_some() {
-                            break;
-                        }
-                    }
-                    // An empty list drops the packet, as the controller asked for.
-                    reason = passage.stop;
+        for (place, way) in ways.iter().enumerate() {
+            let behind = &ways[place + 1..];
+            reason = match way {
+                Way::Tables if behind.iter().any(Way::does_something) => {
+                    self.walk_aside(&mut passage, frames, fx)
                 }
-            }
+                Way::Tables => self.walk(&mut passage, frames, fx),
+                // An empty list drops the packet, as the controller asked for.
+                Way::Steps(steps) => self.list(steps, &mut passage, frames, fx).or(reason),
+            };
             if passage.stop.is_some() {
                 break;
             }
         }
         self.finish(reason, &passage, frames, fx);
+    }
+    /// Carries a list of actions out; the reason if the packet goes no further.
+    fn list(
+        &mut self,
+        steps: &[ActionStep],
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
+        for &step in steps {
+            self.step(step, passage, frames, fx);
+            if passage.stop.is_some() {
+                break;
+            }
+        }
+        passage.stop
+    }
+
+    /// A copy of the packet goes through the tables, and the list goes on with the packet as it was
+    /// (OpenFlow 1.3.5, section 5.11).
+    fn walk_aside(
+        &mut self,
+        passage: &mut Passage,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> Option<DropReason> {
+        let mut aside = Passage { depth: passage.depth + 1, copy: None, ..passage.clone() };
+        if passage.edited {
+            self.save(passage.depth);
+        }
+        let reason = self.walk(&mut aside, frames, fx);
+        if let Some(copy) = aside.copy.take() {
+            frames.release(copy);
+        }
+        if passage.edited {
+            self.restore(passage.depth);
+        }
+        let Passage { outputs, work, commands, spent, .. } = aside;
+        let stop = aside.stop.filter(|_| spent);
+        let before = passage.clone();
+        *passage = Passage { outputs, work, commands, spent, stop, ..before };
+        reason
     }
 }

@@ -54,12 +54,12 @@ impl Buffer {
             Edit::DecMplsTtl => return self.decrement(self.mpls_ttl()),
             Edit::DecNwTtl => return self.decrement(self.network_ttl()),
             Edit::CopyTtlOut => {
-                if let (Some(outer), Some(inner)) = (self.mpls_ttl(), self.inner_ttl()) {
+                if let Some((outer, inner)) = self.nested_ttls() {
                     self.set_ttl(Some(outer), self.ttl(inner));
                 }
             }
             Edit::CopyTtlIn => {
-                if let (Some(outer), Some(inner)) = (self.mpls_ttl(), self.inner_ttl()) {
+                if let Some((outer, inner)) = self.nested_ttls() {
                     self.set_ttl(Some(inner), self.ttl(outer));
                 }
             }
@@ -127,10 +127,14 @@ impl Buffer {
         }
     }
 
-    /// The customer's frame, from its addresses on.
+    /// The service tag goes, and the customer's addresses take the place of the outer ones; a
+    /// backbone VLAN tag in front of it stays (section 7.2.5).
     fn pop_pbb(&mut self) {
         if let Network::Pbb(at) = self.layers.network {
-            self.cut(0, at + 4);
+            let mut addresses = [0; 12];
+            addresses.copy_from_slice(&self.bytes()[at + 4..at + 16]);
+            self.put(0, &addresses);
+            self.cut(self.layers.eth_type_at, PBB_TAG_LEN);
             self.relocate();
         }
     }
@@ -150,19 +154,28 @@ impl Buffer {
         }
     }
 
-    /// The time to live next to the outermost label's: of the next label, or of the IP header that
-    /// its first four bits tell.
-    fn inner_ttl(&self) -> Option<Ttl> {
-        let Network::Mpls(at) = self.layers.network else { return None };
-        let bytes = self.bytes();
-        let next = at + LABEL_LEN;
-        let has = |len: usize| bytes.len() >= next + len;
-        if long(bytes, at) & BOTTOM_OF_STACK == 0 {
-            return has(LABEL_LEN).then_some(Ttl::Mpls(next));
+    /// The outermost time to live and the one next to it: of labels, of a label and the IP header behind
+    /// it, of IP headers (section 5.11, table 6).
+    fn nested_ttls(&self) -> Option<(Ttl, Ttl)> {
+        match self.layers.network {
+            Network::Mpls(at) => {
+                let next = at + LABEL_LEN;
+                let is_last = long(self.bytes(), at) & BOTTOM_OF_STACK != 0;
+                let has_label = self.layers.end >= next + LABEL_LEN;
+                let label = (!is_last && has_label).then_some(Ttl::Mpls(next));
+                let inner = if is_last { self.ip_ttl(next) } else { label };
+                Some((Ttl::Mpls(at), inner?))
+            }
+            _ => Some((self.network_ttl()?, self.ip_ttl(self.layers.carried?)?)),
         }
-        match bytes.get(next)? >> 4 {
-            4 if has(20) => Some(Ttl::V4(next)),
-            6 if has(40) => Some(Ttl::V6(next)),
+    }
+
+    /// That of the IP header that begins here, of the version that its first four bits tell.
+    fn ip_ttl(&self, at: usize) -> Option<Ttl> {
+        let has = |len: usize| self.layers.end >= at + len;
+        match self.bytes().get(at)? >> 4 {
+            4 if has(20) => Some(Ttl::V4(at)),
+            6 if has(40) => Some(Ttl::V6(at)),
             _ => None,
         }
     }

@@ -66,10 +66,12 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
         is_routed: false,
         is_later_fragment: false,
     };
-    let mut order = 0;
+    let (mut order, mut destinations) = (0, 0);
     for _ in 0..HEADERS_MAX {
         let Some((bit, rank)) = known(chain.proto, chain.flags) else { return chain };
-        if chain.flags & bit != 0 && bit != flag::DEST {
+        destinations += u8::from(bit == flag::DEST);
+        // Two of destination options are expected (OpenFlow 1.3.5, section 7.2.3.8).
+        if chain.flags & bit != 0 && (bit != flag::DEST || destinations > 2) {
             chain.flags |= flag::UNREP;
         }
         if rank < order {
@@ -110,7 +112,7 @@ pub(super) fn follow(bytes: &[u8], at: usize) -> Chain {
 const fn known(proto: u8, seen: u16) -> Option<(u16, u8)> {
     Some(match proto {
         HOP_BY_HOP => (flag::HOP, 1),
-        DESTINATION if seen & !flag::HOP == 0 => (flag::DEST, 2),
+        DESTINATION if seen & !(flag::HOP | flag::UNREP) == 0 => (flag::DEST, 2),
         ROUTING => (flag::ROUTER, 3),
         FRAGMENT => (flag::FRAG, 4),
         AUTHENTICATION => (flag::AUTH, 5),
@@ -147,6 +149,10 @@ mod tests {
         assert_eq!(flags(&[43, 60]), (6, flag::ROUTER | flag::DEST));
         assert_eq!(flags(&[44, 43]), (6, flag::FRAG | flag::ROUTER | flag::UNSEQ));
         assert_eq!(flags(&[43, 43]), (6, flag::ROUTER | flag::UNREP));
+        let twice = flag::HOP | flag::UNREP;
+        assert_eq!(flags(&[0, 0, 60, 43]), (6, twice | flag::DEST | flag::ROUTER));
+        assert_eq!(flags(&[60, 60]), (6, flag::DEST));
+        assert_eq!(flags(&[60, 60, 60]), (6, flag::DEST | flag::UNREP));
         assert_eq!(flags(&[59]), (59, flag::NONEXT));
         assert_eq!(flags(&[50]), (50, flag::ESP));
     }

@@ -18,6 +18,10 @@ const ND_ADVERTISEMENT: u8 = 136;
 const ND_OPTION_SOURCE: u8 = 1;
 const ND_OPTION_TARGET: u8 = 2;
 
+/// Protocol numbers of IP packets in IP packets ([RFC 2003], [RFC 2473]).
+const IPV4_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+
 /// The network layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::switch) enum Network {
@@ -47,6 +51,8 @@ pub(in crate::switch) struct Layers {
     pub(super) is_routed: bool,
     /// The transport header, if it is there to be read.
     pub(super) transport: Option<usize>,
+    /// Where the IP packet that this IP packet carries begins.
+    pub(super) carried: Option<usize>,
     /// Where the packet ends; padding follows.
     pub(super) end: usize,
     /// The address in the option of neighbour discovery that belongs to the message.
@@ -148,6 +154,10 @@ impl Layers {
             ip_proto::UDP => 8,
             ip_proto::SCTP => 12,
             ip_proto::ICMP | ip_proto::ICMPV6 => 4,
+            IPV4_IN_IP | IPV6_IN_IP => {
+                self.carried = Some(at);
+                return;
+            }
             _ => return,
         };
         let is_v6 = matches!(self.network, Network::V6(_));
@@ -184,6 +194,13 @@ impl Layers {
         let at = self.transport.filter(|_| self.proto == ip_proto::ICMPV6)?;
         let is_nd = matches!(bytes[at], ND_SOLICITATION | ND_ADVERTISEMENT);
         (is_nd && at + 24 <= self.end).then_some(at + 8)
+    }
+
+    /// Where the address is that this field sets: the source's of a solicitation (32), the target's of
+    /// an advertisement (33).
+    pub(super) fn nd_link_of(&self, field: u8, bytes: &[u8]) -> Option<usize> {
+        let kind = if field == 32 { ND_SOLICITATION } else { ND_ADVERTISEMENT };
+        self.nd_link.filter(|_| self.transport.is_some_and(|at| bytes[at] == kind))
     }
 
     /// Whether this is a fragment of an IP packet.

@@ -166,7 +166,7 @@ impl Buffer {
                 }
             }
             (32 | 33, Network::V6(_)) => {
-                if let Some(at) = self.layers.nd_link {
+                if let Some(at) = self.layers.nd_link_of(value.field, self.bytes()) {
                     self.set_transport_bytes(at, &value.tail::<6>());
                 }
             }
