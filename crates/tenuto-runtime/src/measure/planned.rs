@@ -212,7 +212,7 @@ impl PlannedSwitch {
     /// The next frame, of some virtual link, a message of its own.
     fn next_frame(&mut self) -> u32 {
         // In no order that a cache could foresee.
-        let link = (self.draws.word() >> 32) * u64::from(self.links) >> 32;
+        let link = ((self.draws.word() >> 32) * u64::from(self.links)) >> 32;
         let link = u32::try_from(link).unwrap_or(0);
         self.message = self.message.wrapping_add(1);
         self.frame[..6].copy_from_slice(&address(link));
