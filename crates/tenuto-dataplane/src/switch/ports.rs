@@ -65,7 +65,7 @@ impl Switch {
         }
     }
 
-    /// Frames that the device of a port still takes, if it says ([`Egress::room`]).
+    /// Frames that the device of a port still takes, if it says ([`crate::Egress::room`]).
     pub fn room(&self, number: u32) -> Option<u32> {
         self.port_index.get(&number).and_then(|&place| self.ports[place].egress.room())
     }
