@@ -1,9 +1,11 @@
 //! Switches allocate nothing per frame once they have run for a while.
 
 use support::{
-    Bench, add, apply, exact_meter, group, message_frame, mode_config, monitor, output, shadow,
+    Bench, add, apply, config, exact_meter, group, message_frame, mode_config, monitor, output,
+    shadow,
 };
 use tenuto_dataplane::switch::Burst;
+use tenuto_dataplane::{Effects, FramePool};
 use tenuto_openflow::{Action, GroupModCommand, Instruction, MonitorKind};
 use tenuto_units::Span;
 
@@ -71,4 +73,36 @@ fn nothing_is_allocated_per_frame() {
     assert!(meter.dropped.frames > 100 && meter.seen.frames > meter.dropped.frames);
     let status = bench.status();
     assert!(status.raises > 10 && status.returns > 10, "{status:?}");
+}
+
+/// However deep queues grow for the first time, and whatever gives way there.
+#[test]
+fn nothing_is_allocated_where_queues_fill() {
+    const FRAMES: usize = 1_000;
+    let frames = [0, 1, 2, 3].map(|queue| support::frame(queue, 46));
+    for config in [config(), support::general::config()] {
+        let mut bench = Bench::with(config);
+        bench.frames = FramePool::set_aside(FRAMES, FRAMES);
+        bench.fx = Effects::with_room(2 * FRAMES);
+        bench.switch.set_aside(FRAMES);
+        let to =
+            |queue| vec![Action::SetQueue(queue), output(3), Action::SetQueue(queue), output(4)];
+        bench.install((0..4).map(|queue| add(0, queue, vec![apply(to(queue.into()))])));
+        let flood = |bench: &mut Bench| {
+            for frame in frames.iter().rev() {
+                (0..200).for_each(|_| _ = bench.receive(1, frame));
+            }
+            let waiting = bench.frames.in_use();
+            while let Some((timer, at)) = bench.switch.next_deadline() {
+                bench.fire_and_release(timer, at);
+            }
+            waiting
+        };
+        // The first frame after a change finds out what becomes of its entry's frames.
+        frames.iter().for_each(|frame| _ = bench.receive(1, frame));
+        let mut waiting = 0;
+        let allocations = allocation_counter::measure(|| waiting = flood(&mut bench));
+        assert!(waiting > 70 && !bench.fx.drops.is_empty(), "{waiting} waited at once");
+        assert_eq!(allocations.count_total, 0);
+    }
 }

@@ -12,6 +12,9 @@ mod backlog;
 
 /// Frames whose memory is there from the start, 2 MB: as many as several full bursts that have to wait.
 const FRAMES_READY: usize = 1_024;
+/// Frames that may be handed over or dropped at once without an allocation: a burst that each frame leaves
+/// 512 times.
+const EFFECTS_ROOM: usize = 16_384;
 
 /// A port as forwarding sees it.
 pub(crate) trait ForwardingPort {
@@ -81,11 +84,12 @@ pub(crate) struct Forwarding {
 
 impl Forwarding {
     /// A switch with a store of so many frames.
-    pub(crate) fn new(switch: Switch, frames: usize) -> Self {
+    pub(crate) fn new(mut switch: Switch, frames: usize) -> Self {
+        switch.set_aside(frames);
         Self {
             switch,
             pool: FramePool::set_aside(frames, FRAMES_READY),
-            fx: Effects::new(),
+            fx: Effects::with_room(EFFECTS_ROOM),
             lost: Vec::new(),
             backlog: Backlog::new(),
             burst: Burst::new(),

@@ -380,6 +380,12 @@ impl Switch {
         self.ports.iter().map(|p| (p.number, &p.counters, &p.egress))
     }
 
+    /// Sets memory aside for all frames that may wait at each port, of a store of so many, so that
+    /// none is taken when they do. Not of itself: explored copies of a switch hold few.
+    pub fn set_aside(&mut self, frames: usize) {
+        self.ports.iter_mut().for_each(|port| port.egress.set_aside(frames));
+    }
+
     /// From now on counts how long frames take in each queue. Not of itself: explored copies of a
     /// switch would carry the counts along.
     pub fn keep_delays(&mut self) {

@@ -24,6 +24,9 @@ const BURST: u32 = 32;
 /// So much virtual time passes between bursts: enough for 32 of the largest frames.
 const BURST_TIME: Span = Span::from_us(10);
 const QUEUES: u32 = 4;
+/// As of a port that nothing else is said of: 1 MiB.
+const BUFFER_BITS: u64 = 8 << 20;
+const FRAMES: usize = 4_096;
 const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 /// 100 Gbit/s and 10 Mbit.
 const METER_WIDE: (u32, u32) = (100_000_000, 10_000);
@@ -171,9 +174,9 @@ impl PlannedSwitch {
         let (frame, message_at) = frame(bytes.clamp(64, 1522) - 4);
         let mut it = Self {
             switch: Switch::new(Arc::new(config)),
-            frames: FramePool::new(4_096),
+            frames: FramePool::set_aside(FRAMES, FRAMES),
             burst: Burst::new(),
-            effects: Effects::new(),
+            effects: Effects::with_room(FRAMES),
             now: Instant::from_ns(1_000_000_000),
             links,
             frame,
@@ -182,6 +185,7 @@ impl PlannedSwitch {
             draws: Draws::new(0),
         };
         it.switch.keep_delays();
+        it.switch.set_aside(FRAMES);
         it.switch.connected(&mut it.effects);
         it.effects.clear();
         it
@@ -283,7 +287,7 @@ impl PlannedSwitch {
 fn config(links: u32, exits: u32) -> SwitchConfig {
     let rate = Rate::from_bps(RATE_BPS).expect("not zero");
     let queues = u8::try_from(QUEUES).unwrap_or(u8::MAX);
-    let egress = EgressConfig { rate, queues, buffer_bits: 1 << 30, unpromised_from: None };
+    let egress = EgressConfig { rate, queues, buffer_bits: BUFFER_BITS, unpromised_from: None };
     let port = |port| PortConfig { port, role: PortRole::Host, egress };
     let links = links as usize;
     SwitchConfig {
