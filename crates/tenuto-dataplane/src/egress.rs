@@ -9,9 +9,9 @@
 //! limit, so that signals neither starve for buffer nor take that of flows. So have the queues for
 //! which nothing is promised, if the port has any.
 
+mod aside;
 mod delays;
 mod displacing;
-mod queues;
 mod room;
 mod shares;
 
@@ -19,7 +19,6 @@ pub use delays::Delays;
 pub use shares::Share;
 
 use crate::{FrameId, Transmit};
-use queues::Queues;
 use room::Room;
 use shares::Shares;
 use std::collections::VecDeque;
@@ -124,7 +123,7 @@ struct Committed {
 pub struct Egress {
     config: EgressConfig,
     signals: VecDeque<Queued>,
-    queues: Queues,
+    queues: Vec<VecDeque<Queued>>,
     /// No queue above this one holds a frame.
     first: usize,
     committed: Option<Committed>,
@@ -161,7 +160,7 @@ impl Egress {
         Self {
             config,
             signals: VecDeque::new(),
-            queues: Queues::new(usize::from(config.queues.max(1))),
+            queues: vec![VecDeque::new(); usize::from(config.queues.max(1))],
             first: 0,
             committed: None,
             free_at: Instant::ZERO,
@@ -180,7 +179,7 @@ impl Egress {
 
     /// From now on counts how long frames take, queue by queue.
     pub fn keep_delays(&mut self) {
-        self.delays.resize_with(self.queues.count(), Delays::default);
+        self.delays.resize_with(self.queues.len(), Delays::default);
     }
 
     /// How long frames of each queue took, from being queued to their last bit; none if that is not
@@ -191,7 +190,7 @@ impl Egress {
 
     /// Frames that wait in each queue.
     pub fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.queues.waiting()
+        self.queues.iter().map(|queue| u32::try_from(queue.len()).unwrap_or(u32::MAX))
     }
 
     /// Where each queue stands.
@@ -212,7 +211,7 @@ impl Egress {
     /// # Panics
     /// If it is not one share per queue, each of a weight from 1.
     pub fn set_shares(&mut self, of_queues: Vec<Share>) {
-        assert!(of_queues.len() == self.queues.count() && of_queues.iter().all(|it| it.weight > 0));
+        assert!(of_queues.len() == self.queues.len() && of_queues.iter().all(|it| it.weight > 0));
         let shares = Shares::new(of_queues);
         self.shares = (!shares.are_strict()).then(|| Box::new(shares));
     }
@@ -276,7 +275,9 @@ impl Egress {
     /// Puts a frame into a queue.
     #[inline]
     fn append(&mut self, place: usize, frame: Queued) {
-        let waiting = self.queues.push_back(place, frame);
+        let queue = &mut self.queues[place];
+        queue.push_back(frame);
+        let waiting = u32::try_from(queue.len()).unwrap_or(u32::MAX);
         self.first = self.first.min(place);
         let counters = &mut self.queue_stats[place];
         counters.wire_bits += u64::from(frame.wire_bits);
@@ -396,11 +397,13 @@ impl Egress {
     #[allow(clippy::cast_possible_truncation)] // there are at most 255 queues
     #[inline(always)]
     fn take_first(&mut self) -> Option<(Queued, u8)> {
-        while self.first < self.queues.count() {
-            if let Some(frame) = self.queues.pop_front(self.first) {
+        while let Some(queue) = self.queues.get_mut(self.first) {
+            if let Some(frame) = queue.pop_front() {
                 self.queue_stats[self.first].wire_bits -= u64::from(frame.wire_bits);
                 return Some((frame, self.first as u8));
             }
+            // It begins at its beginning again.
+            queue.clear();
             self.first += 1;
         }
         None
@@ -410,10 +413,14 @@ impl Egress {
     fn take_by_share(&mut self) -> Option<(Queued, u8)> {
         let queues = &mut self.queues;
         let queue = self.shares.as_mut()?.next(|queue| {
-            let queue = usize::from(queue);
-            queues.front(queue).map(|frame| (u64::from(frame.wire_bits), queues.len(queue) == 1))
+            let queue = &queues[usize::from(queue)];
+            queue.front().map(|frame| (u64::from(frame.wire_bits), queue.len() == 1))
         })?;
-        let frame = queues.pop_front(usize::from(queue))?;
+        let own = &mut queues[usize::from(queue)];
+        let frame = own.pop_front()?;
+        if own.is_empty() {
+            own.clear();
+        }
         self.queue_stats[usize::from(queue)].wire_bits -= u64::from(frame.wire_bits);
         Some((frame, queue))
     }
@@ -426,9 +433,9 @@ impl Egress {
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) {
-        for (number, index) in (0u8..).zip(0..self.queues.count()) {
-            for _ in 0..self.queues.len(index) {
-                let Some(frame) = self.queues.pop_front(index) else { break };
+        for (number, index) in (0u8..).zip(0..self.queues.len()) {
+            for _ in 0..self.queues[index].len() {
+                let Some(frame) = self.queues[index].pop_front() else { break };
                 self.queue_stats[index].wire_bits -= u64::from(frame.wire_bits);
                 let taken = self.taken_by(&frame);
                 match place(frame.cookie, number) {
@@ -452,8 +459,8 @@ impl Egress {
     /// Every frame held: queued ones by queue (signals first), then the committed one.
     pub fn for_each_frame(&self, mut visit: impl FnMut(Option<u8>, &Queued)) {
         self.signals.iter().for_each(|f| visit(Some(SIGNAL_QUEUE), f));
-        for (queue, place) in (0u8..).zip(0..self.queues.count()) {
-            self.queues.frames(place).for_each(|f| visit(Some(queue), f));
+        for (queue, frames) in (0u8..).zip(&self.queues) {
+            frames.iter().for_each(|f| visit(Some(queue), f));
         }
         if let Some(committed) = &self.committed {
             visit(None, &committed.queued);

@@ -34,9 +34,9 @@ impl Egress {
             return Err(QueueFull);
         }
         while !self.has_room(queue, bits) {
-            let lowest = self.below(queue).filter(|&it| self.queues.len(it) > 0);
+            let lowest = self.below(queue).filter(|&it| !self.queues[it].is_empty());
             let lowest = lowest.max_by_key(|&it| (self.level_of(it), it)).ok_or(QueueFull)?;
-            let displaced = self.queues.pop_back(lowest).ok_or(QueueFull)?;
+            let displaced = self.queues[lowest].pop_back().ok_or(QueueFull)?;
             let counters = &mut self.queue_stats[lowest];
             counters.wire_bits -= u64::from(displaced.wire_bits);
             counters.refused += 1;
@@ -52,7 +52,7 @@ impl Egress {
 
     /// What the frames of a queue take of the buffer, or somewhat less: they are too many to be asked each.
     fn taken_at_least(&self, queue: usize) -> u64 {
-        let frames = u64::from(self.queues.len(queue));
+        let frames = self.queues[queue].len() as u64;
         self.queue_stats[queue].wire_bits.max(frames * u64::from(self.least_bits))
     }
 
@@ -62,7 +62,7 @@ impl Egress {
         let is_below = move |&(other, it): &(u8, usize)| {
             self.level_of(it) > level && self.config.owner(other) == owner
         };
-        (0u8..).zip(0..self.queues.count()).filter(is_below).map(|(_, it)| it)
+        (0u8..).zip(0..self.queues.len()).filter(is_below).map(|(_, it)| it)
     }
 
     fn level_of(&self, queue: usize) -> usize {
