@@ -102,14 +102,6 @@ impl<E> Default for Effects<E> {
 }
 
 impl<E> Effects<E> {
-    /// The same with room for so many frames that are handed over and so many that are dropped.
-    pub fn with_room(frames: usize) -> Self {
-        let mut fx = Self::new();
-        fx.transmits.reserve_exact(frames);
-        fx.drops.reserve_exact(frames);
-        fx
-    }
-
     /// Nothing yet.
     pub const fn new() -> Self {
         Self {
@@ -119,6 +111,14 @@ impl<E> Effects<E> {
             channels: Vec::new(),
             events: Vec::new(),
         }
+    }
+
+    /// The same with room for so many frames that are handed over and so many that are dropped.
+    pub fn with_room(frames: usize) -> Self {
+        let mut fx = Self::new();
+        fx.transmits.reserve_exact(frames);
+        fx.drops.reserve_exact(frames);
+        fx
     }
 
     /// Whether nothing happened.

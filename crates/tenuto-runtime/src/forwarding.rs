@@ -143,8 +143,7 @@ impl Forwarding {
             }
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
             let which = if has_swapped { Which::Signals } else { Which::All };
-            let to = (&mut *lost, &mut *backlog);
-            exits.transmit(which, &mut fx.transmits, &mut frames, to, witness);
+            exits.transmit(which, &mut fx.transmits, &mut frames, lost, backlog, witness);
             if let Some(&first) = lent.arrivals.first() {
                 witness.burst_ended(first, fx);
             }
@@ -181,7 +180,7 @@ impl Forwarding {
     ) {
         let Self { pool, fx, lost, backlog, .. } = self;
         let which = if has_swapped { Which::Signals } else { Which::All };
-        Exits::all(ports).transmit(which, &mut fx.transmits, pool, (lost, backlog), witness);
+        Exits::all(ports).transmit(which, &mut fx.transmits, pool, lost, backlog, witness);
     }
 }
 
@@ -238,7 +237,8 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
         which: Which,
         transmits: &mut Vec<Transmit>,
         frames: &mut impl Frames,
-        (lost, backlog): (&mut Vec<(usize, String)>, &mut Backlog),
+        lost: &mut Vec<(usize, String)>,
+        backlog: &mut Backlog,
         witness: &mut impl Witness,
     ) {
         let (mut next, mut kept) = (0, 0);
@@ -260,7 +260,7 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
             let run = &transmits[run.start..stays.start];
             if !run.is_empty() {
                 witness.leaving(run, which == Which::Signals);
-                self.send(number, run, frames, (lost, backlog));
+                self.send(number, run, frames, lost, backlog);
             }
             transmits.copy_within(stays, kept);
             kept += same - leaving;
@@ -274,7 +274,8 @@ impl<'a, P: ForwardingPort> Exits<'a, P> {
         number: u32,
         run: &[Transmit],
         frames: &mut impl Frames,
-        (lost, backlog): (&mut Vec<(usize, String)>, &mut Backlog),
+        lost: &mut Vec<(usize, String)>,
+        backlog: &mut Backlog,
     ) {
         let mut done = run.len();
         if let Some((place, port)) = self.find(number).filter(|(_, port)| port.is_open()) {
@@ -357,6 +358,19 @@ mod tests {
         fn not_stored(&mut self, _: u32, _: usize) {}
     }
 
+    /// Sends by ports none of which is full.
+    fn transmit(
+        exits: &mut Exits<'_, Kept>,
+        which: Which,
+        transmits: &mut Vec<Transmit>,
+        pool: &mut FramePool,
+        lost: &mut Vec<(usize, String)>,
+    ) {
+        let mut backlog = Backlog::new();
+        exits.transmit(which, transmits, pool, lost, &mut backlog, &mut Nobody);
+        assert_eq!(backlog.len(), 0);
+    }
+
     fn frame(pool: &mut FramePool, mark: u8, is_signal: bool) -> FrameId {
         let mut bytes = [mark; 64];
         if is_signal {
@@ -374,7 +388,6 @@ mod tests {
     #[test]
     fn first_signals_leave_before_all_else() {
         let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
-        let mut backlog = Backlog::new();
         let leaving = [
             (1, 10, false),
             (1, 11, false),
@@ -395,24 +408,12 @@ mod tests {
             })
             .collect();
         let mut exits = Exits::all(&mut ports);
-        exits.transmit(
-            Which::Signals,
-            &mut transmits,
-            &mut pool,
-            (&mut lost, &mut backlog),
-            &mut Nobody,
-        );
+        transmit(&mut exits, Which::Signals, &mut transmits, &mut pool, &mut lost);
         let sent = |ports: &[Kept]| ports.iter().map(|it| it.sent.clone()).collect::<Vec<_>>();
         assert_eq!(sent(&ports), [vec![], vec![20], vec![], vec![40, 41]]);
         assert_eq!((transmits.len(), pool.in_use()), (6, 6));
         let mut exits = Exits::all(&mut ports);
-        exits.transmit(
-            Which::All,
-            &mut transmits,
-            &mut pool,
-            (&mut lost, &mut backlog),
-            &mut Nobody,
-        );
+        transmit(&mut exits, Which::All, &mut transmits, &mut pool, &mut lost);
         assert_eq!(sent(&ports), [vec![10, 11], vec![20, 21, 22], vec![30], vec![40, 41, 42]]);
         assert_eq!((transmits.len(), pool.in_use(), lost.len()), (0, 0, 0));
     }
@@ -421,7 +422,6 @@ mod tests {
     #[test]
     fn frames_for_the_lending_port_stay() {
         let (mut pool, mut ports, mut lost) = (FramePool::new(16), ports(), Vec::new());
-        let mut backlog = Backlog::new();
         let mut transmits: Vec<Transmit> = [(1, 10), (2, 20), (3, 30), (4, 40)]
             .map(|(port, mark)| Transmit {
                 port,
@@ -431,13 +431,7 @@ mod tests {
             .to_vec();
         let (lending, mut exits) = Exits::but(&mut ports, 1);
         assert_eq!(lending.number, 2);
-        exits.transmit(
-            Which::All,
-            &mut transmits,
-            &mut pool,
-            (&mut lost, &mut backlog),
-            &mut Nobody,
-        );
+        transmit(&mut exits, Which::All, &mut transmits, &mut pool, &mut lost);
         assert_eq!(transmits.iter().map(|it| it.port).collect::<Vec<_>>(), [2]);
         assert_eq!(ports.iter().map(|it| it.sent.len()).collect::<Vec<_>>(), [1, 0, 1, 1]);
         assert_eq!(pool.in_use(), 1);
