@@ -2,7 +2,8 @@
 //!
 //! Owns what touches the kernel: frame ports ([`Port`], opened by kind with [`PortOpener`]), the
 //! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals
-//! as descriptors, namespaces and links of the lab, the self-test of the host's own stalls, and the
+//! as descriptors, namespaces and links of the lab and of tenants, mounts and what a sandbox gives
+//! up ([`confine`]), policers of virtual NICs, the self-test of the host's own stalls, and the
 //! measurement of what forwards frames ([`measure`]). It decides nothing about frames, starts no
 //! thread but those of a measurement, and knows no network description. Ports may be served by one
 //! thread and used by another ([`RelayPort`]).
@@ -12,6 +13,7 @@
 
 mod backpressure;
 pub mod clock;
+pub mod confine;
 mod frame_fit;
 mod host_stack;
 mod interface;
@@ -20,13 +22,18 @@ mod link_watch;
 pub mod links;
 pub mod measure;
 pub mod memory_port;
+pub mod mounts;
 pub mod namespaces;
+mod offloads;
 mod open_ports;
 pub mod packet_port;
 mod packet_socket;
+mod peer_user;
+mod policer;
 pub mod poll;
 pub mod port;
 mod port_probe;
+mod random;
 pub mod realtime;
 pub mod relay_port;
 pub mod ring_port;
@@ -47,12 +54,15 @@ pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
 pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, has_interface};
 pub use packet_port::PacketPort;
+pub use peer_user::{own_group, own_user, user_of_peer};
+pub use policer::{Crossing, NicPolicer, POLICER_DEPTH_NS, RateLimits};
 pub use poll::{ADAPTIVE_SPIN, Interest, PollKey, PollSet, Readiness, WaitPolicy};
 pub use port::{
     BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
     PortKind, PortStatistics,
 };
 pub use port_probe::{probe_host_barrier, probe_port};
+pub use random::random_bytes;
 pub use relay_port::{RelayEnd, RelayPort, serve_relays};
 pub use ring_port::RingPort;
 pub use tap_port::TapPort;

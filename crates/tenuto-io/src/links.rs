@@ -1,17 +1,19 @@
-//! Links of the lab: made by the `ip` program, many commands in one call.
+//! Links of the lab: made by the `ip` program, many commands in one call. Those of tenants, who start
+//! and end often, are made through the kernel directly ([`LinkChanger`]).
 //!
 //! Making links is not the hot path; `ip` (iproute2) is on every system that has namespaces, and
 //! its messages are known. Only offloads, which `ip` cannot switch, go through the kernel directly.
 
 use crate::sys::{ethtool, socket};
 use std::ffi::CString;
-use std::fs;
-use std::io;
 use std::os::fd::AsFd;
+use std::{fs, io};
 
 mod batch;
+mod kernel;
 
 pub use batch::{IpBatch, IpError};
+pub use kernel::LinkChanger;
 
 /// The name of an interface: 1 to 15 bytes, none of them white space, `/` or `:`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +90,31 @@ pub fn offloads_off(name: &LinkName) -> io::Result<()> {
     OFFLOADS.into_iter().try_for_each(|command| set(command, 0).map(|_| ()))?;
     let Some(flags) = set(FLAGS.0, 0)? else { return Ok(()) };
     set(FLAGS.1, flags & !FLAGS_OFF).map(|_| ())
+}
+
+/// `ETHTOOL_G...` commands of the same offloads, as the `ethtool` program calls them.
+const OFFLOADS_READ: [(u32, &str); 5] =
+    [(0x14, "rx"), (0x16, "tx"), (0x1e, "tso"), (0x23, "gso"), (0x2b, "gro")];
+
+/// Offloads that are on at an interface of the present network namespace: of `rx`, `tx`, `tso`, `gso` and
+/// `gro`.
+///
+/// # Errors
+///
+/// When there is no such interface.
+pub fn offloads_on(name: &LinkName) -> io::Result<Vec<&'static str>> {
+    let any = socket::control_socket()?;
+    let c_name = CString::new(name.as_str())?;
+    let mut on = Vec::new();
+    for (command, offload) in OFFLOADS_READ {
+        match ethtool::value(any.as_fd(), &c_name, command, 0) {
+            Ok(0) => {}
+            Ok(_) => on.push(offload),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+            Err(error) => return Err(io::Error::new(error.kind(), format!("{name}: {error}"))),
+        }
+    }
+    Ok(on)
 }
 
 /// Keeps the kernel from speaking IPv6 on all interfaces of the present network namespace, also on

@@ -17,6 +17,7 @@
 //! has blocked for its [`crate::signals::SignalFd`]. `tenuto exec` enters through [`spawn_inside`].
 
 use crate::sys::namespaces::{self as sys, Create, Entry, Failure, Join, Step};
+use crate::sys::sandbox::Enclosure;
 use crate::sys::task;
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -73,6 +74,35 @@ pub fn spawn_in_new_namespaces(
     namespaces: &LabNamespaces,
 ) -> Result<Child, SpawnError> {
     spawn(command, namespaces.entry().map_err(SpawnError::Prepare)?)
+}
+
+/// How a sandbox is entered: always user, mount, pid, network, IPC and host name namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxEntry {
+    /// User and group outside that user 0 inside is; other users do not exist inside.
+    pub user: u32,
+    /// The group, likewise.
+    pub group: u32,
+    /// Control groups that it starts in: the files that take the id of a process.
+    pub control_groups: Vec<PathBuf>,
+}
+
+/// Starts `command` as process 1 of a sandbox's namespaces, as user 0 of them; returns its guardian,
+/// as [`spawn_in_new_namespaces`] does. The guardian stays outside with the caller's rights; `command`
+/// has only what it brings inside. The mounts are those of the caller until the command changes them.
+///
+/// # Errors
+///
+/// As [`spawn_in_new_namespaces`]; only root (of a user namespace that knows this user) may map
+/// another user than itself.
+pub fn spawn_in_sandbox(command: Command, entry: &SandboxEntry) -> Result<Child, SpawnError> {
+    let map = |outside: u32| format!("0 {outside} 1\n").into_bytes();
+    let groups = entry.control_groups.iter().map(|path| c_path(path)).collect::<io::Result<_>>();
+    let groups = groups.map_err(SpawnError::Prepare)?;
+    let maps = (map(entry.user), map(entry.group));
+    let allowed = fs::read_to_string("/proc/self/setgroups").unwrap_or_default();
+    let drops_groups = allowed.trim() != "deny";
+    spawn(command, Entry::Enclose(Enclosure { maps, groups, drops_groups }))
 }
 
 /// Starts `command` in a network namespace of its own, otherwise as usual: a node of the lab.

@@ -1,7 +1,8 @@
 //! Opening the ports of a node by kind and interface.
 
 use crate::interface::Interface;
-use crate::links::{LinkName, offloads_off};
+use crate::links::LinkName;
+use crate::offloads::OffloadsOff;
 use crate::{
     HostBarrier, HostStack, PacketPort, Port, PortKind, RingPort, TapPort, XdpMemory, XdpMode,
     XdpPort,
@@ -23,7 +24,8 @@ pub struct PortSettings {
     pub ring_frames: usize,
     /// Ways of AF_XDP, in the order in which they are tried.
     pub xdp_modes: Vec<XdpMode>,
-    /// Switch the offloads of the interfaces off, so that every frame is as it was on the wire.
+    /// Switch the offloads of the interfaces off while their ports are open, so that every frame is as it was on
+    /// the wire.
     pub offloads_off: bool,
 }
 
@@ -75,10 +77,6 @@ impl PortOpener {
     /// [`crate::MemoryPort::pair`]).
     pub fn open(&mut self, name: &str) -> io::Result<OpenedPort> {
         let mut notes = Vec::new();
-        // A TAP interface has none but after it is opened, and is made without.
-        if self.settings.offloads_off && self.settings.kind != Some(PortKind::Tap) {
-            quieten(name, &mut notes);
-        }
         let port: Box<dyn Port + Send> = match self.settings.kind {
             None => match self.ring(name, &mut notes) {
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
@@ -100,28 +98,56 @@ impl PortOpener {
     }
 
     fn ring(&self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let offloads = self.quieten(name, notes);
         let mut port = RingPort::open(name, self.settings.ring_frames)?;
+        port.keep_off(offloads);
         port.set_barrier(self.barrier(name, port.interface_index(), notes));
         Ok(Box::new(port))
     }
 
     fn packet(&self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let offloads = self.quieten(name, notes);
         let mut port = PacketPort::open(name)?;
+        port.keep_off(offloads);
         port.set_barrier(self.barrier(name, port.interface_index(), notes));
         Ok(Box::new(port))
     }
 
     fn xdp(&mut self, name: &str, notes: &mut Vec<String>) -> io::Result<Box<dyn Port + Send>> {
+        let offloads = self.quieten(name, notes);
         let memory = match &self.memory {
             Some(memory) => memory,
             None => self.memory.insert(XdpMemory::new(self.ports)?),
         };
-        let port = XdpPort::open(name, &self.settings.xdp_modes, Some(memory))?;
+        let mut port = XdpPort::open(name, &self.settings.xdp_modes, Some(memory))?;
+        port.keep_off(offloads);
         if Some(&port.mode()) != self.settings.xdp_modes.first() {
             let why = port.refusals().join("; ");
             notes.push(format!("{name}: AF_XDP in mode {} ({why})", port.mode().name()));
         }
         Ok(Box::new(port))
+    }
+
+    /// Switches offloads off; a reason why not is only told. Put back where no port is opened then.
+    fn quieten(&self, name: &str, notes: &mut Vec<String>) -> Option<OffloadsOff> {
+        if !self.settings.offloads_off {
+            return None;
+        }
+        let done = LinkName::new(name).map_err(io::Error::other);
+        match done.and_then(|name| OffloadsOff::of(&name)) {
+            Ok(offloads) => Some(offloads),
+            // An interface that does not exist is told by who opens it.
+            Err(error)
+                if error.raw_os_error() == Some(libc::ENODEV)
+                    || error.kind() == io::ErrorKind::NotFound =>
+            {
+                None
+            }
+            Err(error) => {
+                notes.push(format!("{name}: frames may come merged or without checksums: {error}"));
+                None
+            }
+        }
     }
 
     fn barrier(&self, name: &str, index: u32, notes: &mut Vec<String>) -> Option<HostBarrier> {
@@ -138,17 +164,5 @@ impl PortOpener {
                 None
             }
         }
-    }
-}
-
-/// Switches offloads off; a reason why not is only told.
-fn quieten(name: &str, notes: &mut Vec<String>) {
-    let done = LinkName::new(name).map_err(io::Error::other).and_then(|name| offloads_off(&name));
-    // An interface that does not exist is told by who opens it.
-    if let Err(error) = done
-        && error.raw_os_error() != Some(libc::ENODEV)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        notes.push(format!("{name}: frames may come merged or without checksums: {error}"));
     }
 }

@@ -4,6 +4,7 @@
 use crate::clock::StampClock;
 use crate::frame_fit::{Fit, check_frame, fit};
 use crate::host_stack::HostBarrier;
+use crate::offloads::OffloadsOff;
 use crate::packet_socket::{PacketSocket, make_whole, step};
 use crate::sys::burst::ReceiveBurst;
 use crate::sys::socket;
@@ -28,6 +29,7 @@ pub struct PacketPort {
     receive: ReceiveBurst,
     stamps: StampClock,
     barrier: Option<HostBarrier>,
+    offloads: Option<OffloadsOff>,
 }
 
 impl PacketPort {
@@ -54,12 +56,18 @@ impl PacketPort {
             receive: ReceiveBurst::new(),
             stamps: StampClock::default(),
             barrier: None,
+            offloads: None,
         })
     }
 
     /// Keeps the frames from the kernel's own stack for as long as the port lives.
     pub(crate) fn set_barrier(&mut self, barrier: Option<HostBarrier>) {
         self.barrier = barrier;
+    }
+
+    /// Keeps the offloads of its interface off for as long as it lives.
+    pub(crate) fn keep_off(&mut self, offloads: Option<OffloadsOff>) {
+        self.offloads = offloads;
     }
 
     pub(crate) fn interface_index(&self) -> u32 {
@@ -163,6 +171,10 @@ impl Port for PacketPort {
             burst_frames: BURST_FRAMES,
             frame_bytes_limit: FRAME_BYTES_LIMIT,
         }
+    }
+
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.socket.interface.mtu_bytes())
     }
 
     fn statistics(&mut self) -> io::Result<PortStatistics> {

@@ -281,7 +281,13 @@ pub trait Port {
     /// What this port can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// What passed and what was lost so far.
+    /// The MTU of its interface, as it was when [`Port::link`] was asked for last; `None` if there is none.
+    fn mtu_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// What passed and what was lost so far. A frame that came is in one of `received`, `overflowed`,
+    /// `oversized` and `runts`; one that was sent is in `sent` or `refused`.
     ///
     /// # Errors
     ///

@@ -35,7 +35,8 @@ pub use end::{RelayEnd, serve_relays};
 /// threads.
 const INCOMING_FRAMES: usize = 128;
 /// Frames in the lane to the device, those that are just being sent among them: no frame of the
-/// highest priority waits for more than one burst behind the scheduler (theory T4).
+/// highest priority waits for more than one burst behind the scheduler (docs/theory/analysis.md,
+/// "The network as servers").
 const OUTGOING_FRAMES: usize = BURST_FRAMES;
 /// Why ports are lost whose thread is gone.
 const ABANDONED: &str = "the thread that served it has ended";
@@ -146,6 +147,8 @@ impl RelayPort {
         let next = Next { device: port, stale: self.outgoing.handed_over() };
         let lost = self.shared.told(|told| {
             (told.next, told.why_lost) = (Some(next), None);
+            // Those of the lost one go with it.
+            told.statistics = PortStatistics::default();
             // Before the other thread can find the next one lost too.
             self.shared.is_lost.store(false, Ordering::Release);
             told.lost.take()
@@ -263,6 +266,10 @@ impl Port for RelayPort {
 
     fn capabilities(&self) -> Capabilities {
         self.capabilities
+    }
+
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.interface.mtu_bytes())
     }
 
     /// As they were a moment ago; asking has them looked at again.

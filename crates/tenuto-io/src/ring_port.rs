@@ -6,6 +6,7 @@
 use crate::clock::StampClock;
 use crate::frame_fit::{Fit, check_frame, fit};
 use crate::host_stack::HostBarrier;
+use crate::offloads::OffloadsOff;
 use crate::packet_socket::{PacketSocket, VlanTag, make_whole, step};
 use crate::sys::ring::{HEADROOM_BYTES, ReceiveRing, RingFrame};
 use crate::{
@@ -33,6 +34,7 @@ pub struct RingPort {
     stamps: StampClock,
     lent: Box<LentSlots>,
     barrier: Option<HostBarrier>,
+    offloads: Option<OffloadsOff>,
 }
 
 impl RingPort {
@@ -55,12 +57,17 @@ impl RingPort {
             frames: [(RingFrame::default(), 0); BURST_FRAMES],
         };
         let (stamps, lent) = (StampClock::default(), Box::new(lent));
-        Ok(Self { ring, socket, stamps, lent, barrier: None })
+        Ok(Self { ring, socket, stamps, lent, barrier: None, offloads: None })
     }
 
     /// Keeps the frames from the kernel's own stack for as long as the port lives.
     pub(crate) fn set_barrier(&mut self, barrier: Option<HostBarrier>) {
         self.barrier = barrier;
+    }
+
+    /// Keeps the offloads of its interface off for as long as it lives.
+    pub(crate) fn keep_off(&mut self, offloads: Option<OffloadsOff>) {
+        self.offloads = offloads;
     }
 
     pub(crate) fn interface_index(&self) -> u32 {
@@ -153,6 +160,10 @@ impl Port for RingPort {
             burst_frames: BURST_FRAMES,
             frame_bytes_limit: FRAME_BYTES_LIMIT,
         }
+    }
+
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.socket.interface.mtu_bytes())
     }
 
     fn statistics(&mut self) -> io::Result<PortStatistics> {

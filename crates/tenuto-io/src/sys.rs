@@ -8,11 +8,15 @@
 
 pub(crate) mod bpf;
 pub(crate) mod burst;
+pub(crate) mod confine;
 pub(crate) mod ethtool;
 pub(crate) mod interface;
 pub(crate) mod mapping;
+pub(crate) mod mounts;
 pub(crate) mod namespaces;
+pub(crate) mod policer;
 pub(crate) mod ring;
+pub(crate) mod sandbox;
 pub(crate) mod socket;
 pub(crate) mod tap;
 pub(crate) mod task;

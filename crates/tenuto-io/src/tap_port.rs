@@ -31,6 +31,8 @@ pub struct TapPort {
     burst_count: usize,
     latest: Instant,
     statistics: PortStatistics,
+    /// What the interface had dropped before, nobody being there to read.
+    dropped_before: u64,
 }
 
 impl TapPort {
@@ -52,6 +54,7 @@ impl TapPort {
         interface.set_up().map_err(step("switch it on"))?;
         Ok(Self {
             device,
+            dropped_before: interface.transmit_drops(),
             interface,
             received: vec![(0, [0; FRAME_BYTES_LIMIT + 1]); BURST_FRAMES],
             burst: vec![(0, [0; FRAME_BYTES_LIMIT]); BURST_FRAMES],
@@ -179,10 +182,15 @@ impl Port for TapPort {
         }
     }
 
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.interface.mtu_bytes())
+    }
+
     /// The kernel counts frames that found the queue full (1000 by default) as dropped by the
     /// interface.
     fn statistics(&mut self) -> io::Result<PortStatistics> {
-        self.statistics.overflowed = self.interface.transmit_drops();
+        let dropped = self.interface.transmit_drops();
+        self.statistics.overflowed = dropped.saturating_sub(self.dropped_before);
         Ok(self.statistics)
     }
 

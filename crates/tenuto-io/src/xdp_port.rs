@@ -7,6 +7,7 @@
 
 use crate::frame_fit::{Fit, check_frame, fit};
 use crate::interface::Interface;
+use crate::offloads::OffloadsOff;
 use crate::sys::xdp::{self, Descriptor, FRAME_BYTES_MAX, Rings};
 use crate::{
     BURST_FRAMES, Capabilities, FlushReport, Lent, LinkState, MonotonicClock, Offer, Port,
@@ -92,6 +93,7 @@ pub struct XdpPort {
     refusals: Vec<String>,
     /// Has the interface pass on what is addressed to others too; the kernel ends it with us.
     _promiscuous: OwnedFd,
+    offloads: Option<OffloadsOff>,
 }
 
 impl XdpPort {
@@ -123,6 +125,11 @@ impl XdpPort {
     /// Whether this port and another one pass frames on without a copy.
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
+    }
+
+    /// Keeps the offloads of its interface off for as long as it lives.
+    pub(crate) fn keep_off(&mut self, offloads: Option<OffloadsOff>) {
+        self.offloads = offloads;
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -546,6 +553,10 @@ impl Port for XdpPort {
             burst_frames: BURST_FRAMES,
             frame_bytes_limit: FRAME_BYTES_MAX,
         }
+    }
+
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.interface.mtu_bytes())
     }
 
     fn statistics(&mut self) -> io::Result<PortStatistics> {

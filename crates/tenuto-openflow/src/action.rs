@@ -1,8 +1,8 @@
 //! Actions and instructions (OpenFlow 1.3.5, sections 7.2.4 and 7.2.5).
 
-use crate::attendre::{Encap, Version};
+use crate::constants::EXPERIMENTER_ID;
+use crate::encap::{Encap, Version};
 use crate::error::{BadAction, BadInstruction, ErrorCode};
-use crate::experimenter::EXPERIMENTER_ID;
 use crate::oxm::Oxm;
 use crate::wire::{Reader, Writer};
 

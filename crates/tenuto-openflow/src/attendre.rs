@@ -1,9 +1,10 @@
 //! Attendre's messages and actions: message sets, what a switch is to keep, and what it keeps
-//! (\[Attendre\] section IV; theory T28 to T30).
+//! (\[Attendre\] section IV; docs/theory/attendre.md).
 //!
 //! `docs/reference/experimenter.md` describes them byte by byte.
 
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
+use crate::encap::Version;
 use crate::error::{BadRequest, ErrorCode};
 use crate::flow::FlowMod;
 use crate::multipart::split_by_len;
@@ -27,16 +28,6 @@ const BUFFERS_MORE: u8 = 1;
 /// Message header, experimenter id and type, flags, totals.
 const BUFFERS_HEADER_LEN: usize = OFP_HEADER_LEN + 8 + 8 + 9 * 8;
 
-/// Names a message set. Versions grow: by counter, and with every start of the controller by
-/// generation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// Start of the controller.
-    pub generation: u64,
-    /// Set of that start.
-    pub counter: u64,
-}
-
 /// The message set that a message is one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageSet {
@@ -47,24 +38,6 @@ pub struct MessageSet {
     /// The number of the packet-in that the set answers ([`AttendreMessage::PacketIn`]); 0 at
     /// switches that sent none.
     pub answers: u64,
-}
-
-/// What the next switch on the way shall keep: the content of an Attendre command, and the port
-/// ahead of whose first packet it travels.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Encap {
-    /// The output port.
-    pub port: u32,
-    /// The message set that the next switch gets.
-    pub version: Version,
-    /// Messages in it.
-    pub messages: u16,
-    /// The earliest table that the set changes.
-    pub table_id: u8,
-    /// The priority of the entry there.
-    pub priority: u16,
-    /// The match of the entry there.
-    pub match_: Match,
 }
 
 /// Messages about Attendre.
@@ -174,17 +147,6 @@ pub struct BufferStats {
     pub match_: Match,
 }
 
-impl Version {
-    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
-        Ok(Self { generation: r.u64()?, counter: r.u64()? })
-    }
-
-    pub(crate) fn write(self, w: &mut Writer<'_>) {
-        w.u64(self.generation);
-        w.u64(self.counter);
-    }
-}
-
 impl MessageSet {
     fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
         let (version, answers, messages) = (Version::read(r)?, r.u64()?, r.u16()?);
@@ -197,29 +159,6 @@ impl MessageSet {
         w.u64(self.answers);
         w.u16(self.messages);
         w.zeros(6);
-    }
-}
-
-impl Encap {
-    /// From behind the subtype of the action to its end.
-    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ErrorCode> {
-        let (messages, port, version) = (r.u16()?, r.u32()?, Version::read(r)?);
-        let table_id = r.u8()?;
-        r.skip(1)?;
-        let priority = r.u16()?;
-        r.skip(4)?;
-        Ok(Self { port, version, messages, table_id, priority, match_: Match::read(r)? })
-    }
-
-    pub(crate) fn write(&self, w: &mut Writer<'_>) {
-        w.u16(self.messages);
-        w.u32(self.port);
-        self.version.write(w);
-        w.u8(self.table_id);
-        w.zeros(1);
-        w.u16(self.priority);
-        w.zeros(4);
-        self.match_.write(w);
     }
 }
 

@@ -11,6 +11,9 @@ pub const NO_BUFFER: u32 = 0xffff_ffff;
 /// Priority where nothing else is said (`OFP_DEFAULT_PRIORITY`).
 pub const DEFAULT_PRIORITY: u16 = 0x8000;
 
+/// Tenuto's experimenter id: "TENU". Not registered with the ONF.
+pub const EXPERIMENTER_ID: u32 = 0x5445_4e55;
+
 /// Declares a module of documented constants of one type.
 macro_rules! numbers {
     ($($(#[$meta:meta])* $module:ident: $type:ty {

@@ -1,8 +1,8 @@
 //! A band of our own: it drops, and states rate and burst in bit/s and bytes, where OpenFlow states
 //! kbit/s and kbit.
 
+use crate::constants::EXPERIMENTER_ID;
 use crate::error::{BadRequest, ErrorCode, MeterModFailed};
-use crate::experimenter::EXPERIMENTER_ID;
 use crate::meters::MeterBand;
 
 /// The subtype of our band.

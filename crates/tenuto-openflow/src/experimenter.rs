@@ -4,15 +4,12 @@
 //! the ONF, so they are for switches that are known to be Tenuto's.
 
 use crate::attendre::AttendreMessage;
-use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
+use crate::constants::{EXPERIMENTER_ID, OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
 use crate::error::{BadRequest, ErrorCode};
 use crate::flow::FlowMod;
 use crate::multipart::{FlowStats, split_by_len};
 use crate::queue_messages::QueuesMessage;
 use crate::wire::{Reader, Writer, closed_enum};
-
-/// Tenuto's experimenter id: "TENU". Not registered with the ONF.
-pub const EXPERIMENTER_ID: u32 = 0x5445_4e55;
 
 /// Types of our messages.
 mod exp_type {

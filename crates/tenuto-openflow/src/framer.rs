@@ -1,7 +1,7 @@
 //! Messages out of a byte stream, however it was cut into segments.
 
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
-use crate::error::DecodeError;
+use crate::decode_error::DecodeError;
 use crate::message::Message;
 use std::fmt;
 use std::hash::{Hash, Hasher};

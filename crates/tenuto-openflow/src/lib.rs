@@ -24,7 +24,9 @@ mod action;
 mod async_config;
 mod attendre;
 pub mod constants;
+mod decode_error;
 mod display;
+mod encap;
 mod error;
 mod exact_band;
 mod experimenter;
@@ -48,19 +50,21 @@ mod wire;
 pub use action::{Action, Instruction};
 pub use async_config::AsyncConfig;
 pub use attendre::{
-    AttendreConfig, AttendreMessage, BufferPhase, BufferStats, BufferTotals, Encap, MessageSet,
-    Version,
+    AttendreConfig, AttendreMessage, BufferPhase, BufferStats, BufferTotals, MessageSet,
 };
+pub use constants::EXPERIMENTER_ID;
+pub use decode_error::{DecodeError, TooLong};
 pub use display::EntryText;
+pub use encap::{Encap, Version};
 pub use error::{
-    BadAction, BadInstruction, BadMatch, BadRequest, DecodeError, ErrorCode, FlowModFailed,
-    GroupModFailed, HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,
-    SwitchConfigFailed, TableFeaturesFailed, TableModFailed, TooLong,
+    BadAction, BadInstruction, BadMatch, BadRequest, ErrorCode, FlowModFailed, GroupModFailed,
+    HelloFailed, MeterModFailed, PortModFailed, QueueOpFailed, RoleRequestFailed,
+    SwitchConfigFailed, TableFeaturesFailed, TableModFailed,
 };
 pub use exact_band::ExactDrop;
 pub use experimenter::{
-    EXPERIMENTER_ID, Experimenter, ModeConfig, ModeEvent, ModeEventKind, ModeStatus, ModesMessage,
-    MonitorCommand, MonitorContract, MonitorKind, MonitorMod, MonitorStats,
+    Experimenter, ModeConfig, ModeEvent, ModeEventKind, ModeStatus, ModesMessage, MonitorCommand,
+    MonitorContract, MonitorKind, MonitorMod, MonitorStats,
 };
 pub use flow::{FlowMod, FlowModCommand, FlowRemoved, FlowRemovedReason};
 pub use framer::{Framer, Full};

@@ -2,7 +2,8 @@
 
 use crate::async_config::AsyncConfig;
 use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX, OFP_VERSION, message_type};
-use crate::error::{BadRequest, DecodeError, ErrorCode, SwitchConfigFailed, TooLong};
+use crate::decode_error::{DecodeError, TooLong};
+use crate::error::{BadRequest, ErrorCode, SwitchConfigFailed};
 use crate::experimenter::Experimenter;
 use crate::flow::{FlowMod, FlowRemoved};
 use crate::groups::GroupMod;
@@ -293,3 +294,15 @@ impl Body {
 }
 
 const _: () = assert!(OFP_HEADER_LEN == 8 && OFP_MESSAGE_LEN_MAX == u16::MAX as usize);
+
+impl DecodeError {
+    /// The error message to send back. None if an error message itself was malformed: answering
+    /// that could go back and forth for ever.
+    pub fn answer(&self) -> Option<Message> {
+        let is_error = self.head.get(1) == Some(&message_type::ERROR);
+        (!is_error).then(|| Message {
+            xid: self.xid,
+            body: Body::Error(ErrorMessage::new(self.error, &self.head)),
+        })
+    }
+}

@@ -4,7 +4,7 @@
 //! counters know nothing of time. `docs/reference/experimenter.md` describes these messages byte by
 //! byte.
 
-use crate::constants::{OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
+use crate::constants::{EXPERIMENTER_ID, OFP_HEADER_LEN, OFP_MESSAGE_LEN_MAX};
 use crate::error::{BadRequest, ErrorCode};
 use crate::multipart::split_by_len;
 use crate::queues::QueueProperty;
@@ -170,7 +170,7 @@ impl QueueShare {
     /// As a property in a queue configuration: where OpenFlow tells of queues, too.
     pub fn property(self) -> QueueProperty {
         let data = vec![self.level, self.weight, 0, 0, 0, 0, 0, 0];
-        QueueProperty::Experimenter { experimenter: crate::EXPERIMENTER_ID, data }
+        QueueProperty::Experimenter { experimenter: EXPERIMENTER_ID, data }
     }
 }
 

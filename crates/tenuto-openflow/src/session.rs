@@ -1,6 +1,7 @@
 //! Messages about the connection and the switch as a whole: errors, features, configuration, roles.
 
-use crate::error::{DecodeError, ErrorCode, RoleRequestFailed};
+use crate::decode_error::DecodeError;
+use crate::error::{ErrorCode, RoleRequestFailed};
 use crate::wire::{Reader, Writer, closed_enum};
 
 /// A refusal (`ofp_error_msg`, section 7.4.4). Types and codes are kept as numbers, because the

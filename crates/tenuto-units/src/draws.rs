@@ -66,7 +66,7 @@ impl Xorshift {
     }
 }
 
-/// What was drawn below a length is a length.
+/// A number drawn below a length is again a length.
 fn place(drawn: u64) -> usize {
     usize::try_from(drawn).expect("below a length")
 }

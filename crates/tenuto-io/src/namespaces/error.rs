@@ -27,6 +27,10 @@ pub enum EntryStep {
     MountProc,
     /// Mounting the empty file system.
     MountTmpfs,
+    /// Becoming the user of the sandbox.
+    Identity,
+    /// Joining a control group.
+    ControlGroup,
 }
 
 impl EntryStep {
@@ -42,6 +46,26 @@ impl EntryStep {
             Step::PrivateMounts => Self::PrivateMounts,
             Step::MountProc => Self::MountProc,
             Step::MountTmpfs => Self::MountTmpfs,
+            Step::Identity => Self::Identity,
+            Step::ControlGroup => Self::ControlGroup,
+        }
+    }
+}
+
+impl EntryStep {
+    /// Why the kernel refused this step, in words that name what is short: of namespaces it says
+    /// "no space left on device", or "too many users", where none may be made any more.
+    pub fn refusal(self, error: &io::Error) -> String {
+        let is_short = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EUSERS));
+        match self {
+            Self::UserNamespace if is_short => format!(
+                "{self} failed: user namespaces are used up or disabled (user.max_user_namespaces)"
+            ),
+            Self::Namespaces if is_short => format!(
+                "{self} failed: namespaces are used up or disabled (user.max_net_namespaces, \
+                 user.max_mnt_namespaces, user.max_pid_namespaces)"
+            ),
+            _ => format!("{self} failed: {error}"),
         }
     }
 }
@@ -59,6 +83,8 @@ impl fmt::Display for EntryStep {
             Self::PrivateMounts => "making the mounts private",
             Self::MountProc => "mounting /proc",
             Self::MountTmpfs => "mounting an empty file system",
+            Self::Identity => "becoming the user of the sandbox",
+            Self::ControlGroup => "joining a control group",
         })
     }
 }
@@ -96,7 +122,8 @@ impl fmt::Display for SpawnError {
         match self {
             Self::Prepare(error) => error.fmt(f),
             Self::Refused { step, error } => {
-                write!(f, "{step} failed: {error}; `tenuto doctor` says what is missing")
+                let refusal = step.refusal(error);
+                write!(f, "{refusal}; `tenuto doctor` says what is missing")
             }
             Self::Program { program, error } => {
                 write!(f, "cannot run {}: {error}", program.display())
@@ -106,3 +133,27 @@ impl fmt::Display for SpawnError {
 }
 
 impl std::error::Error for SpawnError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_namespaces_left_is_not_said_to_have_no_disk() {
+        let words = |step: EntryStep, errno| {
+            let error = io::Error::from_raw_os_error(errno);
+            let spawn = SpawnError::Refused { step, error: io::Error::from_raw_os_error(errno) };
+            let refusal = step.refusal(&error);
+            assert!(spawn.to_string().starts_with(&refusal));
+            refusal
+        };
+        let short = "user namespaces are used up or disabled (user.max_user_namespaces)";
+        for errno in [libc::ENOSPC, libc::EUSERS] {
+            assert!(words(EntryStep::UserNamespace, errno).ends_with(short));
+            assert!(words(EntryStep::Namespaces, errno).contains("user.max_net_namespaces"));
+        }
+        // An empty file system may really be refused for want of space.
+        assert!(words(EntryStep::MountTmpfs, libc::ENOSPC).contains("No space left"));
+        assert!(words(EntryStep::UserNamespace, libc::EPERM).contains("not permitted"));
+    }
+}

@@ -47,7 +47,7 @@ pub struct NamespaceRefusal {
 impl fmt::Display for NamespaceRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.step {
-            Some(step) => write!(f, "{step} failed: {}", self.error)?,
+            Some(step) => f.write_str(&step.refusal(&self.error))?,
             None => write!(f, "{}", self.error)?,
         }
         match &self.sysctl {

@@ -12,7 +12,7 @@ use std::sync::atomic::{Ordering, fence};
 
 /// Frames that one call of the device sends: half of what its lane holds, so that there is room for
 /// others meanwhile.
-const SENT_AT_ONCE: usize = OUTGOING_FRAMES / 2;
+pub(super) const SENT_AT_ONCE: usize = OUTGOING_FRAMES / 2;
 
 /// The end of who serves the device.
 pub struct RelayEnd {

@@ -1,4 +1,4 @@
-//! The two small programs that ports need inside the kernel, as constant instructions of the BPF
+//! The small programs that ports and virtual NICs need inside the kernel, as constant instructions of the BPF
 //! machine (RFC 9669), loaded with bpf(2): no compiler and no library is needed for them.
 
 use super::{check, own};
@@ -7,14 +7,16 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// `enum bpf_cmd`, `bpf_map_type`, `bpf_prog_type` and `bpf_attach_type` of <linux/bpf.h>.
 const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOK_UP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
 const PROGRAM_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
 const MAP_TYPE_XSKMAP: u32 = 17;
-const PROGRAM_SCHED_CLS: u32 = 3;
+pub(super) const PROGRAM_SCHED_CLS: u32 = 3;
 const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
-const ATTACH_TCX_INGRESS: u32 = 46;
+pub(super) const ATTACH_TCX_INGRESS: u32 = 46;
+pub(super) const ATTACH_TCX_EGRESS: u32 = 47;
 /// `XDP_FLAGS_...` of <linux/if_link.h>: the program runs on the kernel's buffers, or in the driver.
 const GENERIC_MODE: u32 = 1 << 1;
 const DRIVER_MODE: u32 = 1 << 2;
@@ -22,14 +24,19 @@ const DRIVER_MODE: u32 = 1 << 2;
 /// One instruction: opcode, source and destination register, offset, immediate value.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Instruction {
+pub(super) struct Instruction {
+    pub(super) opcode: u8,
+    registers: u8,
+    pub(super) offset: i16,
+    immediate: i32,
+}
+
+pub(super) const fn instruction(
     opcode: u8,
     registers: u8,
     offset: i16,
     immediate: i32,
-}
-
-const fn instruction(opcode: u8, registers: u8, offset: i16, immediate: i32) -> Instruction {
+) -> Instruction {
     Instruction { opcode, registers, offset, immediate }
 }
 
@@ -170,7 +177,12 @@ pub(crate) fn probe_drop() -> io::Result<()> {
     load(PROGRAM_SCHED_CLS, ATTACH_TCX_INGRESS, &DROP_PROGRAM).map(drop)
 }
 
-fn load(program_type: u32, attach_type: u32, program: &[Instruction]) -> io::Result<OwnedFd> {
+/// Loads a program.
+pub(super) fn load(
+    program_type: u32,
+    attach_type: u32,
+    program: &[Instruction],
+) -> io::Result<OwnedFd> {
     let license = c"Dual MIT/GPL";
     let mut name = [0; 16];
     name[..6].copy_from_slice(b"tenuto");
@@ -193,12 +205,36 @@ fn load(program_type: u32, attach_type: u32, program: &[Instruction]) -> io::Res
     )
 }
 
-fn link(program: &OwnedFd, interface: u32, attach_type: u32, flags: u32) -> io::Result<OwnedFd> {
+/// Attaches a program to an interface, until the link that is returned is closed.
+pub(super) fn link(
+    program: &OwnedFd,
+    interface: u32,
+    attach_type: u32,
+    flags: u32,
+) -> io::Result<OwnedFd> {
     let program = number(program.as_raw_fd());
     let (relative, padding, revision) = (0, 0, 0);
     let request =
         LinkCreate { program, interface, attach_type, flags, relative, padding, revision };
     make(LINK_CREATE, &request)
+}
+
+/// A map with keys of four bytes.
+pub(super) fn make_map(map_type: u32, value_bytes: u32, entries: u32) -> io::Result<OwnedFd> {
+    make(MAP_CREATE, &MapCreate { map_type, key_bytes: 4, value_bytes, entries })
+}
+
+/// Reads the value under key 0 of a map whose values are as long as `value`.
+pub(super) fn look_up<const N: usize>(map: &OwnedFd, value: &mut [u64; N]) -> io::Result<()> {
+    let key = 0_u32;
+    let request = MapUpdate {
+        map: number(map.as_raw_fd()),
+        padding: 0,
+        key: address(&key),
+        value: std::ptr::from_mut(value).expose_provenance() as u64,
+        flags: 0,
+    };
+    call(MAP_LOOK_UP, &request).map(drop)
 }
 
 fn number(fd: RawFd) -> u32 {
@@ -218,7 +254,8 @@ fn call<T>(command: libc::c_int, request: &T) -> io::Result<libc::c_int> {
     let request: *const T = request;
     // SAFETY: `request` is the live structure of that command, without hidden padding; the
     // addresses in it are of values that live in the callers' frames and have the lengths that the
-    // command takes them for. None of the commands used writes to them. Needed: std has no bpf(2).
+    // command takes them for. Only MAP_LOOK_UP writes to one,
+    // which `look_up` borrows for that. Needed: std has no bpf(2).
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, request, size_of::<T>()) };
     check(libc::c_int::try_from(result).unwrap_or(-1))
 }

@@ -28,6 +28,75 @@ pub(crate) fn value(
     Ok(value.data)
 }
 
+/// `ETHTOOL_GFEATURES` and `ETHTOOL_SFEATURES`.
+const GET_FEATURES: u32 = 0x3a;
+const SET_FEATURES: u32 = 0x3b;
+/// Words of 32 features each, at most.
+pub(crate) const FEATURE_WORDS_MAX: usize = 8;
+
+/// Features of a device that can be switched, and those that are wanted, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Features {
+    /// Words that the kernel knows.
+    pub(crate) words: usize,
+    pub(crate) switchable: [u32; FEATURE_WORDS_MAX],
+    pub(crate) wanted: [u32; FEATURE_WORDS_MAX],
+}
+
+/// `struct ethtool_gfeatures`: available, requested, active and never changed of each word.
+#[repr(C)]
+struct GetFeatures {
+    command: u32,
+    size: u32,
+    words: [[u32; 4]; FEATURE_WORDS_MAX],
+}
+
+/// `struct ethtool_sfeatures`: valid and requested of each word.
+#[repr(C)]
+struct SetFeatures {
+    command: u32,
+    size: u32,
+    words: [[u32; 2]; FEATURE_WORDS_MAX],
+}
+
+/// The features of the device `name`, which must be shorter than IFNAMSIZ.
+pub(crate) fn features(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<Features> {
+    let size = u32::try_from(FEATURE_WORDS_MAX).expect("8");
+    let words = [[0; 4]; FEATURE_WORDS_MAX];
+    let mut get = GetFeatures { command: GET_FEATURES, size, words };
+    let mut request = super::interface::request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut get).cast();
+    // SAFETY: `request` is a live ifreq with a terminated name, whose data points to a live
+    // ethtool_gfeatures with room for `size` words; the kernel writes no more. Needed: std has no ioctl.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+    let words = usize::try_from(get.size).unwrap_or(usize::MAX).min(FEATURE_WORDS_MAX);
+    Ok(Features {
+        words,
+        switchable: get.words.map(|[available, ..]| available),
+        wanted: get.words.map(|[_, requested, ..]| requested),
+    })
+}
+
+/// Wants of the features in `which` those that are in `wanted`.
+pub(crate) fn set_features(
+    socket: BorrowedFd<'_>,
+    name: &CStr,
+    words: usize,
+    which: &[u32; FEATURE_WORDS_MAX],
+    wanted: &[u32; FEATURE_WORDS_MAX],
+) -> io::Result<()> {
+    // The kernel takes exactly as many as it knows.
+    let size = u32::try_from(words.min(FEATURE_WORDS_MAX)).expect("8 at most");
+    let words = std::array::from_fn(|word| [which[word], wanted[word] & which[word]]);
+    let mut set = SetFeatures { command: SET_FEATURES, size, words };
+    let mut request = super::interface::request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut set).cast();
+    // SAFETY: `request` is a live ifreq with a terminated name, whose data points to a live
+    // ethtool_sfeatures with `size` words, which the kernel reads. Needed: std has no ioctl.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+    Ok(())
+}
+
 /// `ETHTOOL_GLINKSETTINGS`.
 const GET_LINK_SETTINGS: u32 = 0x4c;
 /// Words of one of its three masks, at most: what a signed byte counts.

@@ -27,10 +27,12 @@ pub(crate) enum Step {
     PrivateMounts,
     MountProc,
     MountTmpfs,
+    Identity,
+    ControlGroup,
 }
 
 impl Step {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::UserNamespace,
         Self::UserMaps,
         Self::Namespaces,
@@ -41,6 +43,8 @@ impl Step {
         Self::PrivateMounts,
         Self::MountProc,
         Self::MountTmpfs,
+        Self::Identity,
+        Self::ControlGroup,
     ];
 
     fn from_number(number: u8) -> Option<Self> {
@@ -56,7 +60,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn at(step: Step) -> impl Fn(io::Error) -> Self {
+    pub(super) fn at(step: Step) -> impl Fn(io::Error) -> Self {
         move |error| Self { step, errno: error.raw_os_error().unwrap_or(libc::EIO) }
     }
 }
@@ -65,6 +69,8 @@ impl Failure {
 pub(crate) enum Entry {
     /// New namespaces, in which it is process 1.
     Create(Create),
+    /// The namespaces of a sandbox, in which it is process 1.
+    Enclose(super::sandbox::Enclosure),
     /// The namespaces of another process.
     Join(Join),
     /// A network namespace of its own, nothing else; no second process.
@@ -128,7 +134,7 @@ pub(crate) fn try_entry(entry: &Entry) -> io::Result<Result<(), Failure>> {
     }
 }
 
-fn write_failure(report: RawFd, failure: Failure) {
+pub(super) fn write_failure(report: RawFd, failure: Failure) {
     let [a, b, c, d] = failure.errno.to_ne_bytes();
     let bytes = [failure.step as u8, a, b, c, d];
     // SAFETY: `bytes` is a live buffer of that length. Needed: std's write is not specified to be
@@ -150,6 +156,7 @@ impl Entry {
             Self::NewNet => unshare(libc::CLONE_NEWNET).map_err(Failure::at(Step::Namespaces)),
             Self::JoinNet(fd) => set_namespace(fd.as_raw_fd(), libc::CLONE_NEWNET)
                 .map_err(Failure::at(Step::JoinNode)),
+            Self::Enclose(enclosure) => enclosure.enter(parent),
             Self::Create(create) => {
                 create.unshare()?;
                 continue_in_child(parent)?;
@@ -245,7 +252,7 @@ fn continue_in_child(parent: libc::pid_t) -> Result<(), Failure> {
 ///
 /// Signals of the terminal go to the whole group, the child included, so they are not passed on.
 /// Keeps no descriptor but `life`, so that pipes of the child close with it.
-fn guard(child: libc::pid_t, life: RawFd) -> ! {
+pub(super) fn guard(child: libc::pid_t, life: RawFd) -> ! {
     let life = libc::c_uint::try_from(life).unwrap_or(0);
     if life > 0 {
         close_range(0, life - 1);
@@ -274,7 +281,7 @@ fn ended(child: libc::pid_t) -> Option<libc::c_int> {
     (found == child).then(|| shell_status(status))
 }
 
-fn shell_status(status: libc::c_int) -> libc::c_int {
+pub(super) fn shell_status(status: libc::c_int) -> libc::c_int {
     if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
 }
 
@@ -302,8 +309,13 @@ fn wait_signal() -> (libc::c_int, bool) {
 
 /// A fork without the C library's handlers; the child may only make system calls and exec.
 fn raw_fork() -> io::Result<libc::pid_t> {
+    raw_clone(0)
+}
+
+/// As [`raw_fork`], the child in new namespaces (CLONE_NEW... flags).
+pub(super) fn raw_clone(namespaces: libc::c_int) -> io::Result<libc::pid_t> {
     let none: libc::c_long = 0;
-    let flags = libc::c_long::from(libc::SIGCHLD);
+    let flags = libc::c_long::from(libc::SIGCHLD | namespaces);
     // SAFETY: without CLONE_VM the child has its own copy of the memory, stack included, and
     // without other flags no pointer is used. Needed: see the module.
     let child = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
@@ -313,7 +325,7 @@ fn raw_fork() -> io::Result<libc::pid_t> {
     Ok(libc::pid_t::try_from(child).unwrap_or(libc::pid_t::MAX))
 }
 
-fn exit_now(status: libc::c_int) -> ! {
+pub(super) fn exit_now(status: libc::c_int) -> ! {
     // SAFETY: ends this process at once, as is right in a forked child. Needed: std's exit runs
     // handlers that belong to the parent.
     unsafe { libc::_exit(status) }
@@ -324,7 +336,7 @@ fn parent_id() -> libc::pid_t {
     libc::pid_t::try_from(std::process::id()).expect("a pid is a pid_t")
 }
 
-fn unshare(flags: libc::c_int) -> io::Result<()> {
+pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: no pointers are passed. Needed: std has no namespaces.
     check(unsafe { libc::unshare(flags) })?;
     Ok(())
@@ -353,14 +365,14 @@ fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io:
     Ok(())
 }
 
-fn open_file(path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd> {
+pub(super) fn open_file(path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: `path` is a valid C string. Needed: std's open may allocate.
     let fd = check(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) })?;
     // SAFETY: freshly opened and owned by nobody else. Needed: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn write_file(path: &CStr, contents: &[u8]) -> io::Result<()> {
+pub(super) fn write_file(path: &CStr, contents: &[u8]) -> io::Result<()> {
     let file = open_file(path, libc::O_WRONLY)?;
     // SAFETY: `contents` is a live buffer of that length. Needed: std's write is not specified to
     // be async-signal-safe.
@@ -369,7 +381,7 @@ fn write_file(path: &CStr, contents: &[u8]) -> io::Result<()> {
     if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn close(fd: RawFd) {
+pub(super) fn close(fd: RawFd) {
     // SAFETY: the callers own the descriptor and do not use it again. Needed: it has no owner
     // type, as it must not be closed in the other process.
     unsafe { libc::close(fd) };

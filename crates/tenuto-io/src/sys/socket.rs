@@ -140,6 +140,20 @@ pub(crate) fn link_news_socket() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// A socket to the kernel's tables of links, addresses and routes; its answers end a wait.
+pub(crate) fn route_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed. Needed: std has no netlink.
+    own(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })
+}
+
+/// A socket that asks the kernel about other sockets of the present network namespace; never waits.
+pub(crate) fn diagnosis_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed. Needed: std has no AF_NETLINK.
+    own(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_SOCK_DIAG) })
+}
+
 /// Takes one message off a socket without looking at it; `false` when there is none.
 pub(crate) fn discard_message(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let (mut byte, flags) = (0_u8, libc::MSG_DONTWAIT);

@@ -141,6 +141,7 @@ fn open_with(name: &str, mode: XdpMode, memory: &Arc<XdpMemory>) -> io::Result<X
         idle_calls: 0,
         refusals: Vec::new(),
         _promiscuous: promiscuous,
+        offloads: None,
     };
     // Before it is bound: some drivers look once, and ask no more of an empty ring.
     port.refill();

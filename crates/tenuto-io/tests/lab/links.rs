@@ -3,9 +3,9 @@
 use crate::in_lab::{in_lab, name, receive, veth_ports};
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
-use tenuto_io::links::{IpBatch, IpError, LinkName, offloads_off};
+use tenuto_io::links::{IpBatch, IpError, LinkName, offloads_off, offloads_on};
 use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns, within_netns};
-use tenuto_io::{MonotonicClock, PacketPort, Port};
+use tenuto_io::{HostStack, MonotonicClock, PacketPort, Port, PortKind, PortOpener, PortSettings};
 
 /// A process that lives in a network namespace of its own until it is dropped.
 struct Node(Child);
@@ -112,5 +112,50 @@ fn a_refused_command_is_named() {
         let mut show = spawn_in_netns_of(show, node.pid()).expect("root of the lab");
         assert!(show.wait().expect("a child").success());
         assert!(PacketPort::open("br").is_err(), "it is in the node's namespace only");
+    });
+}
+
+#[test]
+fn offloads_are_off_while_a_port_is_open() {
+    in_lab("links::offloads_are_off_while_a_port_is_open", || {
+        let mut batch = IpBatch::new();
+        batch.add("link add name a type veth peer name b").run().expect("root of the lab");
+        let link = name("a");
+        let on = || offloads_on(&link).expect("there is one");
+        let before = on();
+        assert!(before.contains(&"tx"), "{before:?}");
+        for kind in [PortKind::Packet, PortKind::PacketRing] {
+            let settings = PortSettings {
+                kind: Some(kind),
+                host_stack: HostStack::Share,
+                ..Default::default()
+            };
+            let opened = PortOpener::new(settings, 1).open("a").expect("root of the lab");
+            assert_eq!(on(), [""; 0], "{kind}");
+            drop(opened);
+            assert_eq!(on(), before, "{kind}");
+        }
+        // Opened again before the earlier port is closed, whichever is closed first.
+        for is_first_closed_first in [true, false] {
+            let open = || {
+                let settings = PortSettings {
+                    kind: Some(PortKind::Packet),
+                    host_stack: HostStack::Share,
+                    ..Default::default()
+                };
+                PortOpener::new(settings, 1).open("a").expect("root of the lab")
+            };
+            let (first, second) = (open(), open());
+            let (gone, left) =
+                if is_first_closed_first { (first, second) } else { (second, first) };
+            drop(gone);
+            assert_eq!(on(), [""; 0], "a port is still open");
+            drop(left);
+            assert_eq!(on(), before, "first closed first: {is_first_closed_first}");
+        }
+        // Those that were off before stay so.
+        offloads_off(&link).expect("root of the lab");
+        drop(PortOpener::new(PortSettings::default(), 1).open("a").expect("root of the lab"));
+        assert_eq!(on(), [""; 0]);
     });
 }

@@ -149,8 +149,8 @@ fn the_setting_that_forbids_namespaces_is_named() {
         assert!(rights.namespaces.is_ok() && rights.packet_sockets.is_ok(), "{rights:?}");
         assert_eq!(
             rights.user_namespaces.expect_err("forbidden").to_string(),
-            "making a user namespace failed: No space left on device (os error 28) \
-             (forbidden by user.max_user_namespaces = 0)"
+            "making a user namespace failed: user namespaces are used up or disabled \
+             (user.max_user_namespaces) (forbidden by user.max_user_namespaces = 0)"
         );
     });
 }

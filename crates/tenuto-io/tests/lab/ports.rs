@@ -2,6 +2,7 @@
 
 use crate::in_lab::{Arrivals, PATIENCE, fetch, in_lab, name, receive, veth};
 use std::io;
+use std::process::Command;
 use tenuto_io::links::IpBatch;
 use tenuto_io::{
     BURST_FRAMES, FlushReport, HostStack, LinkState, MemoryPort, MonotonicClock, PacketPort, Port,
@@ -196,6 +197,65 @@ fn a_burst_and_a_budget_are_kept() {
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{kind}");
         }
     });
+}
+
+/// More than any ring, buffer or queue holds.
+const FLOOD: usize = 40_000;
+
+/// Frames that came, by all that a port counts of them.
+fn arrived(books: PortStatistics) -> u64 {
+    books.received + books.overflowed + books.oversized + books.runts
+}
+
+#[test]
+fn every_frame_is_in_one_counter() {
+    each_kind("ports::every_frame_is_in_one_counter", |joined| {
+        let Joined { kind, mut a, mut b, links } = joined;
+        // The program's side of a TAP interface receives, the kernel's side sends.
+        if kind == "tap" {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let (short, long) = (frame(60, 1), frame(1_600, 2));
+        let mut report = FlushReport::default();
+        // Longer than the receiver's MTU, which it has not looked at again.
+        if own_mtu(kind) {
+            for link in &links {
+                let mtu = ["link", "set", "dev", link, "mtu", "9000"];
+                assert!(Command::new("ip").args(mtu).status().expect("iproute2").success());
+            }
+            report += a.transmit(&[&long[..]; 3]).expect("up");
+            assert_eq!(report.sent, 3, "{kind}");
+        }
+        // A full queue of these tells who sends, and counts as well. Of a burst the first that finds it full
+        // is offered twice, as the kernel says only how many it took: they come one by one.
+        let tells = matches!(kind, "memory" | "tap");
+        let burst: Vec<&[u8]> = vec![&short; if tells { 1 } else { BURST_FRAMES }];
+        for _ in 0..FLOOD / burst.len() {
+            report += a.transmit(&burst).expect("up");
+        }
+        let own = a.statistics().expect("readable");
+        assert_eq!((own.sent, own.refused), (report.sent as u64, report.refused as u64), "{kind}");
+        let offered = (report.sent + if tells { report.refused } else { 0 }) as u64;
+        let deadline = MonotonicClock::now() + PATIENCE;
+        let books = loop {
+            let mut seen = Vec::new();
+            fetch(&mut *b, &mut seen);
+            let books = b.statistics().expect("readable");
+            if (seen.is_empty() && arrived(books) >= offered) || MonotonicClock::now() > deadline {
+                break books;
+            }
+        };
+        println!("{kind}: {report:?}, {books:?}");
+        assert_eq!(arrived(books), offered, "{kind}: {report:?}, {books:?}");
+        assert_eq!(books.oversized, if own_mtu(kind) { 3 } else { 0 }, "{kind}");
+        let overruns = !kind.starts_with("xdp");
+        assert!(books.overflowed > 0 || !overruns, "{kind}: there was no room for all");
+    });
+}
+
+/// Whether a test may send frames longer than the receiver's MTU on ports of this kind.
+fn own_mtu(kind: &str) -> bool {
+    matches!(kind, "packet" | "packet-ring" | "tap")
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Attendre's messages and actions as text.
 
 use super::syntax::Join;
-use crate::attendre::{
-    AttendreConfig, AttendreMessage, BufferStats, BufferTotals, Encap, MessageSet, Version,
-};
+use crate::attendre::{AttendreConfig, AttendreMessage, BufferStats, BufferTotals, MessageSet};
+use crate::encap::{Encap, Version};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Version {

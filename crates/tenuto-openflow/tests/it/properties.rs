@@ -1,6 +1,6 @@
 //! The laws of the codec, over arbitrary messages and arbitrary bytes.
 
-mod common;
+use crate::common;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
