@@ -2,11 +2,12 @@
 //!
 //! Deterministic, so that the deployment, the end systems and a user's own program agree without
 //! being told: host number h has 10.0.(h/250).(h%250+1) and 02:00:00:hh:hh:20 (network A or none)
-//! or :40 (B); flow number f has UDP port 20000 + f unless the description names one; a virtual
-//! link has 03:00:00:00:vv:vv; a flow with several targets has 239.1.(f/256).(f%256).
+//! or :40 (B); flow number f has UDP port 20000 + f unless the description names one, behind port
+//! 65535 the count goes on with 1; a virtual link has 03:00:00:00:vv:vv; a flow with several targets has 239.1.(f/256).(f%256).
 
 use crate::{Flow, MatchKind, MatchSpec, Network};
 
+/// The UDP port of the first flow where none is written; that of each further one is one more.
 const FLOW_PORT_BASE: u16 = 20_000;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const IP_PROTO_UDP: u8 = 17;
@@ -95,7 +96,7 @@ impl<'a> Addressing<'a> {
             eth_dst,
             ip_src: source.ip,
             ip_dst,
-            udp_port: flow.udp_port.unwrap_or(FLOW_PORT_BASE.wrapping_add(number)),
+            udp_port: flow.udp_port.unwrap_or_else(|| automatic_port(number)),
         }
     }
 
@@ -130,6 +131,30 @@ impl<'a> Addressing<'a> {
     }
 }
 
+/// The UDP port of the flow with that number where none is written. Behind the last port the count goes on
+/// with 1: there is no port 0.
+pub(crate) const fn automatic_port(number: u16) -> u16 {
+    match FLOW_PORT_BASE.overflowing_add(number) {
+        (port, false) => port,
+        (behind, true) => behind + 1,
+    }
+}
+
 const fn low_byte(number: u16) -> u8 {
     number.to_be_bytes()[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::automatic_port;
+    use crate::read::network::FLOWS_MAX;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_flow_has_a_port_of_its_own_and_none_has_port_0() {
+        let ports: BTreeSet<u16> = (0..u16::MAX).take(FLOWS_MAX).map(automatic_port).collect();
+        assert_eq!(ports.len(), FLOWS_MAX);
+        assert!(!ports.contains(&0));
+        assert_eq!([0, 45_535, 45_536].map(automatic_port), [20_000, 65_535, 1]);
+    }
 }

@@ -22,6 +22,10 @@ pub const TABLE_POLICE: u8 = 1;
 /// Table of queues and outputs.
 pub const TABLE_FORWARD: u8 = 2;
 
+/// Outputs of a group, of any device: a group sets the queue and sends, two actions for each, of which a
+/// message has room for some thousand.
+pub const GROUP_OUTPUTS_MAX: usize = 500;
+
 /// Everything one switch is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchDeployment {
@@ -122,9 +126,9 @@ pub struct EntrySpec {
     /// Header fields.
     #[serde(rename = "match")]
     pub matching: MatchSpec,
-    /// Monitor applied first.
+    /// Monitor, in [`TABLE_WATCH`] only: every frame comes by it before a meter of the next table may drop it.
     pub monitor: Option<u32>,
-    /// Meter applied before anything else of its table.
+    /// Meter, in [`TABLE_POLICE`] only: what it drops goes no further.
     pub meter: Option<u32>,
     /// Where matching frames go; nothing and no `goto` means dropped.
     pub output: Option<OutputSpec>,

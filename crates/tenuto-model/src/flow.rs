@@ -155,7 +155,7 @@ impl Size {
     /// The frames of one largest message.
     ///
     /// `as_stated` keeps frames below 64 B as they are written, for comparison with published
-    /// figures only; on a wire they are padded (theory, sizes).
+    /// figures only; on a wire they are padded (docs/theory/README.md, "Sizes").
     pub fn frames(self, as_stated: bool) -> FrameMix {
         let wire = |frame: u32| {
             let padded = if as_stated { frame } else { frame.max(FRAME_BYTES_MIN) };

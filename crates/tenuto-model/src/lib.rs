@@ -5,7 +5,7 @@
 //! name resolves, every size can be on an Ethernet, every route is connected. Numbers carry their
 //! unit in their name; times are whole nanoseconds, bounds picoseconds.
 //!
-//! This crate opens no file and owns no clock. It knows nothing of OpenFlow: a [`Plan`] holds a
+//! This crate opens no file and owns no clock. It builds and reads no OpenFlow message: a [`Plan`] holds a
 //! neutral [`SwitchDeployment`] per switch that a controller compiles one to one.
 
 mod addressing;
@@ -29,21 +29,22 @@ mod source;
 mod suggest;
 pub use suggest::meant;
 mod summary;
+mod verdict;
 mod write;
 mod yaml;
 
 pub use addressing::{Addressing, FlowAddress, HostAddress};
 pub use deployment::{
-    EntrySpec, GroupOutput, GroupSpec, HostDeployment, LevelContract, MatchSpec, MeterSpec,
-    MonitorKind, MonitorSpec, OutputSpec, PortDeployment, PortRole, ReceiverSpec, SenderSpec,
-    SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH, TableUse,
+    EntrySpec, GROUP_OUTPUTS_MAX, GroupOutput, GroupSpec, HostDeployment, LevelContract, MatchSpec,
+    MeterSpec, MonitorKind, MonitorSpec, OutputSpec, PortDeployment, PortRole, ReceiverSpec,
+    SenderSpec, SwitchDeployment, TABLE_FORWARD, TABLE_POLICE, TABLE_WATCH, TableUse,
 };
 pub use diagnostic::{Column, Diagnostic, Diagnostics, Severity};
 pub use flow::{
     Apart, Contract, Flow, FrameMix, MatchKind, OutOfMode, SEGMENT_PAYLOAD_BYTES, SHIM_BYTES, Size,
     Target, UDP_FRAME_OVERHEAD_BYTES,
 };
-pub use import::{Content, ImportFormat, ImportOptions, Imported, import};
+pub use import::{Content, ImportFormat, ImportOptions, Imported, assumed_deadlines, import};
 pub use network::{
     Channel, Controller, Host, Link, LinkEnd, ModeReturn, Network, NodeRef, OtherTraffic, Port,
     Switch, Tolerates, WhenLost,
@@ -51,7 +52,7 @@ pub use network::{
 pub use plan::{
     Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
     ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Ranked, Refusal,
-    Route, RoutedCopy, SettlingRound, Transition, Verdict, WholePathProof,
+    Route, RoutedCopy, SettlingRound, Transition, WholePathProof,
 };
 pub use plan_file::network_digest;
 pub use profile::{
@@ -60,12 +61,14 @@ pub use profile::{
     Profile, Receive, ReceiveBuffer, Use,
 };
 pub use read::{
-    JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
-    SwitchFile, SwitchFilePort, SwitchText, read_network, read_scenario, read_switch,
+    JudgeTenant, JudgeText, Restart, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX,
+    SWITCH_MASKS_MAX, SwitchFile, SwitchFilePort, SwitchText, TENANTS_MAX, Tenant, TenantNic,
+    TenantText, TenantsFile, read_flows, read_network, read_scenario, read_switch, read_tenants,
 };
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};
 pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};
 pub use summary::summary;
+pub use verdict::Verdict;
 pub use write::write_network;

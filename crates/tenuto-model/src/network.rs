@@ -128,7 +128,8 @@ pub struct ModeReturn {
     pub quiet_ns: Option<u64>,
 }
 
-/// The fault model that is promised for; outside it nothing is promised (theory, fault model).
+/// The fault model that is promised for; outside it nothing is promised
+/// (docs/theory/README.md, "Who is trusted").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerates {
     /// Hosts that may send anything at line rate at the same time.
@@ -190,6 +191,13 @@ impl Network {
     /// If the network was not validated: a validated one has the profile of every switch.
     pub fn profile_of(&self, switch: &Switch) -> &Profile {
         self.profiles.get(&switch.profile).expect("validation resolved every profile name")
+    }
+
+    /// Whether a switch has a profile whose times are typical ones, not worst ones: what is computed
+    /// of it is a model and no guarantee.
+    pub fn has_typical_times(&self) -> bool {
+        let mut profiles = self.switches.iter().filter_map(|it| self.profiles.get(&it.profile));
+        profiles.any(|profile| profile.processor.as_ref().is_some_and(|it| it.is_typical))
     }
 
     /// Every end attached to `node`: own end, far end, link.

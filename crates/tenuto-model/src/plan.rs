@@ -27,6 +27,10 @@ pub struct Plan {
     pub staircases: bool,
     /// Whether every promise holds.
     pub feasible: bool,
+    /// Whether a switch has a profile whose times are typical ones, not worst ones: the bounds are
+    /// those of a model, and nothing is guaranteed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub modelled: bool,
     /// Routes, one entry per flow and copy.
     pub routes: Vec<Route>,
     /// The certificate: service of every port and class in every mode and transition.
@@ -408,18 +412,6 @@ pub struct Assumption {
     pub name: String,
     /// The assumption.
     pub text: String,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Everything observed was within its bound, nothing lost.
-    Kept,
-    /// Something was above its bound or lost.
-    Broken,
-    /// Something could not be judged on this machine.
-    Undecided,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 pub struct Scenario {
     /// Length of the run, nanoseconds; a command line may override it.
     pub duration_ns: u64,
+    /// Its length as written, nanoseconds, where a command line has it end before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_from_ns: Option<u64>,
     /// Seed of every random choice in the run.
     pub seed: u64,
     /// How flows send where no event says otherwise.
@@ -165,11 +168,27 @@ impl Scenario {
     pub fn plain(duration_ns: u64, seed: u64) -> Self {
         Self {
             duration_ns,
+            cut_from_ns: None,
             seed,
             traffic: Traffic { offsets: Offsets::Random, sizes: Sizes::Largest },
             programs: BTreeMap::new(),
             events: Vec::new(),
             expect: Expect::default(),
         }
+    }
+
+    /// The scenario played for another time. One that ends before its own end is cut: what it
+    /// expects by its end is not judged.
+    #[must_use]
+    pub fn played_for(mut self, duration_ns: u64) -> Self {
+        let whole_ns = self.cut_from_ns.unwrap_or(self.duration_ns);
+        self.cut_from_ns = (duration_ns < whole_ns).then_some(whole_ns);
+        self.duration_ns = duration_ns;
+        self
+    }
+
+    /// Its length as written, nanoseconds.
+    pub fn whole_ns(&self) -> u64 {
+        self.cut_from_ns.unwrap_or(self.duration_ns)
     }
 }

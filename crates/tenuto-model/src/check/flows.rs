@@ -1,11 +1,15 @@
 //! Rules of flows: contracts, names, routes, and what they ask of the nodes.
 
 use super::topology::Topology;
-use crate::quantity::format_size;
+use crate::quantity::{format_rate, format_size};
 use crate::read::network::Draft;
 use crate::read::reader::{Reader, shown};
-use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size};
+use crate::{Contract, Flow, MatchKind, Network, NodeRef, OtherTraffic, Size, addressing};
 use std::collections::{BTreeMap, BTreeSet};
+use tenuto_units::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+
+/// What is said of a network without flows.
+const NO_FLOWS: &str = "the network has no flows: there is nothing to guarantee";
 
 const MS: u64 = 1_000_000;
 /// What an end system writes into every message, bytes.
@@ -14,7 +18,7 @@ const STAMP_BYTES: u32 = 16;
 pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
     let network = &draft.network;
     let mut vls: BTreeMap<u16, &str> = BTreeMap::new();
-    let mut streams: BTreeMap<(&str, &str, u16), &str> = BTreeMap::new();
+    judge_ports(reader, network);
     for flow in &network.flows {
         let path = format!("flows.{}", flow.name);
         if let Some(vl) = flow.vl
@@ -23,14 +27,6 @@ pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topolog
             let message = format!("virtual link {vl} is `{}` and `{other}`", flow.name);
             reader.error_at(&format!("{path}.vl"), &message, "each has a number of its own");
         }
-        if let (Some(port), MatchKind::FiveTuple, None, [only]) =
-            (flow.udp_port, flow.matching, flow.vl, flow.targets.as_slice())
-            && let Some(other) = streams.insert((&flow.source, &only.host, port), &flow.name)
-        {
-            let message = format!("`{}` and `{other}` cannot be told apart", flow.name);
-            let hint = "same source, target and `udp_port`: change one port, or leave it out";
-            reader.error_at(&format!("{path}.udp_port"), &message, hint);
-        }
         let judge = FlowJudge { network, topology, flow, path: &path };
         if !draft.contract_in_doubt.contains(&flow.name) {
             judge.contracts(reader);
@@ -38,6 +34,47 @@ pub(super) fn judge_flows(reader: &mut Reader, draft: &Draft, topology: &Topolog
         judge.copies(reader);
         judge.nodes(reader, draft.topology_in_doubt);
     }
+}
+
+/// Flows of one source and one target are told apart by their UDP ports, written or not.
+fn judge_ports(reader: &mut Reader, network: &Network) {
+    type Ports<'a> = BTreeMap<u16, (&'a Flow, bool)>;
+    let mut streams: BTreeMap<(&str, &str), Ports<'_>> = BTreeMap::new();
+    for (number, flow) in network.flows.iter().enumerate() {
+        let (MatchKind::FiveTuple, None, [only]) =
+            (flow.matching, flow.vl, flow.targets.as_slice())
+        else {
+            continue;
+        };
+        let port = flow.udp_port.unwrap_or(automatic_port(number));
+        let ports = streams.entry((&flow.source, &only.host)).or_default();
+        let Some((other, is_other_written)) = ports.insert(port, (flow, flow.udp_port.is_some()))
+        else {
+            continue;
+        };
+        // Two ports that nobody wrote differ, so one of them is written.
+        let written = if flow.udp_port.is_some() || !is_other_written { flow } else { other };
+        let message = format!("`{}` and `{}` cannot be told apart", flow.name, other.name);
+        let is_free = |port: &u16| *port > 0 && !ports.contains_key(port);
+        let above = automatic_port(network.flows.len());
+        let free = (above..=u16::MAX).chain(1..above).find(is_free);
+        let hint = match (flow.udp_port.zip(other.udp_port), free) {
+            (Some(_), _) => {
+                "same source, target and `udp_port`: change one port, or leave it out".to_owned()
+            }
+            (None, free) => format!(
+                "same source and target, and {port} is what a flow in that place has where none \
+                 is written: write another, such as {}",
+                free.unwrap_or(port)
+            ),
+        };
+        reader.error_at(&format!("flows.{}.udp_port", written.name), &message, &hint);
+    }
+}
+
+/// The UDP port of the flow with that number where none is written.
+fn automatic_port(number: usize) -> u16 {
+    addressing::automatic_port(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 /// The largest number below `above` for which `holds`, which does for all that are smaller.
@@ -451,6 +488,28 @@ impl FlowJudge<'_> {
     }
 }
 
+/// Other traffic has a meter at every host port: it states no less than a step, and holds two frames.
+fn judge_other_meters(reader: &mut Reader, network: &Network, rate_bps: u64, frame_bytes_max: u32) {
+    for (name, profile) in &network.profiles {
+        let step = profile.meter_rate_step_bps;
+        if (1..step).contains(&rate_bps) {
+            let message = format!("the meters of {name} state no rate below {}", format_rate(step));
+            reader.error_at("other_traffic", &message, &format!("rate: {}", format_rate(step)));
+        }
+        let most = profile.meter_burst_max_bytes;
+        let frame = frame_bytes_max.clamp(FRAME_BYTES_MIN, FRAME_BYTES_MAX);
+        let two_frames = 2 * u64::from(profile.meter_counts.counted_bytes(frame));
+        let burst = two_frames.next_multiple_of(profile.meter_burst_step_bytes.max(1));
+        if burst > most {
+            let message = format!(
+                "the meters of {name} hold {} at most, not two frames of other traffic",
+                format_size(most)
+            );
+            reader.error_at("other_traffic", &message, "write drop, or a smaller frame");
+        }
+    }
+}
+
 pub(super) fn judge_policies(reader: &mut Reader, draft: &Draft) {
     let network = &draft.network;
     if let OtherTraffic::Carry { priority, frame_bytes_max, rate_bps } = network.other_traffic {
@@ -467,11 +526,13 @@ pub(super) fn judge_policies(reader: &mut Reader, draft: &Draft) {
         if rate_bps == 0 {
             reader.error_at("other_traffic", "a rate of zero carries nothing", "write drop");
         }
+        judge_other_meters(reader, network, rate_bps, frame_bytes_max);
     }
     if network.modes.len() == 1 && network.mode_return.quiet_ns.is_some() {
         reader.warn_at("mode_return", "there is one mode only: nothing returns", "leave it out");
     }
     if network.flows.is_empty() && !reader.diagnostics.has_errors() {
-        reader.warn_at("flows", "the network has no flows: there is nothing to guarantee", "");
+        let hint = "add `flows: {F1: {source: h1, targets: [h2], …}}`, or `flow_tables: [FILE]`";
+        reader.warn_at("flows", NO_FLOWS, hint);
     }
 }

@@ -10,6 +10,9 @@ const HOSTS_MAX: usize = 4_000;
 /// Most switches.
 const SWITCHES_MAX: usize = 1_000;
 
+/// Most switches that take part in mode changes: their votes are kept as the bits of one word.
+const MEMBERS_MAX: usize = 64;
+
 /// The graph of a network, ready for questions.
 pub(crate) struct Topology<'a> {
     nodes: BTreeMap<&'a str, NodeRef>,
@@ -227,6 +230,11 @@ fn judge_hosts(reader: &mut Reader, draft: &Draft, topology: &Topology<'_>) {
 fn judge_modes(reader: &mut Reader, network: &Network) {
     if network.modes.len() < 2 {
         return;
+    }
+    if network.switches.len() > MEMBERS_MAX {
+        let message = format!("{} switches cannot change modes together", network.switches.len());
+        let hint = format!("at most {MEMBERS_MAX} can: one mode, or fewer switches");
+        reader.error_at("modes", &message, &hint);
     }
     let known = network.switches.iter().filter(|s| network.profiles.contains_key(&s.profile));
     let without: Vec<&str> =

@@ -1,6 +1,7 @@
 //! AFDX Designer projects: end systems and switches with numbered ports, virtual links, data flows.
 
 use super::Import;
+use super::advice::{NUMBER, TOO_LARGE, TWICE};
 use super::assembly::{Assembly, FlowParts, target};
 use super::decimal::{Decimal, Toward};
 use super::xml::{self, Lines};
@@ -89,11 +90,11 @@ impl<'x> Designer<'_, '_, 'x> {
             }
             for port in node.attribute("ports").unwrap_or_default().split(',').map(str::trim) {
                 if self.ports.insert(port, name.clone()).is_some() {
-                    self.it.error(place, format!("port {} is there twice", shown(port)), "");
+                    self.it.error(place, format!("port {} is there twice", shown(port)), TWICE);
                 }
             }
             if self.nodes.insert(number, name).is_some() {
-                self.it.error(place, format!("number {} is there twice", shown(number)), "");
+                self.it.error(place, format!("number {} is there twice", shown(number)), TWICE);
             }
         }
         for node in xml::children(resources, "partition") {
@@ -111,7 +112,9 @@ impl<'x> Designer<'_, '_, 'x> {
     fn node(&mut self, number: &str, place: Place) -> Option<String> {
         let found = self.nodes.get(number).cloned();
         if found.is_none() {
-            self.it.error(place, format!("there is no node with number {}", shown(number)), "");
+            let message = format!("there is no node with number {}", shown(number));
+            let hint = self.it.reader.meant(number, self.nodes.keys().copied());
+            self.it.error(place, message, hint.as_deref().unwrap_or("the file has no nodes"));
         }
         found
     }
@@ -154,11 +157,11 @@ impl<'x> Designer<'_, '_, 'x> {
         match Decimal::parse(text).map(|n| n.scaled(1, power, 1, toward)) {
             Ok(Some(value)) if value <= 864_000_000_000_000 => Some(value),
             Ok(_) => {
-                self.it.error(place, format!("{key}=\"{}\" is too large", shown(text)), "");
+                self.it.error(place, format!("{key}=\"{}\" is too large", shown(text)), TOO_LARGE);
                 None
             }
             Err(why) => {
-                self.it.error(place, format!("{key}=\"{}\": {why}", shown(text)), "");
+                self.it.error(place, format!("{key}=\"{}\": {why}", shown(text)), NUMBER);
                 None
             }
         }
@@ -225,7 +228,11 @@ impl<'x> Designer<'_, '_, 'x> {
             return None;
         };
         let source = self.node(source, place)?;
-        let deadline_ns = self.deadlines.get(number).copied().unwrap_or(bag_ns);
+        let stated = self.deadlines.get(number).copied();
+        if stated.is_none() {
+            self.it.assume_deadlines("the BAG, of virtual links without a data flow");
+        }
+        let deadline_ns = stated.unwrap_or(bag_ns);
         let mut targets: Vec<Target> = Vec::new();
         let mut is_high = true;
         for dest in dest.split(',').map(str::trim) {
@@ -302,6 +309,9 @@ impl<'x> Designer<'_, '_, 'x> {
             Size::MessageBytes(bytes)
         };
         let latest = self.number(flow, "tMax", 6, Toward::Down)?;
+        if latest == 0 {
+            self.it.assume_deadlines("the period, of data flows whose tMax is 0");
+        }
         let deadline_ns = if latest == 0 { period_ns } else { latest };
         let mut hosts = BTreeSet::new();
         for dest in flow.attribute("dest").unwrap_or_default().split(',').map(str::trim) {
@@ -328,7 +338,8 @@ impl<'x> Designer<'_, '_, 'x> {
         let found = self.partitions.get(number).cloned();
         if found.is_none() {
             let message = format!("there is no partition with number {}", shown(number));
-            self.it.error(place, message, "");
+            let hint = self.it.reader.meant(number, self.partitions.keys().copied());
+            self.it.error(place, message, hint.as_deref().unwrap_or("the file has no partitions"));
         }
         found
     }

@@ -1,5 +1,6 @@
 //! TSNCF applications: time-triggered ones with their windows, AVB ones with class and interval.
 
+use super::advice::{NUMBER, TOO_LARGE};
 use super::assembly::{Assembly, FlowParts, size_of_wire_bytes, target};
 use super::decimal::{Decimal, Toward};
 use super::xml::{self, Lines};
@@ -71,7 +72,7 @@ struct Applications<'r, 'a> {
 impl Applications<'_, '_> {
     fn missing(&mut self, node: Node<'_, '_>, what: &str) {
         let place = self.lines.place(node);
-        self.it.error(place, format!("the application has no {what}"), "");
+        self.it.error(place, format!("the application has no {what}"), "add it");
     }
 
     /// The number under a child; absent is `None`, wrong is reported.
@@ -87,12 +88,12 @@ impl Applications<'_, '_> {
             Ok(Some(value)) if value <= TIME_NS_MAX => Some(value),
             Ok(_) => {
                 let place = self.lines.place(node);
-                self.it.error(place, format!("`{}` is too large", shown(text)), "");
+                self.it.error(place, format!("`{}` is too large", shown(text)), TOO_LARGE);
                 None
             }
             Err(why) => {
                 let place = self.lines.place(node);
-                self.it.error(place, format!("`{}`: {why}", shown(text)), "");
+                self.it.error(place, format!("`{}`: {why}", shown(text)), NUMBER);
                 None
             }
         }
@@ -185,7 +186,9 @@ impl Applications<'_, '_> {
         let period_ns = interval.unwrap_or(if is_a { 125_000 } else { 250_000 });
         let deadline = self.child_number(node, "Deadline", 3, Toward::Down)?;
         if deadline.is_none() {
-            self.it.note("without <Deadline>, class A has 2 ms, class B 50 ms (IEEE 802.1BA)");
+            self.it.assume_deadlines(
+                "without <Deadline>, class A has 2 ms, class B 50 ms (IEEE 802.1BA)",
+            );
         }
         let deadline_ns = deadline.unwrap_or(if is_a { 2_000_000 } else { 50_000_000 });
         let wire = self.avb_wire_bytes(node)?;

@@ -1,6 +1,7 @@
 //! Putting a network together from the parts that other tools' files have.
 
 use super::Import;
+use super::advice::LINK;
 use crate::read::network::{Draft, FLOWS_MAX};
 use crate::read::reader::shown;
 use crate::yaml::Place;
@@ -177,7 +178,7 @@ impl Assembly {
     ) {
         let [a, b] = ends;
         if a == b || rate_bps < 1_000 {
-            it.error(place, "a link joins two nodes at 1 kbit/s or more", "");
+            it.error(place, "a link joins two nodes at 1 kbit/s or more", LINK);
             self.draft.topology_in_doubt = true;
             return;
         }

@@ -72,7 +72,11 @@ fn read_row(
     let period_ns = table.number(it, row, "period/us", 3, Toward::Down)?;
     table.need(it, row, "wcrt/us")?;
     let response_ns = table.number(it, row, "wcrt/us", 3, Toward::Up)?;
-    let deadline_ns = table.number(it, row, "deadline/us", 3, Toward::Down).unwrap_or(period_ns);
+    let stated = table.number(it, row, "deadline/us", 3, Toward::Down);
+    if stated.is_none() {
+        it.assume_deadlines("the period, of messages without one");
+    }
+    let deadline_ns = stated.unwrap_or(period_ns);
     table.need(it, row, "frame length/bytes")?;
     let data = table.number(it, row, "frame length/bytes", 0, Toward::Up)?;
     if data > DATA_BYTES_MAX {

@@ -70,7 +70,7 @@ fn read_node(it: &mut Import<'_>, raw: &mut RawGraph, items: &[Item<'_>], place:
         }
     }
     if node.id.is_empty() {
-        it.error(place, "the node has no id", "");
+        it.error(place, "the node has no id", "write node [ id 1 ]");
     }
     raw.nodes.push(node);
 }

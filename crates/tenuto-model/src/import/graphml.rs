@@ -51,7 +51,7 @@ struct Reading<'a, 'i, 'd> {
 impl<'d> Reading<'_, '_, 'd> {
     fn node(&mut self, node: Node<'d, 'd>, place: Place) {
         let Some(id) = node.attribute("id") else {
-            return self.it.error(place, "the node has no id", "");
+            return self.it.error(place, "the node has no id", "write <node id=\"n1\">");
         };
         let (mut label, mut kind) = (None, None);
         for (name, value) in self.data(node) {

@@ -1,6 +1,7 @@
 //! JSON of other tools, with the place of every value: JSON is read as the YAML that it is.
 
 use super::Import;
+use super::advice::NUMBER;
 use super::decimal::{Decimal, Toward};
 use crate::Severity;
 use crate::read::reader::{Field, Reader, shown};
@@ -69,7 +70,7 @@ pub(crate) fn decimal(reader: &mut Reader, field: &Field<'_>) -> Option<Decimal>
     let text = reader.text(field)?;
     let number = Decimal::parse(text);
     let fail = |why: &str| format!("`{}`: {why}", shown(text));
-    number.map_err(|why| reader.error(field, &fail(why), "")).ok()
+    number.map_err(|why| reader.error(field, &fail(why), NUMBER)).ok()
 }
 
 /// A number times a power of ten, whole and at most `max`.
@@ -83,7 +84,9 @@ pub(crate) fn scaled(
     let number = decimal(reader, field)?;
     let value = number.scaled(1, power, 1, toward).filter(|value| *value <= max);
     if value.is_none() {
-        reader.error(field, "the number is too large", "");
+        let (sign, power) = if power < 0 { ("", -power) } else { ("-", power) };
+        let unit = if power == 0 { String::new() } else { format!(" x 10^{sign}{power}") };
+        reader.error(field, "the number is too large", &format!("at most {max}{unit}"));
     }
     value
 }

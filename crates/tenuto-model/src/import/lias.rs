@@ -92,7 +92,8 @@ fn read_flow(it: &mut Import<'_>, assembly: &mut Assembly, flow: &Field<'_>) -> 
     };
     it.note("taille_bytes is taken as a frame with FCS; preamble and gap are added");
     it.note("BAGs in steps of 128 us are no BAGs of ARINC 664: they are imported as periods");
-    it.note("priorite 0 is taken as the highest; deadlines are the period: the file has none");
+    it.note("priorite 0 is taken as the highest");
+    it.assume_deadlines("the period, as the file has none");
     let targets = read_targets(it, assembly, flow, period_ns)?;
     let contract = Contract {
         period_ns,

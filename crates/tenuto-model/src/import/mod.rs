@@ -3,6 +3,7 @@
 //! Nothing is skipped silently: what a format cannot say is assumed in a note, what we cannot say
 //! is left out in a note or a located warning, and both stand as comments in the written file.
 
+mod advice;
 mod afdx_designer;
 mod applications;
 mod assembly;
@@ -45,6 +46,8 @@ use crate::yaml::{self, Node, Place, TEXT_BYTES_MAX};
 use crate::{Diagnostics, Network, Severity, Sources, write_network, write_servers};
 use tenuto_calculus::ServerGraph;
 
+/// How a note on deadlines begins that the imported file does not have.
+const ASSUMED: &str = "deadlines assumed by the importer: ";
 /// Most notes; further ones are counted.
 const NOTES_MAX: usize = 100;
 
@@ -145,6 +148,11 @@ impl Import<'_> {
         if self.notes.len() < NOTES_MAX && !self.notes.contains(&text) {
             self.notes.push(text);
         }
+    }
+
+    /// Remembers which deadlines the file does not have, and what is taken instead.
+    pub(crate) fn assume_deadlines(&mut self, text: &str) {
+        self.note(format!("{ASSUMED}{text}"));
     }
 
     pub(crate) fn error(&mut self, place: Place, message: impl Into<String>, hint: &str) {
@@ -277,6 +285,12 @@ fn finish(
     let yaml = head + &body;
     read_back::read_back(&content, &yaml, file)?;
     Ok(Imported { format, content, yaml, notes, warnings })
+}
+
+/// What an importer assumed of deadlines, as the comments at the head of a file of ours say.
+pub fn assumed_deadlines(text: &str) -> Vec<&str> {
+    let head = text.lines().take_while(|line| line.starts_with('#'));
+    head.filter_map(|line| line.strip_prefix("# note: ")?.strip_prefix(ASSUMED)).collect()
 }
 
 /// Where the file came from, and everything that was assumed or left out, as comments.

@@ -65,7 +65,7 @@ fn add(it: &mut Import<'_>, assembly: &mut Assembly, topic: Topic) -> Option<()>
     let Topic { name, publisher, subscribers, period_ns, bytes, deadline_ns, place } = topic;
     let source = assembly.node(it, &publisher, place)?;
     if deadline_ns.is_none() {
-        it.note("topics without deadline have their period");
+        it.assume_deadlines("the period, of topics without one");
     }
     let mut targets: Vec<Target> = Vec::new();
     for subscriber in &subscribers {

@@ -1,8 +1,7 @@
 //! The FIFO benchmark of RTNS 2022 as JSON: rate-latency servers, token buckets, no units.
 
-use super::Import;
-use super::json;
 use super::server_draft::{PathParts, ServerDraft, WithoutUnits};
+use super::{Import, json};
 use crate::read::reader::{Field, shown};
 use tenuto_calculus::{Bucket, GraphServer, Multiplexing, RateLatency, ServerGraph};
 

@@ -1,10 +1,10 @@
 //! Saihu's output-port JSON: servers with curves, and flows with paths over them.
 
-use super::Import;
+use super::advice::TOO_LARGE;
 use super::decimal::{Decimal, Toward};
-use super::json;
 use super::saihu_units::{Dimension, Unit, split};
 use super::server_draft::{PathParts, ServerDraft, pairs, serve_no_faster};
+use super::{Import, json};
 use crate::read::reader::{Field, shown};
 use crate::yaml::Value;
 use tenuto_calculus::{Bucket, GraphServer, Multiplexing, RateLatency, ServerGraph};
@@ -172,7 +172,7 @@ impl<'n> Saihu<'_, '_, 'n> {
             Ok(Some(value)) => Some(value),
             Ok(None) => {
                 let message = format!("{} `{}` is too large", dimension.noun(), shown(text));
-                self.it.reader.error(field, &message, "");
+                self.it.reader.error(field, &message, TOO_LARGE);
                 None
             }
             Err(why) => {
@@ -206,7 +206,8 @@ impl<'n> Saihu<'_, '_, 'n> {
     fn curve(&mut self, object: &Field<'n>, key: &str) -> Option<Field<'n>> {
         let found = object.get(key).or_else(|| self.network.get(key));
         if found.is_none() {
-            self.it.reader.error(object, &format!("there is no `{key}`"), "");
+            let hint = format!("add `{key}` here, or to the `network` for all");
+            self.it.reader.error(object, &format!("there is no `{key}`"), &hint);
         }
         found
     }

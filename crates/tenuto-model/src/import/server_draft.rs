@@ -1,6 +1,7 @@
 //! Putting a server graph together from the parts that other tools' files have.
 
 use super::Import;
+use super::advice::{ONCE, PIECES, RATE};
 use super::decimal::{Decimal, Toward};
 use crate::read::network::FLOWS_MAX;
 use crate::read::reader::shown;
@@ -74,7 +75,7 @@ impl ServerDraft {
             return;
         }
         if server.service.iter().all(|piece| piece.rate_ubps == 0) {
-            it.error(place, format!("server `{}` serves nothing", shown(&server.name)), "");
+            it.error(place, format!("server `{}` serves nothing", shown(&server.name)), RATE);
         }
         if self.names.insert(server.name.clone(), self.graph.servers.len()).is_some() {
             let message = format!("two servers are called `{}`", shown(&server.name));
@@ -150,7 +151,7 @@ impl ServerDraft {
                     constant: Picos(0),
                 }),
                 Err(TreeError::Twice(at)) => {
-                    it.error(path.place, format!("the path visits `{}` twice", server(at)), "");
+                    it.error(path.place, format!("the path visits `{}` twice", server(at)), ONCE);
                 }
                 Err(TreeError::Rejoins(at)) => {
                     let (path_name, flow, server) = (shown(&path.name), shown(flow), server(at));
@@ -200,7 +201,7 @@ pub(crate) fn pairs<A: Copy, B: Copy>(
     of: &str,
 ) -> Vec<(A, B)> {
     if first.is_empty() || second.is_empty() {
-        it.error(place, format!("the curve of `{}` has no piece", shown(of)), "");
+        it.error(place, format!("the curve of `{}` has no piece", shown(of)), PIECES);
     }
     if first.len() != second.len() {
         let message = format!(

@@ -1,8 +1,7 @@
 //! Where a file has flows only: the hosts it names, on one switch, or on a given topology.
 
-use super::Import;
 use super::assembly::Assembly;
-use super::topology;
+use super::{Import, topology};
 use crate::yaml::Place;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! CSV tables of other tools: rows with their lines, columns by their names.
 
 use super::Import;
+use super::advice::{NUMBER, TABLE, TOO_LARGE};
 use super::decimal::{Decimal, Toward};
 use crate::read::network::FLOWS_MAX;
 use crate::read::reader::shown;
@@ -58,7 +59,7 @@ pub(crate) fn rows(it: &mut Import<'_>) -> Vec<Row> {
             }
             Err(error) => {
                 let place = place(error.position());
-                it.error(place, format!("not a valid table: {}", shown(&error.to_string())), "");
+                it.error(place, format!("not a valid table: {}", shown(&error.to_string())), TABLE);
                 break;
             }
         }
@@ -74,7 +75,7 @@ pub(crate) fn rows(it: &mut Import<'_>) -> Vec<Row> {
 pub(crate) fn table(it: &mut Import<'_>) -> Option<Table> {
     let mut rows = rows(it);
     if rows.is_empty() {
-        it.error(Place::default(), "the table has no line of column names", "");
+        it.error(Place::default(), "the table has no line of column names", TABLE);
         return None;
     }
     let header = rows.remove(0);
@@ -124,7 +125,7 @@ impl Table {
     ) -> Option<&'t str> {
         let found = self.get(row, column);
         if found.is_none() {
-            it.error(at(row, column), "the cell is empty", "");
+            it.error(at(row, column), "the cell is empty", "each row has a value here");
         }
         found
     }
@@ -142,11 +143,11 @@ impl Table {
         match Decimal::parse(text).map(|number| number.scaled(1, power, 1, toward)) {
             Ok(Some(value)) if value <= NUMBER_MAX => Some(value),
             Ok(_) => {
-                it.error(at(row, column), format!("`{}` is too large", shown(text)), "");
+                it.error(at(row, column), format!("`{}` is too large", shown(text)), TOO_LARGE);
                 None
             }
             Err(why) => {
-                it.error(at(row, column), format!("`{}`: {why}", shown(text)), "");
+                it.error(at(row, column), format!("`{}`: {why}", shown(text)), NUMBER);
                 None
             }
         }

@@ -1,5 +1,6 @@
 //! The TAS benchmark of Tübingen: streams over named links; nanoseconds, bytes, bytes per ns.
 
+use super::advice::TWICE;
 use super::assembly::{Assembly, FlowParts, size_of_wire_bytes, target};
 use super::decimal::Toward;
 use super::{Import, hops, json};
@@ -104,7 +105,7 @@ fn read_link(
     };
     assembly.link(it, [&from, &to], rate?, delay_ns, place);
     if links.insert(name.to_owned(), (from, to)).is_some() {
-        it.error(place, format!("two links are called `{}`", shown(name)), "");
+        it.error(place, format!("two links are called `{}`", shown(name)), TWICE);
     }
     Some(())
 }

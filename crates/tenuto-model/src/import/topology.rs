@@ -95,7 +95,7 @@ pub(super) fn load(it: &mut Import<'_>, path: &str) -> Option<String> {
         Err(why) => why,
     };
     let message = format!("`{}` cannot be read: {}", shown(path), shown(&why));
-    it.error(Place::default(), message, "");
+    it.error(Place::default(), message, "paths are relative to where the command runs");
     None
 }
 

@@ -65,9 +65,10 @@ fn add_flows(it: &mut Import<'_>, assembly: &mut Assembly, file: usize, text: &s
     let base_ns = it.options.cycle_ns.unwrap_or(BASE_NS);
     it.note(format!(
         "a base period is {} (--cycle); flows state no size: each is taken as one frame of \
-         {FRAME_BYTES_MAX} B per period, its deadline is its period",
+         {FRAME_BYTES_MAX} B per period",
         crate::quantity::format_time(base_ns)
     ));
+    it.assume_deadlines("the period, as flows state none");
     it.note("flows are sporadic: no time slots are planned");
     for (number, (place, words)) in tuples(it, file, text)?.into_iter().enumerate() {
         let [source, hosts @ .., period] = words.as_slice() else { continue };

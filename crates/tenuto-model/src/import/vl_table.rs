@@ -43,7 +43,8 @@ pub(super) fn read(it: &mut Import<'_>) -> Option<Draft> {
     if !others.is_empty() {
         it.note(format!("columns are not read: {}", shown(&others)));
     }
-    it.note("traffic class, QoS and notes are left out; deadlines are the BAG: the table has none");
+    it.note("traffic class, QoS and notes are left out");
+    it.assume_deadlines("the BAG, as the table has none");
     let is_double = table.rows.iter().any(|row| {
         table.get(row, "redundancy").is_some_and(|text| text.split(['/', '+', ' ']).count() > 1)
     });
@@ -196,7 +197,11 @@ fn read_size(
     it.warn(place, message, hint);
     let size = size_of_wire_bytes(frames.saturating_mul(frame + u64::from(WIRE_OVERHEAD_BYTES)));
     if size.is_none() {
-        it.error(place, "these are too many frames", "");
+        it.error(
+            place,
+            "these are too many frames",
+            "a message has at most 16 MB: write fewer frames",
+        );
     }
     size.map(|size| (frames, size))
 }

@@ -4,6 +4,7 @@
 //! ours has payload + overhead − 20 B, possibly below 64 B *as stated*. Times: `period`,
 //! `deadline` and `jitter` in ms, `tech-latency` in us. Bare rates are bit/s.
 
+use super::advice::LINK;
 use super::xml::{self, Lines};
 use super::{Import, assembly};
 use crate::quantity::{QuantityError, parse_rate_bps, parse_time_ns};
@@ -233,7 +234,7 @@ impl<'x> Native<'_, '_, 'x> {
                 continue;
             };
             if a.node == b.node || rate_bps < 1_000 {
-                self.error(node, "a link joins two nodes at 1 kbit/s or more".into(), "");
+                self.error(node, "a link joins two nodes at 1 kbit/s or more".into(), LINK);
                 self.draft.topology_in_doubt = true;
                 continue;
             }
@@ -260,7 +261,11 @@ impl<'x> Native<'_, '_, 'x> {
                 break;
             }
             let contract = self.contract(node);
-            let deadline = self.time(node, "deadline", "ms").unwrap_or(contract.period_ns);
+            let stated = self.time(node, "deadline", "ms");
+            if stated.is_none() {
+                self.it.assume_deadlines("the period, of flows without one");
+            }
+            let deadline = stated.unwrap_or(contract.period_ns);
             let targets = self.targets(node, deadline);
             if self.it.reader.diagnostics.errors() > before {
                 self.draft.contract_in_doubt.insert(name.clone());

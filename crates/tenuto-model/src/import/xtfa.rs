@@ -2,6 +2,7 @@
 //! curves on flows. Every output port with a rate becomes a server `NODE-PORT`.
 
 use super::Import;
+use super::advice::TOO_LARGE;
 use super::decimal::{Decimal, Toward};
 use super::saihu_units::{Dimension, Unit, split};
 use super::server_draft::{PathParts, ServerDraft, serve_no_faster};
@@ -134,7 +135,7 @@ impl<'x> Xtfa<'_, '_, 'x> {
         match unit.map(|unit| unit.value(number, toward)) {
             Ok(Some(value)) => Some(value),
             Ok(None) => {
-                self.error(node, format!("{key}=\"{}\" is too large", shown(text)), "");
+                self.error(node, format!("{key}=\"{}\" is too large", shown(text)), TOO_LARGE);
                 None
             }
             Err(why) => {

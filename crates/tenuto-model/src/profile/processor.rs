@@ -1,8 +1,8 @@
 //! A processor that every port shares, and what a frame costs it.
 //!
 //! The cost function exists once: [`Processor::cost_ps`] is the envelope that the planner charges
-//! and [`Processor::sample_ps`] what a simulated device takes, never more (theory,
-//! "Cost functions").
+//! and [`Processor::sample_ps`] what a simulated device takes, never more (docs/theory/analysis.md,
+//! "A processor that the ports share").
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
 //! Reading files into values: text in, every problem out.
 
+mod added;
 mod flows;
 pub(crate) mod network;
 mod nodes;
@@ -10,10 +11,15 @@ mod scenario;
 mod scenario_events;
 mod switch_file;
 pub(crate) mod tables;
+mod tenants_file;
 
+pub use added::read_flows;
 pub use network::read_network;
 pub use scenario::read_scenario;
 pub use switch_file::{
     JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
     SwitchFile, SwitchFilePort, SwitchText, read_switch,
+};
+pub use tenants_file::{
+    JudgeTenant, Restart, TENANTS_MAX, Tenant, TenantNic, TenantText, TenantsFile, read_tenants,
 };

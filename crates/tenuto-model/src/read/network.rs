@@ -2,7 +2,7 @@
 
 pub(crate) use super::flows::settle_priorities;
 use super::flows::{FlowLayers, read_flow};
-use super::reader::{Field, Reader, shown};
+use super::reader::{Field, Reader, shown, title_of};
 use super::{nodes, tables};
 use crate::check::judge;
 use crate::quantity::{parse_rate_bps, parse_size_bytes, parse_time_ns};
@@ -153,8 +153,9 @@ fn read_top(
     check_version(reader, top);
     let stem = path.rsplit('/').next().unwrap_or(path);
     let stem = stem.strip_suffix(".yaml").unwrap_or(stem);
-    let name = top.get("name").and_then(|f| reader.text(&f)).unwrap_or(stem);
-    let mut draft = Draft::new(name);
+    let written = top.get("name").and_then(|f| reader.title(&f));
+    let name = written.map_or_else(|| title_of(stem), str::to_owned);
+    let mut draft = Draft::new(&name);
     read_modes(reader, top, &mut draft);
     read_networks(reader, top, &mut draft);
     check_defaults(reader, top);
@@ -166,6 +167,8 @@ fn read_top(
     draft.topology_in_doubt |= reader.diagnostics.errors() > before;
     read_policies(reader, top, &mut draft);
     read_flows(reader, top, sources, path, &mut draft);
+    let flows = top.get("flows").map_or(top.node.place, |flows| flows.node.place);
+    reader.remember("flows".to_owned(), flows);
     settle_priorities(&mut draft);
     judge(reader, &draft);
     Some(draft.network)
@@ -192,6 +195,7 @@ fn check_version(reader: &mut Reader, top: &Field<'_>) {
 
 fn read_modes(reader: &mut Reader, top: &Field<'_>, draft: &mut Draft) {
     let Some(field) = top.get("modes") else { return };
+    reader.remember(field.path.clone(), field.node.place);
     let Some(modes) = reader.texts(&field) else { return };
     let odd =
         |m: &&str| m.is_empty() || m.contains(|c: char| c.is_whitespace() || ">:,".contains(c));
@@ -202,7 +206,7 @@ fn read_modes(reader: &mut Reader, top: &Field<'_>, draft: &mut Draft) {
             "write [LO, HI], lowest first",
         );
     } else if modes.iter().collect::<BTreeSet<_>>().len() < modes.len() {
-        reader.error(&field, "two modes have the same name", "");
+        reader.error(&field, "two modes have the same name", "write [LO, HI]");
     } else if modes.iter().any(|m| odd(m) || m.len() > 64) {
         reader.error(&field, "a mode's name is one short word without > : ,", "write [LO, HI]");
     } else {

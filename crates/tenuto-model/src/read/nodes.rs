@@ -198,6 +198,16 @@ pub(super) fn read_controllers(reader: &mut Reader, top: &Field<'_>, draft: &mut
                 reader.texts(&list).unwrap_or_default().into_iter().map(str::to_owned).collect()
             }
         };
+        let is_said_empty =
+            |list: &Field<'_>| matches!(&list.node.value, Value::List(items) if items.is_empty());
+        if let Some(list) = field.get("manages").filter(is_said_empty) {
+            let message = format!("controller `{}` manages no switch", shown(name));
+            reader.error(
+                &list,
+                &message,
+                "write `manages: all`, a list such as [sw1], or leave the controller out",
+            );
+        }
         for switch in &manages {
             if !taken.insert(switch.clone()) {
                 let message = format!("switch `{}` is managed twice", shown(switch));
@@ -333,7 +343,11 @@ fn read_ends(reader: &mut Reader, item: &Field<'_>, draft: &Draft) -> Option<[Wr
     };
     let texts = reader.texts(&ends)?;
     let [a, b] = texts.as_slice() else {
-        reader.error(&ends, &format!("a link has two ends, not {}", texts.len()), "");
+        reader.error(
+            &ends,
+            &format!("a link has two ends, not {}", texts.len()),
+            "write [h1, sw1]",
+        );
         return None;
     };
     let mut read = |text: &str| {

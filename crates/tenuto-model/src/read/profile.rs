@@ -218,7 +218,7 @@ pub(super) fn small(
     let value = reader.quantity(&field, parse)?;
     let small = u32::try_from(value).ok();
     if small.is_none() {
-        reader.error(&field, "the value is too large", "");
+        reader.error(&field, "the value is too large", "at most 4294967295 of the base unit");
     }
     small
 }

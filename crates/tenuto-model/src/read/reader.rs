@@ -7,6 +7,14 @@ use crate::yaml::{Node, Place, Value};
 use crate::{Column, Diagnostic, Diagnostics, Severity};
 use std::collections::BTreeMap;
 
+/// Longest single value, bytes: longer ones are no names, paths or notes.
+const VALUE_BYTES_MAX: usize = 4_096;
+/// Longest name of a network, a server graph or a switch.
+const TITLE_CHARS_MAX: usize = 128;
+/// Longest message or hint: names of other things may be in it.
+const SAID_CHARS_MAX: usize = 1_000;
+const PLAIN: &str = "write letters, digits, spaces and signs";
+
 /// A file that was read, with the start of each of its lines.
 struct SourceFile {
     path: String,
@@ -161,14 +169,19 @@ impl Reader {
             None => (place.column > 0).then_some(Column::Number(place.column)),
         };
         let excerpt = excerpt(self.line(place), place.column);
+        // What was meant may itself be a name that cannot be one.
+        let clean = |text: String| -> String {
+            let shown = text.chars().map(|c| if is_unseen(c) { ' ' } else { c });
+            shown.take(SAID_CHARS_MAX).collect()
+        };
         self.diagnostics.push(Diagnostic {
             severity,
-            message,
-            hint,
+            message: clean(message),
+            hint: hint.map(clean),
             file: self.files.get(place.file).map(|f| f.path.clone()).unwrap_or_default(),
             line: (place.line > 0).then_some(place.line),
             column,
-            field_path: path.chars().filter(|c| !is_unseen(*c)).collect(),
+            field_path: shown_long(path).chars().filter(|c| !is_unseen(*c)).collect(),
             excerpt,
         });
     }
@@ -243,7 +256,7 @@ impl Reader {
     /// A single value as text.
     pub(crate) fn text<'a>(&mut self, field: &Field<'a>) -> Option<&'a str> {
         match &field.node.value {
-            Value::Text(text) => Some(text),
+            Value::Text(text) => self.check_text(text, field).then_some(text),
             _ => {
                 let message = format!("{} where a single value is needed", field.node.noun());
                 let hint = match &field.node.value {
@@ -260,6 +273,40 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// Whether a single value is of a length and of characters that messages and documents bear;
+    /// another one is reported. Lines of a longer text may end.
+    fn check_text(&mut self, text: &str, field: &Field<'_>) -> bool {
+        let is_odd = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
+        let (message, hint) = if let Some(odd) = text.chars().find(is_odd) {
+            let code = u32::from(odd);
+            (format!("the value has a control or invisible character (U+{code:04X})"), PLAIN)
+        } else if text.len() > VALUE_BYTES_MAX {
+            let long = text.len();
+            (format!("the value is too long: {long} B, at most {VALUE_BYTES_MAX}"), "shorten it")
+        } else {
+            return true;
+        };
+        self.error(field, &message, hint);
+        false
+    }
+
+    /// The name of a file's content as a whole: it may have spaces, colons and commas, as a title
+    /// has, but stands in one line.
+    pub(crate) fn title<'a>(&mut self, field: &Field<'a>) -> Option<&'a str> {
+        let text = self.text(field)?;
+        let problem = if text.trim().is_empty() {
+            ("a name cannot be empty", "leave it out, and the file gives the name")
+        } else if text.chars().count() > TITLE_CHARS_MAX {
+            ("a name has at most 128 characters", "shorten it")
+        } else if text.contains(is_unseen) {
+            ("a name stands in one line, without tabs", PLAIN)
+        } else {
+            return Some(text);
+        };
+        self.error(field, problem.0, problem.1);
+        None
     }
 
     /// A quantity, by one of the parsers of [`crate::quantity`].
@@ -304,18 +351,18 @@ impl Reader {
     /// Whether a name can be one; what cannot is reported at `place`.
     pub(crate) fn check_name(&mut self, name: &str, path: &str, place: Place) -> bool {
         let odd = |c: char| is_unseen(c) || matches!(c, ':' | '>' | ',' | '"' | '`');
-        let why = if name.is_empty() {
-            "a name cannot be empty"
+        let (why, hint) = if name.is_empty() {
+            ("a name cannot be empty", "write a short word")
         } else if name.chars().count() > 64 {
-            "a name has at most 64 characters"
+            ("a name has at most 64 characters", "shorten it")
         } else if name.contains(odd) {
-            "a name has no control or invisible characters and none of : > , \" `"
+            ("a name has no control or invisible characters and none of : > , \" `", PLAIN)
         } else if name.trim() != name {
-            "a name neither starts nor ends with a space"
+            ("a name neither starts nor ends with a space", "leave the space out")
         } else {
             return true;
         };
-        self.report(Severity::Error, place, path, why.to_owned(), None);
+        self.report(Severity::Error, place, path, why.to_owned(), Some(hint.to_owned()));
         false
     }
 
@@ -335,6 +382,21 @@ pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}')
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The name that a file gives to its content: what cannot be shown of it is left out.
+pub(crate) fn title_of(stem: &str) -> String {
+    stem.chars().filter(|c| !is_unseen(*c)).take(TITLE_CHARS_MAX).collect()
+}
+
+/// A key path as problems name it: one name of megabytes does not fill them.
+fn shown_long(path: &str) -> String {
+    const CHARS_MAX: usize = 160;
+    let mut short: String = path.chars().take(CHARS_MAX).collect();
+    if path.chars().nth(CHARS_MAX).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 /// A text as messages show it: cut, without control and invisible characters.

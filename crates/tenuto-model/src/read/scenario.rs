@@ -66,7 +66,7 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, network: &Network) -> Scenario
     let events = read_events(reader, top, network, duration_ns);
     let expect = read_expect(reader, top);
     let duration_ns = duration_ns.unwrap_or(0);
-    Scenario { duration_ns, seed, traffic, programs, events, expect }
+    Scenario { duration_ns, cut_from_ns: None, seed, traffic, programs, events, expect }
 }
 
 /// The events in the order of their times.

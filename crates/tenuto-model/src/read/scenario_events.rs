@@ -4,7 +4,9 @@
 
 use super::network::mode_index;
 use super::reader::{Field, Reader, shown};
-use crate::quantity::{parse_percent, parse_rate_bps, parse_size_bytes, parse_time_ns};
+use crate::quantity::{
+    format_rate, parse_percent, parse_rate_bps, parse_size_bytes, parse_time_ns,
+};
 use crate::yaml::Value;
 use crate::{Event, EventAction, Network};
 
@@ -179,7 +181,13 @@ impl<'a> EventReader<'_, 'a> {
             reader.expect_map(value, &["flows", "frame", "rate", "for", "frames_per_s"]);
         }
         let for_ns = match self.get("for") {
-            Some(field) => Some(reader.quantity(&field, parse_time_ns)?),
+            Some(field) => {
+                let ns = reader.quantity(&field, parse_time_ns)?;
+                if ns == 0 {
+                    reader.error(&field, "nothing would be sent", "write 1 s, or leave it out");
+                }
+                Some(ns)
+            }
             None => None,
         };
         match verb {
@@ -190,6 +198,8 @@ impl<'a> EventReader<'_, 'a> {
                     return None;
                 };
                 let frames = reader.number(&field, 1, 100_000_000)?;
+                // Frames of garbage have 64 B, 84 B on the wire.
+                self.check_line(reader, &host, &field, frames * 84 * 8);
                 let frames_per_s = u32::try_from(frames).ok()?;
                 Some(EventAction::Garbage { host, frames_per_s, for_ns })
             }
@@ -227,10 +237,27 @@ impl<'a> EventReader<'_, 'a> {
                 if rate == 0 {
                     reader.error(&field, "nothing would be sent", "write a rate, or line");
                 }
+                self.check_line(reader, &host, &field, rate);
                 Some(rate)
             }
         };
         Some(EventAction::Babble { host, flows, frame_bytes, rate_bps, for_ns })
+    }
+
+    /// Refuses what the line of a host cannot carry.
+    fn check_line(&self, reader: &mut Reader, host: &str, field: &Field<'_>, rate_bps: u64) {
+        let links = self.network.links.iter();
+        let own = links.filter(|link| link.a.node == host || link.b.node == host);
+        let Some(line_bps) = own.map(|link| link.rate_bps).max() else { return };
+        if rate_bps > line_bps {
+            let line = format_rate(line_bps);
+            let message = format!(
+                "`{}` cannot send {}: its line has {line}",
+                shown(host),
+                format_rate(rate_bps)
+            );
+            reader.error(field, &message, &format!("write at most {line}"));
+        }
     }
 
     fn link(&self, reader: &mut Reader, name: &Field<'_>, verb: &str) -> Option<EventAction> {

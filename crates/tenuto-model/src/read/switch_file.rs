@@ -151,7 +151,7 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Switc
     }
     let modes = [("secure", false), ("standalone", true)];
     SwitchFile {
-        name: top.get("name").and_then(|f| reader.text(&f)).map(str::to_owned),
+        name: top.get("name").and_then(|f| reader.title(&f)).map(str::to_owned),
         datapath_id: top.get("datapath_id").and_then(|f| read_datapath_id(reader, &f)),
         ports: read_ports(reader, top, judge),
         controllers: read_controllers(reader, top, judge),
@@ -212,7 +212,7 @@ fn judged(
     match judge(text) {
         Ok(()) => Some(text.to_owned()),
         Err(why) => {
-            reader.error(field, &why, "");
+            reader.error(field, &why, "write it as the command line of `switch` has it");
             None
         }
     }

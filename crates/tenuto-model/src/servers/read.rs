@@ -5,7 +5,7 @@ use super::{PIECES_MAX, SERVERS_MAX, name_problem};
 use crate::Diagnostics;
 use crate::quantity::{QuantityError, parse_data_ubit, parse_rate_ubps, parse_time_ps};
 use crate::read::network::FLOWS_MAX;
-use crate::read::reader::{Field, Reader, shown};
+use crate::read::reader::{Field, Reader, shown, title_of};
 use crate::yaml::Value;
 use std::collections::BTreeMap;
 use tenuto_calculus::{
@@ -58,8 +58,9 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, file: &str) -> Option<ServerGr
     }
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.strip_suffix(".yaml").unwrap_or(stem);
-    let name = top.get("name").and_then(|f| reader.text(&f)).unwrap_or(stem);
-    let mut graph = ServerGraph { name: name.to_owned(), ..ServerGraph::default() };
+    let written = top.get("name").and_then(|f| reader.title(&f));
+    let name = written.map_or_else(|| title_of(stem), str::to_owned);
+    let mut graph = ServerGraph { name, ..ServerGraph::default() };
     let servers = named(reader, top, "servers", SERVERS_MAX);
     let names: BTreeMap<&str, usize> =
         servers.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
@@ -98,7 +99,7 @@ fn named<'a>(
     }
     for (name, entry) in &pairs {
         if let Some(why) = name_problem(name) {
-            reader.error(entry, why, "");
+            reader.error(entry, why, "write a short name");
         }
     }
     pairs
@@ -239,7 +240,7 @@ impl<'a> FlowReader<'_, 'a> {
                 }
                 let read = |(name, field): &(&str, Field<'a>)| {
                     if let Some(why) = name_problem(name) {
-                        reader.error(field, why, "");
+                        reader.error(field, why, "write a short name");
                     }
                     self.named_target(reader, name, field, tree)
                 };

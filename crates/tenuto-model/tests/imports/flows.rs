@@ -86,7 +86,7 @@ const TOPICS_YAML: &str = "topics:
 #[test]
 fn topics_are_the_same_as_table_and_as_yaml() {
     let table = accepted(TOPICS, "t.csv", &at_100());
-    says(&table, &["`/cmd` stays inside `nav`", "topics without deadline", "RTPS"]);
+    says(&table, &["`/cmd` stays inside `nav`", "of topics without one", "RTPS"]);
     let table = network(table);
     let yaml = network(accepted(TOPICS_YAML, "t.yaml", &at_100()));
     assert_eq!(table, yaml);

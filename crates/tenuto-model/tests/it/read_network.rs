@@ -37,7 +37,7 @@ fn problems(text: &str) -> String {
 
 #[test]
 fn the_shipped_car_is_understood() {
-    let text = include_str!("../../../networks/vehicle.yaml");
+    let text = include_str!("../../../../networks/vehicle.yaml");
     let car = network(text);
     assert_eq!(car.modes, ["LO", "HI"]);
     assert_eq!(car.links.len(), 6);

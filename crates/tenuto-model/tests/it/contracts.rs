@@ -2,7 +2,7 @@
 
 use tenuto_model::{MemorySources, read_network};
 
-const CAR: &str = include_str!("../../../networks/vehicle.yaml");
+const CAR: &str = include_str!("../../../../networks/vehicle.yaml");
 
 /// Every problem of the vehicle with one change.
 fn problems_of(from: &str, to: &str) -> String {

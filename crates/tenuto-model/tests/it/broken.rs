@@ -2,7 +2,7 @@
 
 use tenuto_model::{MemorySources, read_network};
 
-const CAR: &str = include_str!("../../../networks/vehicle.yaml");
+const CAR: &str = include_str!("../../../../networks/vehicle.yaml");
 
 fn said(text: &str) -> String {
     let sources = MemorySources::new().with("car.yaml", text);
@@ -69,4 +69,52 @@ fn one_change_and_the_car_is_refused() {
 fn line_ends_and_marks_of_other_systems_change_nothing() {
     assert!(said(&CAR.replace('\n', "\r\n")).starts_with("accepted"));
     assert!(said(&format!("\u{feff}{CAR}")).starts_with("accepted"));
+}
+
+#[test]
+fn a_port_that_another_flow_has_without_writing_it_is_told_with_one_that_is_free() {
+    // LIDAR and CAM have one source and one target, and ports 20000 and 20001 by their places.
+    for replaced in [
+        CAR.replace("  CAM:\n", "  CAM:\n    udp_port: 20000\n"),
+        CAR.replace("LIDAR:  {", "LIDAR:  {udp_port: 20001, "),
+    ] {
+        let told = said(&replaced);
+        let line =
+            1 + replaced.lines().position(|line| line.contains("udp_port")).expect("it is there");
+        assert!(told.contains("cannot be told apart"), "{told}");
+        assert!(told.contains(&format!(":{line},")), "line {line}: {told}");
+        assert!(told.contains("20003"), "a port that is free: {told}");
+    }
+    let own = CAR.replace("  CAM:\n", "  CAM:\n    udp_port: 20001\n");
+    assert!(said(&own).starts_with("accepted"), "{}", said(&own));
+    let free = CAR.replace("  CAM:\n", "  CAM:\n    udp_port: 20003\n");
+    assert!(said(&free).starts_with("accepted"), "{}", said(&free));
+}
+
+#[test]
+fn other_traffic_has_a_rate_that_meters_state() {
+    let with = |rate: &str| {
+        CAR.replace("profile: tenuto", "profile: steps").replace(
+            "hosts: {s1",
+            &format!(
+                "profiles: {{steps: {{like: tenuto, meter_rate_step: 3 kbit/s}}}}\n\
+                 other_traffic: {{priority: 7, rate: {rate}, frame: 1518 B}}\nhosts: {{s1"
+            ),
+        )
+    };
+    let told = said(&with("1500 bit/s"));
+    assert!(told.contains("no rate below 3 kbit/s"), "{told}");
+    assert!(said(&with("3 kbit/s")).starts_with("accepted"), "{}", said(&with("3 kbit/s")));
+}
+
+#[test]
+fn at_most_64_switches_change_modes_together() {
+    let with = |count: usize| {
+        let switches: String =
+            (4..=count).map(|n| format!(", x{n}: {{profile: tenuto}}")).collect();
+        CAR.replace("sw3: {profile: tenuto}", &format!("sw3: {{profile: tenuto}}{switches}"))
+    };
+    let told = said(&with(65));
+    assert!(told.contains("at most 64"), "{told}");
+    assert!(said(&with(64)).starts_with("accepted"), "{}", said(&with(64)));
 }

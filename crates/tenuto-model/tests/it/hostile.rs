@@ -7,7 +7,7 @@ use tenuto_model::{
 };
 
 fn car_text() -> &'static str {
-    include_str!("../../../networks/vehicle.yaml")
+    include_str!("../../../../networks/vehicle.yaml")
 }
 
 fn network(text: &str) -> Option<Network> {
@@ -48,6 +48,7 @@ fn plan() -> Plan {
         as_stated: false,
         line_shaping: true,
         staircases: false,
+        modelled: false,
         feasible: false,
         routes: vec![],
         ports: vec![],

@@ -5,7 +5,7 @@ use tenuto_model::{
 };
 
 fn car() -> Network {
-    let text = include_str!("../../../networks/vehicle.yaml");
+    let text = include_str!("../../../../networks/vehicle.yaml");
     let sources = MemorySources::new().with("v.yaml", text);
     read_network(&sources, "v.yaml").map(|(n, _)| n).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -102,7 +102,7 @@ fn every_mistake_is_answered() {
 
 #[test]
 fn a_scenario_may_follow_its_network_in_one_file() {
-    let network = include_str!("../../../networks/vehicle.yaml");
+    let network = include_str!("../../../../networks/vehicle.yaml");
     let text = format!(
         "{network}---\ntenuto_scenario: 1\nduration: 1 s\nseed: 7\n\
          traffic: {{offsets: zero, sizes: random}}\nhosts: {{d2: {{run: ./player --loop}}}}\n\

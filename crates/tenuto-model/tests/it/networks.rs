@@ -5,13 +5,13 @@ use tenuto_model::{
     write_network,
 };
 
-#[path = "../examples/make_vl_tables.rs"]
+#[path = "../../examples/make_vl_tables.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod make_vl_tables;
 
 macro_rules! shipped {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../networks/", $name)))
+        ($name, include_str!(concat!("../../../../networks/", $name)))
     };
 }
 
