@@ -2,7 +2,7 @@
 //!
 //! A frame is *committed* at the start of its slot and *handed over* at its end:
 //! departure = max(enqueue, previous departure) + wire bits / rate, remainders kept exactly
-//! (theory, pacing). So every bound of this port is about these queues, not about a ring behind
+//! (docs/theory/README.md, "Pacing"). So every bound of this port is about these queues, not about a ring behind
 //! them. A purge can take back what is queued, never what is committed.
 //!
 //! Queue [`SIGNAL_QUEUE`] is above every class and holds mode signals only; it has its own small

@@ -1,7 +1,8 @@
 //! A device that takes a few frames at a time: what it has no room for waits here, by priority.
 //!
 //! What was handed over stands behind the scheduler, in the order in which it was handed over
-//! (theory T4: bytes below the scheduler). A port that hands over only what its device has room for
+//! (docs/theory/analysis.md, "The network
+//! as servers": bits below the scheduler). A port that hands over only what its device has room for
 //! keeps that to the device's few frames, however much comes.
 
 use super::Egress;

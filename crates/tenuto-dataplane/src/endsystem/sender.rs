@@ -2,7 +2,7 @@
 //!
 //! A release happens at an *eligible* instant plus a drawn jitter of 0 to J. Eligible instants are
 //! at least a period apart, and lateness moves them: what was released late by x makes the next
-//! instant at least x later (theory, T27: space from the last actual release, never catch up). So
+//! instant at least x later (docs/theory/observation.md, "Releases"). So
 //! two releases are at least T − J apart, T without jitter, however late the host is served.
 
 use super::config::{Behaviour, Conduct, Form, SendError, SenderConfig};

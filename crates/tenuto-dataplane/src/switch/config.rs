@@ -1,6 +1,7 @@
 //! What a switch is made of; everything else it is told over OpenFlow.
 
-use super::table::ClassifierKind;
+use super::classifier::hash_key::HashKey;
+use super::classifier::table::ClassifierKind;
 use crate::EgressConfig;
 use std::collections::BTreeMap;
 use tenuto_units::{Instant, Span};
@@ -26,6 +27,9 @@ pub struct SwitchConfig {
     pub meter_extra_bytes: u32,
     /// How entries are looked up.
     pub classifier: ClassifierKind,
+    /// Where indexes put entries: a secret of this process wherever hosts are not trusted. It decides
+    /// nothing else.
+    pub hash_key: HashKey,
     /// Seed of nonces and of signal sequence numbers; grows from start to start, so that a
     /// restarted switch is not taken for a replay of itself.
     pub boot_seed: u64,
@@ -81,7 +85,8 @@ pub struct GeneralConfig {
     pub attendre: Option<AttendreLimits>,
 }
 
-/// What Attendre may keep in a switch: apart from the buffers of flows, and bounded (theory T29).
+/// What Attendre may keep in a switch: apart from the buffers of flows, and bounded (docs/theory/attendre.md,
+/// "What it costs the others").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttendreLimits {
     /// Buffers at once.

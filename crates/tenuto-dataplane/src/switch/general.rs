@@ -1,19 +1,20 @@
 //! What a general switch keeps beyond a planned one: room to change frames, packets that wait for
 //! a controller, time-outs, configuration.
 
+use super::actions::bridge::Bridge;
+use super::actions::group::{DEPTH_MAX, GroupCounts};
+use super::actions::packet::{Buffer, EditSet};
+use super::actions::packet_in::PacketBuffers;
 use super::attendre::Attendre;
-use super::bridge::Bridge;
+use super::classifier::hash_key::HashKey;
 use super::config::GeneralConfig;
-use super::connection::ConnectionId;
 use super::control::LongWork;
-use super::expiry::Expiry;
-use super::group::{DEPTH_MAX, GroupCounts};
+use super::control::connection::ConnectionId;
 use super::meter::{Meter, MeterState};
-use super::packet::{Buffer, EditSet};
-use super::packet_in::PacketBuffers;
-use super::ports::PortFeatures;
-use super::table_set::TableSet;
-use super::tail::Step;
+use super::path_cache::action_program::Step;
+use super::port::features::PortFeatures;
+use super::tables::expiry::Expiry;
+use super::tables::table_set::TableSet;
 use std::collections::BTreeMap;
 
 /// Bytes of a packet that go to the controller where no action says it
@@ -54,7 +55,7 @@ pub(super) struct General {
 }
 
 impl General {
-    pub(super) fn new(config: &GeneralConfig, ports: usize) -> Self {
+    pub(super) fn new(config: &GeneralConfig, ports: usize, hash_key: HashKey) -> Self {
         let limit = config.packet_ins_per_s.map(Meter::of_packets);
         Self {
             buffer: Buffer::default(),
@@ -68,7 +69,7 @@ impl General {
             packet_in_limits: limit.map_or_else(Vec::new, |limit| vec![limit; ports]),
             packet_ins_limited: 0,
             packet_ins_unheard: 0,
-            attendre: config.attendre.clone().map(Attendre::new),
+            attendre: config.attendre.clone().map(|limits| Attendre::new(limits, hash_key)),
             works: BTreeMap::new(),
             withdrawn: TableSet::default(),
             flags: 0,
@@ -78,7 +79,7 @@ impl General {
         }
     }
 
-    /// A frame counts for a group, or for a bucket of one, as a step of a tail says.
+    /// A frame counts for a group, or for a bucket of one, as a step of an action program says.
     #[inline]
     pub(super) fn count_step(&mut self, step: Step, frame_bytes: u32) {
         let counter = match step {

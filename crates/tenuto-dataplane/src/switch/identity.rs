@@ -33,7 +33,8 @@ impl Switch {
         self.identify_by(clock, hasher, content);
     }
 
-    /// The same where time stands still (theory T31, `untimed`): any armed timer may fire, buckets
+    /// The same where time stands still (`untimed`: docs/theory/attendre.md,
+    /// "What is explored"): any armed timer may fire, buckets
     /// are full, and how long anything takes or has lasted makes no difference.
     pub fn identify_untimed<H: Hasher>(&self, hasher: &mut H, content: impl Fn(FrameId) -> u64) {
         let (for_deadlines, for_ages) = (Instant::MAX, Instant::ZERO);

@@ -2,9 +2,9 @@
 //!
 //! A band applies to what its bucket does not hold; of several, the one with the highest rate.
 
-use super::guards::{Guard, NOT_LENT};
+use super::path_cache::cached_path::Record;
+use super::path_cache::meter_monitor_store::{Lendable, NOT_LENT};
 use super::tables::EntryCounter;
-use super::track::Record;
 use std::ops::{Deref, DerefMut};
 use tenuto_openflow::constants::meter_flag;
 use tenuto_openflow::{ExactDrop, MeterBand};
@@ -123,7 +123,7 @@ fn take(
     conforms
 }
 
-/// A [`Meter`] of bits, small enough for a track.
+/// A [`Meter`] of bits, small enough for a cached path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     tokens: u64,
@@ -235,7 +235,7 @@ impl FromIterator<BandState> for Bands {
 pub struct MeterState {
     /// `OFPMF_*`, as they were sent.
     pub flags: u16,
-    /// The track that its bucket is lent to; what passes there is not in `seen`.
+    /// The path that its bucket is lent to; what passes there is not in `seen`.
     pub(super) lent: u32,
     /// Frames and bytes shown to it.
     pub seen: EntryCounter,
@@ -364,7 +364,7 @@ impl MeterState {
     }
 }
 
-impl Guard for MeterState {
+impl Lendable for MeterState {
     fn lent(&mut self) -> &mut u32 {
         &mut self.lent
     }
@@ -375,10 +375,10 @@ impl Guard for MeterState {
 
     fn take_in(&mut self, record: &Record) {
         if let Bands::One(band) = &mut self.bands {
-            let Bucket { tokens, refilled, .. } = record.track.bucket;
+            let Bucket { tokens, refilled, .. } = record.path.bucket;
             (band.meter.tokens, band.meter.refilled) = (tokens, refilled);
         }
-        self.seen.add_all(record.track.passed());
+        self.seen.add_all(record.path.passed());
     }
 }
 

@@ -1,173 +1,72 @@
 //! The switch: pipeline, meters, monitors, shadow tables, mode agent and OpenFlow channel.
 //!
-//! Life of a frame: [`Switch::receive`] reads its key, walks the tables (watch, admit, forward),
+//! Life of a frame: [`Switch::receive`] reads its key, runs the tables (watch, admit, forward),
 //! asks monitors and meters by its arrival stamp, and queues a handle per output;
 //! [`Switch::fire`] hands frames over as their slots end. A violation changes the mode inside the
 //! very call that sees it, so the violating frame itself already goes by the new tables.
 
+mod actions;
 mod attendre;
-mod bridge;
-mod burst;
-mod chunks;
+mod classifier;
 mod config;
-mod connection;
 mod control;
-mod counted_table;
-mod course;
-mod crowds;
-mod displacing;
-mod entry;
-mod ethernet_key;
 mod events;
-mod expiry;
-mod follow;
-mod follow_tail;
 mod general;
-mod group;
-mod guards;
 mod identity;
-mod key;
-mod laying;
-mod mask_index;
 mod meter;
 mod mode;
 mod monitor;
-mod outputs;
-mod packet;
-mod packet_in;
+mod path_cache;
 mod pipeline;
-mod places;
-mod port_index;
-mod ports;
-mod signals;
-mod table;
-mod table_set;
+mod port;
 mod tables;
-mod tail;
 mod trace;
-mod track;
-mod tracks;
-mod users;
 
+pub use actions::packet::{BehindExtensions, Edit, FieldValue};
 pub use attendre::AttendreMutant;
-pub use burst::Burst;
+pub use classifier::hash_key::HashKey;
+pub use classifier::index_work::{ChangeWork, LookUpWork};
+pub use classifier::key::{PacketKey, Pattern};
+pub use classifier::table::{ClassifierKind, Entries, Table, WordHasher};
 pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, SwitchConfig};
-pub use connection::{ConnectionId, ConnectionRefused};
-pub use entry::{ActionStep, Behaviour, Entry};
+pub use control::connection::{ConnectionId, ConnectionRefused};
 pub use events::SwitchEvent;
-pub use key::{PacketKey, Pattern};
 pub use meter::{BandEffect, BandState, Bands, Meter, MeterState};
 pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
-pub use packet::{BehindExtensions, Edit, FieldValue};
-pub use ports::PortFeatures;
-pub use table::{ClassifierKind, Entries, Table, WordHasher};
+pub use path_cache::burst::Burst;
+pub use port::features::PortFeatures;
+pub use port::{DeviceLosses, PortCounters};
+pub use tables::entry::{ActionStep, Behaviour, Entry};
 pub use tables::{EntryAge, EntryCounter, Removed, Scope, TableState, Tables, TablesFull};
 pub use trace::TraceStep;
 
 use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work};
+use actions::group::{GroupState, Groups};
+use control::connection::Connection;
+use general::General;
+use port::index::PortIndex;
+use port::{PortState, report};
 use std::borrow::Cow;
 use std::sync::Arc;
-use tenuto_openflow::constants::port_config;
 use tenuto_units::Instant;
-use tenuto_wire::{ReplayWindow, frame_bytes};
-
-/// Frames that entered a port, and what became of those that went no further.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Frames received.
-    pub received: u64,
-    /// Their bytes, FCS included.
-    pub received_bytes: u64,
-    /// Dropped by a meter.
-    pub policed: u64,
-    /// Dropped for want of an entry.
-    pub unknown: u64,
-    /// Cut short, as they were sent or changed as often as one frame may be.
-    pub spent: u64,
-    /// Dropped because their flow is not in the mode.
-    pub out_of_mode: u64,
-    /// Malformed.
-    pub malformed: u64,
-    /// Refused by a full egress buffer after entering here.
-    pub buffer_full: u64,
-    /// Mode signals that were not accepted.
-    pub signals_rejected: u64,
-    /// Attendre commands that were not accepted.
-    pub commands_rejected: u64,
-    /// Frames that were to leave here while the port was down or closed.
-    pub not_sent: u64,
-    /// Frames that were handed over to leave here and that the device did not take.
-    pub not_taken: u64,
-}
-
-#[derive(Clone, Debug)]
-struct PortState {
-    number: u32,
-    /// `OFPPC_*`
-    config: u32,
-    is_up: bool,
-    egress: Egress,
-    counters: PortCounters,
-    /// Sequence number of the last signal sent and accepted here.
-    signal_sent: u64,
-    signal_seen: u64,
-    /// Sequence number of the last Attendre command sent, and those seen here.
-    command_sent: u64,
-    command_seen: ReplayWindow,
-    /// Signals that may still be sent, in nanoseconds of the dwell time.
-    signal_credit: signals::Credit,
-}
-
-impl PortState {
-    fn new(port: &PortConfig, boot_seed: u64) -> Self {
-        Self {
-            number: port.port,
-            config: 0,
-            is_up: true,
-            egress: Egress::new(port.egress),
-            counters: PortCounters::default(),
-            signal_sent: boot_seed,
-            signal_seen: 0,
-            command_sent: boot_seed,
-            command_seen: ReplayWindow::default(),
-            signal_credit: signals::Credit::default(),
-        }
-    }
-
-    /// Whether frames can leave by it: what watches it is live.
-    const fn is_live(&self) -> bool {
-        self.is_up && self.config & port_config::PORT_DOWN == 0
-    }
-
-    /// Whether no frame enters by it.
-    #[inline]
-    const fn takes_nothing(&self) -> bool {
-        self.config & (port_config::PORT_DOWN | port_config::NO_RECV) != 0
-    }
-
-    /// Whether no frame leaves by it.
-    #[inline]
-    const fn is_closed(&self) -> bool {
-        self.config & (port_config::PORT_DOWN | port_config::NO_FWD) != 0 || !self.is_up
-    }
-}
+use tenuto_wire::frame_bytes;
 
 /// A switch. Owns no socket and no clock.
 #[derive(Clone, Debug)]
 pub struct Switch {
     config: Arc<SwitchConfig>,
     tables: Tables,
-    groups: Arc<group::Groups>,
+    groups: Arc<Groups>,
     ports: Vec<PortState>,
-    port_index: Arc<port_index::PortIndex>,
+    port_index: Arc<PortIndex>,
     agent: Option<ModeAgent>,
     level: u8,
     admitted: u8,
-    connections: Vec<connection::Connection>,
+    connections: Vec<Connection>,
     /// The highest generation of masters seen.
     generation: Option<u64>,
-    general: Option<Box<general::General>>,
+    general: Option<Box<General>>,
     raises: u64,
     returns: u64,
     purged: u64,
@@ -183,7 +82,7 @@ impl Switch {
         let port = |port| PortState::new(port, config.boot_seed);
         let mut ports: Vec<PortState> = config.ports.iter().map(port).collect();
         let general = config.general.as_ref();
-        let general = general.map(|it| general::General::new(it, ports.len()));
+        let general = general.map(|it| General::new(it, ports.len(), config.hash_key.clone()));
         // Buffers of planned switches hold all that is promised at once.
         if let Some(general) = config.general.as_ref() {
             for port in &mut ports {
@@ -361,7 +260,7 @@ impl Switch {
     /// The queue of a flow's frames in a level; `Some(None)` if they have no place there, `None` if the
     /// cookie is unknown.
     pub fn place(&self, level: u8, cookie: u64) -> Option<Option<u8>> {
-        let group_queue = |id: u32| self.groups.get(&id).and_then(group::GroupState::queue);
+        let group_queue = |id: u32| self.groups.get(&id).and_then(GroupState::queue);
         self.tables.place(level, cookie, group_queue)
     }
 
@@ -431,29 +330,4 @@ impl Switch {
     ) {
         report(&mut self.ports, drop, place.into(), fx);
     }
-}
-
-/// The same where only ports are at hand.
-fn report(
-    ports: &mut [PortState],
-    drop: Dropped,
-    place: Option<usize>,
-    fx: &mut Effects<SwitchEvent>,
-) {
-    use crate::DropReason as R;
-    if let Some(place) = place {
-        let counters = &mut ports[place].counters;
-        match drop.reason {
-            R::Policed => counters.policed += 1,
-            R::OutOfMode => counters.out_of_mode += 1,
-            R::Unknown | R::NoOutput => counters.unknown += 1,
-            R::Spent => counters.spent += 1,
-            R::Malformed => counters.malformed += 1,
-            R::BufferFull => counters.buffer_full += 1,
-            R::SignalRejected => counters.signals_rejected += 1,
-            R::CommandRejected => counters.commands_rejected += 1,
-            R::Purged | R::PoolFull | R::Duplicate => {}
-        }
-    }
-    fx.drops.push(drop);
 }

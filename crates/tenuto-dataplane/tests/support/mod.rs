@@ -8,7 +8,7 @@ pub(crate) mod general;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    Burst, ClassifierKind, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    Burst, ClassifierKind, HashKey, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{DropReason, Effects, EgressConfig, FramePool, Frames, TimerId, Work};
 use tenuto_openflow::constants::meter_flag;
@@ -46,6 +46,7 @@ pub(crate) fn config() -> SwitchConfig {
         groups_max: 4,
         meter_extra_bytes: 24,
         classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
         boot_seed: 1_000,
         mode_retry: Span::from_ms(10),
         general: None,

@@ -184,7 +184,7 @@ fn configurations_that_contradict_themselves_are_refused() {
 }
 
 proptest! {
-    /// T27: a period between two releases, whatever happens to the host.
+    /// docs/theory/observation.md, "Releases": a period between two releases, whatever happens to the host.
     #[test]
     fn releases_are_never_closer_than_the_period(
         lateness_us in proptest::collection::vec(

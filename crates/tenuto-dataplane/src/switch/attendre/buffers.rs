@@ -1,8 +1,9 @@
 //! Buffers: who opens one, and the frames in it (\[Attendre\] sections IV.C.1, IV.C.2, IV.C.5).
 
-use crate::switch::key::{PacketKey, Pattern};
-use crate::switch::packet::EditSet;
-use crate::switch::pipeline::{ActionSet, Passage};
+use crate::switch::actions::packet::EditSet;
+use crate::switch::classifier::key::{PacketKey, Pattern};
+use crate::switch::pipeline::executor::Executor;
+use crate::switch::pipeline::{ActionSet, PacketContext};
 use crate::switch::{Switch, SwitchEvent, Tables};
 use crate::{DropReason, Effects, FrameId, Frames};
 use std::collections::VecDeque;
@@ -83,12 +84,12 @@ impl Switch {
     /// A packet-in goes to a controller that will answer it with a message set: what comes later
     /// with the same headers waits (Fig. 5, line 22). Gives the number of the packet-in, or `None`
     /// if there is no room: then the packet-in is one of plain OpenFlow.
-    pub(in crate::switch) fn open_for_packet_in(&mut self, passage: &Passage) -> Option<u64> {
-        let pattern = Pattern { mask: PacketKey::ALL, value: passage.key };
-        let (table, precedence) = (passage.table, u16::MAX);
+    pub(in crate::switch) fn open_for_packet_in(&mut self, packet: &PacketContext) -> Option<u64> {
+        let pattern = Pattern { mask: PacketKey::ALL, value: packet.key };
+        let (table, precedence) = (packet.table, u16::MAX);
         let attendre = self.general.as_mut()?.attendre.as_mut()?;
         let number = attendre.next_number;
-        let until = passage.now + attendre.timeout;
+        let until = packet.now + attendre.timeout;
         // Released packets that miss again keep their place: they wait for the next answer.
         if let Some(place) = attendre.find(table, precedence, &pattern) {
             let buffer = attendre.get_mut(place)?;
@@ -98,10 +99,10 @@ impl Switch {
             (buffer.version, buffer.messages, buffer.number) = (None, 0, number);
             (buffer.phase, buffer.until) = (BufferPhase::Waiting, until);
         } else {
-            let matching = passage.key.described();
+            let matching = packet.key.described();
             let (version, messages) = (None, 0);
             let asked = Asked { table, precedence, pattern, matching, version, messages };
-            self.open_buffer(asked, number, passage.now)?;
+            self.open_buffer(asked, number, packet.now)?;
         }
         self.general.as_mut()?.attendre.as_mut()?.next_number += 1;
         Some(number)
@@ -158,65 +159,8 @@ impl Switch {
         attendre.open(table, precedence, pattern, buffer)
     }
 
-    /// Puts the packet at hand into a buffer; the reason if it is full. The newest goes then: any
-    /// other would be missing in the middle (theory T29).
-    pub(in crate::switch) fn keep(
-        &mut self,
-        place: u16,
-        set: ActionSet,
-        passage: &mut Passage,
-        frames: &mut impl Frames,
-    ) -> Option<DropReason> {
-        let frame = self.frame_now(passage, frames);
-        let general = self.general.as_mut()?;
-        let attendre = general.attendre.as_mut()?;
-        let limits = &attendre.limits;
-        let is_full = attendre.frames >= usize::from(limits.frames_max);
-        let each = usize::from(limits.frames_each);
-        let buffer = attendre.buffers.get_mut(usize::from(place))?.as_mut()?;
-        // What comes back from the controller was there before those that wait for its answer.
-        let is_full = match passage.is_first {
-            true => buffer.firsts >= FIRSTS_MAX,
-            false => is_full || buffer.frames.len() - buffer.firsts >= each,
-        };
-        let Some(frame) = frame.filter(|_| !is_full) else {
-            attendre.totals.overflowed += 1;
-            return Some(DropReason::BufferFull);
-        };
-        let edits = match general.set.is_empty() {
-            true => None,
-            false => {
-                let mut edits = attendre.spare_edits.pop().unwrap_or_default();
-                (*edits).clone_from(&general.set);
-                Some(edits)
-            }
-        };
-        frames.retain(frame);
-        let held = Held {
-            frame,
-            place: passage.place,
-            in_port: passage.in_port,
-            frame_bytes: passage.frame_bytes,
-            queue: passage.queue,
-            cookie: passage.cookie,
-            set,
-            metadata: passage.key.metadata(),
-            tunnel: passage.key.tunnel_id(),
-            edits,
-        };
-        match passage.is_first {
-            true => {
-                buffer.frames.insert(buffer.firsts, held);
-                buffer.firsts += 1;
-            }
-            false => buffer.frames.push_back(held),
-        }
-        attendre.frames += 1;
-        attendre.totals.buffered += 1;
-        None
-    }
-
-    /// A raise to `level`: what waits at lower levels has no place any more (theory T30).
+    /// A raise to `level`: what waits at lower levels has no place any more (docs/theory/attendre.md,
+    /// "What it costs the others").
     pub(in crate::switch) fn purge_buffers(
         &mut self,
         level: u8,
@@ -247,6 +191,62 @@ impl Switch {
 
     pub(in crate::switch) fn attendre_mut(&mut self) -> Option<&mut super::Attendre> {
         self.general.as_mut()?.attendre.as_mut()
+    }
+}
+
+impl<F: Frames> Executor<'_, F> {
+    /// Puts the packet at hand into a buffer; the reason if it is full. The newest goes then: any
+    /// other would be missing in the middle (docs/theory/attendre.md,
+    /// "Why it always ends").
+    pub(in crate::switch) fn keep(&mut self, place: u16) -> Option<DropReason> {
+        let frame = self.frame_now();
+        let Self { switch, packet, frames, set, .. } = self;
+        let general = switch.general.as_mut()?;
+        let attendre = general.attendre.as_mut()?;
+        let limits = &attendre.limits;
+        let is_full = attendre.frames >= usize::from(limits.frames_max);
+        let each = usize::from(limits.frames_each);
+        let buffer = attendre.buffers.get_mut(usize::from(place))?.as_mut()?;
+        // What comes back from the controller was there before those that wait for its answer.
+        let is_full = match packet.is_first {
+            true => buffer.firsts >= FIRSTS_MAX,
+            false => is_full || buffer.frames.len() - buffer.firsts >= each,
+        };
+        let Some(frame) = frame.filter(|_| !is_full) else {
+            attendre.totals.overflowed += 1;
+            return Some(DropReason::BufferFull);
+        };
+        let edits = match general.set.is_empty() {
+            true => None,
+            false => {
+                let mut edits = attendre.spare_edits.pop().unwrap_or_default();
+                (*edits).clone_from(&general.set);
+                Some(edits)
+            }
+        };
+        frames.retain(frame);
+        let held = Held {
+            frame,
+            place: packet.place,
+            in_port: packet.in_port,
+            frame_bytes: packet.frame_bytes,
+            queue: packet.queue,
+            cookie: packet.cookie,
+            set: *set,
+            metadata: packet.key.metadata(),
+            tunnel: packet.key.tunnel_id(),
+            edits,
+        };
+        match packet.is_first {
+            true => {
+                buffer.frames.insert(buffer.firsts, held);
+                buffer.firsts += 1;
+            }
+            false => buffer.frames.push_back(held),
+        }
+        attendre.frames += 1;
+        attendre.totals.buffered += 1;
+        None
     }
 }
 

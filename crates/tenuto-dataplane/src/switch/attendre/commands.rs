@@ -1,10 +1,10 @@
-//! Commands from switch to switch (\[Attendre\] section IV.C.2, theory T28).
+//! Commands from switch to switch (\[Attendre\] section IV.C.2;
+//! docs/theory/attendre.md, "What waits, where, for what").
 
 use super::buffers::Asked;
 use super::{AttendreMutant, COMMANDS_MAX};
-use crate::switch::entry::ActionStep;
-use crate::switch::key::Pattern;
-use crate::switch::pipeline::{NO_SLOT, Passage};
+use crate::switch::classifier::key::Pattern;
+use crate::switch::pipeline::{NO_SLOT, PacketContext};
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
 use std::sync::Arc;
@@ -49,50 +49,35 @@ impl Command {
 
 impl Switch {
     /// The encap action: the frame at hand takes a command along, if no frame did before it.
-    pub(in crate::switch) fn take_along(&mut self, index: u16, passage: &mut Passage) {
-        let entry = (passage.level, passage.table, passage.slot);
+    pub(in crate::switch) fn take_along(&mut self, index: u16, packet: &mut PacketContext) {
+        let entry = (packet.level, packet.table, packet.slot);
         let index = usize::from(index);
-        let state = self.tables.get(passage.level, passage.table);
+        let state = self.tables.get(packet.level, packet.table);
         let Some(attendre) = self.general.as_mut().and_then(|general| general.attendre.as_mut())
         else {
             return;
         };
-        let command = match passage.slot {
+        let command = match packet.slot {
             NO_SLOT => attendre.listed.get(index),
             slot => state
                 .filter(|state| !state.is_spent(slot))
                 .and_then(|state| state.table().entry(slot).behaviour.commands.get(index)),
         };
         let Some(command) = command.cloned() else { return };
-        if passage.commands == 0 {
+        if packet.commands == 0 {
             attendre.outgoing.clear();
         }
         if attendre.outgoing.len() < COMMANDS_MAX {
             attendre.outgoing.push(Outgoing { command, entry, is_sent: false });
-            passage.commands += 1;
-        }
-    }
-
-    /// The same of the actions that the entry at hand writes into the action set.
-    pub(in crate::switch) fn take_written(&mut self, passage: &mut Passage) {
-        let mut place = 0;
-        loop {
-            let state = self.tables.get(passage.level, passage.table);
-            let steps = state.map(|state| &state.table().entry(passage.slot).behaviour.write);
-            match steps.and_then(|steps| steps.get(place)) {
-                Some(&ActionStep::Encap(index)) => self.take_along(index, passage),
-                Some(_) => {}
-                None => return,
-            }
-            place += 1;
+            packet.commands += 1;
         }
     }
 
     /// Commands are for the first packet only: their entries have done with them.
-    pub(in crate::switch) fn spend_commands(&mut self, passage: &Passage) {
+    pub(in crate::switch) fn spend_commands(&mut self, packet: &PacketContext) {
         let Some(general) = &self.general else { return };
         let Some(attendre) = &general.attendre else { return };
-        if passage.outputs == 0 {
+        if packet.outputs == 0 {
             return;
         }
         for Outgoing { entry: (level, table, slot), .. } in &attendre.outgoing {
@@ -110,7 +95,7 @@ impl Switch {
         &mut self,
         place: usize,
         queue: u8,
-        passage: &Passage,
+        packet: &PacketContext,
         frames: &mut impl Frames,
     ) {
         let config = self.config.clone();
@@ -140,12 +125,12 @@ impl Switch {
             let Ok(len) = repr.emit(config.mac(), key, &mut buffer) else { continue };
             let bits = |bytes| u32::try_from(wire_bits(bytes)).unwrap_or(u32::MAX);
             let wire_bits = bits(frame_bytes(len));
-            let both = u64::from(wire_bits) + u64::from(bits(passage.frame_bytes));
+            let both = u64::from(wire_bits) + u64::from(bits(packet.frame_bytes));
             if !port.egress.has_room(queue, both) {
                 continue;
             }
             let Some(frame) = frames.insert(&buffer[..len]) else { continue };
-            let queued = Queued { frame, wire_bits, cookie: passage.cookie, since: passage.now };
+            let queued = Queued { frame, wire_bits, cookie: packet.cookie, since: packet.now };
             match port.egress.enqueue(queue, queued) {
                 Ok(()) => attendre.totals.commands_sent += 1,
                 Err(_) => frames.release(frame),

@@ -1,5 +1,5 @@
 //! Attendre: packets wait in the switch for the commands that are on their way to it (\[Attendre\]
-//! section IV; theory T28 to T30).
+//! section IV; docs/theory/attendre.md).
 //!
 //! Buffers stand *over* the tables, not in them: no flow-mod can take one away or be hidden by it
 //! for good, entries stay unwritten, and a change of mode moves nothing. A packet that a table
@@ -17,11 +17,12 @@ mod sets;
 pub(super) use buffers::{Asked, KeptBuffer};
 pub(super) use commands::Command;
 
-use super::config::AttendreLimits;
-use super::entry::{Behaviour, Entry};
-use super::key::{PacketKey, Pattern};
-use super::packet::EditSet;
-use super::table::{ClassifierKind, Table};
+use crate::switch::actions::packet::EditSet;
+use crate::switch::classifier::hash_key::HashKey;
+use crate::switch::classifier::key::{PacketKey, Pattern};
+use crate::switch::classifier::table::{ClassifierKind, Table};
+use crate::switch::config::AttendreLimits;
+use crate::switch::tables::entry::{Behaviour, Entry};
 use commands::Outgoing;
 use sets::Sets;
 use std::collections::BTreeMap;
@@ -63,6 +64,7 @@ pub(super) struct Attendre {
     frames: usize,
     /// Buffers by what they match, one table over each table that has any.
     over: BTreeMap<u8, Table>,
+    hash_key: HashKey,
     sets: Sets,
     /// The number of the next packet-in.
     next_number: u64,
@@ -78,13 +80,14 @@ pub(super) struct Attendre {
 }
 
 impl Attendre {
-    pub(super) fn new(limits: AttendreLimits) -> Self {
+    pub(super) fn new(limits: AttendreLimits, hash_key: HashKey) -> Self {
         Self {
             meter: None,
             timeout: limits.timeout,
             buffers: Vec::new(),
             frames: 0,
             over: BTreeMap::new(),
+            hash_key,
             sets: Sets::new(limits.sets_max.into()),
             next_number: 1,
             listed: Vec::new(),
@@ -205,7 +208,10 @@ impl Attendre {
         };
         let number = u16::try_from(place).ok()?;
         self.buffers[place] = Some(buffer);
-        let over = self.over.entry(table).or_insert_with(|| Table::new(ClassifierKind::ByMask));
+        let over = self
+            .over
+            .entry(table)
+            .or_insert_with(|| Table::new(ClassifierKind::ByMask, self.hash_key.clone()));
         over.insert(Entry {
             pattern,
             precedence,

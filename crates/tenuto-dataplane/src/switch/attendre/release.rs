@@ -1,9 +1,10 @@
-//! Buffers end: their set is complete, or their time is over (\[Attendre\] section IV.C.4, theory
-//! T29 and T30).
+//! Buffers end: their set is complete, or their time is over (\[Attendre\] section IV.C.4;
+//! docs/theory/attendre.md, "Why it always ends" and "What it costs the others").
 
 use super::AttendreMutant;
 use super::buffers::{Held, drop_all};
-use crate::switch::pipeline::Passage;
+use crate::switch::pipeline::PacketContext;
+use crate::switch::pipeline::executor::Executor;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Effects, Frames};
 use tenuto_openflow::{BufferPhase, MessageSet, Version};
@@ -154,12 +155,12 @@ impl Switch {
         let bytes = frames.bytes(held.frame);
         let key = self.key_of(bytes, held.in_port).unwrap_or_default();
         let from = (held.place, held.in_port);
-        let mut passage = Passage::new((now, now), from, held.frame, frame_bytes(bytes.len()));
-        passage.key = key;
-        passage.key.set_metadata(held.metadata, u64::MAX);
-        passage.key.set_tunnel_id(held.tunnel);
-        (passage.queue, passage.cookie) = (held.queue, held.cookie);
-        (passage.left, passage.paid) = (Some(place), paid);
+        let mut packet = PacketContext::new((now, now), from, held.frame, frame_bytes(bytes.len()));
+        packet.key = key;
+        packet.key.set_metadata(held.metadata, u64::MAX);
+        packet.key.set_tunnel_id(held.tunnel);
+        (packet.queue, packet.cookie) = (held.queue, held.cookie);
+        (packet.left, packet.paid) = (Some(place), paid);
         let Some(general) = &mut self.general else { return };
         match held.edits {
             Some(edits) => {
@@ -174,7 +175,9 @@ impl Switch {
         attendre.frames -= 1;
         attendre.totals.released += 1;
         let Some(table) = attendre.get(place).map(|buffer| buffer.table) else { return };
-        let reason = self.walk_from(table, held.set, &mut passage, frames, fx);
-        self.finish(reason, &passage, frames, fx);
+        let mut executor = Executor::new(self, &mut packet, frames, fx);
+        executor.set = held.set;
+        let reason = executor.run_from(table);
+        self.finish(reason, &packet, frames, fx);
     }
 }

@@ -1,4 +1,5 @@
-//! Message sets: which are complete (\[Attendre\] section IV.C.4; theory T29).
+//! Message sets: which are complete (\[Attendre\] section IV.C.4;
+//! docs/theory/attendre.md, "What waits, where, for what").
 
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::Version;

@@ -2,8 +2,8 @@
 
 use super::ACTIONS_MAX;
 use crate::switch::Switch;
-use crate::switch::entry::ActionStep;
-use crate::switch::packet::{Edit, EditSet, FieldValue};
+use crate::switch::actions::packet::{Edit, EditSet, FieldValue};
+use crate::switch::tables::entry::ActionStep;
 use tenuto_openflow::constants::{ethertype, port, vlan};
 use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Instruction, Match, Oxm};
 

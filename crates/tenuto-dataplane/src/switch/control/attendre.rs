@@ -2,8 +2,8 @@
 
 use super::{Done, Request};
 use crate::switch::attendre::{Asked, Command};
-use crate::switch::entry::ActionStep;
-use crate::switch::key::Pattern;
+use crate::switch::classifier::key::Pattern;
+use crate::switch::tables::entry::ActionStep;
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{

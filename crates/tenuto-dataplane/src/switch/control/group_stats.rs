@@ -3,9 +3,9 @@
 use super::long_work::Task;
 use super::{Done, Request};
 use crate::Effects;
-use crate::switch::expiry::duration;
-use crate::switch::group::{GroupCounters, GroupState};
-use crate::switch::users::User;
+use crate::switch::actions::group::{GroupCounters, GroupState};
+use crate::switch::tables::expiry::duration;
+use crate::switch::tables::users::User;
 use crate::switch::{EntryCounter, Switch, SwitchEvent};
 use tenuto_openflow::constants::{group, multipart_flag};
 use tenuto_openflow::{Body, BucketStats, GroupDescription, GroupStats, MultipartReply, ReplyBody};

@@ -14,9 +14,10 @@ use super::modes::LevelChange;
 use super::read_back::{add_up, entry_stats};
 use super::sweep::Sweep;
 use super::{ConnectionId, Done, Request};
-use crate::switch::key::Pattern;
+use crate::switch::classifier::key::Pattern;
+use crate::switch::path_cache::invalidation::Change;
 use crate::switch::tables::Scope;
-use crate::switch::users::User;
+use crate::switch::tables::users::User;
 use crate::switch::{Entry, Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use std::ops::RangeInclusive;
@@ -465,7 +466,7 @@ impl Switch {
         if let (Some(general), Some(last)) = (&mut self.general, last) {
             general.groups.forget_through(last);
         }
-        self.tables.forget_tracks();
+        self.tables.invalidate_paths(Change::Any);
         groups.is_empty()
     }
 }

@@ -3,8 +3,8 @@
 use super::long_work::Task;
 use super::{Done, Request};
 use crate::Effects;
-use crate::switch::expiry::duration;
-use crate::switch::users::User;
+use crate::switch::tables::expiry::duration;
+use crate::switch::tables::users::User;
 use crate::switch::{MeterState, Switch, SwitchEvent};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -7,6 +7,7 @@
 
 mod actions;
 mod attendre;
+pub(in crate::switch) mod connection;
 mod features;
 mod flow_mods;
 mod group_stats;
@@ -23,8 +24,8 @@ mod table_features;
 
 pub(super) use long_work::LongWork;
 
-use super::connection::ConnectionId;
-use super::{Switch, SwitchEvent};
+use self::connection::ConnectionId;
+use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::constants::{capability, config_flag};
 use tenuto_openflow::{

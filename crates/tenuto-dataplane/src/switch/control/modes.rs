@@ -3,7 +3,7 @@
 use super::long_work::Task;
 use super::sweep::Sweep;
 use super::{Done, Request};
-use crate::switch::key::Pattern;
+use crate::switch::classifier::key::Pattern;
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
 use crate::switch::tables::TABLE_WATCH;
 use crate::switch::{Switch, SwitchEvent};

@@ -3,13 +3,14 @@
 use super::long_work::{Deletion, Task};
 use super::{ACTIONS_MAX, Done, Request};
 use crate::Effects;
-use crate::switch::entry::ActionStep;
-use crate::switch::group::{
+use crate::switch::actions::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, Groups, LINKS_MAX, extent,
 };
 use crate::switch::meter::BURST_BITS_MAX;
 use crate::switch::monitor::{LevelContract, MonitorKind};
+use crate::switch::path_cache::invalidation::Change;
 use crate::switch::tables::EntryCounter;
+use crate::switch::tables::entry::ActionStep;
 use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,8 +57,8 @@ impl Switch {
         if let Some(general) = &mut self.general {
             general.groups.put(group_mod.group_id, counters);
         }
-        // Tracks lead through what groups do, and to where their counters are.
-        self.tables.forget_tracks();
+        // Cached paths lead through what groups do, and to where their counters are.
+        self.tables.invalidate_paths(Change::Any);
         Ok(())
     }
 
@@ -174,7 +175,7 @@ impl Switch {
         if let Some(general) = &mut self.general {
             general.groups.remove(group_id);
         }
-        self.tables.forget_tracks();
+        self.tables.invalidate_paths(Change::Any);
         Ok(())
     }
 
@@ -268,8 +269,8 @@ impl Switch {
         }
         self.check_meter(meter_mod)?;
         if self.general.is_some() && meter_mod.command == MeterModCommand::Modify {
-            // A track leads past no meter that changes frames, as those of planned switches never do.
-            self.tables.forget_tracks();
+            // A cached path leads past no meter that changes frames, as those of planned switches never do.
+            self.tables.invalidate_paths(Change::Any);
         }
         let new = MeterState::new(meter_mod.flags, &meter_mod.bands, now);
         let place = match &mut self.general {

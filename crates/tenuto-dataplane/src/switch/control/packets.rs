@@ -4,8 +4,9 @@
 use super::attendre::collect_commands;
 use super::{ACTIONS_MAX, Done};
 use crate::switch::attendre::Command;
-use crate::switch::entry::ActionStep;
-use crate::switch::pipeline::Passage;
+use crate::switch::pipeline::PacketContext;
+use crate::switch::pipeline::executor::Executor;
+use crate::switch::tables::entry::ActionStep;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Effects, Frames};
 use tenuto_openflow::constants::{NO_BUFFER, port};
@@ -15,12 +16,12 @@ use tenuto_openflow::{
 use tenuto_units::Instant;
 
 /// What happens to a packet of a controller.
-enum Way {
+enum PacketOutStage {
     Tables,
     Steps(Vec<ActionStep>),
 }
 
-impl Way {
+impl PacketOutStage {
     fn does_something(&self) -> bool {
         !matches!(self, Self::Steps(steps) if steps.is_empty())
     }
@@ -57,7 +58,7 @@ impl Switch {
         {
             return Ok(()); // No packet, and nothing to do with it.
         }
-        let (ways, commands) = self.ways(&packet_out.actions)?;
+        let (stages, commands) = self.stages(&packet_out.actions)?;
         let bytes = match packet_out.buffer_id {
             NO_BUFFER => packet_out.data.clone(),
             id => self.take_waiting(id)?.1,
@@ -68,29 +69,29 @@ impl Switch {
         if let Some(attendre) = self.attendre_mut() {
             attendre.listed = commands;
         }
-        let packet = Injected { in_port, bytes: &bytes, is_first };
-        self.inject(now, packet, &ways, frames, fx);
+        let injected = Injected { in_port, bytes: &bytes, is_first };
+        self.inject(now, injected, &stages, frames, fx);
         Ok(())
     }
 
     /// What the actions of a packet-out come to, with the commands for other switches among them.
-    fn ways(&self, actions: &[Action]) -> Result<(Vec<Way>, Vec<Command>), ErrorCode> {
+    fn stages(&self, actions: &[Action]) -> Result<(Vec<PacketOutStage>, Vec<Command>), ErrorCode> {
         let is_tables =
             |action: &Action| matches!(action, Action::Output { port: port::TABLE, .. });
         // Each time costs as much as a frame does.
         if actions.len() > ACTIONS_MAX || actions.iter().filter(|it| is_tables(it)).count() > 1 {
             return Err(BadAction::TooMany.into());
         }
-        let (mut ways, mut commands) = (Vec::new(), Vec::new());
+        let (mut stages, mut commands) = (Vec::new(), Vec::new());
         for listed in actions.split(is_tables) {
-            if !ways.is_empty() {
-                ways.push(Way::Tables);
+            if !stages.is_empty() {
+                stages.push(PacketOutStage::Tables);
             }
             let mut steps = self.steps(listed)?;
             collect_commands(&mut steps, listed, &mut commands)?;
-            ways.push(Way::Steps(steps));
+            stages.push(PacketOutStage::Steps(steps));
         }
-        Ok((ways, commands))
+        Ok((stages, commands))
     }
 
     /// The port that a packet of a controller counts as having entered by. Controllers that name none
@@ -124,8 +125,8 @@ impl Switch {
             return Ok(());
         };
         let (in_port, bytes) = self.take_waiting(id)?;
-        let packet = Injected { in_port, bytes: &bytes, is_first };
-        self.inject(now, packet, &[Way::Tables], frames, fx);
+        let injected = Injected { in_port, bytes: &bytes, is_first };
+        self.inject(now, injected, &[PacketOutStage::Tables], frames, fx);
         Ok(())
     }
 
@@ -139,7 +140,7 @@ impl Switch {
         &mut self,
         now: Instant,
         Injected { in_port, bytes, is_first }: Injected<'_>,
-        ways: &[Way],
+        stages: &[PacketOutStage],
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
@@ -152,66 +153,55 @@ impl Switch {
             let dropped = crate::Dropped { reason, port, cookie, message, frame_bytes };
             return self.report(dropped, place, fx);
         };
-        let mut passage = Passage::new((now, now), (place, in_port), frame, size);
-        passage.key = self.key_of(bytes, in_port).unwrap_or_default();
-        passage.is_first = is_first;
+        let mut packet = PacketContext::new((now, now), (place, in_port), frame, size);
+        packet.key = self.key_of(bytes, in_port).unwrap_or_default();
+        packet.is_first = is_first;
         let mut reason = None;
-        for (place, way) in ways.iter().enumerate() {
-            let behind = &ways[place + 1..];
-            reason = match way {
-                Way::Tables if behind.iter().any(Way::does_something) => {
-                    self.walk_aside(&mut passage, frames, fx)
+        for (place, stage) in stages.iter().enumerate() {
+            let behind = &stages[place + 1..];
+            match stage {
+                PacketOutStage::Tables if behind.iter().any(PacketOutStage::does_something) => {
+                    reason = self.walk_aside(&mut packet, frames, fx);
                 }
-                Way::Tables => self.walk(&mut passage, frames, fx),
+                PacketOutStage::Tables => reason = self.walk(&mut packet, frames, fx),
                 // An empty list drops the packet, as the controller asked for.
-                Way::Steps(steps) => self.list(steps, &mut passage, frames, fx).or(reason),
-            };
-            if passage.stop.is_some() {
+                PacketOutStage::Steps(steps) => {
+                    let mut executor = Executor::new(self, &mut packet, frames, fx);
+                    if let Err(stop) = executor.run_list(steps) {
+                        reason = stop;
+                        break;
+                    }
+                }
+            }
+            if packet.spent {
                 break;
             }
         }
-        self.finish(reason, &passage, frames, fx);
-    }
-    /// Carries a list of actions out; the reason if the packet goes no further.
-    fn list(
-        &mut self,
-        steps: &[ActionStep],
-        passage: &mut Passage,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> Option<DropReason> {
-        for &step in steps {
-            self.step(step, passage, frames, fx);
-            if passage.stop.is_some() {
-                break;
-            }
-        }
-        passage.stop
+        self.finish(reason, &packet, frames, fx);
     }
 
     /// A copy of the packet goes through the tables, and the list goes on with the packet as it was
     /// (OpenFlow 1.3.5, section 5.11).
     fn walk_aside(
         &mut self,
-        passage: &mut Passage,
+        packet: &mut PacketContext,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<DropReason> {
-        let mut aside = Passage { depth: passage.depth + 1, copy: None, ..passage.clone() };
-        if passage.edited {
-            self.save(passage.depth);
+        let mut aside = PacketContext { depth: packet.depth + 1, copy: None, ..packet.clone() };
+        if packet.edited {
+            self.save(packet.depth);
         }
         let reason = self.walk(&mut aside, frames, fx);
         if let Some(copy) = aside.copy.take() {
             frames.release(copy);
         }
-        if passage.edited {
-            self.restore(passage.depth);
+        if packet.edited {
+            self.restore(packet.depth);
         }
-        let Passage { outputs, work, commands, spent, .. } = aside;
-        let stop = aside.stop.filter(|_| spent);
-        let before = passage.clone();
-        *passage = Passage { outputs, work, commands, spent, stop, ..before };
+        let PacketContext { outputs, work, commands, spent, .. } = aside;
+        let before = packet.clone();
+        *packet = PacketContext { outputs, work, commands, spent, ..before };
         reason
     }
 }

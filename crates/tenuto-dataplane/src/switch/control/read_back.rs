@@ -3,9 +3,9 @@
 use super::long_work::{Task, is_asked_for};
 use super::{Done, Request};
 use crate::Effects;
-use crate::switch::expiry::duration;
-use crate::switch::key::{PacketKey, Pattern};
+use crate::switch::classifier::key::{PacketKey, Pattern};
 use crate::switch::tables::TableState;
+use crate::switch::tables::expiry::duration;
 use crate::switch::{EntryCounter, PortState, Switch, SwitchEvent};
 use tenuto_openflow::constants::{port, queue, table};
 use tenuto_openflow::{
@@ -114,10 +114,10 @@ impl Switch {
             }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
             RequestBody::Table => {
-                let on_tracks = self.tables.looked_up_on_tracks();
+                let on_paths = self.tables.looked_up_on_paths();
                 let stats = (0..self.config.tables)
                     .filter(|&id| self.has_table(id))
-                    .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?, &on_tracks)));
+                    .filter_map(|id| Some(table_stats(id, self.tables.get(0, id)?, &on_paths)));
                 ReplyBody::Table(stats.collect())
             }
             RequestBody::PortStats { port_no } => {
@@ -262,24 +262,27 @@ fn without_commands(instructions: &[Instruction]) -> Vec<Instruction> {
     instructions
 }
 
-fn table_stats(table_id: u8, state: TableState<'_>, on_tracks: &[u64]) -> TableStats {
-    let (lookup_count, matched_count) = state.lookups_and(on_tracks);
+fn table_stats(table_id: u8, state: TableState<'_>, on_paths: &[u64]) -> TableStats {
+    let (lookup_count, matched_count) = state.lookups_and(on_paths);
     let active_count = u32::try_from(state.table().entries().len()).unwrap_or(u32::MAX);
     TableStats { table_id, active_count, lookup_count, matched_count }
 }
 
+/// Every frame that the port was offered is in one counter: of those that came in `rx_packets`, `rx_dropped`
+/// or `rx_errors`; of those that were to leave, and do not wait, in `tx_packets` or `tx_dropped`.
 fn port_stats(port: &PortState, (duration_sec, duration_nsec): (u32, u32)) -> PortStats {
     let sent = port.egress.stats();
     let c = &port.counters;
+    let refused = c.malformed + c.signals_rejected + c.commands_rejected;
     PortStats {
         port_no: port.number,
-        rx_packets: c.received,
+        rx_packets: c.received.saturating_sub(refused),
         tx_packets: sent.frames.saturating_sub(c.not_taken),
         rx_bytes: c.received_bytes,
         tx_bytes: sent.bytes,
-        rx_dropped: c.policed + c.unknown + c.out_of_mode + c.buffer_full,
+        rx_dropped: c.device.no_room + c.not_stored,
         tx_dropped: sent.refused + sent.purged + c.not_sent + c.not_taken,
-        rx_errors: c.malformed + c.signals_rejected + c.commands_rejected,
+        rx_errors: c.device.unfit + c.too_long + refused,
         duration_sec,
         duration_nsec,
         ..PortStats::default()

@@ -11,7 +11,7 @@ use super::long_work::Task;
 use super::sweep::Sweep;
 use super::{Done, Request};
 use crate::Effects;
-use crate::switch::table_set::TableSet;
+use crate::switch::tables::table_set::TableSet;
 use crate::switch::{Switch, SwitchEvent};
 use tenuto_openflow::{
     Body, ErrorCode, FeatureId, FixedText, Instruction, MultipartReply, OxmId, ReplyBody,

@@ -1,6 +1,6 @@
 //! The mode agent: raises and returns agreed between switches, without the controller.
 //!
-//! State is (generation, epoch, level); that triple is also the order of signals (theory, signals).
+//! State is (generation, epoch, level); that triple is also the order of signals (docs/theory/modes.md, "Raise").
 //!
 //! **Raise.** A switch that sees behaviour above the level in force takes an epoch above every
 //! epoch it knows of, swaps and floods. Whoever receives a greater (epoch, level) adopts it and
@@ -21,6 +21,7 @@
 
 mod going_back;
 mod identity;
+pub(in crate::switch) mod signals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 //! The sporadic invariant with a guide time ([MC-SDN] section IV-A): message k must not arrive
 //! before G_k = max(G_{k−1}, E_{k−1} − J) + T. Judged by arrival stamp, per level; the level asked
 //! for is the lowest from which on the message keeps every contract. Sizes are counted from the real frames of a
-//! message, on the wire; the size in the shim header is only a claim (theory, message delay).
+//! message, on the wire; the size in the shim header is only a claim
+//! (docs/theory/modes.md, "Order of things at the first switch: monitor, then meter").
 //!
 //! All frames of a message are released at once, so they come within J of the first: what comes
 //! later under the same id begins another message. Else a host could hold most of a message back
@@ -15,8 +16,8 @@
 mod line;
 mod wide;
 
-use super::guards::{Guard, NOT_LENT};
-use super::track::Record;
+use crate::switch::path_cache::cached_path::Record;
+use crate::switch::path_cache::meter_monitor_store::{Lendable, NOT_LENT};
 pub(in crate::switch) use line::LineMonitor;
 use std::hash::Hasher;
 use tenuto_units::{Instant, Span};
@@ -47,7 +48,7 @@ pub struct MonitorState {
     /// Messages that asked for more than level 0.
     pub violations: u64,
     wide: Option<Box<WideMonitor>>,
-    /// The track that its line is lent to.
+    /// The path that its line is lent to.
     pub(super) lent: u32,
     line: LineMonitor,
 }
@@ -151,7 +152,7 @@ pub struct Observation {
     pub violates: bool,
 }
 
-impl Guard for MonitorState {
+impl Lendable for MonitorState {
     fn lent(&mut self) -> &mut u32 {
         &mut self.lent
     }
