@@ -5,8 +5,8 @@
 
 use super::qjump;
 use super::silo::{SiloLoad, SiloPort};
-use crate::routing::{Plot, Tree};
-use crate::topology::Topology;
+use crate::input::topology::Topology;
+use crate::routes::{Plot, Tree};
 use std::collections::BTreeMap;
 use tenuto_model::{Action, Flow, MatchType, Network, Profile, Use};
 use tenuto_units::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};

@@ -1,10 +1,10 @@
 //! Routes beyond the fewest hops: how many more sets of flows are promised.
 
 use super::builder::{MBIT, MS, contract, flow, link, network, quick};
-use crate::analysis::judged;
+use crate::input::topology::Topology;
+use crate::passes::analysed::judged;
 use crate::plan;
-use crate::routing::{Plot, Routes};
-use crate::topology::Topology;
+use crate::routes::{Plot, Routes};
 use std::path::PathBuf;
 use tenuto_model::{Chosen, Network, Size};
 use tenuto_units::Draws;
@@ -33,7 +33,7 @@ fn add_flows(it: &mut Network, draws: &mut Draws, count: usize) {
 }
 
 /// A ring of `n` switches with a host each and `chords` more links.
-fn mesh(seed: u64, n: usize, chords: usize, flows: usize) -> Network {
+fn port_graph(seed: u64, n: usize, chords: usize, flows: usize) -> Network {
     let names = |letter: &str| (0..n).map(|i| format!("{letter}{i}")).collect::<Vec<String>>();
     let (hosts, switches) = (names("h"), names("w"));
     let refs = |all: &[String]| all.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -93,8 +93,8 @@ fn counted(networks: impl Iterator<Item = Network>) -> (usize, usize, usize) {
 const SEEDS: u64 = 24;
 
 /// Sets of so many flows each.
-fn meshes(flows: [usize; 2]) -> (usize, usize, usize) {
-    let sets = (0..SEEDS).flat_map(|seed| flows.map(|flows| mesh(seed, 10, 8, flows)));
+fn port_graphs(flows: [usize; 2]) -> (usize, usize, usize) {
+    let sets = (0..SEEDS).flat_map(|seed| flows.map(|flows| port_graph(seed, 10, 8, flows)));
     let (all, fewest, searched) = counted(sets);
     println!("{flows:?} flows: fewest hops keep {fewest} of {all}, the search {searched}");
     (all, fewest, searched)
@@ -105,9 +105,9 @@ fn meshes(flows: [usize; 2]) -> (usize, usize, usize) {
 /// more.
 #[test]
 fn more_sets_of_flows_fit_a_mesh() {
-    let (all, fewest, searched) = meshes([50, 60]);
+    let (all, fewest, searched) = port_graphs([50, 60]);
     assert!(fewest < all && searched == all, "{fewest} and {searched} of {all}");
-    let (all, fewest, searched) = meshes([70, 80]);
+    let (all, fewest, searched) = port_graphs([70, 80]);
     assert!(searched >= fewest + all / 4, "{fewest} and {searched} of {all}");
 }
 

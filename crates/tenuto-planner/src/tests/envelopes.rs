@@ -1,5 +1,5 @@
 use super::builder::{MS, contract, flow_of};
-use crate::envelope::{MeterSetting, Reading, excess_raises, jitter};
+use crate::input::envelope::{MeterSetting, Reading, jitter};
 use tenuto_calculus::{Bucket, ubits};
 use tenuto_model::{MeterCounts, Profile, Size};
 use tenuto_units::Picos;
@@ -80,9 +80,12 @@ fn excess_raises_below_a_contract_that_differs() {
     let (slow, fast) =
         (contract(Size::FrameBytes(100), 20 * MS, 0), contract(Size::FrameBytes(100), MS, 0));
     let flow = flow_of("f", "a", &["b"], vec![slow, fast, fast]);
-    assert!(excess_raises(&flow, 0));
-    assert!(!excess_raises(&flow, 1), "the contract above is the same");
-    assert!(!excess_raises(&flow, 2));
+    assert!(READING.excess_raises(&flow, 0));
+    assert!(!READING.excess_raises(&flow, 1), "the contract above is the same");
+    assert!(!READING.excess_raises(&flow, 2));
+    // 30 B and 64 B are the same frame on the wire.
+    let padded = [30, 64].map(|bytes| contract(Size::FrameBytes(bytes), MS, 0));
+    assert!(!READING.excess_raises(&flow_of("f", "a", &["b"], padded.to_vec()), 0));
 }
 
 #[test]

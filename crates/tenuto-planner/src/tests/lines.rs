@@ -51,7 +51,8 @@ fn a_line_two_hops_back_bounds_what_a_fast_one_brings() {
 #[test]
 fn the_explanation_names_the_lines_that_bound() {
     let it = fast_in_the_middle();
-    let explained = explain(&it, &quick(), "fa").expect("a flow");
+    let explained =
+        explain(&crate::plan(&it, &quick()), &quick(), "fa", &|_| true).expect("a flow");
     let hops = &explained.rows[0].hops;
     assert!(hops[..2].iter().all(|hop| hop.held_back_by.is_empty()), "{hops:?}");
     let told = &hops[2].held_back_by;

@@ -1,4 +1,4 @@
-use super::builder::{MS, contract, flow, line, quick, vehicle};
+use super::builder::{MS, contract, flow, line, link, quick, vehicle};
 use crate::{Options, plan};
 use tenuto_model::{Size, Transition};
 
@@ -47,6 +47,47 @@ fn limits_of_the_device_are_refused_by_name() {
             refused.refusals.iter().find(|r| r.resource == resource).map(|r| r.place.as_str());
         assert!(place.is_some_and(|p| p.starts_with("sw1")), "{resource}: {place:?}");
     }
+}
+
+#[test]
+fn a_group_has_so_many_outputs() {
+    let with = |targets: usize| {
+        let names: Vec<String> = (0..targets).map(|number| format!("t{number}")).collect();
+        let mut it = line("ideal");
+        let all: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
+        for &name in &all {
+            it.hosts.push(tenuto_model::Host { name: name.into() });
+            link(&mut it, "sw1", name);
+        }
+        it.flows.push(flow("f", "s1", &all, contract(Size::FrameBytes(64), 100 * MS, 0)));
+        plan(&it, &Options { would_fit: false, ..Options::default() })
+    };
+    let fits = with(500);
+    assert!(fits.refusals.iter().all(|it| it.resource != "outputs"), "{:?}", fits.refusals);
+    let refused = with(501);
+    let refusal = refused.refusals.iter().find(|it| it.resource == "outputs").expect("too many");
+    assert_eq!((&*refusal.place, refusal.needed, refusal.available), ("sw1", Some(501), Some(500)));
+    let told = tenuto_certify::certify(&refused.to_json());
+    assert!(told.is_ok(), "a refused plan is certified as that: {told:?}");
+}
+
+#[test]
+fn a_profile_that_comes_with_the_program_is_what_it_is() {
+    let with = |name: &str| {
+        let mut it = line("tenuto");
+        let mut profile = it.profiles.remove("tenuto").expect("the profile of the line");
+        profile.entries_max = 3;
+        profile.name = name.into();
+        it.profiles.insert(name.into(), profile);
+        it.switches.iter_mut().for_each(|switch| switch.profile = name.into());
+        it.flows.push(flow("f", "s1", &["d1"], contract(Size::FrameBytes(64), MS, 0)));
+        let refused = plan(&it, &Options::default());
+        let lines = refused.refusals.iter().flat_map(|it| it.would_fit.clone());
+        lines.filter(|line| line.contains(" entries >= ")).count()
+    };
+    // What `--set` would not change is not offered either.
+    assert_eq!(with("tenuto"), 0);
+    assert!(with("own") > 0);
 }
 
 #[test]

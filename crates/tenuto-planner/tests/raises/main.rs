@@ -1,7 +1,7 @@
 //! Bounds of whole paths in raises: below the sums of hops, and found again by the checker.
 
 mod networks;
-#[path = "../support/mod.rs"]
+#[path = "../it/support/mod.rs"]
 mod support;
 
 use networks::networks;
