@@ -1,11 +1,13 @@
 //! What the claims of a plan rest on, in words: derived from the description and from how it was
 //! analysed. The words in the plan are what readers are shown, so they have to be these.
 
-use crate::analysis::Context;
+use crate::description::net::Flow;
+use crate::description::read::{
+    Apart, Assumption, Model, Network, OtherTraffic, Processor, Ranked, Receive,
+};
 use crate::finding::{Findings, rule};
-use crate::network::Flow;
-use crate::read::{Apart, Assumption, Model, Network, OtherTraffic, Processor, Ranked, Receive};
-use crate::routes::is_refused;
+use crate::rows::context::Context;
+use crate::streams::routes::is_refused;
 
 /// Flows that are named one by one.
 const NAMED_MAX: usize = 4;
@@ -45,6 +47,19 @@ fn check_ranking(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
+/// Whether a switch is of a profile with typical times; the plan has to say so.
+pub(crate) fn check_typical(context: &Context<'_>, findings: &mut Findings) -> bool {
+    let raw = &context.net.raw;
+    let mut used = raw.switches.iter().filter_map(|switch| raw.profiles.get(&switch.profile));
+    let found = used.any(|it| it.processor.as_ref().is_some_and(|p| p.is_typical));
+    if found != context.plan.modelled {
+        let claim = if context.plan.modelled { "typical times" } else { "worst times" };
+        let is = if found { "a switch with typical times" } else { "none with typical times" };
+        findings.add(rule::ASSUMED, "modelled", claim, is);
+    }
+    found
+}
+
 fn derived(context: &Context<'_>) -> Vec<Assumption> {
     let (plan, raw) = (context.plan, &context.net.raw);
     let mut all = Vec::new();
@@ -61,8 +76,15 @@ fn derived(context: &Context<'_>) -> Vec<Assumption> {
     add(
         "clock",
         format!(
-            "clocks of a host and a switch differ by at most {ppm} ppm together; those of switches, and the rates of lines, are exact"
+            "clocks of a host and a switch differ by at most {ppm} ppm together; those of switches, and the rates of lines, are exact (a line slower by 100 ppm delays by 100 ppm more)"
         ),
+    );
+    add("order", "a switch keeps the order of each input line, however its latency varies".into());
+    add("latency", "hosts, transceivers and cables add no delay but what is described".into());
+    add(
+        "frames",
+        "no frame is longer than 1518 B (no 802.1Q tags), and no line is paused (802.3 PAUSE)"
+            .into(),
     );
     for (name, profile) in &raw.profiles {
         if let Some(processor) = &profile.processor {

@@ -130,6 +130,8 @@ pub(crate) mod rule {
     pub(crate) const MONITOR: &str = "monitor";
     pub(crate) const DEVICE: &str = "limits of the device";
     pub(crate) const DEPLOYMENT: &str = "deployment";
+    pub(crate) const PREREQUISITE: &str = "prerequisites of a match (OpenFlow 1.3.5, 7.2.3.8)";
+    pub(crate) const INSTALLED: &str = "what a switch takes on";
     pub(crate) const WALK: &str = "walk through the tables";
     pub(crate) const END_SYSTEM: &str = "end system";
     pub(crate) const LINEAR: &str = "linear proof";

@@ -12,48 +12,20 @@
 
 #![deny(clippy::float_arithmetic)]
 
-mod analysis;
 mod assumptions;
-mod attributed;
-mod bounds;
 mod budget;
 mod certificate;
 mod deployment;
-mod described;
-mod device;
+mod description;
 mod digest;
-mod drain;
-mod end_systems;
-mod envelopes;
-mod exact;
-mod farther;
 mod finding;
-mod group;
-mod header;
-mod inequality;
+mod kernel;
 mod link_loss;
-mod messages;
-mod mode_change;
-mod nested;
-mod network;
-mod packets;
-mod policing;
-mod port_rows;
-mod processor;
-mod processor_rows;
-mod raise;
-mod read;
-mod routes;
-mod server_graph;
-mod settling;
-mod stepped;
-mod table_use;
-mod tables;
+mod rows;
+mod streams;
 mod text;
-mod walk;
-mod whole_path;
 
 pub use certificate::{Certificate, certify};
 pub use finding::Finding;
-pub use server_graph::{BoundsCertificate, certify_bounds};
+pub use kernel::server_graph::{BoundsCertificate, certify_bounds};
 pub use text::PLAN_BYTES_MAX;

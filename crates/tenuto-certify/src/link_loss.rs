@@ -1,14 +1,16 @@
 //! What a plan claims for the time after the loss of a link: a state of its own, with the
 //! routes that replace those over the link.
 
-use crate::analysis::{self, Context};
-use crate::attributed::Attributed;
 use crate::budget::Budget;
+use crate::deployment::table_use;
+use crate::description::net::Net;
+use crate::description::read::{self, LinkLoss, Route};
 use crate::finding::{Findings, rule};
-use crate::network::Net;
-use crate::read::{self, LinkLoss, Route};
-use crate::routes::{self, Stream};
-use crate::{certificate, envelopes, processor, table_use};
+use crate::rows::context::Context;
+use crate::rows::{analysis, processor, states};
+use crate::streams::attributed::Attributed;
+use crate::streams::stream::Stream;
+use crate::streams::{envelopes, routes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks every loss that the plan speaks of, and that the plan of a network that tolerates one
@@ -193,15 +195,18 @@ fn check_claims(
         streams: &streams,
         enforced: envelopes::enforced(&attributed, &streams),
         attributed,
-        scale: certificate::scale(plan, &net),
+        scale: states::scale(plan, &net),
         claims: analysis::claims(plan, &net, findings),
         entries: processor::entries(&plan.processors, &net, findings),
-        changes: analysis::Changes { lost: ports.clone(), ..analysis::Changes::default() },
-        flooded: processor::Flooded::new(),
+        changes: crate::rows::context::Changes {
+            lost: ports.clone(),
+            ..crate::rows::context::Changes::default()
+        },
+        flooded: crate::rows::context::Flooded::new(),
         budget,
     };
     table_use::check(&context, table_use, findings);
-    certificate::check_analyses(&mut context, findings).inequalities
+    states::check_analyses(&mut context, findings).inequalities
 }
 
 /// Nothing goes over the link any more, but for copies of what arrives over another way too.

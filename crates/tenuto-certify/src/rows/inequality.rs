@@ -1,0 +1,197 @@
+//! x ≥ F(x): every claimed delay against the curves of its mode, and the backlog behind them.
+//!
+//! A claim D is accepted if, with d = D − tick, for all t ≥ 0
+//!
+//! C·(t + d) ≥ S + Σ_g A_g(t, d).
+//!
+//! Any such d bounds the delay, not only the least one, and the right side minus the left is
+//! concave in t, so it is evaluated once, where it is largest. Everything that is not known
+//! (a burst behind a port without a claim) is infinite, which can only refuse.
+
+use crate::description::read::OtherTraffic;
+use crate::finding::{Findings, rule};
+use crate::kernel::exact::{self, Curve, Line};
+use crate::rows::analysis::{Analysis, Load, SIGNAL_BITS};
+use crate::rows::context::Context;
+use crate::rows::ends::Ends;
+use crate::rows::group::{Group, Sum};
+use crate::rows::nested::{self, Own};
+use num_bigint::BigInt;
+use num_traits::Zero;
+
+/// The port of one inequality, and the class that it is about.
+pub(crate) struct Place<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) load: Option<&'a Load>,
+    pub(crate) port: usize,
+    pub(crate) class: u8,
+    /// Θ, where something ends.
+    pub(crate) end: Option<&'a BigInt>,
+}
+
+impl Place<'_> {
+    pub(crate) fn capacity(&self) -> BigInt {
+        self.context.scale.bps(self.context.net.ports[self.port].rate_bps, 1, 1)
+    }
+
+    /// The curves of the class for the delay `delay_ps`, or, with none, what of it and above comes
+    /// within one window.
+    pub(crate) fn curves(&self, delay_ps: u64) -> Vec<Curve> {
+        let Place { context, port, class, end, .. } = *self;
+        let mut all: Vec<Curve> = Vec::new();
+        for (key, group) in self.load.into_iter().flat_map(|load| &load.groups) {
+            let own = |at: usize| {
+                let (mut same, mut above) = (Sum::default(), Sum::default());
+                for (highest, sum) in group.sets[at].classes.range(..=class) {
+                    if *highest == class { same.merge(sum) } else { above.merge(sum) }
+                }
+                let none = BigInt::zero();
+                Own::new(&same.curve(0, end), &above.curve(delay_ps, end), &none, &none)
+            };
+            all.extend(nested::curve(context, (port, *key), group, class, delay_ps, own));
+        }
+        all.extend(context.signals(port).map(|signals| {
+            let burst = &signals.burst + &signals.rate * delay_ps;
+            vec![Line::new(burst, signals.rate)]
+        }));
+        all
+    }
+
+    /// Whether `delay_ps` satisfies the inequality.
+    pub(crate) fn is_sufficient(&self, delay_ps: u64) -> bool {
+        let Place { context, load, port, class, .. } = *self;
+        let Some(delay) = delay_ps.checked_sub(context.net.ports[port].tick_ps) else {
+            return false;
+        };
+        if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
+            return false;
+        }
+        let capacity = self.capacity();
+        let room = &capacity * delay - context.blocking(port, load, class);
+        let excess = exact::largest_excess(&self.curves(delay), &capacity);
+        // A bucket is never below the messages in it: what holds for buckets holds.
+        excess.is_some_and(|e| e.at_most(&room))
+            || (context.counts_messages() && self.is_sufficient_in_messages(delay))
+    }
+
+    /// The least delay above `from` that satisfies the inequality, for the finding only.
+    fn least(&self, from: u64) -> Option<u64> {
+        let (mut low, mut step) = (from, 1_u64);
+        let mut high = loop {
+            let high = from.checked_add(step)?;
+            if self.is_sufficient(high) {
+                break high;
+            }
+            low = high;
+            step = step.checked_mul(2)?;
+        };
+        // The inequality holds from its least delay on: its left side minus its right is convex in d.
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            *(if self.is_sufficient(middle) { &mut high } else { &mut low }) = middle;
+        }
+        Some(high)
+    }
+
+    /// The sum of all rates up to the class that never end.
+    pub(crate) fn long_run_rate(&self) -> BigInt {
+        let signals = self.context.signals(self.port);
+        let mut rate = signals.map_or_else(BigInt::zero, |signals| signals.rate);
+        for group in self.load.into_iter().flat_map(|load| load.groups.values()) {
+            for (_, sum) in group.sums().filter(|(highest, _)| *highest <= self.class) {
+                rate += &sum.rate;
+                if self.end.is_none() {
+                    rate += &sum.rate_until_swap;
+                }
+            }
+        }
+        rate
+    }
+}
+
+/// Checks every claim of one mode or raise, and that a feasible plan has all of them. Returns the
+/// number of inequalities.
+pub(crate) fn check(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+    findings: &mut Findings,
+) -> usize {
+    let net = context.net;
+    let mode = analysis.mode.label(&net.raw.modes);
+    let claims = context.claims.get(&analysis.mode);
+    let mut count = 0;
+    for (&(port, class), &delay_ps) in claims.into_iter().flatten() {
+        count += 1;
+        let load = analysis.loads.get(&port);
+        let it = Place { context, load, port, class, end: ends.get(port, class) };
+        let place = || format!("{}, class {class}, {mode}", net.label(port));
+        let rate = it.long_run_rate();
+        if rate > it.capacity() {
+            let found = format!(
+                "{} bit/s over {} bit/s",
+                context.scale.to_bps_up(&rate),
+                net.ports[port].rate_bps
+            );
+            findings.add(rule::OVERLOAD, place(), format!("{delay_ps} ps"), found);
+        } else if !it.is_sufficient(delay_ps) {
+            let least = it.least(delay_ps);
+            let found = least.map_or("unbounded".into(), |least| format!("at least {least} ps"));
+            findings.add(rule::SERVICE, place(), format!("{delay_ps} ps"), found);
+        }
+    }
+    if context.plan.feasible {
+        for (port, load) in &analysis.loads {
+            for class in load.classes.keys() {
+                if context.claim(analysis.mode, *port, *class).is_none() {
+                    let place = format!("{}, class {class}, {mode}", net.label(*port));
+                    findings.add(rule::SERVICE, place, "no claim", "flows of the class pass here");
+                }
+            }
+        }
+    }
+    count
+}
+
+/// The backlog bound of a port, a size of the scale rounded up; `None` if unbounded.
+///
+/// Signals wait in a queue of their own but are served first, hence what they take from the line
+/// adds to what the flows leave in the buffer.
+pub(crate) fn backlog(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+    port: usize,
+) -> Option<BigInt> {
+    let Some(load) = analysis.loads.get(&port) else { return Some(BigInt::zero()) };
+    let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
+    let end = ends.get(port, lowest);
+    let place = Place { context, load: Some(load), port, class: lowest, end };
+    let capacity = place.capacity();
+    if place.long_run_rate() > capacity {
+        return None;
+    }
+    let mut bound = exact::largest_excess(&place.curves(0), &capacity)?.ceil();
+    if context.counts_messages() {
+        bound = place.backlog_in_messages().map_or(bound.clone(), |stepped| stepped.min(bound));
+    }
+    if context.is_for_frames() {
+        let mut largest = load.frames.values().max().cloned().unwrap_or_default();
+        if context.signals(port).is_some() {
+            largest = largest.max(context.scale.bits(SIGNAL_BITS, 1, 1));
+        }
+        bound += largest;
+        // What is below every flow may be on the line when the busy period begins.
+        if matches!(context.net.raw.other_traffic, OtherTraffic::Carry { .. }) {
+            bound += context.blocking(port, Some(load), lowest);
+        }
+    }
+    Some(bound)
+}
+
+/// The long-run rate of all flows at a port, without signals.
+pub(crate) fn flow_rate(analysis: &Analysis, port: usize) -> BigInt {
+    let load = analysis.loads.get(&port);
+    let groups = load.into_iter().flat_map(|load| load.groups.values());
+    groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum()
+}

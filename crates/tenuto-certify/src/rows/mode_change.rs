@@ -1,0 +1,429 @@
+//! D_mc of every raise, the bound of every return, and the quiet window in front of it.
+
+use crate::description::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
+use crate::description::read::{Mode, ModeChange, OtherTraffic};
+use crate::finding::{Findings, picos, rule};
+use crate::kernel::exact::ceil_div;
+use crate::rows::analysis::Analysis;
+use crate::rows::bounds;
+use crate::rows::context::Context;
+use crate::rows::port_rows::Backlogs;
+use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
+use crate::streams::levels::{host_levels, levels_of};
+use num_bigint::BigInt;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+/// One poll of the leader, in a return: it asks again after this if a switch did not vote.
+const POLL_PS: u128 = 50_000_000_000;
+/// What signals are charged for happens once in this time.
+const DWELL_PS: u128 = 100_000_000_000;
+/// Phases of a return that a message spreads through the network.
+const RETURN_PHASES: u128 = 5;
+/// What is no shorter than this has no bound: a signal that does not arrive, or waits for a processor
+/// without a claim.
+const UNBOUNDED_PS: u128 = u128::MAX >> 64;
+/// Distances are whole millionths of a picosecond, up.
+const FINE_PER_PS: u128 = 1_000_000;
+const FINE_PER_S: u128 = 1_000_000_000_000 * FINE_PER_PS;
+
+/// The terms of D_mc for one raise; `None` where a backlog is unbounded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) arrange_ps: u128,
+    pub(crate) update_ps: u128,
+    pub(crate) queues_ps: Option<u128>,
+}
+
+impl Terms {
+    pub(crate) fn sum(self) -> Option<u128> {
+        Some(self.arrange_ps + self.update_ps + self.queues_ps?)
+    }
+}
+
+/// The terms that all raises have in common, nothing purged.
+pub(crate) fn common_terms(context: &Context<'_>) -> Terms {
+    let profiles = || context.net.profiles();
+    let update_ps = profiles().map(|p| u128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0);
+    let arrange_ps = if context.net.has_modes() { arrange(context) } else { 0 };
+    Terms { arrange_ps, update_ps, queues_ps: Some(0) }
+}
+
+impl Terms {
+    /// With what a switch has to purge: what the mode before left in its queues, or an earlier
+    /// raise into that mode (whole bits up).
+    pub(crate) fn purging(self, context: &Context<'_>, from: u8, backlogs: &Backlogs) -> Self {
+        let leads_there = |mode: &Mode| match *mode {
+            Mode::Steady(level) => level == from,
+            Mode::Raise { to, .. } => to == from,
+            Mode::Return { .. } => false,
+        };
+        let before = backlogs.iter().filter(|(mode, _)| leads_there(mode));
+        let purges = before.map(|(_, backlogs)| purge(context, backlogs));
+        let queues_ps = purges.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        Self { queues_ps, ..self }
+    }
+}
+
+/// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
+fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> Option<u128> {
+    let mut longest = Some(0);
+    for purge in purges_of(context, backlogs).into_values() {
+        longest = longest.zip(purge).map(|(longest, purge)| longest.max(u128::from(purge)));
+    }
+    longest
+}
+
+/// The time in which every switch purges such backlogs, picoseconds; `None` without a bound.
+fn purges_of(
+    context: &Context<'_>,
+    backlogs: &BTreeMap<usize, Option<BigInt>>,
+) -> BTreeMap<usize, Option<u64>> {
+    let net = context.net;
+    let mut by_switch: BTreeMap<usize, Option<BigInt>> = BTreeMap::new();
+    for (port, backlog) in backlogs {
+        let node = net.ports[*port].node;
+        if net.profile(node).is_some_and(|p| p.purge_frame_ns_max > 0) {
+            let sum = by_switch.entry(node).or_insert_with(|| Some(BigInt::default()));
+            *sum = sum.take().zip(backlog.as_ref()).map(|(sum, backlog)| sum + backlog);
+        }
+    }
+    let time = |(node, bits): (usize, Option<BigInt>)| {
+        let frame_ps = net.profile(node).map_or(0, |p| p.purge_frame_ns_max * 1_000);
+        let time = bits.map(|bits| ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
+        (node, time.and_then(|time| u64::try_from(time).ok()))
+    };
+    by_switch.into_iter().map(time).collect()
+}
+
+/// The time in which every switch purges what any mode or raise leaves in its queues.
+pub(crate) fn purges(context: &Context<'_>, backlogs: &Backlogs) -> BTreeMap<usize, Option<u64>> {
+    let mut most: BTreeMap<usize, Option<u64>> = BTreeMap::new();
+    for of_mode in backlogs.values() {
+        for (node, purge) in purges_of(context, of_mode) {
+            let known = most.entry(node).or_insert(Some(0));
+            *known = known.zip(purge).map(|(known, purge)| known.max(purge));
+        }
+    }
+    most
+}
+
+/// By trunk: the longest that a signal takes from its place in the queue to its last bit.
+pub(crate) fn signal_waits(context: &Context<'_>) -> BTreeMap<usize, u64> {
+    if !context.net.has_modes() {
+        return BTreeMap::new();
+    }
+    let frames = frames(context);
+    let trunks = (0..context.net.ports.len()).filter(|port| context.net.is_trunk(*port));
+    let wait = |port: usize| {
+        let tick = u128::from(context.net.ports[port].tick_ps);
+        let wait = signal_sending(context, &frames, port).div_ceil(FINE_PER_PS) + tick;
+        (port, u64::try_from(wait).unwrap_or(u64::MAX))
+    };
+    trunks.map(wait).collect()
+}
+
+/// The largest P behind a line over any mode and raise; without a claim no bound that counts.
+fn processing(context: &Context<'_>, line: usize) -> u128 {
+    let net = context.net;
+    if net.device(net.ports[line].peer).is_none() {
+        return 0;
+    }
+    let enters =
+        |stream: &crate::streams::stream::Stream| stream.tree.iter().any(|hop| hop.port == line);
+    if !net.is_trunk(line) && !context.streams.iter().any(enters) {
+        return 0;
+    }
+    let claims = context.claimed_modes().map(|mode| context.processing_ps(mode, line));
+    let most = claims.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+    most.map_or(UNBOUNDED_PS, u128::from)
+}
+
+/// The largest frame at every port in any mode or raise, bits up.
+fn frames(context: &Context<'_>) -> BTreeMap<usize, u64> {
+    let mut largest: BTreeMap<usize, u64> = BTreeMap::new();
+    let net = context.net;
+    for mode in context.steady_modes().chain(context.raises()) {
+        for (index, stream) in context.streams.iter().enumerate() {
+            let Some(range) = levels_of(net, stream, mode) else { continue };
+            let levels = host_levels(net.flows[stream.flow].level);
+            let source = contract_envelope(net, &context.scale, stream.flow, levels).frame_max;
+            let enforced = context.enforced[index];
+            let anew = is_bounded_anew(net, stream, enforced, range);
+            let behind = stream.first_switch.filter(|_| anew).map(|node| {
+                enforced_envelope(net, &context.scale, stream, node, enforced, range).frame_max
+            });
+            for place in &stream.tree {
+                let frame = if place.parent.is_some() { behind.as_ref() } else { None };
+                // A frame has whole bits, what a meter lets through at once need not.
+                let bits = context.scale.to_bits_down(frame.unwrap_or(&source));
+                let bits = u64::try_from(bits).unwrap_or(u64::MAX).min(WIRE_BITS_MAX);
+                let entry = largest.entry(place.port).or_default();
+                *entry = bits.max(*entry);
+            }
+        }
+    }
+    largest
+}
+
+/// D_arrange: a signal from any starter to every switch that it can reach over trunks.
+fn arrange(context: &Context<'_>) -> u128 {
+    let net = context.net;
+    let frames = frames(context);
+    let mut hops: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
+    let is_there = |port: &usize| net.is_trunk(*port) && !context.changes.lost.contains(port);
+    for (port, info) in net.ports.iter().enumerate().filter(|(port, _)| is_there(port)) {
+        let sending = signal_sending(context, &frames, port);
+        let rest = u128::from(info.propagation_ps)
+            + u128::from(info.tick_ps)
+            + u128::from(net.latency_max_ps(info.peer))
+            + processing(context, port);
+        let hop = sending.saturating_add(rest.saturating_mul(FINE_PER_PS));
+        hops.entry(info.node).or_default().push((info.peer, hop));
+    }
+    let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
+    let from = |starter: usize| {
+        let into = (0..net.ports.len()).filter(|port| net.ports[*port].peer == starter);
+        let shared = into.map(|line| processing(context, line)).max().unwrap_or(0);
+        let own = u128::from(net.latency_max_ps(starter)) + shared;
+        let own = own.saturating_mul(FINE_PER_PS);
+        let network = |node: usize| net.nodes[node].switch.map(|(switch, _)| &switch.network);
+        let all = (0..net.nodes.len()).filter(|node| network(*node) == network(starter));
+        own.saturating_add(farthest(&hops, starter, all))
+    };
+    switches.map(|(node, _)| from(node)).max().unwrap_or(0).div_ceil(FINE_PER_PS)
+}
+
+/// (S + b_s)/C at a trunk.
+fn signal_sending(context: &Context<'_>, frames: &BTreeMap<usize, u64>, port: usize) -> u128 {
+    let net = context.net;
+    let info = &net.ports[port];
+    let other = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });
+    let in_the_way = frames
+        .get(&port)
+        .copied()
+        .unwrap_or(0)
+        .max(net.below_scheduler_bits(info.node))
+        .max(if other { WIRE_BITS_MAX } else { 0 });
+    let signals = context.signals(port).map_or(0, |s| {
+        u128::try_from(context.scale.to_bits_up(&s.burst)).unwrap_or(u128::MAX >> 64)
+    });
+    let bits = u128::from(in_the_way).saturating_add(signals);
+    bits.saturating_mul(FINE_PER_S).div_ceil(u128::from(info.rate_bps))
+}
+
+/// The distance of the farthest of `all` from `starter`; no bound that counts if it cannot reach one.
+fn farthest(
+    hops: &BTreeMap<usize, Vec<(usize, u128)>>,
+    starter: usize,
+    mut all: impl Iterator<Item = usize>,
+) -> u128 {
+    use std::cmp::Reverse;
+    let mut settled = BTreeSet::new();
+    let mut open = BinaryHeap::from([Reverse((0_u128, starter))]);
+    let mut largest = 0;
+    while let Some(Reverse((distance, node))) = open.pop() {
+        if !settled.insert(node) {
+            continue;
+        }
+        largest = distance;
+        for (peer, hop) in hops.get(&node).into_iter().flatten() {
+            if !settled.contains(peer) {
+                open.push(Reverse((distance.saturating_add(*hop), *peer)));
+            }
+        }
+    }
+    if all.all(|node| settled.contains(&node)) { largest } else { UNBOUNDED_PS * FINE_PER_PS }
+}
+
+/// Checks the rows of mode changes, the quiet window and the repeats of signals.
+pub(crate) fn check(
+    context: &Context<'_>,
+    terms: &BTreeMap<Mode, Terms>,
+    drains: &BTreeMap<Mode, Option<BigInt>>,
+    settled: &BTreeMap<Mode, Option<BigInt>>,
+    analyses: &BTreeMap<Mode, &Analysis>,
+    findings: &mut Findings,
+) {
+    let (plan, modes) = (context.plan, &context.net.raw.modes);
+    let mut seen = BTreeSet::new();
+    for row in &plan.mode_changes {
+        let place = row.change.label(modes);
+        if !seen.insert(row.change) {
+            findings.add(rule::MODE_CHANGE, &place, "a second row", "one row per change");
+        }
+        check_drain(row, drains, &place, findings);
+        let sum: u128 = row.terms.iter().map(|term| u128::from(term.bound_ps)).sum();
+        match row.change {
+            Mode::Raise { .. } if terms.contains_key(&row.change) => {
+                check_raise(row, terms[&row.change], sum, &place, findings);
+            }
+            Mode::Return { from, to } => match terms.get(&Mode::Raise { from: to, to: from }) {
+                Some(terms) => check_return(context, row, *terms, sum, &place, findings),
+                None => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
+            },
+            _ => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
+        }
+    }
+    check_signals(context, findings);
+    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
+    let window = check_quiet(context, terms, &over, analyses, findings);
+    // What has no bound has no row, which only a plan that is not feasible may say.
+    for (raise, terms) in terms {
+        let Mode::Raise { from, to } = *raise else { continue };
+        let has_bound = terms.arrange_ps < UNBOUNDED_PS && terms.queues_ps.is_some();
+        let returns = has_bound && window.is_some() && plan.quiet_ns.is_some();
+        let changes = [(*raise, has_bound), (Mode::Return { from: to, to: from }, returns)];
+        for (change, has_bound) in changes {
+            if (has_bound || plan.feasible) && !seen.contains(&change) {
+                let found = "every change has one";
+                findings.add(rule::MODE_CHANGE, change.label(modes), "no row", found);
+            }
+        }
+    }
+}
+
+/// A drain may be later than needed, or never; not sooner.
+fn check_drain(
+    row: &ModeChange,
+    drains: &BTreeMap<Mode, Option<BigInt>>,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let Some(claimed) = row.drain_ps else { return };
+    let needed = drains.get(&row.change).and_then(Option::as_ref);
+    if needed.is_none_or(|needed| BigInt::from(claimed) < *needed) {
+        let found = needed.map_or_else(|| "no bound".to_owned(), |ps| format!("at least {ps} ps"));
+        findings.add(rule::MODE_CHANGE, place, format!("drained after {claimed} ps"), found);
+    }
+}
+
+/// Every term stands there once, under its own name, and is no smaller than what it bounds.
+fn check_terms(
+    row: &ModeChange,
+    needed: &[(&str, Option<u128>)],
+    place: &str,
+    findings: &mut Findings,
+) {
+    for (name, needed) in needed {
+        let named: Vec<_> = row.terms.iter().filter(|term| term.name == *name).collect();
+        let claim = match named.as_slice() {
+            [one] => u128::from(one.bound_ps),
+            all => {
+                let claim = format!("{} terms {name}", all.len());
+                findings.add(rule::MODE_CHANGE, place, claim, "one of each");
+                continue;
+            }
+        };
+        if needed.is_none_or(|needed| claim < needed) {
+            let claim = format!("{name} = {claim} ps");
+            findings.add(rule::MODE_CHANGE, place, claim, format!("at least {}", picos(*needed)));
+        }
+    }
+    if let Some(other) = row.terms.iter().find(|term| needed.iter().all(|(n, _)| *n != term.name)) {
+        findings.add(rule::MODE_CHANGE, place, &other.name, "no term of this change");
+    }
+}
+
+fn check_raise(row: &ModeChange, terms: Terms, sum: u128, place: &str, findings: &mut Findings) {
+    let needed = [
+        ("D_arrange", Some(terms.arrange_ps)),
+        ("D_update", Some(terms.update_ps)),
+        ("D_q", terms.queues_ps),
+    ];
+    check_terms(row, &needed, place, findings);
+    if u128::from(row.bound_ps) < sum {
+        let claim = format!("{} ps", row.bound_ps);
+        findings.add(rule::MODE_CHANGE, place, claim, format!("its terms add up to {sum} ps"));
+    }
+}
+
+fn check_return(
+    context: &Context<'_>,
+    row: &ModeChange,
+    terms: Terms,
+    sum: u128,
+    place: &str,
+    findings: &mut Findings,
+) {
+    let quiet = context.plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
+    let rest = terms
+        .queues_ps
+        .map(|queues| terms.arrange_ps * RETURN_PHASES + terms.update_ps + queues + POLL_PS);
+    let needed = quiet.zip(rest).map(|(quiet, rest)| quiet + rest);
+    let claimed = u128::from(row.bound_ps);
+    if needed.is_none_or(|needed| claimed < needed) || claimed < sum {
+        let found = format!("at least {}, terms of {sum} ps", picos(needed));
+        findings.add(rule::MODE_CHANGE, place, format!("{claimed} ps"), found);
+    }
+    let parts = [
+        ("quiet", quiet),
+        ("D_arrange", Some(terms.arrange_ps * RETURN_PHASES)),
+        ("D_update", Some(terms.update_ps)),
+        ("D_q", terms.queues_ps),
+        ("poll", Some(POLL_PS)),
+    ];
+    check_terms(row, &parts, place, findings);
+    for term in row.terms.iter().filter(|term| term.name == "quiet") {
+        if Some(u128::from(term.bound_ps)) != quiet {
+            let claim = format!("quiet = {} ps", term.bound_ps);
+            findings.add(rule::MODE_CHANGE, place, claim, format!("{} in the plan", picos(quiet)));
+        }
+    }
+}
+
+/// Repeats of a signal must outlast the losses that the fault model names.
+fn check_signals(context: &Context<'_>, findings: &mut Findings) {
+    if !context.net.has_modes() {
+        return;
+    }
+    let needed = u64::from(context.net.raw.tolerates.lost_signals) + 1;
+    let copies = context.plan.signal_copies.unwrap_or(0);
+    if u64::from(copies) < needed {
+        let found = format!("at least {needed}: one more than may be lost");
+        findings.add(rule::MODE_CHANGE, "signal_copies", copies, found);
+    }
+}
+
+/// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
+/// dwell time of signals, and ≥ every drain and the time in which the network settles. Returns what
+/// it has to be; `None` where no window is long enough.
+fn check_quiet(
+    context: &Context<'_>,
+    terms: &BTreeMap<Mode, Terms>,
+    over: &[&BigInt],
+    analyses: &BTreeMap<Mode, &Analysis>,
+    findings: &mut Findings,
+) -> Option<u128> {
+    if !context.net.has_modes() {
+        return None;
+    }
+    let plan = context.plan;
+    let arrange = terms.values().map(|terms| terms.arrange_ps).max().unwrap_or(0);
+    let mut needed = (arrange < UNBOUNDED_PS).then_some(arrange.max(DWELL_PS));
+    for mode in analyses.keys().filter(|mode| **mode != Mode::Steady(0)) {
+        let largest = bounds::largest(context, *mode);
+        needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
+    }
+    for over in over {
+        let over = u128::try_from(*over).ok();
+        needed = needed.zip(over).map(|(needed, over)| needed.max(over));
+    }
+    match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
+        None if plan.feasible => {
+            findings.add(rule::QUIET, "quiet_ns", "none", format!("at least {}", picos(needed)));
+        }
+        Some(quiet)
+            if (plan.feasible || needed.is_some())
+                && needed.is_none_or(|needed| quiet < needed) =>
+        {
+            let found = format!("at least {}", picos(needed));
+            findings.add(rule::QUIET, "quiet_ns", format!("{quiet} ps"), found);
+        }
+        _ => {}
+    }
+    let wished = context.net.raw.mode_return.quiet_ns;
+    if plan.feasible && wished.is_some_and(|wished| plan.quiet_ns.is_some_and(|q| q < wished)) {
+        findings.add(rule::QUIET, "quiet_ns", "a shorter window", "the description asks for more");
+    }
+    needed
+}

@@ -1,0 +1,217 @@
+//! The inequality where flows come in whole messages (theory, "Staircases").
+//!
+//! From one step to the next the curves are concave as ever, with what has come in messages so far
+//! as a constant: the inequality is evaluated from every step on that lies in the longest busy
+//! period. Constants from before a step are too little behind it, where the next one judges; behind
+//! the busy period nobody waits.
+
+use crate::kernel::exact::{self, Curve, Line, ceil_div};
+use crate::rows::group::{Group, GroupKey, Set, Stepped, Sum};
+use crate::rows::inequality::Place;
+use crate::rows::nested::{self, Own};
+use crate::streams::messages::WINDOW_PS_MAX;
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+use std::collections::BTreeSet;
+
+/// Steps of one flow that are looked at; a flow with more is taken as its bucket.
+const STEPS_MAX: u128 = 64;
+/// Rounds of the search for the end of the busy period; what is found for buckets holds too.
+const ROUNDS_MAX: usize = 4_000;
+
+/// One group as a class sees it.
+struct View<'a> {
+    key: GroupKey,
+    group: &'a Group,
+    sets: Vec<SetView<'a>>,
+}
+
+/// One of its sets: what is no message of its own, and what is.
+struct SetView<'a> {
+    same: Sum,
+    above: Sum,
+    messages: Vec<(bool, &'a Stepped)>,
+}
+
+impl<'a> Place<'a> {
+    fn views(&self) -> Vec<View<'a>> {
+        let groups = self.load.into_iter().flat_map(|load| &load.groups);
+        let of = |(key, group): (&GroupKey, &'a Group)| {
+            let sets = group.sets.iter().map(|set| self.view(set)).collect();
+            group.reaches(self.class).then_some(View { key: *key, group, sets })
+        };
+        groups.filter_map(of).collect()
+    }
+
+    fn view(&self, set: &'a Set) -> SetView<'a> {
+        let (mut same, mut above) = (Sum::default(), Sum::default());
+        for (highest, sum) in set.trickling.range(..=self.class) {
+            if *highest == self.class { same.merge(sum) } else { above.merge(sum) }
+        }
+        let here = set.stepped.iter().filter(|flow| flow.class <= self.class);
+        let messages = here.map(|flow| (flow.class < self.class, flow)).collect();
+        SetView { same, above, messages }
+    }
+
+    /// What a flow brings in messages within a window, up to its end.
+    fn within(&self, flow: &Stepped, window_ps: u128) -> BigInt {
+        let end = self.end.filter(|_| !flow.stays).and_then(|end| u128::try_from(end).ok());
+        flow.messages.within(end.map_or(window_ps, |end| end.min(window_ps)))
+    }
+
+    /// What flows bring in messages, those of the classes above within a window of their own.
+    fn come(&self, set: &SetView<'_>, same_ps: u128, above_ps: u128) -> BigInt {
+        let of = |(is_above, flow): &(bool, &Stepped)| {
+            self.within(flow, if *is_above { above_ps } else { same_ps })
+        };
+        set.messages.iter().map(of).sum()
+    }
+
+    /// A(t, d) of every group, and signals, messages counted as of `from`.
+    fn delayed(&self, views: &[View<'_>], from: u128, delay_ps: u64) -> Vec<Curve> {
+        let delay = u128::from(delay_ps);
+        let of = |view: &View<'_>| {
+            let own = |at: usize| {
+                let set = &view.sets[at];
+                let (same, above) =
+                    (set.same.curve(0, self.end), set.above.curve(delay_ps, self.end));
+                let higher = set.messages.iter().filter(|(is_above, _)| *is_above);
+                let come_above = higher.map(|(_, flow)| self.within(flow, delay)).sum();
+                Own::new(&same, &above, &self.come(set, from, from + delay), &come_above)
+            };
+            let place = (self.port, view.key);
+            nested::curve(self.context, place, view.group, self.class, delay_ps, own)
+        };
+        let signals = self.context.signals(self.port).map(|signals| {
+            let burst = &signals.burst + &signals.rate * delay_ps;
+            vec![Line::new(burst, signals.rate)]
+        });
+        views.iter().filter_map(of).chain(signals).collect()
+    }
+
+    /// The longest busy period of classes up to this one, picoseconds up; at most that of buckets.
+    pub(crate) fn busy_period(&self) -> Option<BigInt> {
+        let blocking = self.context.blocking(self.port, self.load, self.class);
+        let capacity = self.capacity();
+        if !self.context.budget.spend(self.load.map_or(1, |load| 1 + load.sets())) {
+            return None;
+        }
+        let most = exact::busy_period(&blocking, &self.curves(0), &capacity)?;
+        if !self.context.counts_messages() {
+            return Some(most);
+        }
+        Some(self.catching_up(&blocking, &capacity).filter(|found| *found < most).unwrap_or(most))
+    }
+
+    /// The least instant at which all that came is served, from below.
+    fn catching_up(&self, blocking: &BigInt, capacity: &BigInt) -> Option<BigInt> {
+        let views = self.views();
+        // In any case the excess falls by no more than this from one instant to the next.
+        let mut fall = capacity.clone();
+        for curve in self.delayed(&views, 0, 0) {
+            fall -= curve.iter().map(|line| &line.rate).min()?;
+        }
+        if !fall.is_positive() {
+            return None;
+        }
+        let mut now = 0_u128;
+        let each = looked_at(&views);
+        for _ in 0..ROUNDS_MAX {
+            if !self.context.budget.spend(each) {
+                return None;
+            }
+            let least =
+                |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * now).min();
+            let curves = self.delayed(&views, now, 0);
+            let come: Option<Vec<BigInt>> = curves.iter().map(least).collect();
+            let lack = blocking + come?.iter().sum::<BigInt>() - capacity * now;
+            if !lack.is_positive() {
+                return Some(now.into());
+            }
+            now = now.checked_add(u128::try_from(ceil_div(lack, fall.clone())).ok()?)?;
+            if now > WINDOW_PS_MAX {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Where the inequality is looked at; flows with too many steps go back into their buckets.
+    fn instants(&self, views: &mut [View<'_>], horizon_ps: u128, delay_ps: u128) -> BTreeSet<u128> {
+        let mut all = BTreeSet::from([0]);
+        for set in views.iter_mut().flat_map(|view| &mut view.sets) {
+            let (same, above) = (&mut set.same, &mut set.above);
+            set.messages.retain(|(is_above, flow)| {
+                let ahead = if *is_above { delay_ps } else { 0 };
+                match flow.messages.instants(ahead, horizon_ps + ahead, STEPS_MAX) {
+                    Some(steps) => {
+                        all.extend(steps.into_iter().map(|at| at - ahead));
+                        true
+                    }
+                    None => {
+                        let sum = if *is_above { &mut *above } else { &mut *same };
+                        sum.add(&flow.bucket, flow.stays);
+                        false
+                    }
+                }
+            });
+        }
+        all
+    }
+
+    /// Whether nobody waits longer than `delay_ps`, which is without the pacer's rounding.
+    pub(crate) fn is_sufficient_in_messages(&self, delay_ps: u64) -> bool {
+        let Some(horizon) = self.busy_period().and_then(|w| u128::try_from(w).ok()) else {
+            return false;
+        };
+        let delay = u128::from(delay_ps);
+        if horizon.saturating_add(delay) > WINDOW_PS_MAX {
+            return false;
+        }
+        let capacity = self.capacity();
+        let blocking = self.context.blocking(self.port, self.load, self.class);
+        let mut views = self.views();
+        let instants = self.instants(&mut views, horizon, delay);
+        let each = looked_at(&views);
+        if !self.context.budget.spend(instants.len().saturating_mul(each)) {
+            return false;
+        }
+        instants.into_iter().all(|from| {
+            let curves = self.delayed(&views, from, delay_ps);
+            let room = &capacity * (delay + from) - &blocking;
+            let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
+            exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
+        })
+    }
+
+    /// The largest backlog, a size of the scale rounded up, without what is being sent.
+    pub(crate) fn backlog_in_messages(&self) -> Option<BigInt> {
+        let horizon = u128::try_from(self.busy_period()?).ok().filter(|w| *w <= WINDOW_PS_MAX)?;
+        let capacity = self.capacity();
+        let mut views = self.views();
+        let mut most = BigInt::zero();
+        let instants = self.instants(&mut views, horizon, 0);
+        let each = looked_at(&views);
+        if !self.context.budget.spend(instants.len().saturating_mul(each)) {
+            return None;
+        }
+        for from in instants {
+            let curves = self.delayed(&views, from, 0);
+            let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
+            let excess = exact::largest_excess(&curves, &capacity)?.ceil() - &capacity * from;
+            most = most.max(excess);
+        }
+        Some(most)
+    }
+}
+
+/// Curves that one look at the views takes.
+fn looked_at(views: &[View<'_>]) -> usize {
+    let sets = views.iter().flat_map(|view| &view.sets);
+    sets.map(|set| 1 + set.messages.len()).sum()
+}
+
+/// A curve whose time starts at `from`.
+fn seen_from(curve: Curve, from: u128) -> Curve {
+    curve.into_iter().map(|line| Line::new(line.burst + &line.rate * from, line.rate)).collect()
+}
