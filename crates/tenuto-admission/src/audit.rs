@@ -13,6 +13,8 @@ use tenuto_calculus::{Bucket, Flows, GroupCurves, Server, UBIT_PER_BIT, delay, d
 use tenuto_units::Picos;
 
 const PS_PER_NS: i128 = 1_000;
+const NS_PER_S: i128 = 1_000_000_000;
+const PPM: i128 = 1_000_000;
 /// Passes after which a network counts as one without bounds.
 const PASSES_MAX: u32 = 2_000;
 /// Growth of a delay per pass below which it is settled, then inflated by as much and checked.
@@ -24,13 +26,13 @@ const RESOLUTION_PS: i128 = 4;
 /// A flow to be audited.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// What was promised.
+    /// The promise.
     pub request: &'a Request,
     /// Where it goes.
     pub visits: &'a [Visit],
 }
 
-/// What the recomputation found.
+/// The findings of the recomputation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// Per claim the delay to its last target, ns rounded up; `None` without a bound.
@@ -90,7 +92,7 @@ pub fn audit(network: &Network, claims: &[Claim<'_>]) -> Audit {
     found
 }
 
-/// What comes to a port.
+/// The arrivals at a port.
 #[derive(Default)]
 struct Port {
     /// Sums per incoming line (`None`: the source itself) and queue, and the largest frame.
@@ -103,11 +105,8 @@ struct Port {
 fn curves(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> BTreeMap<PortId, Port> {
     let mut ports: BTreeMap<PortId, Port> = BTreeMap::new();
     for claim in claims {
-        let source = Bucket {
-            burst_ubit: ubits(claim.request.burst_bits),
-            rate_ubps: i128::from(claim.request.rate_bps) * UBIT_PER_BIT,
-        };
-        let upstream = upstream_ps(claim, delays);
+        let source = contract(network, claim.request);
+        let upstream = varied_ps(network, claim, delays);
         for (visit, upstream) in claim.visits.iter().zip(upstream) {
             let from = visit.parent.map(|parent| claim.visits[usize::from(parent)].port);
             let from = from.filter(|_| !network.is_source(visit.port));
@@ -120,6 +119,32 @@ fn curves(network: &Network, claims: &[Claim<'_>], delays: &Delays) -> BTreeMap<
         }
     }
     ports
+}
+
+/// The bucket of a flow whose source's clock is fast by ρ, its bursts whole nanoseconds apart.
+fn contract(network: &Network, request: &Request) -> Bucket {
+    let fast = PPM + i128::from(network.clock_tolerance_ppm());
+    let (burst, rate) = (ubits(request.burst_bits), ubits(request.rate_bps));
+    let mut rate_ubps = div_up(rate * fast, PPM);
+    let period_ns = i128::from(request.burst_bits) * NS_PER_S / i128::from(request.rate_bps);
+    if period_ns > 1 {
+        rate_ubps = rate_ubps.max(div_up(burst * fast * NS_PER_S, PPM * period_ns));
+    }
+    Bucket { burst_ubit: burst, rate_ubps }
+}
+
+/// How much what came before each visit may vary: ΣD, and the latency of every switch.
+fn varied_ps(network: &Network, claim: &Claim<'_>, delays: &Delays) -> Vec<i128> {
+    let mut varied = upstream_ps(claim, delays);
+    let mut jitter: Vec<i128> = Vec::with_capacity(varied.len());
+    for (at, visit) in claim.visits.iter().enumerate() {
+        let before = visit.parent.map_or(0, |parent| jitter[usize::from(parent)]);
+        let timing = network.timing(visit.port);
+        let own = timing.latency_ns_max - timing.latency_ns_min;
+        jitter.push(before + i128::from(own) * PS_PER_NS);
+        varied[at] += jitter[at];
+    }
+    varied
 }
 
 /// ΣD before each visit.
@@ -137,10 +162,12 @@ fn upstream_ps(claim: &Claim<'_>, delays: &Delays) -> Vec<i128> {
 }
 
 fn bound_ps(network: &Network, claim: &Claim<'_>, delays: &Delays) -> i128 {
-    let propagation = |mut at: usize| {
+    let transit = |mut at: usize| {
         let mut sum = 0;
         loop {
-            sum += i128::from(network.port(claim.visits[at].port).propagation_ns) * PS_PER_NS;
+            let port = claim.visits[at].port;
+            let latency = i128::from(network.timing(port).latency_ns_max);
+            sum += (latency + i128::from(network.port(port).propagation_ns)) * PS_PER_NS;
             match claim.visits[at].parent {
                 Some(parent) => at = usize::from(parent),
                 None => return sum,
@@ -149,13 +176,13 @@ fn bound_ps(network: &Network, claim: &Claim<'_>, delays: &Delays) -> i128 {
     };
     let upstream = upstream_ps(claim, delays);
     let lasts = claim.visits.iter().enumerate().filter(|(_, visit)| visit.is_last);
-    let reached = lasts
-        .map(|(at, visit)| upstream[at] + delays[&(visit.port, visit.queue)] + propagation(at));
+    let reached =
+        lasts.map(|(at, visit)| upstream[at] + delays[&(visit.port, visit.queue)] + transit(at));
     reached.max().unwrap_or(i128::MAX)
 }
 
 /// Line and queues as tenuto-calculus takes them, seen from `queue`.
-fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
+fn groups(network: &Network, (id, queue): Queue, port: &Port) -> Vec<GroupCurves> {
     let group = |(from, sums): (&Option<PortId>, &BTreeMap<u8, (Bucket, i128)>)| {
         let mut curves = GroupCurves::default();
         let mut frame = 0;
@@ -164,36 +191,56 @@ fn groups(network: &Network, queue: u8, port: &Port) -> Vec<GroupCurves> {
             flows.add(*bucket, false);
             frame = frame.max(*largest);
         }
-        curves.line = from.map(|from| line(network, from, frame));
+        curves.line = from.map(|from| line(network, from, id, frame));
         curves
     };
     port.sums
         .iter()
         .map(group)
         .filter(|g| g.class != Flows::default() || g.higher != Flows::default())
+        .chain(before_all(network, id))
         .collect()
 }
 
-/// What comes over a line whose largest frame is this, 10⁻⁶ bit: frames that end between two ticks are
-/// handed over at the later one, so those of a window have ended within that and a tick.
-fn line(network: &Network, from: PortId, frame_ubit: i128) -> Bucket {
-    Bucket::line(frame_ubit, network.emitted_bps(from)).grown(tick(network, from))
+fn before_all(network: &Network, id: PortId) -> Option<GroupCurves> {
+    let signals = signals(network, id);
+    let mut curves = GroupCurves::default();
+    curves.higher.add(signals, false);
+    (signals != Bucket::default()).then_some(curves)
+}
+
+/// Arrivals at the queue of a port over a line whose largest frame is `frame_ubit`, 10⁻⁶ bit: frames that end
+/// between two ticks are handed over at the later one, what was below the scheduler came with them, and the
+/// latency of the switch varies.
+fn line(network: &Network, from: PortId, port: PortId, frame_ubit: i128) -> Bucket {
+    let timing = network.timing(port);
+    let own = i128::from(timing.latency_ns_max - timing.latency_ns_min) * PS_PER_NS;
+    let below = ubits(u64::from(network.timing(from).below_scheduler_bytes) * 8);
+    let closer = Picos(tick(network, from).0 + own);
+    Bucket::line(frame_ubit + below, network.emitted_bps(from)).grown(closer)
 }
 
 fn tick(network: &Network, port: PortId) -> Picos {
     Picos(i128::from(network.tick_ns(port)) * PS_PER_NS)
 }
 
-fn server(network: &Network, port: PortId) -> Server {
-    let port = network.port(port);
-    Server::new(port.rate_bps, ubits(u64::from(port.blocking_bytes) * 8))
+fn server(network: &Network, id: PortId) -> Server {
+    let port = network.port(id);
+    let below = network.timing(id).below_scheduler_bytes;
+    Server::new(port.rate_bps, ubits(u64::from(port.blocking_bytes.max(below)) * 8))
+}
+
+/// Signals, before every queue and shaped by nothing.
+fn signals(network: &Network, id: PortId) -> Bucket {
+    let (burst, rate) = network.signals(id);
+    Bucket { burst_ubit: ubits(burst), rate_ubps: ubits(rate) }
 }
 
 fn delay_ps(network: &Network, (port, queue): Queue, curves: &Port) -> Option<i128> {
     match frames::most(network, port, curves) {
         Some((delay, _)) => Some(delay),
         None => {
-            let waiting = delay(server(network, port), &groups(network, queue, curves))?;
+            let waiting = delay(server(network, port), &groups(network, (port, queue), curves))?;
             let is_measured = network.is_processor(port);
             Some(waiting.0 + if is_measured { 0 } else { tick(network, port).0 })
         }
@@ -262,7 +309,7 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
         return waiting;
     }
     let server = server(network, port);
-    let seen = groups(network, queue, curves);
+    let seen = groups(network, (port, queue), curves);
     let own_frames = curves.sums.values().filter_map(|sums| sums.get(&queue).map(|sum| sum.1));
     // A processor's β_{R,T} is one of whole frames: nothing is gone before its frame is.
     let own_frame = match network.is_processor(port) {
@@ -275,7 +322,7 @@ fn backlog_bits(network: &Network, port: PortId, queue: u8, delay_ps: i128, curv
             .iter()
             .filter_map(|(from, sums)| {
                 let (bucket, frame) = sums.get(&queue)?;
-                let line = from.map(|from| self::line(network, from, *frame));
+                let line = from.map(|from| self::line(network, from, port, *frame));
                 Some(least_at(*bucket, line, t))
             })
             .sum()

@@ -5,7 +5,7 @@
 
 use crate::network::PortId;
 
-/// What goes on to one queue of one port, over one line.
+/// The rate that goes on to one queue of one port, over one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Onward {
     pub(crate) port: PortId,

@@ -1,4 +1,4 @@
-//! What is held: flows, the sums they add up to at every queue, and the delays reserved there.
+//! Flows that are held, the sums they add up to at every queue, and the delays reserved there.
 //!
 //! The vector of reserved delays x and the flows' grown bursts belong together: every burst is
 //! b + r·Σx upstream, exactly. Changing an entry of x changes the bursts behind it by rate × change,
@@ -7,10 +7,14 @@
 
 use crate::behind::Behind;
 use crate::curves::{Curves, Group, NBIT, QUEUES_MAX, times};
+use crate::envelope::{Envelope, Meter};
 use crate::frames::Frames;
 use crate::network::{Network, PortId};
 use crate::request::{Request, Visit};
 use crate::slack::Known;
+
+/// Stamps are whole nanoseconds.
+const STAMP_NS: u64 = 1;
 
 /// A flow that is held, by its place in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,14 +27,18 @@ pub(crate) struct Hop {
     pub(crate) group: u16,
     /// Place among the members of its queue.
     member: u32,
-    /// Σ of the propagations up to the end of this port's link.
-    pub(crate) propagation_ns: i64,
+    /// Σ of latencies and propagations up to the end of this port's link.
+    pub(crate) transit_ns: i64,
+    /// Σ of how much the latencies of the switches up to this port's vary.
+    pub(crate) jitter_ns: i64,
 }
 
 /// A flow that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) request: Request,
+    /// The bucket of the flow, by the clock of the network.
+    pub(crate) envelope: Envelope,
     pub(crate) hops: Vec<Hop>,
     /// Whether every visit follows the one before it.
     is_path: bool,
@@ -38,17 +46,17 @@ pub(crate) struct Held {
     spots: Vec<u32>,
 }
 
-/// One queue: who is in it, and what is reserved.
+/// A queue: its flows and its reservation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
     members: Vec<(Slot, u16)>,
-    /// What the delay is not lowered below: frames of flows that have gone may have known no less.
+    /// The least delay that may be reserved: frames of flows that have gone may have known no less.
     floor_ns: i64,
-    /// What the delay is not raised beyond, ns; `None` where its flows alone say.
+    /// The largest delay that may be reserved, ns; `None` where its flows alone say.
     ceiling_ns: Option<i64>,
     /// Rates that go on from here, by where they go.
     behind: Behind,
-    /// What is known of the least slack of its members.
+    /// A lower bound of the least slack of its members.
     pub(crate) known: Known,
 }
 
@@ -58,7 +66,7 @@ enum Undo {
     Entered(Slot),
     Struck(Slot, Request, Vec<Visit>),
     Reserved(PortId, usize, i64),
-    /// What was known of the slack of a queue.
+    /// The lower bound of the slack of a queue before.
     Known(PortId, usize, Known),
 }
 
@@ -68,7 +76,7 @@ pub(crate) struct Books {
     pub(crate) network: Network,
     curves: Vec<Curves>,
     pub(crate) queues: Vec<[Queue; QUEUES_MAX]>,
-    /// What is reserved, by [`spot`].
+    /// Reserved delays, by [`spot`].
     delays_ns: Vec<i64>,
     /// The sizes behind every [`crate::curves::Sum::frame_bits`], per port and group.
     frames: Vec<Vec<[Frames; QUEUES_MAX]>>,
@@ -124,7 +132,7 @@ impl Books {
         self.queues[port.index()][queue].floor_ns = floor_ns;
     }
 
-    /// What a queue's delay is not raised beyond, ns.
+    /// The largest delay that may be reserved at a queue, ns.
     pub(crate) fn ceiling_ns(&self, port: PortId, queue: usize) -> i64 {
         self.queues[port.index()][queue].ceiling_ns.unwrap_or(i64::MAX)
     }
@@ -140,7 +148,7 @@ impl Books {
         hops.iter().map(|hop| hop.visit)
     }
 
-    /// The same network without flows, nothing reserved.
+    /// The network without flows, nothing reserved.
     pub(crate) fn emptied(&self) -> Self {
         Self::new(self.network.clone())
     }
@@ -166,16 +174,32 @@ impl Books {
         (0_u32..).map(Slot).zip(&self.flows).filter_map(|(slot, held)| Some((slot, held.as_ref()?)))
     }
 
-    /// The reserved delay of the tree up to and including a hop, propagation included.
+    /// The reserved delay of the tree up to and including a hop, latencies and propagation included.
     pub(crate) fn reached_ns(&self, held: &Held, at: usize) -> i64 {
         let hop = &held.hops[at];
         let here = self.delay_ns(hop.visit.port, hop.visit.queue.into());
-        self.upstream_ns(held, hop) + here + hop.propagation_ns
+        self.upstream_ns(held, hop) + here + hop.transit_ns
     }
 
     /// Σ of what is reserved before a hop.
     pub(crate) fn upstream_ns(&self, held: &Held, hop: &Hop) -> i64 {
         upstream_ns(&self.delays_ns, &held.hops, hop)
+    }
+
+    /// How much what came before a hop may vary: all waits, and the latencies of switches.
+    pub(crate) fn varied_ns(&self, held: &Held, hop: &Hop) -> i64 {
+        self.upstream_ns(held, hop) + hop.jitter_ns
+    }
+
+    /// The meter of a flow at its first switch. A frame is there no later than its deadline less what it
+    /// takes on from there at least, and its stamp is taken up to a nanosecond later.
+    pub(crate) fn meter(&self, held: &Held) -> Meter {
+        let transit_ns = held.hops.iter().filter(|hop| hop.visit.is_last).map(|hop| hop.transit_ns);
+        let beyond_ns = u64::try_from(transit_ns.max().unwrap_or(0)).unwrap_or(0);
+        let jitters_ns = held.hops.iter().map(|hop| hop.jitter_ns);
+        let jitter_ns = u64::try_from(jitters_ns.max().unwrap_or(0)).unwrap_or(0);
+        let late_ns = held.request.deadline_ns.saturating_sub(beyond_ns);
+        held.envelope.meter(late_ns + jitter_ns + STAMP_NS)
     }
 
     /// The longest time for which a frame stays, and a busy period lasts after it.
@@ -215,7 +239,7 @@ impl Books {
                 None => break,
             }
         }
-        // What was seen among more flows and greater delays holds for fewer and smaller ones.
+        // Slack that was seen among more flows and greater delays holds for fewer and smaller ones.
         if has_only_grown {
             learnt.into_iter().for_each(|(port, queue, slack)| self.learn(port, queue, slack));
         }
@@ -224,7 +248,7 @@ impl Books {
         }
     }
 
-    /// What was done stays.
+    /// Keeps all changes since the last call.
     pub(crate) fn keep(&mut self) {
         self.log.clear();
     }
@@ -246,11 +270,11 @@ impl Books {
         self.log.push(Undo::Known(port, queue, known));
     }
 
-    /// Σ of what is reserved on a whole path, its last propagation included.
+    /// Σ of what is reserved on a whole path, latencies and propagations included.
     pub(crate) fn along_ns(&self, held: &Held) -> Option<i64> {
         let last = held.hops.last().filter(|_| held.is_path)?;
         let delays = held.spots.iter().map(|spot| self.delays_ns[*spot as usize]);
-        Some(delays.sum::<i64>() + last.propagation_ns)
+        Some(delays.sum::<i64>() + last.transit_ns)
     }
 
     fn insert(&mut self, slot: Slot, request: Request, visits: &[Visit]) {
@@ -263,7 +287,8 @@ impl Books {
         let is_path = (0..).zip(visits).all(follows);
         let at = |hop: &Hop| u32::try_from(spot(hop.visit.port, hop.visit.queue.into()));
         let spots = hops.iter().map(|hop| at(hop).expect("fewer queues than 2^32")).collect();
-        let held = Held { request, hops, is_path, spots };
+        let envelope = Envelope::of(&request, &self.network);
+        let held = Held { request, envelope, hops, is_path, spots };
         self.count(&held, 1);
         let slack = signed(held.request.deadline_ns).saturating_sub(self.promised_ns(&held));
         for hop in &held.hops {
@@ -275,7 +300,8 @@ impl Books {
     fn hop(&mut self, visit: &Visit, before: &[Hop], slot: Slot) -> Hop {
         let parent = visit.parent.map(|parent| &before[usize::from(parent)]);
         let group = self.network.group_of(parent.map(|p| p.visit.port), visit.port);
-        let propagation = self.network.port(visit.port).propagation_ns;
+        let transit_ns = signed(self.network.transit_ns(visit.port));
+        let jitter_ns = signed(self.network.timing(visit.port).jitter_ns());
         let members = &mut self.queues[visit.port.index()][usize::from(visit.queue)].members;
         let place = u16::try_from(before.len()).expect("fewer hops than 2^16");
         members.push((slot, place));
@@ -283,8 +309,8 @@ impl Books {
             visit: *visit,
             group: u16::try_from(group).expect("fewer links at a node than 2^16"),
             member: u32::try_from(members.len() - 1).expect("fewer flows than 2^32"),
-            propagation_ns: parent.map_or(0, |p| p.propagation_ns)
-                + i64::try_from(propagation).expect("checked when the network was made"),
+            transit_ns: parent.map_or(0, |p| p.transit_ns) + transit_ns,
+            jitter_ns: parent.map_or(0, |p| p.jitter_ns) + jitter_ns,
         }
     }
 
@@ -303,7 +329,7 @@ impl Books {
             let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
             let members = &mut self.queues[port][queue].members;
             members.swap_remove(hop.member as usize);
-            // Who was last takes the free place.
+            // The last member takes the free place.
             let last = members.get(hop.member as usize).copied();
             let other =
                 last.and_then(|(slot, at)| Some((self.flows[slot.0 as usize].as_mut()?, at)));
@@ -317,8 +343,8 @@ impl Books {
 
     /// Counts a flow in every sum that it is part of, or takes it out again.
     fn count(&mut self, held: &Held, sign: i64) {
-        let rate_bps = signed(held.request.rate_bps) * sign;
-        let source_nbit = i128::from(held.request.burst_bits) * NBIT * i128::from(sign);
+        let rate_bps = signed(held.envelope.rate_bps) * sign;
+        let source_nbit = i128::from(held.envelope.burst_bits) * NBIT * i128::from(sign);
         let frame_bits = signed(held.request.frame_bits);
         for (at, hop) in held.hops.iter().enumerate() {
             let (port, queue) = (hop.visit.port.index(), usize::from(hop.visit.queue));
@@ -329,9 +355,9 @@ impl Books {
             } else {
                 frames.take(frame_bits)
             }
-            let upstream_ns = upstream_ns(&self.delays_ns, &held.hops, hop);
+            let varied_ns = upstream_ns(&self.delays_ns, &held.hops, hop) + hop.jitter_ns;
             let sum = &mut self.curves[port].groups[group].sums[queue];
-            sum.burst_nbit += source_nbit + times(rate_bps, upstream_ns);
+            sum.burst_nbit += source_nbit + times(rate_bps, varied_ns);
             sum.rate_bps += rate_bps;
             sum.frame_bits = frames.largest();
             let behind = &mut self.queues[port][queue].behind;
@@ -424,24 +450,30 @@ fn empty_curves(network: &Network, id: PortId) -> Curves {
     let port = network.port(id);
     let line = |from: &PortId| {
         let line_bps = signed(network.emitted_bps(*from));
-        let early_nbit = times(line_bps, signed(network.tick_ns(*from)));
+        let below = i128::from(network.timing(*from).below_scheduler_bits()) * NBIT;
+        let early_nbit = times(line_bps, signed(network.varying_ns(*from, id))) + below;
         Group { line_bps: Some(line_bps), early_nbit, ..Group::default() }
     };
     let groups = match network.is_source(id) {
         true => vec![Group::default()],
         false => network.arriving(port.from).iter().map(line).collect(),
     };
+    let below_bits = network.timing(id).below_scheduler_bits();
+    let blocking_bits = (u64::from(port.blocking_bytes) * 8).max(below_bits);
+    // Signals are served first and shaped by nothing: to the queues the line is slower by their rate,
+    // and their burst is in the way.
+    let (signals_bits, signals_bps) = network.signals(id);
     Curves {
-        rate_bps: signed(port.rate_bps),
-        blocking_bits: i64::from(port.blocking_bytes) * 8,
+        rate_bps: signed(port.rate_bps.saturating_sub(signals_bps)),
+        blocking_bits: signed(blocking_bits.saturating_add(signals_bits)),
         counts_whole_frames: network.is_processor(id),
-        // What a processor takes is measured, its ticks included.
+        // The time that a processor takes is measured, its ticks included.
         tick_ns: if network.is_processor(id) { 0 } else { signed(network.tick_ns(id)) },
         groups,
     }
 }
 
-/// What was checked to be in range, as the engine counts.
+/// A value that was checked to be in range, as the engine counts.
 pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -29,7 +29,7 @@ impl Ceilings {
         self.0.insert((port, queue), delay_ns);
     }
 
-    /// What a queue is limited to, ns.
+    /// The ceiling of a queue, ns.
     pub fn get(&self, port: PortId, queue: u8) -> Option<u64> {
         self.0.get(&(port, queue)).copied()
     }
@@ -39,7 +39,7 @@ impl Ceilings {
     }
 }
 
-/// What an engine keeps for those to come, and how it decides.
+/// The room that an engine keeps for those to come, and how it decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// How it decides.
@@ -61,7 +61,7 @@ impl Kept {
         self.counts(network, lists).sum()
     }
 
-    /// The same list by list.
+    /// Flows held, list by list.
     fn counts(&self, network: &Network, lists: &[Vec<Request>]) -> impl Iterator<Item = usize> {
         let empty = self.engine(network.clone());
         lists.iter().map(move |list| {
@@ -115,7 +115,7 @@ pub fn best_for<'a>(
     Some(best)
 }
 
-/// The same with lower ceilings at some of `servers`, one after the other, where that holds more of
+/// A candidate with lower ceilings at some of `servers`, one after the other, where that holds more of
 /// the expected lists; `most_ns` stands for a ceiling where there is none. `told` hears how many
 /// of the servers are done.
 #[must_use]

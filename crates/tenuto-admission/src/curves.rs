@@ -28,8 +28,9 @@ pub(crate) struct Sum {
 pub(crate) struct Group {
     /// Rate of the line, bit/s; `None` for the flows that start here, which nothing shapes.
     pub(crate) line_bps: Option<i64>,
-    /// C·tick: frames are handed over at whole nanoseconds, so those of a window may have ended within
-    /// so much more than it, 10⁻⁹ bit.
+    /// C·(tick + j) and what was below the scheduler in front, 10⁻⁹ bit: frames are handed over at whole
+    /// nanoseconds and the latency of a switch varies by j, so those that come within a window may have
+    /// ended within so much more than it.
     pub(crate) early_nbit: i128,
     /// Per queue.
     pub(crate) sums: [Sum; QUEUES_MAX],
@@ -144,9 +145,9 @@ impl Shape {
 /// One port as its queues see it: everything that an inequality needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Curves {
-    /// Rate of the line, bit/s.
+    /// Rate of the line, bit/s, less what signals take.
     pub(crate) rate_bps: i64,
-    /// Bits of one frame of lower priority that may be in the way.
+    /// Bits that may be in the way: one frame of lower priority, what is below the scheduler, signals.
     pub(crate) blocking_bits: i64,
     /// Whether that is the latency of a service curve which counts whole frames (\[Loko\] section 4
     /// adds l/R for it): the frame that is being served is then part of it.

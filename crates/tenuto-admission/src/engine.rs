@@ -1,22 +1,19 @@
 //! The engine: one interface, three ways to decide.
 
-use crate::books::{Books, Held, Slot, signed};
+use crate::books::{Books, Held, Slot};
 use crate::ceilings::Ceilings;
+use crate::envelope::Meter;
 use crate::fit::{Limits, Work};
-use crate::lowering;
 use crate::network::{Network, PortId};
-use crate::refusal::{Refusal, Resource, Scarce};
-use crate::rehearsal;
+use crate::refusal::Refusal;
 use crate::request::{Request, Visit};
 use crate::reservation::{Place, Reservation};
-use crate::routes::{Routes, Step, is_dear, least_used_first};
+use crate::routes::Routes;
 use crate::search::Search;
-use crate::transition;
+use crate::{lowering, rehearsal, transition};
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_units::{Instant, Span};
 
-/// Searches per way: each closes one queue.
-const ROUNDS_MAX: usize = 16;
 /// Requests remembered for rehearsals.
 const HISTORY_MAX: usize = 512;
 
@@ -32,7 +29,7 @@ pub enum Method {
 }
 
 impl Method {
-    const fn limits(self) -> Limits {
+    pub(crate) const fn limits(self) -> Limits {
         match self {
             Self::Budget => Limits { raises_max: 0, checks_max: 600, is_eased: false },
             Self::Exact => Limits { raises_max: 600, checks_max: 3_000, is_eased: true },
@@ -58,6 +55,9 @@ pub struct Grant {
     pub bound_ns: u64,
     /// Where the flow goes, source first.
     pub visits: Vec<Visit>,
+    /// What its meter at the first switch has to let pass, so that no conforming frame is dropped
+    /// there, whatever comes later: it follows from the promise, not from the bound of this moment.
+    pub meter: Meter,
 }
 
 /// An earlier flow that goes another way.
@@ -113,14 +113,14 @@ enum Change {
 /// Decides flow by flow what a network can still promise.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    books: Books,
-    method: Method,
-    reservation: Reservation,
+    pub(crate) books: Books,
+    pub(crate) method: Method,
+    pub(crate) reservation: Reservation,
     ceilings: Ceilings,
     flows: BTreeMap<u64, (Slot, Stage)>,
-    routes: Routes,
-    search: Search,
-    work: Work,
+    pub(crate) routes: Routes,
+    pub(crate) search: Search,
+    pub(crate) work: Work,
     history: Vec<Request>,
     /// Whether a flow has ever gone: what is in the network is then not all from those who are held.
     has_freed: bool,
@@ -164,6 +164,14 @@ impl Engine {
     pub fn limited(mut self, ceilings: &Ceilings) -> Self {
         self.ceilings = ceilings.clone();
         limit(&mut self.books, ceilings);
+        self
+    }
+
+    /// The same engine, whose flows each take one queue at all ports: a plan gives a flow one priority.
+    /// What is held stays where it is.
+    #[must_use]
+    pub const fn with_one_queue_per_flow(mut self) -> Self {
+        self.search.is_uniform = true;
         self
     }
 
@@ -257,7 +265,7 @@ impl Engine {
 
     /// Its source stopped, and every switch confirmed `at` that the flow's entries are gone: what it
     /// holds is free from the returned instant on, when its last frame has left and every busy period that it took part
-    /// in is over (theory of admission, "Leaving").
+    /// in is over (docs/theory/admission.md, "Leaving").
     ///
     /// # Errors
     /// There is no such flow, or it is not the turn of this step.
@@ -322,7 +330,7 @@ impl Engine {
     /// due; tells when the next round is, or `None` if there is nothing left to lower.
     ///
     /// A round is due once every frame and every busy period has come after the last one, and after
-    /// the last flow was freed (theory of admission, "Lowering"). Meant to run between decisions; who
+    /// the last flow was freed (docs/theory/admission.md, "Lowering"). Meant to run between decisions; who
     /// never calls it loses room for later flows, and no promise.
     pub fn relax(&mut self, now: Instant) -> Option<Instant> {
         let since = self.quiet_since.filter(|_| self.has_freed && self.change.is_none())?;
@@ -524,7 +532,8 @@ impl Engine {
     fn grant(&self, slot: Slot) -> Grant {
         let held = self.books.held(slot).expect("only flows that are held are granted");
         let bound_ns = u64::try_from(self.books.promised_ns(held)).unwrap_or(u64::MAX);
-        Grant { bound_ns, visits: held.hops.iter().map(|hop| hop.visit).collect() }
+        let visits = held.hops.iter().map(|hop| hop.visit).collect();
+        Grant { bound_ns, visits, meter: self.books.meter(held) }
     }
 
     /// Until the last frame of a flow has left, and with it each busy period that it was part of.
@@ -532,80 +541,11 @@ impl Engine {
         let busy = held.hops.iter().map(|hop| self.books.curves(hop.visit.port).busy_ns());
         self.books.promised_ns(held).saturating_add(busy.max().unwrap_or(0))
     }
-
-    /// Enters the flow where it fits; on refusal the books are as before.
-    fn place(&mut self, request: &Request) -> Result<Slot, Refusal> {
-        if self.change.is_some() {
-            return Err(Refusal::Changing);
-        }
-        request.check(&self.books.network).map_err(Refusal::OutOfRange)?;
-        self.work.checks = 0;
-        let mut last = Refusal::Unreachable;
-        let count = self.routes.count(&self.books.network, request);
-        let shortest = self.routes.way(request, 0).len();
-        let order = match self.method {
-            Method::Exact => least_used_first(&self.books, self.routes.ways(request)),
-            Method::Budget | Method::Reserve => std::array::from_fn(|way| way),
-        };
-        for way in order.into_iter().take(count) {
-            if is_dear(&self.books, self.routes.way(request, way), shortest) {
-                continue;
-            }
-            match self.place_on(request, way) {
-                Ok(slot) => return Ok(slot),
-                Err(scarce) => last = Refusal::Scarce(scarce),
-            }
-        }
-        Err(last)
-    }
-
-    fn place_on(&mut self, request: &Request, way: usize) -> Result<Slot, Scarce> {
-        let way = self.routes.way(request, way);
-        let limits = self.method.limits();
-        let deadline_ns = signed(request.deadline_ns);
-        let mut last = None;
-        self.search.begin(way);
-        for _ in 0..ROUNDS_MAX {
-            if !self.search.cheapest(&self.books, &self.reservation, way, deadline_ns) {
-                break;
-            }
-            let visits = self.search.visits();
-            let mark = self.books.mark();
-            let slot = self.books.enter(request.clone(), visits);
-            self.work.begin(
-                &self.books,
-                visits.iter().map(|visit| (visit.port, usize::from(visit.queue))),
-            );
-            let Err(scarce) = self.work.settle(&mut self.books, &self.reservation, limits) else {
-                return Ok(slot);
-            };
-            self.books.take_back(mark);
-            last = Some(scarce);
-            let step = visits.iter().position(|visit| visit.port == scarce.port).unwrap_or(0);
-            if self.work.checks > limits.checks_max || !self.search.close(&self.books, step) {
-                break;
-            }
-        }
-        Err(last.unwrap_or_else(|| too_late(&self.books, &self.search, way, deadline_ns)))
-    }
 }
 
 /// `ns` after `at`.
 fn after(at: Instant, ns: i64) -> Instant {
     at + Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
-}
-
-/// No open queues meet the deadline: the least that the reserved delays come to.
-fn too_late(books: &Books, search: &Search, way: &[Step], deadline_ns: i64) -> Scarce {
-    let fastest = search.fastest(books, way);
-    Scarce {
-        port: fastest.port,
-        queue: fastest.queue,
-        resource: Resource::Deadline,
-        needed: fastest.delay_ns,
-        available: deadline_ns,
-        flows: 0,
-    }
 }
 
 /// Every queue starts at its share.

@@ -16,11 +16,13 @@ mod books;
 mod ceilings;
 mod curves;
 mod engine;
+mod envelope;
 mod fit;
 mod frames;
 mod lowering;
 mod network;
 mod pacing;
+mod placing;
 mod prices;
 mod processors;
 mod refusal;
@@ -30,18 +32,22 @@ mod reservation;
 mod routes;
 mod search;
 mod slack;
+mod timing;
 mod transition;
 mod whole_frames;
+mod yielding;
 
 pub use ceilings::{Ceilings, Kept, best_for, narrowed};
 pub use curves::QUEUES_MAX;
 pub use engine::{Decision, Engine, Grant, Method, Move, RemovalError, Replanned};
-pub use network::{Network, NetworkError, Node, NodeId, Port, PortId};
+pub use envelope::Meter;
+pub use network::{CLOCK_TOLERANCE_PPM, Network, NetworkError, Node, NodeId, Port, PortId};
 pub use pacing::{Paced, paced};
 pub use processors::Processor;
 pub use refusal::{Refusal, Resource, Scarce};
 pub use request::{Request, Visit};
-pub use reservation::{Place, Pricing, Reservation, Share};
+pub use reservation::{Place, Pricing, Reservation, Share, Yielding};
+pub use timing::SwitchTiming;
 
 #[cfg(test)]
 mod tests;

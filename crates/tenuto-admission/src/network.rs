@@ -2,6 +2,7 @@
 
 use crate::curves::QUEUES_MAX;
 use crate::reservation::Place;
+use crate::timing::SwitchTiming;
 use std::collections::VecDeque;
 use tenuto_units::Rate;
 use thiserror::Error;
@@ -10,6 +11,9 @@ use thiserror::Error;
 const RATE_BPS_MAX: u64 = 1_000_000_000_000;
 /// Propagation beyond this is no local network any more.
 const PROPAGATION_NS_MAX: u64 = 1_000_000_000;
+/// Summed tolerance of a source's clock and those of switches where nothing else is stated, parts per
+/// million: quartz of 100 ppm at both ends.
+pub const CLOCK_TOLERANCE_PPM: u32 = 200;
 
 /// A node, by its place in [`Network::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +38,7 @@ impl PortId {
 /// A host or a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, as in the file.
+    /// The name, as in the file.
     pub name: String,
     /// Whether it forwards what is not its own.
     pub is_switch: bool,
@@ -73,13 +77,19 @@ pub struct Network {
     frame_bits_max: u64,
     /// Ports before this place are lines, those from here on processors.
     lines: usize,
-    /// What leaves a port is no faster than this, bit/s.
+    /// The fastest rate at which frames leave a port, bit/s.
     emitted_bps: Vec<u64>,
     /// The size of every frame, bits, where processors were measured for one.
     frame_bits_exact: Option<u64>,
+    /// The timing inside each node beside its queues; none at hosts.
+    timings: Vec<SwitchTiming>,
+    /// ρ: how much faster a source's clock may run, parts per million.
+    clock_tolerance_ppm: u32,
+    /// Signals that are sent between switches before every queue: bits at once, and bit/s.
+    signals: (u64, u64),
 }
 
-/// What is wrong with a network.
+/// A fault of a network.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NetworkError {
     /// An end that is no node.
@@ -112,6 +122,14 @@ pub enum NetworkError {
         /// The number of the node.
         node: u32,
     },
+    /// A latency or a tolerance that is none.
+    #[error("node {node}: {what}")]
+    Timing {
+        /// The number of the node.
+        node: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// Processors measured for frames of different sizes.
     #[error("one processor was measured for frames of {one} B, another for {other} B")]
     FrameSizes {
@@ -141,7 +159,11 @@ impl Network {
         let frame_bits_max = frames.min().unwrap_or(0);
         let emitted_bps = ports.iter().map(|port| port.rate_bps).collect();
         let lines = ports.len();
+        let timings = vec![SwitchTiming::default(); nodes.len()];
         Ok(Self {
+            timings,
+            clock_tolerance_ppm: CLOCK_TOLERANCE_PPM,
+            signals: (0, 0),
             nodes,
             ports,
             arriving,
@@ -151,6 +173,96 @@ impl Network {
             emitted_bps,
             frame_bits_exact: None,
         })
+    }
+
+    /// The network with that timing inside of one switch.
+    ///
+    /// # Errors
+    /// The node is no switch, or the least latency is above the largest, or one of them beyond a second.
+    pub fn with_switch_timing(
+        mut self,
+        node: NodeId,
+        timing: SwitchTiming,
+    ) -> Result<Self, NetworkError> {
+        if !self.nodes.get(node.index()).is_some_and(|node| node.is_switch) {
+            return Err(NetworkError::Timing { node: node.0, what: "only a switch has a latency" });
+        }
+        timing.check().map_err(|what| NetworkError::Timing { node: node.0, what })?;
+        // The latency of a switch with a processor is between the processor and the queues.
+        let processors = (0_u32..).map(PortId).zip(&self.ports).skip(self.lines);
+        let own = processors.into_iter().find(|(_, port)| port.from == node);
+        let at = own.map_or(node, |(_, port)| port.to);
+        self.timings[at.index()] = timing;
+        Ok(self)
+    }
+
+    /// The network, in which clocks of sources and switches differ by at most so many parts per
+    /// million; without it [`CLOCK_TOLERANCE_PPM`].
+    #[must_use]
+    pub const fn with_clock_tolerance(mut self, ppm: u32) -> Self {
+        self.clock_tolerance_ppm = ppm;
+        self
+    }
+
+    /// The network, in which frames of at most so many bits at once and so many bit/s are sent
+    /// on every line between switches before all queues: signals of mode changes. They shorten what
+    /// the queues get; a rate at or above that of a line leaves its queues nothing.
+    #[must_use]
+    pub const fn with_signals(mut self, burst_bits: u64, rate_bps: u64) -> Self {
+        self.signals = (burst_bits, rate_bps);
+        self
+    }
+
+    /// The network, in which hosts too have so many queues at their ports, of the same room
+    /// together.
+    #[must_use]
+    pub fn with_queues_at_hosts(mut self, queues: u8) -> Self {
+        let queues = queues.clamp(1, u8::try_from(QUEUES_MAX).unwrap_or(u8::MAX));
+        for port in &mut self.ports {
+            if !self.nodes[port.from.index()].is_switch {
+                let room = port.queue_bytes.saturating_mul(port.queues.into());
+                (port.queues, port.queue_bytes) = (queues, room / u32::from(queues));
+            }
+        }
+        self
+    }
+
+    /// The timing inside of a node beside its queues; none at hosts.
+    pub fn timing_of(&self, node: NodeId) -> SwitchTiming {
+        self.timings.get(node.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether some switch forwards with a processor that its ports share.
+    pub fn has_processors(&self) -> bool {
+        self.lines < self.ports.len()
+    }
+
+    /// ρ, parts per million.
+    pub const fn clock_tolerance_ppm(&self) -> u32 {
+        self.clock_tolerance_ppm
+    }
+
+    /// The timing inside of the node that a port belongs to.
+    pub(crate) fn timing(&self, id: PortId) -> SwitchTiming {
+        self.timings[self.port(id).from.index()]
+    }
+
+    /// Signals that are sent at a port before every queue: bits at once, and bit/s.
+    pub(crate) fn signals(&self, id: PortId) -> (u64, u64) {
+        let is_trunk = Place::of(self, id) == Place::Trunk;
+        if is_trunk { self.signals } else { (0, 0) }
+    }
+
+    /// The time through the port and its link beside the wait in its queue, ns: the largest latency of the
+    /// switch in front, and propagation.
+    pub(crate) fn transit_ns(&self, id: PortId) -> u64 {
+        self.port(id).propagation_ns + self.timing(id).latency_ns_max
+    }
+
+    /// How much closer together frames may come to the queue of a port than they left the port `from`,
+    /// ns: frames are handed over at whole nanoseconds, and the latency of the switch varies.
+    pub(crate) fn varying_ns(&self, from: PortId, port: PortId) -> u64 {
+        self.tick_ns(from) + self.timing(port).jitter_ns()
     }
 
     /// Every node.
@@ -163,7 +275,7 @@ impl Network {
         &self.ports
     }
 
-    /// One port.
+    /// The port of an id.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
@@ -267,7 +379,7 @@ impl Network {
         format!("{}->{}", name(port.from), name(port.to))
     }
 
-    /// Which of the groups of `port` the line `from` is; sources have one group of their own.
+    /// The group of `port` that the line `from` is; sources have one group of their own.
     pub(crate) fn group_of(&self, from: Option<PortId>, port: PortId) -> usize {
         let arriving = self.arriving(self.port(port).from);
         from.and_then(|from| arriving.iter().position(|id| *id == from)).unwrap_or(0)

@@ -14,15 +14,15 @@ const PARTS: u64 = 3;
 /// A request as the network sees it behind its host's shaper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paced {
-    /// What the engine decides.
+    /// The request as the engine decides it.
     pub request: Request,
-    /// What the shaper at the host may take, ns: part of the promise.
+    /// The longest delay in the host's shaper, ns: part of the promise.
     pub shaper_ns: u64,
 }
 
 /// Paces a request if its deadline leaves the network at least a third; else it stays as it is.
 ///
-/// Who accepts a paced request has to enforce (L, r) at the first switch.
+/// A paced request that is accepted needs (L, r) to be enforced at the first switch.
 pub fn paced(request: &Request) -> Paced {
     let as_asked = Paced { request: request.clone(), shaper_ns: 0 };
     let held_bits = request.burst_bits.saturating_sub(request.frame_bits);

@@ -2,7 +2,7 @@
 
 use crate::network::PortId;
 
-/// What ran out.
+/// A resource that ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// Delay of a queue, ns: it would exceed what flows in it can bear.
@@ -22,9 +22,9 @@ pub enum Resource {
 pub struct Scarce {
     /// The port.
     pub port: PortId,
-    /// Its queue.
+    /// The queue of that port.
     pub queue: u8,
-    /// What is scarce.
+    /// The resource that is scarce.
     pub resource: Resource,
     /// How much the flow would have needed, in the unit of the resource.
     pub needed: i64,

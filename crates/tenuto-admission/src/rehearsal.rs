@@ -8,7 +8,7 @@
 use crate::engine::{Decision, Engine};
 use crate::network::NodeId;
 use crate::request::Request;
-use crate::reservation::Reservation;
+use crate::reservation::{Reservation, Yielding};
 use tenuto_units::Xorshift;
 
 /// Requests of a forecast at least and at most.
@@ -42,10 +42,13 @@ pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<R
     }
     saturate(engine, history, &mut forecast, &mut draw);
     let derived = Reservation::derived(engine.network());
-    let candidates = Reservation::known()
+    let scaled = Reservation::known()
         .iter()
         .chain([&derived])
         .flat_map(|known| SCALES_QUARTERS.iter().map(|quarters| known.scaled(*quarters, 4)));
+    let present = *engine.reservation();
+    let yielding = [Yielding::FirstBetweenSwitches, Yielding::Everything];
+    let candidates = scaled.chain(yielding.map(|yielding| present.yielding(yielding)));
     let mut ranked = ranked(engine, &forecast, candidates);
     ranked.truncate(FINALISTS);
     if let Some((front, _)) = ranked.first().and_then(|r| engine.placed_anew(r.reservation)) {

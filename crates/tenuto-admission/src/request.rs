@@ -11,22 +11,31 @@ pub struct Request {
     pub source: NodeId,
     /// Where it ends; one copy at each.
     pub targets: Vec<NodeId>,
-    /// Rate of the bucket, bit/s on the wire.
+    /// Rate of the bucket, bit/s on the wire by the source's clock.
     pub rate_bps: u64,
-    /// Burst of the bucket, bits on the wire.
+    /// Burst of the bucket, bits on the wire: what may come to the source's queue at once, release jitter included.
     pub burst_bits: u64,
-    /// The largest frame, bits on the wire.
+    /// The largest frame, bits on the wire: preamble, gap and padding count.
     pub frame_bits: u64,
     /// From the release at the source to the last bit at each target, ns.
     pub deadline_ns: u64,
 }
 
+/// The shortest frame, 64 B, with preamble and gap, bits on the wire.
+const FRAME_BITS_MIN: u64 = 84 * 8;
 /// Values beyond these leave the range in which the engine is exact.
 const DEADLINE_NS_MAX: u64 = 10_000_000_000;
 const BURST_BITS_MAX: u64 = 1 << 40;
 const RATE_BPS_MAX: u64 = 1_000_000_000_000;
 
 impl Request {
+    /// The least time between two bursts that its rate allows, ns rounded down: the period of a
+    /// contract that brings no less than the flow does. Such a contract is what the engine counts.
+    pub fn period_ns(&self) -> u64 {
+        let ns = u128::from(self.burst_bits) * 1_000_000_000 / u128::from(self.rate_bps.max(1));
+        u64::try_from(ns).unwrap_or(u64::MAX).max(1)
+    }
+
     /// Whether every value is in range.
     ///
     /// # Errors
@@ -40,11 +49,14 @@ impl Request {
         if self.frame_bits > network.frame_bits_max() {
             return Err("a frame is larger than what some port expects to have in the way");
         }
+        if self.frame_bits < FRAME_BITS_MIN {
+            return Err("no frame takes less than 84 B on the wire: 64 B, preamble and gap");
+        }
         if !(1..=RATE_BPS_MAX).contains(&self.rate_bps) {
             return Err("the rate has to be from 1 bit/s to 1 Tbit/s");
         }
         if !frames.contains(&self.frame_bits) || self.burst_bits > BURST_BITS_MAX {
-            return Err("a frame has at least a bit and is no longer than the burst");
+            return Err("a frame is no longer than the burst, and that no more than 2^40 bits");
         }
         if !(1..=DEADLINE_NS_MAX).contains(&self.deadline_ns) {
             return Err("the deadline has to be from 1 ns to 10 s");

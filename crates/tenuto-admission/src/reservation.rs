@@ -54,6 +54,20 @@ pub struct Reservation {
     pub headroom_percent: i64,
     /// What a visit costs.
     pub pricing: Pricing,
+    /// What of it is given up for a flow that would be refused otherwise.
+    pub yielding: Yielding,
+}
+
+/// What is given up of a reservation, along the way of a flow that would be refused otherwise. A flow
+/// gained so may cost several of those who come later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yielding {
+    /// Nothing.
+    Nothing,
+    /// What the first queue of lines between switches does not need; the flow takes those queues.
+    FirstBetweenSwitches,
+    /// What no queue needs.
+    Everything,
 }
 
 /// What the search for queues counts as the cost of a visit.
@@ -89,6 +103,7 @@ impl Reservation {
             processor: Share::default(),
             headroom_percent: 0,
             pricing: Pricing::ByShare,
+            yielding: Yielding::Nothing,
         }
     }
 }
@@ -121,7 +136,28 @@ impl Reservation {
         // Found on networks without processors.
         let processor = Share { delay_ns: 0, cost: 0 };
         let (trunk, edge) = (shares(trunk), shares(edge));
-        Self { source, trunk, edge, processor, headroom_percent, pricing }
+        let yielding = Yielding::Nothing;
+        Self { source, trunk, edge, processor, headroom_percent, pricing, yielding }
+    }
+
+    /// The same delays at all switches, us; a visit costs a millisecond more than its delay.
+    const fn alike(source_us: i64, queues_us: [i64; QUEUES_OF_SHARES]) -> Self {
+        let mut four = [(0, 0); QUEUES_OF_SHARES];
+        let mut at = 0;
+        while at < QUEUES_OF_SHARES {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+            let cost = (1_000 + queues_us[at]) as u32;
+            four[at] = (queues_us[at], cost);
+            at += 1;
+        }
+        Self::of(source_us, four, four, 0)
+    }
+
+    /// The same, giving up something else for flows that would be refused.
+    #[must_use]
+    pub const fn yielding(mut self, yielding: Yielding) -> Self {
+        self.yielding = yielding;
+        self
     }
 
     /// Reservations that served other networks well: starting points, not promises.
@@ -175,6 +211,7 @@ impl Reservation {
             processor: one(Place::Processor, HALF_ROOM_OF_PROCESSOR),
             headroom_percent: 100,
             pricing: Pricing::ByFill,
+            yielding: Yielding::Nothing,
         }
     }
 
@@ -212,7 +249,7 @@ fn median_drain_ns(network: &Network, place: Place, halves: i64) -> i64 {
 }
 
 /// Found by trial on generated lists (docs/design); µs and costs, queue 0 first.
-const KNOWN: [Reservation; 10] = [
+const KNOWN: [Reservation; 13] = [
     // ring31-100M, seed 3
     Reservation::of(
         694,
@@ -283,4 +320,8 @@ const KNOWN: [Reservation; 10] = [
         [(27, 11), (189, 4), (51_582, 2), (1_261, 6)],
         52,
     ),
+    // Vectors as systems with fixed delays are run with: each queue four to ten times the one before.
+    Reservation::alike(1_000, [100, 1_000, 6_000, 24_000]),
+    Reservation::alike(1_000, [1_300, 2_600, 5_200, 10_400]),
+    Reservation::alike(2_000, [30, 100, 300, 1_000]),
 ];

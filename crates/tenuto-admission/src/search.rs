@@ -7,7 +7,7 @@ use crate::books::{Books, signed};
 use crate::network::PortId;
 use crate::prices::prices;
 use crate::request::Visit;
-use crate::reservation::Reservation;
+use crate::reservation::{Place, Reservation};
 use crate::routes::Step;
 
 /// Pairs kept per port.
@@ -27,7 +27,7 @@ struct Label {
 pub(crate) struct Fastest {
     /// The port with the slowest of the queues.
     pub(crate) port: PortId,
-    /// That queue.
+    /// The slowest of the queues.
     pub(crate) queue: u8,
     /// Of the whole way.
     pub(crate) delay_ns: i64,
@@ -45,13 +45,19 @@ pub(crate) struct Search {
     branch: Vec<usize>,
     visits: Vec<Visit>,
     is_chosen: Vec<bool>,
+    /// Whether a flow takes the same queue at all ports.
+    pub(crate) is_uniform: bool,
 }
 
 impl Search {
-    /// Starts with a way on which no queue is closed.
-    pub(crate) fn begin(&mut self, way: &[Step]) {
+    /// Starts with a way on which no queue is closed, or at lines between switches all but `trunk`.
+    pub(crate) fn begin(&mut self, books: &Books, way: &[Step], trunk: Option<u8>) {
+        let closed = |step: &Step| match (trunk, Place::of(&books.network, step.port)) {
+            (Some(queue), Place::Trunk) => !(1 << queue),
+            _ => 0,
+        };
         self.closed.clear();
-        self.closed.resize(way.len(), 0);
+        self.closed.extend(way.iter().map(closed));
     }
 
     /// Closes the queue that was chosen last at a step; false if it has no other.
@@ -81,7 +87,7 @@ impl Search {
                 (worst.port, worst.queue) = (step.port, queue);
             }
             let before = step.parent.and_then(|p| reached.get(usize::from(p))).copied();
-            let here = delay(queue) + signed(network.port(step.port).propagation_ns);
+            let here = delay(queue) + signed(network.transit_ns(step.port));
             reached.push(before.unwrap_or(0) + here);
         }
         worst.delay_ns = reached.into_iter().max().unwrap_or(0);
@@ -107,6 +113,9 @@ impl Search {
         self.visits.extend(way.iter().map(visit));
         self.is_chosen.clear();
         self.is_chosen.resize(way.len(), false);
+        if self.is_uniform {
+            return self.cheapest_uniform(books, reservation, way, deadline_ns);
+        }
         let lasts = (0..way.len()).filter(|at| way[*at].is_last);
         lasts.into_iter().all(|last| {
             self.branch.clear();
@@ -120,6 +129,45 @@ impl Search {
         })
     }
 
+    /// The cheapest of the queues that are open at every port and, taken at all of them, meet the deadline.
+    fn cheapest_uniform(
+        &mut self,
+        books: &Books,
+        reservation: &Reservation,
+        way: &[Step],
+        deadline_ns: i64,
+    ) -> bool {
+        let closed = self.closed.iter().fold(0, |all, closed| all | closed);
+        let network = &books.network;
+        let queues = way.iter().map(|step| network.port(step.port).queues).max().unwrap_or(0);
+        let mut best: Option<(u32, u8)> = None;
+        for queue in (0..queues).filter(|queue| closed >> queue & 1 == 0) {
+            self.take(books, queue);
+            if longest_ns(books, &self.visits) > deadline_ns {
+                continue;
+            }
+            let price = |visit: &Visit| {
+                let from = visit.parent.map(|parent| self.visits[usize::from(parent)].port);
+                prices(books, reservation, visit.port, from)[usize::from(visit.queue)]
+            };
+            let cost = self.visits.iter().map(price).fold(0, u32::saturating_add);
+            if best.is_none_or(|(known, _)| cost < known) {
+                best = Some((cost, queue));
+            }
+        }
+        best.is_some_and(|(_, queue)| {
+            self.take(books, queue);
+            true
+        })
+    }
+
+    /// Takes one queue at all ports, the last one of ports that have fewer.
+    fn take(&mut self, books: &Books, queue: u8) {
+        for visit in &mut self.visits {
+            visit.queue = queue.min(books.network.port(visit.port).queues - 1);
+        }
+    }
+
     fn cheapest_branch(
         &mut self,
         books: &Books,
@@ -127,8 +175,8 @@ impl Search {
         deadline_ns: i64,
     ) -> bool {
         let network = &books.network;
-        let propagation = |at: &usize| signed(network.port(self.visits[*at].port).propagation_ns);
-        let budget = deadline_ns - self.branch.iter().map(propagation).sum::<i64>();
+        let transit = |at: &usize| signed(network.transit_ns(self.visits[*at].port));
+        let budget = deadline_ns - self.branch.iter().map(transit).sum::<i64>();
         self.labels.clear();
         self.ends.clear();
         self.labels.push(Label { delay_ns: 0, cost: 0, before: 0, queue: 0 });
@@ -176,6 +224,17 @@ impl Search {
             label = self.labels[start + usize::from(label.before)];
         }
     }
+}
+
+/// The reserved delay to the last target of a tree, latencies and propagation included.
+fn longest_ns(books: &Books, visits: &[Visit]) -> i64 {
+    let mut reached: Vec<i64> = Vec::with_capacity(visits.len());
+    for visit in visits {
+        let before = visit.parent.map_or(0, |parent| reached[usize::from(parent)]);
+        let transit = signed(books.network.transit_ns(visit.port));
+        reached.push(before + books.delay_ns(visit.port, visit.queue.into()) + transit);
+    }
+    reached.into_iter().max().unwrap_or(0)
 }
 
 /// Keeps, by rising delay, those that are cheaper than all that are faster.

@@ -1,12 +1,12 @@
 //! Slack: how much more of delay the flows of a queue can bear.
 //!
-//! What is known of it is a lower bound, which ages: no slack has shrunk by more than all raises
+//! A lower bound of it is known, which ages: no slack has shrunk by more than all raises
 //! since. Flows are looked at one by one only where that does not suffice.
 
 use crate::books::{Books, Held, Slot, is_behind, signed};
 use crate::network::PortId;
 
-/// What is known of the least slack of the flows in a queue.
+/// A lower bound of the least slack of the flows in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     /// No member had less than this, ns,
@@ -38,7 +38,7 @@ impl Books {
         here.saturating_add(slack)
     }
 
-    /// What is known of the least slack of the flows in a queue: it is no less.
+    /// The lower bound of the least slack of the flows in a queue, as of now.
     pub(crate) fn known_slack_ns(&self, port: PortId, queue: usize) -> i64 {
         let known = self.queues[port.index()][queue].known;
         known.slack_ns.saturating_sub(self.raised_ns - known.at_ns)

@@ -8,5 +8,7 @@ mod networks;
 mod played;
 mod processors;
 mod sequences;
+mod signals;
 mod twins;
 mod whole_frames;
+mod yielding;

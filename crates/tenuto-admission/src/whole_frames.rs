@@ -3,7 +3,7 @@
 //! A flow within (b, r) that was delayed by J at most brings no more than ⌊(b + r·(t + J))/L⌋ frames
 //! in any t: of what its burst has grown by, less than a frame brings none. So the n-th frame of a
 //! busy period comes no earlier than some t_n, has been served by T + n·L/R, and between both lies its
-//! delay (theory of admission, "Processors that ports share").
+//! delay (docs/theory/admission.md, "Processors that ports share").
 
 use crate::books::{Books, Slot, signed};
 use crate::curves::{Curves, NBIT, div_up, times};
@@ -22,9 +22,9 @@ impl Books {
         let inflow = |(slot, place): &(Slot, u16)| {
             let held = self.held(*slot)?;
             let hop = &held.hops[usize::from(*place)];
-            let rate_bps = signed(held.request.rate_bps);
-            let burst_nbit = i128::from(held.request.burst_bits) * NBIT;
-            let grown_nbit = times(rate_bps, self.upstream_ns(held, hop));
+            let rate_bps = signed(held.envelope.rate_bps);
+            let burst_nbit = i128::from(held.envelope.burst_bits) * NBIT;
+            let grown_nbit = times(rate_bps, self.varied_ns(held, hop));
             Some(Inflow { group: hop.group.into(), burst_nbit: burst_nbit + grown_nbit, rate_bps })
         };
         let inflows: Vec<Inflow> = self.members(port, 0).iter().filter_map(inflow).collect();
@@ -81,10 +81,11 @@ pub(crate) fn stay(curves: &Curves, inflows: &[Inflow], frame_bits: i64) -> Opti
         }
         let own = &mut arrivals_ns[start..];
         own.sort_unstable();
-        // One line brings its frames one after the other.
+        // One line brings its frames one after the other, but for what lets them come closer together.
+        let early_nbit = curves.groups[group].early_nbit;
         let Some(line_bps) = curves.groups[group].line_bps else { continue };
         for (before, arrival_ns) in (0_i128..).zip(own) {
-            let spaced = before * frame_nbit / i128::from(line_bps);
+            let spaced = (before * frame_nbit - early_nbit).max(0) / i128::from(line_bps);
             *arrival_ns = (*arrival_ns).max(i64::try_from(spaced).unwrap_or(i64::MAX));
         }
     }

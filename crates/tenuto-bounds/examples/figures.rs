@@ -5,7 +5,7 @@
 //! Of a document of bounds, its graph is bounded anew: the least and largest quotient of new and old.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
 
-#[path = "../tests/networks/mod.rs"]
+#[path = "../tests/it/networks/mod.rs"]
 mod networks;
 
 use networks::{interleaved, mesh, ring, worst_ms};

@@ -7,7 +7,7 @@
 //! the `packets_ps` that is printed with each.
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "it reads a file and prints")]
 
-#[path = "../tests/networks/mod.rs"]
+#[path = "../tests/it/networks/mod.rs"]
 mod networks;
 
 use networks::random::Random;

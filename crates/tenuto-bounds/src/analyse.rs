@@ -1,16 +1,14 @@
 //! The order of methods: cheap ones first, the minimum of what is valid last.
 
 use crate::blind::{self, Blind};
-use crate::cyclic;
 use crate::executor::{Executor, InTurn, gather};
-use crate::inner;
 use crate::outcome::{Analysis, Effort, Method, Options, Progress, TargetBound};
 use crate::proof::Proofs;
 use crate::prove::{Proved, SOLVER, Solved};
-use crate::search;
 use crate::surroundings::{Bursts, Known};
 use crate::tfa::{self, Delays};
 use crate::topology::{Stop, Topology, faults};
+use crate::{cyclic, inner, search, whole};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use tenuto_calculus::{Bucket, Multiplexing, ServerGraph};
@@ -102,6 +100,19 @@ struct Way {
     is_late: bool,
 }
 
+impl Way {
+    /// What a bound along the way has to be below to lower any that it is of, ps; `None`: any does.
+    fn limit(&self, graph: &ServerGraph, analysis: &Analysis) -> Option<i128> {
+        let own = |&index: &usize| {
+            let bound = &analysis.bounds[index];
+            let constant = graph.flows[bound.flow].targets[bound.target].constant.0.max(0);
+            bound.delay?.0.checked_sub(constant)
+        };
+        let all: Option<Vec<i128>> = self.bounds.iter().map(own).collect();
+        all?.into_iter().max()
+    }
+}
+
 /// Ways that are looked at together, between two words on progress.
 const BATCH: usize = 32;
 /// Rows below which a program says little.
@@ -155,6 +166,7 @@ impl Lower<'_> {
         let known = self.known(&bursts);
         if self.options.effort >= Effort::Plp {
             self.in_order(known, &solved, analysis, progress);
+            self.over_whole_trees(known, &solved, analysis, progress);
         }
         whatever_order(known, self.options, &solved, analysis, progress);
     }
@@ -168,18 +180,19 @@ impl Lower<'_> {
         progress: &mut dyn FnMut(Progress),
     ) {
         let mut ways = self.ways(analysis);
-        // All get their share; of very many, those that need it most, and no program that is
-        // too small to be of use.
-        let share = (self.options.rows_total_max / ways.len().max(1)).max(ROWS_USEFUL);
+        // Of very many, those that need it most.
+        let share = self.share(ways.len());
         ways.truncate(self.options.rows_total_max / share);
         let total = ways.len();
         let rows_max = self.options.rows_max.min(share);
         let mut in_vain = 0;
         for (batch, ways) in ways.chunks(BATCH).enumerate() {
             progress(Progress { method: Method::Plp, done: batch * BATCH, total });
+            let bounds: &Analysis = analysis;
             let search = |index: usize| {
                 let way: &Way = &ways[index];
-                search::delay(&known, &way.servers, self.options, rows_max, solved)
+                let limit = way.limit(self.graph, bounds);
+                search::delay(&known, &way.servers, self.options, rows_max, solved, limit)
             };
             let found = gather(self.executor, ways.len(), search);
             let before = sum(ways, analysis);
@@ -193,6 +206,52 @@ impl Lower<'_> {
             let is_over = in_vain >= BATCHES_IN_VAIN;
             if is_over && self.options.effort < Effort::Tight && !ways.iter().any(|w| w.is_late) {
                 break;
+            }
+        }
+    }
+
+    /// Inequalities of each program where so many ways share them: all get their share, and no
+    /// program is too small to be of use.
+    fn share(&self, ways: usize) -> usize {
+        (self.options.rows_total_max / ways.max(1)).max(ROWS_USEFUL)
+    }
+
+    /// Lowers bounds by programs with few dates over all servers in front of a way.
+    fn over_whole_trees(
+        &self,
+        known: Known<'_>,
+        solved: &Solved<'_>,
+        analysis: &mut Analysis,
+        progress: &mut dyn FnMut(Progress),
+    ) {
+        let options = self.options;
+        let is_asked = options.effort >= Effort::Tight && self.topology.is_acyclic;
+        if !is_asked || options.whole_servers_max == 0 {
+            return;
+        }
+        let ways = self.ways(analysis);
+        let total = ways.len();
+        let rows_max = options.rows_max.min(options.whole_rows_total_max / total.max(1));
+        // Within the same limits these programs were tried.
+        let were_whole =
+            self.topology.whole_trees().iter().max() <= Some(&options.tree_servers_max);
+        if were_whole && options.rows_max.min(self.share(total)) >= rows_max {
+            return;
+        }
+        for (batch, ways) in ways.chunks(BATCH).enumerate() {
+            progress(Progress { method: Method::Plp, done: batch * BATCH, total });
+            let bounds: &Analysis = analysis;
+            let search = |index: usize| {
+                let way: &Way = &ways[index];
+                let limit = way.limit(self.graph, bounds);
+                whole::delay(&known, &way.servers, options, rows_max, solved, limit)
+            };
+            let found = gather(self.executor, ways.len(), search);
+            for (way, found) in ways.iter().zip(found) {
+                let Some((method, proved)) = found.flatten() else { continue };
+                for &index in &way.bounds {
+                    take(self.graph, analysis, index, method, &proved);
+                }
             }
         }
     }

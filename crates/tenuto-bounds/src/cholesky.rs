@@ -7,6 +7,7 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::qdldl::{QDLDLFactorisation, QDLDLSettingsBuilder};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Zeros that a block may hold so that it is wider: one in so many.
 const ONE_ZERO_IN: usize = 5;
@@ -37,8 +38,17 @@ pub(crate) struct Cholesky {
     /// Per entry of the matrix: its place among the numbers.
     places: Vec<usize>,
     numbers: Vec<f64>,
-    /// Scratch.
-    room: Vec<f64>,
+    room: Room,
+}
+
+/// Scratch of one factorisation.
+#[derive(Default)]
+struct Room {
+    /// Per row of the factor: its place among those of the block at hand.
+    relative: Vec<usize>,
+    /// The same of the rows of another block.
+    places: Vec<usize>,
+    sums: Vec<f64>,
 }
 
 impl Cholesky {
@@ -64,7 +74,8 @@ impl Cholesky {
         let places = turned.iter().map(place).collect::<Option<Vec<usize>>>()?;
         let len = blocks.last().map_or(0, |b| b.start + (b.end - b.first) * b.rows.len());
         let numbers = vec![0.0; len];
-        Some(Self { order, blocks, block_of, places, numbers, room: Vec::new() })
+        let room = Room { relative: vec![0; size], ..Room::default() };
+        Some(Self { order, blocks, block_of, places, numbers, room })
     }
 
     /// Factors the matrix of these entries.
@@ -76,10 +87,9 @@ impl Cholesky {
         // of its rows that is not done.
         let (mut first, mut next) = (vec![NONE; count], vec![NONE; count]);
         let mut begin = vec![0; count];
-        let mut relative = vec![0; self.order.len()];
         for index in 0..count {
             let block = &self.blocks[index];
-            block.rows.iter().enumerate().for_each(|(at, &row)| relative[row] = at);
+            block.rows.iter().enumerate().for_each(|(at, &row)| self.room.relative[row] = at);
             let (before, own) = self.numbers.split_at_mut(block.start);
             let mut other = first[index];
             while other != NONE {
@@ -87,15 +97,7 @@ impl Cholesky {
                 let from = &self.blocks[other];
                 let end = begin[other]
                     + from.rows[begin[other]..].partition_point(|&row| row < block.end);
-                take(
-                    block,
-                    own,
-                    from,
-                    &before[from.start..],
-                    begin[other]..end,
-                    &relative,
-                    &mut self.room,
-                );
+                take(block, own, from, &before[from.start..], begin[other]..end, &mut self.room);
                 begin[other] = end;
                 if let Some(&row) = from.rows.get(end) {
                     let onward = self.block_of[row];
@@ -116,20 +118,29 @@ impl Cholesky {
     /// Solves for a right-hand side.
     pub(crate) fn solve(&self, wanted: &[f64]) -> Vec<f64> {
         let mut x: Vec<f64> = self.order.iter().map(|&row| wanted[row]).collect();
+        // What a block is about lies side by side while it is at work.
+        let mut part: Vec<f64> = Vec::new();
         for block in &self.blocks {
+            part.clear();
+            part.extend(block.rows.iter().map(|&row| x[row]));
             for (column, numbers) in block.columns(&self.numbers) {
-                let value = x[block.first + column] / numbers[column];
-                x[block.first + column] = value;
-                let below = block.rows[column + 1..].iter().zip(&numbers[column + 1..]);
-                below.for_each(|(&row, factor)| x[row] -= factor * value);
+                let value = part[column] / numbers[column];
+                part[column] = value;
+                let below = part[column + 1..].iter_mut().zip(&numbers[column + 1..]);
+                below.for_each(|(x, factor)| *x -= factor * value);
             }
+            block.rows.iter().zip(&part).for_each(|(&row, value)| x[row] = *value);
         }
         for block in self.blocks.iter().rev() {
+            part.clear();
+            part.extend(block.rows.iter().map(|&row| x[row]));
             for (column, numbers) in block.columns(&self.numbers).rev() {
-                let below = block.rows[column + 1..].iter().zip(&numbers[column + 1..]);
-                let sum: f64 = below.map(|(&row, factor)| factor * x[row]).sum();
-                x[block.first + column] = (x[block.first + column] - sum) / numbers[column];
+                let below = part[column + 1..].iter().zip(&numbers[column + 1..]);
+                let sum: f64 = below.map(|(x, factor)| factor * x).sum();
+                part[column] = (part[column] - sum) / numbers[column];
             }
+            let width = block.end - block.first;
+            x[block.first..block.end].copy_from_slice(&part[..width]);
         }
         let mut found = vec![0.0; x.len()];
         self.order.iter().zip(x).for_each(|(&row, value)| found[row] = value);
@@ -222,38 +233,90 @@ fn take(
     own: &mut [f64],
     from: &Block,
     numbers: &[f64],
-    inside: std::ops::Range<usize>,
-    relative: &[usize],
-    room: &mut Vec<f64>,
+    inside: Range<usize>,
+    room: &mut Room,
 ) {
     let (height, width) = (from.rows.len(), from.end - from.first);
+    let start = inside.start;
+    room.places.clear();
+    room.places.extend(from.rows[start..].iter().map(|&row| room.relative[row]));
+    let columns = Columns { numbers: &numbers[..width * height], height };
     for at in inside {
-        room.clear();
-        room.resize(height - at, 0.0);
-        let columns: Vec<(&[f64], f64)> = (0..width)
-            .map(|k| &numbers[k * height + at..(k + 1) * height])
-            .map(|column| (column, column[0]))
-            .collect();
-        add(room, &columns);
         let begin = (from.rows[at] - block.first) * block.rows.len();
         let own = &mut own[begin..begin + block.rows.len()];
-        for (&row, value) in from.rows[at..].iter().zip(room.iter()) {
-            own[relative[row]] -= value;
+        let places = &room.places[at - start..];
+        // Most blocks are narrow: their sums are not worth a place of their own.
+        match width {
+            1 => {
+                let ([a], [fa]) = columns.from(0, at);
+                for (&place, a) in places.iter().zip(a) {
+                    own[place] -= fa * a;
+                }
+            }
+            2 => {
+                let ([a, b], [fa, fb]) = columns.from(0, at);
+                for ((&place, a), b) in places.iter().zip(a).zip(b) {
+                    own[place] -= fa * a + fb * b;
+                }
+            }
+            3 => {
+                let ([a, b, c], [fa, fb, fc]) = columns.from(0, at);
+                for (((&place, a), b), c) in places.iter().zip(a).zip(b).zip(c) {
+                    own[place] -= fa * a + fb * b + fc * c;
+                }
+            }
+            4 => {
+                let ([a, b, c, d], [fa, fb, fc, fd]) = columns.from(0, at);
+                for ((((&place, a), b), c), d) in places.iter().zip(a).zip(b).zip(c).zip(d) {
+                    own[place] -= fa * a + fb * b + fc * c + fd * d;
+                }
+            }
+            _ => {
+                room.sums.clear();
+                room.sums.resize(height - at, 0.0);
+                add(&mut room.sums, &columns, at, 1.0);
+                places.iter().zip(&room.sums).for_each(|(&place, sum)| own[place] -= sum);
+            }
         }
     }
 }
 
-/// Adds columns times their factors, four at a time.
-fn add(sums: &mut [f64], columns: &[(&[f64], f64)]) {
-    let mut fours = columns.chunks_exact(4);
-    for four in &mut fours {
-        let [(a, fa), (b, fb), (c, fc), (d, fd)] = [four[0], four[1], four[2], four[3]];
+/// Columns of one height, one after the other.
+struct Columns<'a> {
+    numbers: &'a [f64],
+    height: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// So many columns from a row on, and what they have there.
+    fn from<const COUNT: usize>(
+        &self,
+        first: usize,
+        row: usize,
+    ) -> ([&'a [f64]; COUNT], [f64; COUNT]) {
+        let column = |k: usize| {
+            &self.numbers[(first + k) * self.height + row..(first + k + 1) * self.height]
+        };
+        let columns: [&[f64]; COUNT] = std::array::from_fn(column);
+        (columns, columns.map(|column| column[0]))
+    }
+}
+
+/// Adds columns from a row on, each times `sign` and what it has in that row, four at a time.
+fn add(sums: &mut [f64], columns: &Columns<'_>, row: usize, sign: f64) {
+    let width = columns.numbers.len() / columns.height;
+    let fours = width - width % 4;
+    for first in (0..fours).step_by(4) {
+        let ([a, b, c, d], factors) = columns.from(first, row);
+        let [fa, fb, fc, fd] = factors.map(|factor| sign * factor);
         for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
             *sum += fa * a + fb * b + fc * c + fd * d;
         }
     }
-    for (column, factor) in fours.remainder() {
-        sums.iter_mut().zip(*column).for_each(|(sum, value)| *sum += factor * value);
+    for first in fours..width {
+        let ([a], [fa]) = columns.from(first, row);
+        let fa = sign * fa;
+        sums.iter_mut().zip(a).for_each(|(sum, a)| *sum += fa * a);
     }
 }
 
@@ -262,11 +325,7 @@ fn dense(numbers: &mut [f64], height: usize, width: usize) {
     for column in 0..width {
         let (before, own) = numbers.split_at_mut(column * height);
         let own = &mut own[column..height];
-        let columns: Vec<(&[f64], f64)> = (0..column)
-            .map(|k| &before[k * height + column..(k + 1) * height])
-            .map(|column| (column, -column[0]))
-            .collect();
-        add(own, &columns);
+        add(own, &Columns { numbers: before, height }, column, -1.0);
         let pivot = if own[0] > PIVOT_MIN { own[0].sqrt() } else { PIVOT_NONE };
         own[0] = pivot;
         own[1..].iter_mut().for_each(|value| *value /= pivot);

@@ -13,8 +13,10 @@ use crate::topology::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_calculus::{Bucket, Multiplexing};
 
-/// Bursts that are proved at most: each costs a program.
-const BURSTS_MAX: usize = 128;
+/// Bursts that are proved at most: each costs a program, and a proof in the document.
+const BURSTS_MAX: usize = 4_000;
+/// Rows of all programs of bursts together.
+const ROWS_TOTAL_MAX: usize = 2_000_000;
 /// Servers of whole trees up to which programs have all that bursts could tell them.
 const WHOLE_SERVERS_MAX: usize = 8;
 /// Servers and rows of the program of one burst.
@@ -46,11 +48,15 @@ pub(crate) fn bursts(
         return Vec::new();
     }
     let wanted = wanted(&known);
-    if wanted.iter().map(Vec::len).sum::<usize>() > BURSTS_MAX {
+    let count = wanted.iter().map(Vec::len).sum::<usize>();
+    if count > BURSTS_MAX {
         return Vec::new();
     }
-    let options =
-        Options { tree_servers_max: options.tree_servers_max.min(TREE_SERVERS_MAX), ..*options };
+    let options = Options {
+        tree_servers_max: options.tree_servers_max.min(TREE_SERVERS_MAX),
+        rows_max: options.rows_max.min(ROWS_MAX).min(ROWS_TOTAL_MAX / count.max(1)),
+        ..*options
+    };
     let mut claims = Vec::new();
     let mut proved: BTreeMap<Stop, Vec<Bucket>> = BTreeMap::new();
     for &server in &topology.order {
@@ -112,8 +118,7 @@ impl Wanted {
     ) -> Vec<BurstClaim> {
         let Self { stop, rate_ubps, .. } = *self;
         let (objective, trunk) = (Objective::Burst { stop, rate_ubps }, [server]);
-        let rows_max = options.rows_max.min(ROWS_MAX);
-        let found = settings(known, &trunk, objective, options, rows_max)
+        let found = settings(known, &trunk, objective, options, options.rows_max)
             .find_map(|it| prove(solved, &it.program, &it.tree, objective));
         let Some(found) = found else { return Vec::new() };
         // A claim is strictly above what its proof gives.

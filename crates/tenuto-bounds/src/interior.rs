@@ -8,7 +8,7 @@
 //! them as long as that makes the step longer \[Gon96, CG08\]: factors are made less often.
 
 use crate::cholesky::Cholesky;
-use crate::solver::FloatProgram;
+use crate::solver::{Below, FloatProgram};
 use std::collections::BTreeMap;
 
 /// Steps after which it is stuck.
@@ -39,21 +39,23 @@ const STEP_LONG: f64 = 0.95;
 /// Shares of a correction that are tried, from the whole of it to the least.
 const SHARES: usize = 4;
 
-/// Multipliers of rows, or `None` if the steps end far from any optimum.
-pub(crate) fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
+/// Multipliers of rows, or `None` if the steps end far from any optimum; given up as soon as a
+/// point is above the limit.
+pub(crate) fn multipliers_below(program: &FloatProgram, limit: f64) -> Option<Below> {
     let rows = program.rows.len();
     if rows == 0 || program.unknowns == 0 || program.most.iter().any(|most| !most.is_finite()) {
         return None;
     }
     let mut normal = Normal::new(program)?;
-    STARTS.iter().find_map(|start| multipliers_from(program, &mut normal, *start))
+    STARTS.iter().find_map(|start| multipliers_from(program, &mut normal, *start, limit))
 }
 
 fn multipliers_from(
     program: &FloatProgram,
     normal: &mut Normal,
     start: (f64, f64),
-) -> Option<Vec<f64>> {
+    limit: f64,
+) -> Option<Below> {
     let mut at = Point::start(program, start);
     let mut best: Option<(f64, Vec<f64>)> = None;
     let mut length = 1.0;
@@ -69,12 +71,15 @@ fn multipliers_from(
         if error <= GAP {
             break;
         }
+        if left.reached(program, &at) > limit {
+            return Some(Below::Above);
+        }
         length = at.step(normal, &left, length < STEP_SHORT);
         if length < STEP_MIN {
             break;
         }
     }
-    best.filter(|(error, _)| *error <= POOR).map(|(_, prices)| prices)
+    best.filter(|(error, _)| *error <= POOR).map(|(_, prices)| Below::Multipliers(prices))
 }
 
 /// Unknowns x, slacks s and prices y.
@@ -99,6 +104,13 @@ impl Left {
         let reached: f64 = program.objective.iter().map(|&(j, c)| c * at.unknowns[j]).sum();
         let gap = (bound - reached).abs() / (1.0 + bound.abs());
         gap.max(largest(&self.columns)).max(largest(&self.rows) / (1.0 + largest(&program.most)))
+    }
+
+    /// About what the objective reaches within the rows: less what it owes to going beyond them.
+    fn reached(&self, program: &FloatProgram, at: &Point) -> f64 {
+        let beyond = self.rows.iter().fold(0.0_f64, |most, left| most.max(-left));
+        let reached: f64 = program.objective.iter().map(|&(j, c)| c * at.unknowns[j]).sum();
+        reached - beyond * at.prices.iter().sum::<f64>()
     }
 }
 
@@ -383,6 +395,10 @@ mod tests {
     use crate::simplex::Simplex;
     use crate::solver::{InteriorPoint, LinearSolver};
 
+    fn multipliers(program: &FloatProgram) -> Option<Vec<f64>> {
+        multipliers_below(program, f64::INFINITY)?.multipliers()
+    }
+
     /// Chains x₀ ≤ x₁ ≤ … with every difference and the last of them limited: feasible at zero.
     fn program(unknowns: usize) -> FloatProgram {
         let mut program = FloatProgram { unknowns, ..FloatProgram::default() };
@@ -417,6 +433,20 @@ mod tests {
             let paid = rows.transposed(&inside);
             assert!(objective(&program).iter().zip(paid).all(|(c, p)| (c - p).abs() < 1e-8));
             assert!(inside.iter().all(|price| *price >= 0.0));
+        }
+    }
+
+    #[test]
+    fn programs_are_given_up_above_their_limit_and_only_there() {
+        for unknowns in [9, 40] {
+            let program = program(unknowns);
+            let bound = dot(&multipliers(&program).expect("it converges"), &program.most);
+            for solver in [&InteriorPoint as &dyn LinearSolver, &Simplex(InteriorPoint)] {
+                let found = |limit: f64| solver.multipliers_below(&program, bound * limit);
+                assert_eq!(found(0.9), Some(Below::Above), "{unknowns}");
+                let all = solver.multipliers(&program).map(Below::Multipliers);
+                assert_eq!(found(1.001), all, "{unknowns}");
+            }
         }
     }
 

@@ -38,6 +38,7 @@ mod surroundings;
 mod tfa;
 mod topology;
 mod tree;
+mod whole;
 
 pub use analyse::{analyse, analyse_on, has_cycles, tighten};
 pub use document::{Document, DocumentBound, SCHEMA};

@@ -72,6 +72,11 @@ pub struct Options {
     /// Inequalities that all linear programs together may have; where many targets share them,
     /// each gets less than `rows_max`.
     pub rows_total_max: usize,
+    /// Servers that a tree may have whose program has few dates and looks at all servers in front
+    /// of a way; 0: no such programs. For graphs in order of arrival and without cycles.
+    pub whole_servers_max: usize,
+    /// Inequalities that all programs of such trees together may have.
+    pub whole_rows_total_max: usize,
 }
 
 impl Default for Options {
@@ -83,6 +88,8 @@ impl Default for Options {
             dates_max: 1_000,
             rows_max: 30_000,
             rows_total_max: 1_000_000,
+            whole_servers_max: 512,
+            whole_rows_total_max: 3_000_000,
         }
     }
 }

@@ -152,6 +152,11 @@ pub struct Proofs {
 }
 
 impl LinearProof {
+    /// Whether it takes servers in any order: it looks at when the flow entered.
+    pub fn is_for_any_order(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term, Term::Since(_) | Term::Entered(..)))
+    }
+
     /// Nodes behind the root on the longest branch of the tree.
     pub fn nodes_behind_root(&self) -> usize {
         let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());

@@ -6,7 +6,7 @@ use crate::program::{Objective, Program, Row, Unknown};
 use crate::proof::{LinearProof, Term};
 use crate::shorten::shortened;
 use crate::simplex::Simplex;
-use crate::solver::{FloatProgram, InteriorPoint, LinearSolver, Vertex};
+use crate::solver::{Below, FloatProgram, InteriorPoint, LinearSolver, Vertex};
 use crate::topology::Stop;
 use crate::tree::Tree;
 use num_bigint::{BigInt, BigUint};
@@ -23,6 +23,9 @@ const DIGITS: i32 = 50;
 const WIDE: f64 = 1e6;
 /// Repaid by boxes beyond this share of a bound, multipliers are made exact.
 const REPAID_SHARE: f64 = 1e-7;
+/// A program is given up where its bound is above a limit by this factor: solvers widen what they
+/// solve by less.
+const ABOVE: f64 = 1.001;
 /// Multipliers below this share of the largest are left off: boxes repay them.
 const NEGLIGIBLE: f64 = 1e-11;
 
@@ -55,22 +58,32 @@ pub(crate) struct Solved<'a> {
 
 type Answer = Option<Arc<Vec<f64>>>;
 
+/// A program whose bound is above the limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Above;
+
 impl<'a> Solved<'a> {
     pub(crate) fn new(solver: &'a (dyn LinearSolver + Sync)) -> Self {
         Self { solver, answers: Mutex::default() }
     }
 
-    /// An answer depends on the program alone, so it does not matter who asks first.
-    fn multipliers(&self, program: &FloatProgram) -> Answer {
+    /// An answer depends on the program alone, so it does not matter who asks first. `Err` if it
+    /// was given up above a limit: whoever asks next may have another.
+    fn multipliers(&self, program: &FloatProgram, limit: f64) -> Result<Answer, Above> {
         let print = fingerprint(program);
         let known = self.answers.lock().ok().and_then(|answers| answers.get(&print).cloned());
-        known.unwrap_or_else(|| {
-            let answer = self.solver.multipliers(program).map(Arc::new);
-            if let Ok(mut answers) = self.answers.lock() {
-                answers.insert(print, answer.clone());
-            }
-            answer
-        })
+        if let Some(answer) = known {
+            return Ok(answer);
+        }
+        let answer = match self.solver.multipliers_below(program, limit) {
+            Some(Below::Above) => return Err(Above),
+            Some(Below::Multipliers(multipliers)) => Some(Arc::new(multipliers)),
+            None => None,
+        };
+        if let Ok(mut answers) = self.answers.lock() {
+            answers.insert(print, answer.clone());
+        }
+        Ok(answer)
     }
 }
 
@@ -161,13 +174,30 @@ pub(crate) fn prove(
     tree: &Tree,
     objective: Objective,
 ) -> Option<Proved> {
+    prove_below(solved, program, tree, objective, None).ok().flatten()
+}
+
+/// As [`prove`], of a delay, given up as soon as the bound is known not to be below a limit, ps.
+pub(crate) fn prove_below(
+    solved: &Solved<'_>,
+    program: &Program,
+    tree: &Tree,
+    objective: Objective,
+    limit_ps: Option<i128>,
+) -> Result<Option<Proved>, Above> {
     let units = Units::of(program);
     let floats = units.floats(program);
     if units.is_wide && !solved.solver.ends_at_vertex(&floats) {
-        return None;
+        return Ok(None);
     }
-    let multipliers = solved.multipliers(&floats)?;
-    proved(&multipliers, program, tree, objective)
+    let limit = limit_ps.map_or(f64::INFINITY, |limit| float(limit) * ABOVE / units.time);
+    let multipliers = solved.multipliers(&floats, limit)?;
+    let proved = multipliers.and_then(|multipliers| proved(&multipliers, program, tree, objective));
+    // What was solved by chance, for another limit, says no more than what was given up.
+    match proved {
+        Some(proved) if limit_ps.is_some_and(|limit| proved.bound >= limit) => Err(Above),
+        proved => Ok(proved),
+    }
 }
 
 /// Whether a program takes exact multipliers: boxes cannot repay what rounding leaves.

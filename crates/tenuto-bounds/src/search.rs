@@ -3,7 +3,7 @@
 use crate::grouping::Grouping;
 use crate::outcome::{Effort, Method, Options};
 use crate::program::{Objective, Program, program};
-use crate::prove::{Proved, Solved, prove};
+use crate::prove::{Above, Proved, Solved, prove_below};
 use crate::surroundings::{Known, survey};
 use crate::tree::{Dates, Tree};
 use tenuto_calculus::Multiplexing;
@@ -98,90 +98,143 @@ fn sizes(trunk: usize, servers_max: usize) -> Vec<usize> {
 }
 
 /// The least bound of the delay along a trunk of servers that linear programs within the options
-/// prove, constants not included.
+/// prove, constants not included; `None` if that is not below `limit_ps`.
 pub(crate) fn delay(
     known: &Known<'_>,
     trunk: &[usize],
     options: &Options,
     rows_max: usize,
     solved: &Solved<'_>,
+    limit_ps: Option<i128>,
 ) -> Option<(Method, Proved)> {
-    let from = trunk.len().checked_sub(1)?;
-    let way = Way { known, trunk, objective: Objective::Delay { from }, rows_max, solved };
-    let mut best: Option<Found> = None;
+    let way = Way { known, trunk, rows_max, solved };
+    let mut best = Best { limit_ps, found: None };
     // Whatever a smaller tree says with the same dates or fewer, a larger one says too.
     let mut ladder: &[Dates] = &LADDER;
     // Whether the largest tree ends in the middle of paths, or has few dates.
-    let mut is_cut = false;
+    let mut is_cut = None;
     for servers_max in chosen(trunk.len(), options) {
         let options = Options { tree_servers_max: servers_max, ..*options };
-        if best.as_ref().is_some_and(|best| way.is_hopeless(&options, best)) {
+        if is_cut.is_some() && way.is_hopeless(&options, &best) {
             continue;
         }
-        let Some(found) = way.solve(&options, ladder) else { continue };
-        if best.is_none() {
-            is_cut = found.servers >= servers_max || found.method == Method::Plp;
+        let Some(tried) = way.solve(&options, ladder, best.limit_ps, 0) else { continue };
+        if is_cut.is_none() {
+            is_cut = Some(tried.servers >= servers_max || tried.method == Method::Plp);
         }
-        ladder = &ladder[..found.rung];
-        best = Some(found.least(best));
+        ladder = &ladder[..tried.rung];
+        best.take(tried);
         if ladder.is_empty() {
             break;
         }
     }
-    if is_cut && trunk.len() > 1 && options.effort >= Effort::Tight {
+    if is_cut == Some(true) && trunk.len() > 1 && options.effort >= Effort::Tight {
         // Several buckets of a flow say more: that is no reason for a smaller tree.
         let buckets = known.graph.flows.iter().map(|flow| flow.arrival.len()).max().unwrap_or(1);
         let larger = Way { rows_max: rows_max.saturating_mul(buckets.min(BUCKETS_MAX)), ..way };
-        best = match larger.solve(options, &[Dates::Parts]) {
-            Some(found) => Some(found.least(best)),
-            None => best,
-        };
+        if let Some(tried) = larger.solve(options, &[Dates::Parts], best.limit_ps, 0) {
+            best.take(tried);
+        }
     }
-    best.map(|best| (best.method, best.proved))
+    best.found
 }
 
-/// What is bounded, and within which limit.
+/// The least bound of the delay along a trunk that programs over large trees with few dates prove,
+/// each over the largest tree whose program fits within `rows_max`; `None` if that is not below
+/// `limit_ps`. The polynomial program of the trunk alone has its place however small that is.
+pub(crate) fn largest(
+    known: &Known<'_>,
+    trunk: &[usize],
+    options: &Options,
+    rows_max: usize,
+    solved: &Solved<'_>,
+    limit_ps: Option<i128>,
+) -> Option<(Method, Proved)> {
+    let way = Way { known, trunk, rows_max, solved };
+    let mut best = Best { limit_ps, found: None };
+    let mut servers = 0;
+    if let Some(tried) = way.solve(options, &[Dates::Parts], best.limit_ps, 0) {
+        servers = tried.servers;
+        best.take(tried);
+    }
+    // These dates say nothing more of trees that are no larger.
+    let polynomial = way.solve(options, &[Dates::Polynomial], best.limit_ps, servers);
+    if let Some(tried) = polynomial {
+        best.take(tried);
+    } else if servers == 0 {
+        let options = Options { tree_servers_max: trunk.len(), ..*options };
+        let alone = Way { rows_max: options.rows_max, ..way };
+        if let Some(tried) = alone.solve(&options, &[Dates::Polynomial], best.limit_ps, 0) {
+            best.take(tried);
+        }
+    }
+    best.found
+}
+
+/// What is bounded, and within which size.
 struct Way<'a> {
     known: &'a Known<'a>,
     trunk: &'a [usize],
-    objective: Objective,
     rows_max: usize,
     solved: &'a Solved<'a>,
 }
 
-/// What the program of a setting proves.
-struct Found {
-    /// Which set of dates of those that were tried.
-    rung: usize,
-    method: Method,
-    servers: usize,
-    proved: Proved,
+/// The least bound so far, of whatever origin, and what proved it here.
+struct Best {
+    limit_ps: Option<i128>,
+    found: Option<(Method, Proved)>,
 }
 
-impl Found {
-    fn least(self, other: Option<Self>) -> Self {
-        match other {
-            Some(other) if other.proved.bound <= self.proved.bound => other,
-            _ => self,
+impl Best {
+    fn take(&mut self, tried: Tried) {
+        if let Some(proved) = tried.proved {
+            self.limit_ps = Some(proved.bound);
+            self.found = Some((tried.method, proved));
         }
     }
 }
 
+/// The program of a setting that was tried.
+struct Tried {
+    /// Which set of dates of those that were tried.
+    rung: usize,
+    method: Method,
+    servers: usize,
+    /// What is proved; `None` if that is not below the limit.
+    proved: Option<Proved>,
+}
+
 impl Way<'_> {
-    /// The first program that fits and proves something.
-    fn solve(&self, options: &Options, ladder: &[Dates]) -> Option<Found> {
-        let Self { known, trunk, objective, rows_max, solved } = *self;
-        settings_of(known, trunk, objective, options, rows_max, ladder).find_map(|setting| {
-            let proved = prove(solved, &setting.program, &setting.tree, objective)?;
-            let (rung, method) = (setting.rung, setting.method);
-            Some(Found { rung, method, servers: setting.tree.nodes.len(), proved })
-        })
+    /// The first program that fits and proves something, over a tree of more than so many servers.
+    fn solve(
+        &self,
+        options: &Options,
+        ladder: &[Dates],
+        limit_ps: Option<i128>,
+        servers: usize,
+    ) -> Option<Tried> {
+        let Self { known, trunk, rows_max, solved } = *self;
+        let objective = Objective::Delay { from: trunk.len().checked_sub(1)? };
+        for setting in settings_of(known, trunk, objective, options, rows_max, ladder) {
+            let Setting { tree, program, method, rung } = setting;
+            if tree.nodes.len() <= servers {
+                return None;
+            }
+            let proved = match prove_below(solved, &program, &tree, objective, limit_ps) {
+                Ok(None) => continue,
+                Ok(proved) => proved,
+                Err(Above) => None,
+            };
+            return Some(Tried { rung, method, servers: tree.nodes.len(), proved });
+        }
+        None
     }
 
     /// Whether a tree of that size says too little with few dates for more to be of use.
-    fn is_hopeless(&self, options: &Options, best: &Found) -> bool {
-        let limit = best.proved.bound.saturating_mul(HOPELESS_PERCENT) / 100;
-        self.solve(options, &[Dates::Polynomial]).is_some_and(|found| found.proved.bound > limit)
+    fn is_hopeless(&self, options: &Options, best: &Best) -> bool {
+        let limit = best.limit_ps.map(|bound| bound.saturating_mul(HOPELESS_PERCENT) / 100);
+        let tried = self.solve(options, &[Dates::Polynomial], limit, 0);
+        tried.is_some_and(|tried| tried.proved.is_none())
     }
 }
 

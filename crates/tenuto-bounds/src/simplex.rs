@@ -7,7 +7,7 @@
 //! and put right again by a few dual steps at the end ([Van20], chapters 3 and 5).
 
 use crate::factors::Factors;
-use crate::solver::{FloatProgram, LinearSolver, Vertex};
+use crate::solver::{Below, FloatProgram, LinearSolver, Vertex};
 
 /// Unknowns beyond which an interior point is quicker.
 const UNKNOWNS_MAX: usize = 400;
@@ -26,7 +26,17 @@ pub(crate) struct Simplex<S>(pub(crate) S);
 
 impl<S: LinearSolver> LinearSolver for Simplex<S> {
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>> {
-        self.multipliers_from(program, &mut Vertex::new())
+        self.multipliers_below(program, f64::INFINITY)?.multipliers()
+    }
+
+    fn multipliers_below(&self, program: &FloatProgram, limit: f64) -> Option<Below> {
+        if program.unknowns > UNKNOWNS_MAX {
+            return self.0.multipliers_below(program, limit);
+        }
+        match Tableau::new(program).and_then(|tableau| tableau.solve(program, limit)) {
+            Some((found, _)) => Some(found),
+            None => self.0.multipliers_below(program, limit),
+        }
     }
 
     fn ends_at_vertex(&self, program: &FloatProgram) -> bool {
@@ -38,7 +48,10 @@ impl<S: LinearSolver> LinearSolver for Simplex<S> {
             return self.0.multipliers(program);
         }
         let again = Tableau::new(program).and_then(|tableau| tableau.solve_again(program, vertex));
-        let found = again.or_else(|| Tableau::new(program)?.solve(program));
+        let found = again.or_else(|| {
+            let (found, end) = Tableau::new(program)?.solve(program, f64::INFINITY)?;
+            Some((found.multipliers()?, end))
+        });
         match found {
             Some((multipliers, end)) => {
                 *vertex = end;
@@ -151,12 +164,15 @@ impl<'a> Tableau<'a> {
         })
     }
 
-    /// From zero.
-    fn solve(mut self, program: &FloatProgram) -> Option<(Vec<f64>, Vertex)> {
+    /// From zero, and up to a limit.
+    fn solve(mut self, program: &FloatProgram, limit: f64) -> Option<(Below, Vertex)> {
         self.price(&program.objective);
-        self.climb(&program.objective)?;
+        if self.climb(&program.objective, limit)? {
+            return Some((Below::Above, Vertex::new()));
+        }
         self.settle(&program.objective);
-        Some(self.end(program))
+        let (multipliers, end) = self.end(program);
+        Some((Below::Multipliers(multipliers), end))
     }
 
     /// From a vertex whose prices are good: dual steps alone.
@@ -196,19 +212,24 @@ impl<'a> Tableau<'a> {
         self.prices = self.factors.solve(&mut wanted);
     }
 
-    /// Primal steps: along edges on which the objective grows; `None` if one has no end, or if it
-    /// takes too long.
-    fn climb(&mut self, objective: &[(usize, f64)]) -> Option<()> {
+    /// Primal steps: along edges on which the objective grows, until it cannot or is above a
+    /// limit: whether it is. `None` if an edge has no end, or if it takes too long.
+    fn climb(&mut self, objective: &[(usize, f64)], limit: f64) -> Option<bool> {
         let steps_max = self.steps + STEPS_PER_UNKNOWN * self.size;
+        let mut reached = 0.0;
         while let Some((leaving, sign)) = self.steepest() {
             let edge = self.edge(leaving, sign);
             self.gain(&edge);
             let found = self.nearest();
             if let Some((_, length)) = found {
                 self.advance(length);
+                reached += self.prices[leaving].abs() * length;
             }
             self.forget(&edge);
             let (entering, _) = found?;
+            if reached > limit && reached - self.widened() > limit {
+                return Some(true);
+            }
             self.exchange(entering, leaving)?;
             self.steps += 1;
             if self.steps > steps_max {
@@ -218,7 +239,13 @@ impl<'a> Tableau<'a> {
                 self.invert(objective)?;
             }
         }
-        Some(())
+        Some(false)
+    }
+
+    /// About what the objective owes to right-hand sides being wider than they are.
+    fn widened(&self) -> f64 {
+        let of_rows = self.prices.iter().zip(&self.held).filter(|(_, h)| matches!(h, Held::Row(_)));
+        2.0 * WIDENED * of_rows.map(|(price, _)| price.abs()).sum::<f64>()
     }
 
     /// The held constraint that it pays most to leave, and in which direction.

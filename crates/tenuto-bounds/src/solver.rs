@@ -19,6 +19,12 @@ pub(crate) trait LinearSolver {
     /// One per row, none far below zero; `None` if there seems to be no bound.
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>>;
 
+    /// As [`LinearSolver::multipliers`], given up where the least bound turns out to be above a
+    /// limit, in the unit of the objective.
+    fn multipliers_below(&self, program: &FloatProgram, _limit: f64) -> Option<Below> {
+        self.multipliers(program).map(Below::Multipliers)
+    }
+
     /// Whether what it finds are the multipliers of a vertex: exact ones can be made of these.
     fn ends_at_vertex(&self, _: &FloatProgram) -> bool {
         false
@@ -28,6 +34,25 @@ pub(crate) trait LinearSolver {
     /// sides only; leaves there where this one ended.
     fn multipliers_from(&self, program: &FloatProgram, _: &mut Vertex) -> Option<Vec<f64>> {
         self.multipliers(program)
+    }
+}
+
+/// What a solver finds that has a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Below {
+    /// One multiplier per row.
+    Multipliers(Vec<f64>),
+    /// Some point that the rows allow is above the limit, so that every bound is.
+    Above,
+}
+
+impl Below {
+    /// Multipliers, if it went so far.
+    pub(crate) fn multipliers(self) -> Option<Vec<f64>> {
+        match self {
+            Self::Multipliers(multipliers) => Some(multipliers),
+            Self::Above => None,
+        }
     }
 }
 
@@ -46,7 +71,12 @@ const GAP: f64 = 1e-10;
 
 impl LinearSolver for InteriorPoint {
     fn multipliers(&self, program: &FloatProgram) -> Option<Vec<f64>> {
-        interior::multipliers(program).or_else(|| Self::of_cones(program))
+        self.multipliers_below(program, f64::INFINITY)?.multipliers()
+    }
+
+    fn multipliers_below(&self, program: &FloatProgram, limit: f64) -> Option<Below> {
+        interior::multipliers_below(program, limit)
+            .or_else(|| Self::of_cones(program).map(Below::Multipliers))
     }
 }
 

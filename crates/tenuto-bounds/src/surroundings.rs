@@ -147,7 +147,8 @@ fn is_overloaded(known: &Known<'_>, server: usize) -> bool {
         let buckets = known.graph.flows[stop.flow].arrival.iter();
         buckets.map(|bucket| bucket.rate_ubps).min().unwrap_or(0)
     };
-    let load: i128 = known.topology.stops[server].iter().map(rate).sum();
+    // What nothing bounds has the largest rate that there is.
+    let load = known.topology.stops[server].iter().map(rate).fold(0, i128::saturating_add);
     let service = known.graph.servers[server].service.iter();
     load > service.map(|piece| piece.rate_ubps).max().unwrap_or(0)
 }

@@ -53,6 +53,19 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// Per server: servers of the tree of all that lie in front of it, itself and copies counted.
+    /// For graphs without cycles.
+    pub(crate) fn whole_trees(&self) -> Vec<usize> {
+        let mut sizes = vec![0_usize; self.upstream.len()];
+        for &server in &self.order {
+            let in_front = self.upstream[server].iter().map(|&from| sizes[from]);
+            sizes[server] = in_front.fold(1, usize::saturating_add);
+        }
+        sizes
+    }
+}
+
 /// What flows send in the long term from one server to the next, 10⁻⁶ bit/s, by these two. Lines
 /// have to carry it: else data waits without end, whatever the service.
 #[must_use]

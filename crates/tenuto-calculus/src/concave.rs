@@ -46,7 +46,7 @@ impl Line {
         }
     }
 
-    /// The same line seen from `by` on.
+    /// This line seen from `by` on.
     pub(crate) const fn shifted(self, by: i128) -> Self {
         Self { at_zero: self.at_zero + self.slope * by, ..self }
     }

@@ -66,7 +66,7 @@ pub struct GraphTarget {
     pub name: String,
     /// The last visit.
     pub visit: usize,
-    /// What the bound must not exceed.
+    /// Deadline: the bound must not exceed it.
     #[serde(rename = "deadline_ps")]
     pub deadline: Option<Picos>,
     /// Delay that every packet has besides that of the servers.

@@ -32,7 +32,7 @@ impl Flows {
     }
 }
 
-/// What one group brings to a port, as seen from class k; or a set of it that came over a slower
+/// One group at a port, as seen from class k; or a set of it that came over a slower
 /// line farther back (theory, "Lines farther back").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupCurves {
@@ -53,7 +53,7 @@ impl GroupCurves {
         self.under.filter(|around| *around < place)
     }
 
-    /// The same flows without a line; a set within then counts as its flows.
+    /// The flows of this group without a line; a set within then counts as its flows.
     #[must_use]
     pub const fn free(self) -> Self {
         Self { line: None, ..self }

@@ -8,7 +8,7 @@ use crate::bucket::FINE;
 use crate::concave::{Line, Sum};
 use crate::{Bucket, Flows, GroupCurves};
 
-/// What one set brings by itself, without the sets within.
+/// Amount that one set brings by itself, without the sets within.
 pub(crate) trait Own {
     fn curves(&self) -> &GroupCurves;
 
@@ -37,7 +37,7 @@ impl At {
     }
 }
 
-/// What comes from within a set.
+/// Amount that comes from within a set.
 #[derive(Clone, Debug, Default)]
 struct Within {
     /// Σ A_Z.
@@ -144,7 +144,7 @@ const fn constant(at_zero: i128) -> Line {
     Line { at_zero, slope: 0, by_delay: 0 }
 }
 
-/// The same curve at t + d.
+/// A curve at t + d.
 const fn later(line: Line, d: i128) -> Line {
     Line { at_zero: line.at_zero + line.slope * d, slope: line.slope, by_delay: line.slope }
 }

@@ -66,13 +66,7 @@ impl Staircase {
         self.messages(t).saturating_mul(self.message_ubit)
     }
 
-    /// How long a line of `rate_bps` takes for one largest message, picoseconds down.
-    pub const fn sending_ps(&self, rate_bps: u64) -> i128 {
-        let rate = if rate_bps == 0 { 1 } else { rate_bps as i128 };
-        self.message_ubit.saturating_mul(MILLION) / rate
-    }
-
-    /// The same messages after a delay that varies by up to `by`.
+    /// This staircase after a delay that varies by up to `by`.
     #[must_use]
     pub const fn late(self, by: Picos) -> Self {
         Self { jitter: Picos(self.jitter.0.saturating_add(by.0)), ..self }
@@ -80,7 +74,7 @@ impl Staircase {
 }
 
 impl Step {
-    /// What it brings within `t`, if what ends does so at `cut`.
+    /// Amount that comes within `t`; a flow that ends does so at `cut`.
     fn at(&self, t: i128, cut: Option<i128>) -> i128 {
         let until = cut.filter(|_| self.ends).map_or(t, |cut| t.min(cut));
         self.stairs.at(until)
@@ -111,7 +105,7 @@ impl SteppedGroup {
         curves
     }
 
-    /// The same up to `until`: flows that bring no further message by then are constant, and those
+    /// This staircase up to `until`: flows that bring no further message by then are constant, and those
     /// that bring too many are their buckets.
     pub(crate) fn up_to(&self, until: i128) -> Self {
         let mut group = Self { curves: self.curves, steps: Vec::new() };
@@ -129,7 +123,7 @@ impl SteppedGroup {
         group
     }
 
-    /// What comes in messages within `t`: of the class in question, or of those above it.
+    /// Amount that comes in messages within `t`: of the class in question, or of those above it.
     pub(crate) fn stepped(&self, is_higher: bool, t: i128, cut: Option<i128>) -> i128 {
         let steps = self.steps.iter().filter(|step| step.is_higher == is_higher);
         steps.fold(0, |sum: i128, step| sum.saturating_add(step.at(t, cut)))

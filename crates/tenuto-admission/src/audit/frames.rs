@@ -1,6 +1,6 @@
 //! What waits before a processor, in whole frames: counted at every instant at which one more may come.
 
-use super::{Port, tick};
+use super::{Port, line};
 use crate::network::{Network, PortId};
 use tenuto_calculus::{Bucket, UBIT_PER_BIT, div_up, ubits};
 use tenuto_units::Picos;
@@ -21,7 +21,7 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
         return None;
     }
     let end = div_up((latency + bursts) * PS_PER_S, spare);
-    let arrivals = Arrivals { network, curves, frame };
+    let arrivals = Arrivals { network, port, curves, frame };
     if curves.flows.iter().map(|(_, b)| arrivals.of(b, end)).sum::<i128>() > FRAMES_MAX {
         return None;
     }
@@ -41,6 +41,7 @@ pub(super) fn most(network: &Network, port: PortId, curves: &Port) -> Option<(i1
 /// Whole frames of `frame` 10⁻⁶ bit that come to a processor within a window, ps.
 struct Arrivals<'a> {
     network: &'a Network,
+    port: PortId,
     curves: &'a Port,
     frame: i128,
 }
@@ -59,8 +60,8 @@ impl Arrivals<'_> {
         let own = self.curves.flows.iter().filter(|(line, _)| *line == from);
         let frames = own.map(|(_, bucket)| self.of(bucket, t)).sum();
         from.map_or(frames, |from| {
-            let line = i128::from(self.network.emitted_bps(from)) * UBIT_PER_BIT;
-            frames.min(1 + line * (t + tick(self.network, from).0) / PS_PER_S / self.frame)
+            let carried = line(self.network, from, self.port, self.frame);
+            frames.min(carried.grown(Picos(t)).burst_ubit / self.frame)
         })
     }
 
@@ -74,11 +75,11 @@ impl Arrivals<'_> {
             }
         }
         // Where a line brings less than its flows would, its own frames count.
-        for line in self.curves.sums.keys().flatten() {
-            let bps = i128::from(self.network.emitted_bps(*line)) * UBIT_PER_BIT;
-            let early = tick(self.network, *line).0;
-            let when = |n: i128| (div_up(n * self.frame * PS_PER_S, bps) - early).max(0);
-            instants.extend((1..self.over(Some(*line), end)).map(when));
+        for from in self.curves.sums.keys().flatten() {
+            let carried = line(self.network, *from, self.port, self.frame);
+            let missing = |n: i128| (n * self.frame - carried.burst_ubit).max(0);
+            let when = |n: i128| div_up(missing(n) * PS_PER_S, carried.rate_ubps);
+            instants.extend((2..=self.over(Some(*from), end)).map(when));
         }
         instants.retain(|t| *t <= end);
         instants.sort_unstable();

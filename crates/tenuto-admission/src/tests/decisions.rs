@@ -17,7 +17,7 @@ fn the_first_flow_waits_for_one_frame_per_port() {
     let Decision::Accepted(grant) = engine.add(&first) else { panic!("an empty network") };
     // Three ports: 1530 B in the way and 306 B of its own each; the burst grows by r·D per hop,
     // but a line brings no more than it carries: the frame itself.
-    let hop_ns = (1_530 + 306) * 8 * 10;
+    let hop_ns = (1_538 + 306) * 8 * 10;
     let least = 3 * hop_ns + 3 * 100;
     // What is claimed is eased by a 64th, so that the next flow needs no raise.
     assert!(
@@ -60,7 +60,7 @@ fn a_refusal_names_what_is_scarce() {
     let Decision::Refused(Refusal::Scarce(scarce)) = engine.add(&wide) else {
         panic!("a line that is full never catches up")
     };
-    assert_eq!((scarce.resource, scarce.needed), (Resource::Rate, 100_000_000));
+    assert_eq!((scarce.resource, scarce.needed), (Resource::Rate, 100_020_000));
     let big = crate::Request {
         burst_bits: 12_001 * 8,
         ..request(3, host(&network, 0), host(&network, 1), 50)
@@ -95,7 +95,7 @@ fn values_out_of_range_are_refused_in_words() {
         crate::Request { rate_bps: 0, ..fine.clone() },
         crate::Request { frame_bits: 0, ..fine.clone() },
         crate::Request { frame_bits: 10_000, ..fine.clone() },
-        crate::Request { frame_bits: 1_531 * 8, burst_bits: 1_531 * 8, ..fine.clone() },
+        crate::Request { frame_bits: 1_539 * 8, burst_bits: 1_539 * 8, ..fine.clone() },
         crate::Request { deadline_ns: u64::MAX, ..fine.clone() },
         crate::Request { targets: vec![], ..fine.clone() },
         crate::Request { targets: vec![fine.source], ..fine.clone() },
@@ -137,7 +137,7 @@ fn a_line_that_hands_over_at_whole_nanoseconds_costs_a_tick_per_hop() {
         let first = request(1, host(&network, 0), host(&network, 1), 10);
         assert!(matches!(engine.add(&first), Decision::Accepted(_)));
         // Three ports with a frame in the way; the burst grows by a bit or two.
-        let hop_ns = ((1_530 + 306) * 8 * 1_000_000_000_u64).div_ceil(rate_bps) + tick_ns;
+        let hop_ns = ((1_538 + 306) * 8 * 1_000_000_000_u64).div_ceil(rate_bps) + tick_ns;
         let least = 3 * (hop_ns + 100);
         let bound = engine.bounds()[0].1;
         assert!((least..=least + 10).contains(&bound), "{bound} against {least}");

@@ -75,7 +75,13 @@ fn naive(engine: &Engine) -> Naive {
             }
             sum
         };
-        let (rate, burst) = (i64::try_from(flow.rate_bps).expect("small"), flow.burst_bits);
+        // Fast by ρ, and as often as its period in whole nanoseconds allows.
+        let ppm = 1_000_000 + u128::from(network.clock_tolerance_ppm());
+        let burst = flow.burst_bits;
+        let period_ns = u128::from(burst) * 1_000_000_000 / u128::from(flow.rate_bps);
+        let asked = (u128::from(flow.rate_bps) * ppm).div_ceil(1_000_000);
+        let rate = (u128::from(burst) * 1_000 * ppm).div_ceil(period_ns).max(asked);
+        let rate = i64::try_from(rate).expect("small");
         let frame = i64::try_from(flow.frame_bits).expect("small");
         let deadline = i64::try_from(flow.deadline_ns).expect("small");
         let reached =

@@ -29,7 +29,7 @@ fn joined(
                 propagation_ns: 100,
                 queues: if is_source { 1 } else { 4 },
                 queue_bytes: 12_000,
-                blocking_bytes: 1_530,
+                blocking_bytes: 1_538,
             });
         }
     };

@@ -3,10 +3,13 @@
 //! with frames of flows that have gone still on their way.
 
 mod lowering;
+mod timed;
 
 use super::networks::{chain, host, request, star};
 use crate::audit::{Claim, audit};
-use crate::{Engine, Method, Network, PortId, QUEUES_MAX, Request, Reservation, Visit};
+use crate::{
+    Engine, Meter, Method, Network, PortId, QUEUES_MAX, Request, Reservation, Visit, Yielding,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use tenuto_units::{Instant, Span};
@@ -39,6 +42,11 @@ struct Live {
     visits: Vec<Visit>,
     /// Of its bucket, 10⁻⁹ bit, at the instant beside.
     tokens: (i64, i64),
+    /// What its first switch lets pass, and what of that is left, at the instant beside.
+    meter: Meter,
+    passing: (i128, i64),
+    /// The same of the bucket as asked for.
+    as_asked: (i128, i64),
     /// It sends nothing from then on.
     stops_ns: i64,
 }
@@ -77,6 +85,10 @@ struct World {
     closest: i64,
     /// The longest stay so far, by port and queue.
     longest_ns: BTreeMap<(PortId, u8), i64>,
+    /// When the last frame of a line came to a queue: frames of a line keep their order.
+    ready_ns: BTreeMap<PortId, i64>,
+    /// Frames that a meter of the bucket as asked for would have dropped.
+    dropped_as_asked: usize,
 }
 
 impl World {
@@ -90,6 +102,8 @@ impl World {
             seen: 0,
             closest: 0,
             longest_ns: BTreeMap::new(),
+            ready_ns: BTreeMap::new(),
+            dropped_as_asked: 0,
         }
     }
 
@@ -122,7 +136,10 @@ impl World {
         let it = &mut self.lives[live];
         let frame = i64::try_from(it.request.frame_bits).expect("small") * NBIT;
         let burst = i64::try_from(it.request.burst_bits).expect("small") * NBIT;
-        let rate = i64::try_from(it.request.rate_bps).expect("small");
+        // Its clock is as fast as it may be.
+        let ppm = i64::from(self.network.clock_tolerance_ppm());
+        let rate =
+            i64::try_from(it.request.rate_bps).expect("small") * (1_000_000 + ppm) / 1_000_000;
         let (known, since_ns) = it.tokens;
         let mut tokens = burst.min(known + (now_ns - since_ns).saturating_mul(rate));
         let mut frames = 0;
@@ -153,7 +170,9 @@ impl World {
         if line.sent.is_none() {
             // A frame of other traffic has just begun.
             line.sent = Some(None);
-            let blocked = i64::from(self.network.port(visit.port).blocking_bytes) * 8 * NS_PER_BIT;
+            let below = self.network.timing(visit.port).below_scheduler_bytes;
+            let bytes = self.network.port(visit.port).blocking_bytes.max(below);
+            let blocked = i64::from(bytes) * 8 * NS_PER_BIT;
             self.at(now_ns + blocked, draws, Event::Done { port: visit.port.0 });
         }
     }
@@ -197,11 +216,49 @@ impl World {
             assert!(took <= deadline, "flow {id} took {took} of {deadline} ns");
             self.seen += 1;
         }
+        if frame.at == 0 {
+            self.meter(frame.live, there_ns, bits);
+        }
         let is_next = |visit: &Visit| visit.parent.map(usize::from) == Some(frame.at);
+        let next = (0..visits.len()).find(|at| is_next(&visits[*at]));
+        let there_ns = next
+            .map_or(there_ns, |at| self.queued_ns(visit.port, visits[at].port, there_ns, draws));
         for at in (0..visits.len()).filter(|at| is_next(&visits[*at])) {
             let (live, released_ns) = (frame.live, frame.released_ns);
             self.at(there_ns, draws, Event::Arrive { live, at, released_ns });
         }
+    }
+
+    /// When a frame that came over `line` is in the queue: the latency of the switch varies.
+    fn queued_ns(&mut self, line: PortId, port: PortId, there_ns: i64, draws: &mut Draws) -> i64 {
+        let timing = self.network.timing(port);
+        let [least, most] = [timing.latency_ns_min, timing.latency_ns_max]
+            .map(|ns| i64::try_from(ns).expect("small"));
+        let latency = match draws.below(4) {
+            0 => least,
+            1 => most,
+            _ => least + draws.below(most - least + 1),
+        };
+        let ready = self.ready_ns.entry(line).or_default();
+        *ready = (*ready).max(there_ns + latency);
+        *ready
+    }
+
+    /// The first switch judges a frame: none that conforms is dropped.
+    fn meter(&mut self, live: usize, now_ns: i64, bits: i64) {
+        let it = &mut self.lives[live];
+        let refilled = |(known, since_ns): (i128, i64), rate: u64, burst: u64| {
+            let more = i128::from(rate) * i128::from(now_ns - since_ns);
+            (known + more).min(i128::from(burst) * i128::from(NBIT))
+        };
+        let left = refilled(it.passing, it.meter.rate_bps, it.meter.burst_bits);
+        let left = left - i128::from(bits) * i128::from(NBIT);
+        assert!(left >= 0, "flow {} is dropped at its first switch", it.request.id);
+        it.passing = (left, now_ns);
+        let as_asked = refilled(it.as_asked, it.request.rate_bps, it.request.burst_bits);
+        let left = as_asked - i128::from(bits) * i128::from(NBIT);
+        it.as_asked = (if left >= 0 { left } else { as_asked }, now_ns);
+        self.dropped_as_asked += usize::from(left < 0);
     }
 
     /// Everyone at once, or nearly.
@@ -227,6 +284,8 @@ struct Play {
     freed: usize,
     rounds: usize,
     moved: usize,
+    /// What its reservations give up before a refusal.
+    yielding: Yielding,
     /// Whether other reservations are taken at times.
     is_moving: bool,
     /// Where moved flows sent before: they may until the old entries are deleted.
@@ -235,8 +294,10 @@ struct Play {
 
 impl Play {
     fn new(network: Network, method: Method, seed: u64) -> Self {
-        let reservation = Reservation::starting_on(&network);
+        let yielding = yielding(seed);
+        let reservation = Reservation::starting_on(&network).yielding(yielding);
         Self {
+            yielding,
             engine: Engine::new(network.clone(), method, reservation),
             world: World::new(network),
             draws: Draws::new(seed),
@@ -284,7 +345,7 @@ impl Play {
         let id = u64::try_from(draws.below(40)).expect("positive");
         let deadline_ms = [2, 5, 10, 50][usize::try_from(draws.below(4)).expect("small")];
         let plain = request(id, source, first, deadline_ms);
-        let frame_bits = u64::try_from(512 + 8 * draws.below(1_000)).expect("positive");
+        let frame_bits = u64::try_from(672 + 8 * draws.below(1_000)).expect("positive");
         let frames = u64::try_from(1 + draws.below(6)).expect("positive");
         let rate_bps = u64::try_from(200_000 + draws.below(6_000_000)).expect("positive");
         let also = second != first && draws.is_one_of(4);
@@ -319,7 +380,13 @@ impl Play {
         let visits = held.expect("it was accepted").1;
         let burst = i64::try_from(request.burst_bits).expect("small") * NBIT;
         self.sending.insert(request.id, self.world.lives.len());
+        let crate::Decision::Accepted(grant) = self.engine.add(&request) else {
+            panic!("it is held, so asking again tells what it has")
+        };
         self.world.lives.push(Live {
+            meter: grant.meter,
+            passing: (i128::from(grant.meter.burst_bits) * i128::from(NBIT), now_ns),
+            as_asked: (i128::from(burst), now_ns),
             request,
             visits,
             tokens: (burst, now_ns),
@@ -346,6 +413,7 @@ impl Play {
         let known = Reservation::known();
         let nth = usize::try_from(self.draws.below(10)).expect("small") % known.len();
         let reservation = known[nth].scaled(1 + self.draws.below(8), 4);
+        let reservation = reservation.yielding(self.yielding);
         let Some(replanned) = self.engine.replan(reservation) else { return };
         self.moved += replanned.moves.len();
         for moved in &replanned.moves {
@@ -358,7 +426,17 @@ impl Play {
             let visits = moved.visits.clone();
             let live = self.world.lives.len();
             let tokens = (0, last_ns);
-            self.world.lives.push(Live { request, visits, tokens, stops_ns: i64::MAX });
+            let Live { meter, passing, as_asked, .. } = self.world.lives[old];
+            let stops_ns = i64::MAX;
+            self.world.lives.push(Live {
+                request,
+                visits,
+                tokens,
+                meter,
+                passing,
+                as_asked,
+                stops_ns,
+            });
             self.sending.insert(id, live);
             self.unconfirmed.push(old);
         }
@@ -374,6 +452,14 @@ impl Play {
             self.unconfirmed.clear();
             self.engine.confirm_replanned(now).expect("moves take time");
         }
+    }
+}
+
+fn yielding(seed: u64) -> Yielding {
+    match seed % 3 {
+        0 => Yielding::Nothing,
+        1 => Yielding::FirstBetweenSwitches,
+        _ => Yielding::Everything,
     }
 }
 
@@ -400,15 +486,19 @@ fn audited(engine: &Engine) -> bool {
 /// Many plays on one network; none of what is tried may have been left out.
 fn play_all(network: &Network, method: Method, seeds: std::ops::Range<u64>) {
     let (mut seen, mut closest, mut freed, mut rounds, mut moved) = (0, 0, 0, 0, 0);
+    let mut dropped_as_asked = 0;
     for seed in seeds {
         let play = play(network, method, seed, 80);
         assert!(audited(&play.engine), "seed {seed}");
+        dropped_as_asked += play.world.dropped_as_asked;
         seen += play.world.seen;
         closest = closest.max(play.world.closest);
         (freed, rounds) = (freed + play.freed, rounds + play.rounds);
         moved += play.moved;
     }
     assert!(seen > 1_000 && freed > 50 && closest > 90, "{seen} {freed} {closest}");
+    // A meter of the bucket alone, without what delays vary, would have dropped frames that conform.
+    assert!(dropped_as_asked > 0);
     match method {
         // Nothing is reserved, so there is nothing to be moved for, and all to be lowered.
         Method::Exact => assert!(rounds > 20, "{rounds}"),

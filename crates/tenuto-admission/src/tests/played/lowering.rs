@@ -47,6 +47,7 @@ fn reservation() -> Reservation {
         processor: share(0, 0),
         headroom_percent: 0,
         pricing: Pricing::ByShare,
+        yielding: crate::Yielding::Nothing,
     }
 }
 
@@ -75,10 +76,14 @@ impl Attack {
             panic!("flow {} fits", request.id)
         };
         let burst = i64::try_from(request.burst_bits).expect("small") * NBIT;
+        let meter_nbit = i128::from(grant.meter.burst_bits) * i128::from(NBIT);
         self.world.lives.push(Live {
             request,
             visits: grant.visits,
             tokens: (burst, 0),
+            meter: grant.meter,
+            passing: (meter_nbit, 0),
+            as_asked: (i128::from(burst), 0),
             stops_ns: i64::MAX,
         });
         self.world.lives.len() - 1

@@ -3,7 +3,7 @@
 //! What was changed after sealing is told by the digests. Here everything is sealed anew, as
 //! somebody would who wants a false claim believed: then only what is rebuilt can tell.
 
-mod networks;
+use crate::networks;
 
 use networks::random::{Random, Shape, graph as random_graph};
 use networks::seal::{self, is_certified, numbers};

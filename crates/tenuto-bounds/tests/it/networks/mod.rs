@@ -6,6 +6,7 @@ pub(crate) mod random;
 pub(crate) mod rtns;
 pub(crate) mod seal;
 pub(crate) mod simulator;
+pub(crate) mod tandems;
 
 use tenuto_bounds::{
     Analysis, Bucket, GraphFlow, GraphServer, GraphTarget, GraphVisit, Multiplexing, Options,

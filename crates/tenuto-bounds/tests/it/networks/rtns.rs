@@ -1,6 +1,6 @@
 //! The random feed-forward networks of [SSB22], with the bounds that were published for them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tenuto_bounds::{Bucket, Multiplexing, RateLatency, ServerGraph};
 use tenuto_units::Picos;
 
@@ -16,7 +16,12 @@ pub(crate) fn load(number: usize) -> Option<Published> {
     let root = std::env::var("TENUTO_DATA").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data").to_owned()
     });
-    let path = PathBuf::from(root).join(format!("nc-fifo-rtns2022/random_ff_{number}.json"));
+    read(&PathBuf::from(root).join(format!("nc-fifo-rtns2022/random_ff_{number}.json")))
+}
+
+/// The network in a file; `None` where the file is not there.
+#[allow(clippy::disallowed_methods, reason = "a test reads its data")]
+pub(crate) fn read(path: &Path) -> Option<Published> {
     let text = std::fs::read_to_string(path).ok()?;
     let data: serde_json::Value = serde_json::from_str(&text).expect("the data is JSON");
     let servers = data["servers"].as_array().expect("servers");

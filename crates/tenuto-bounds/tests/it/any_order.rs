@@ -1,6 +1,6 @@
 //! Servers that serve in any order: bounds against published ones, trajectories and tampering.
 
-mod networks;
+use crate::networks;
 
 use networks::any_order::{Ranks, largest_delays};
 use networks::random::{Random, Shape, graph};

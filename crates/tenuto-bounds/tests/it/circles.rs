@@ -1,7 +1,7 @@
 //! Bursts around circles: found where few or many dates are needed, with peak rates, and with flows
 //! that look alike and are not.
 
-mod networks;
+use crate::networks;
 
 use networks::{RATE_UBPS, certified, ring, server, unicast, worst_ms};
 use tenuto_bounds::{Analysis, Bucket, Options, ServerGraph};

@@ -1,6 +1,6 @@
 //! Trajectories that exceed what peers give as a bound: where ours is the larger, theirs is none.
 
-mod networks;
+use crate::networks;
 
 use networks::simulator::{Schedule, largest_delays};
 use networks::unicast;

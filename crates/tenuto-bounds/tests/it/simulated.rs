@@ -1,6 +1,6 @@
 //! No trajectory exceeds a bound, and every bound is certified.
 
-mod networks;
+use crate::networks;
 
 use networks::random::{Random, Shape, graph};
 use networks::simulator::{Schedule, largest_delays, share_reached};

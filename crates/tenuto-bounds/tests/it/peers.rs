@@ -1,6 +1,6 @@
 //! Bounds against the best that other tools give, and against published ones; all certified.
 
-mod networks;
+use crate::networks;
 
 use networks::{certified, interleaved, mesh, ring, rtns, worst_ms};
 use tenuto_bounds::{Effort, Method, Options, ServerGraph};

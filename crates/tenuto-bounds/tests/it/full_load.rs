@@ -1,7 +1,7 @@
 //! Servers that are loaded as fast as they serve: busy periods have no end, and bounds are proved
 //! with exact multipliers.
 
-mod networks;
+use crate::networks;
 
 use networks::seal::sealed;
 use networks::{any_order, interleaved, unicast};

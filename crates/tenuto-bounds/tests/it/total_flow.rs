@@ -1,6 +1,6 @@
 //! Total flow analysis reproduces figures of three independent tools, and never invents a bound.
 
-mod networks;
+use crate::networks;
 
 use networks::{RATE_UBPS, interleaved, mesh, ring, server, unicast, worst_ms};
 use tenuto_bounds::{
