@@ -269,6 +269,20 @@ impl Controller {
         conns.into_iter().for_each(|conn| self.work(now, conn));
     }
 
+    /// Reads again what every installed switch holds. One that holds something else is told of
+    /// ([`ControllerEvent::Differs`]) and brought back; an installation that failed is tried again.
+    pub fn audit(&mut self, now: Instant) {
+        let conns: Vec<ConnId> = self.channels.keys().copied().collect();
+        for conn in conns {
+            if let Some((_, installer)) =
+                self.channels.get_mut(&conn).and_then(|channel| channel.switch.as_mut())
+            {
+                installer.audit();
+            }
+            self.work(now, conn);
+        }
+    }
+
     /// Everything that follows from a change at one connection.
     fn work(&mut self, now: Instant, conn: ConnId) {
         while let Some(channel) = self.channels.get_mut(&conn) {

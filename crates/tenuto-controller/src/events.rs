@@ -1,4 +1,4 @@
-//! What the controller tells its owner.
+//! Events that the controller reports to its owner.
 
 use crate::difference::Difference;
 use crate::outcome::{InstallFailure, InstallKind};
@@ -221,6 +221,7 @@ impl fmt::Display for ControllerEvent {
                     InstallKind::Fresh => "installed",
                     InstallKind::Adopted => "has everything already",
                     InstallKind::Updated => "updated",
+                    InstallKind::Repaired => "held something else, repaired",
                 };
                 write!(f, "switch {dpid:#x}: {how}, read back and equal")
             }

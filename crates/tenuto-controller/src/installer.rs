@@ -10,6 +10,9 @@
 //!                                                                        failed
 //! ```
 //!
+//! By [`Approach::Change`] nothing is cleared: what was found is changed by its differences, so that what
+//! both have forwards on. An audit is a survey of an installed switch.
+//!
 //! A barrier stands behind every step, and within a step behind [`InstallLimits::unconfirmed_max`]
 //! commands. The survey keeps a switch that only lost its control channel forwarding: clearing it
 //! would break accepted flows. Clearing may be refused in part (no meter table, nothing there);
@@ -36,6 +39,17 @@ use tenuto_units::{Instant, Span};
 /// Refusals told one by one; further ones are only counted.
 const REFUSALS_TOLD_MAX: usize = 256;
 
+/// How a switch that holds something else is brought to what is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Approach {
+    /// It is cleared first: nothing is trusted that was there.
+    #[default]
+    Clear,
+    /// The differences alone are changed, new before old: flows that both have are forwarded at every
+    /// moment. Ids of meters and groups are those that the switch has them under.
+    Change,
+}
+
 /// Limits of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstallLimits {
@@ -50,6 +64,8 @@ pub struct InstallLimits {
     pub reply_timeout: Span,
     /// Entries, groups, meters, monitors and messages that a reading may take.
     pub items_max: usize,
+    /// What is done with a switch that holds something else.
+    pub approach: Approach,
 }
 
 impl Default for InstallLimits {
@@ -60,6 +76,7 @@ impl Default for InstallLimits {
             unconfirmed_max: 256,
             reply_timeout: Span::from_s(10),
             items_max: 1 << 20,
+            approach: Approach::Clear,
         }
     }
 }
@@ -144,12 +161,27 @@ impl Installer {
         match self.phase {
             Phase::Idle => {}
             Phase::Installed if self.target.clashes() == 0 => {
+                if self.limits.approach == Approach::Change {
+                    self.target.tables = self.target.tables.renamed(&old.tables);
+                }
                 let steps = old.tables.steps_to(&self.target.tables);
                 let steps = steps.into_iter().filter(|step| !step.is_empty());
                 let step = |step: Vec<Body>| Step { is_lenient: false, commands: step.into() };
                 self.command(InstallKind::Updated, steps.map(step).collect());
             }
             _ => self.start(),
+        }
+    }
+
+    /// Looks again at what the switch holds, if it is installed; begins anew if that had failed.
+    pub(crate) fn audit(&mut self) {
+        match self.phase {
+            Phase::Installed => {
+                self.refusals = 0;
+                self.phase = Phase::Surveying(Box::new(self.reading()));
+            }
+            Phase::Failed => self.start(),
+            _ => {}
         }
     }
 
@@ -344,8 +376,13 @@ impl Installer {
                 let has_generation =
                     read.status.is_some_and(|status| status.generation == self.target.generation);
                 let is_current = !self.target.needs_modes() || has_generation;
+                if self.limits.approach == Approach::Change {
+                    self.target.tables = self.target.tables.renamed(&read.found);
+                }
                 if is_current && self.differences(&read.found).is_empty() {
                     self.installed(InstallKind::Adopted, read.status);
+                } else if self.limits.approach == Approach::Change {
+                    self.change(&read.found);
                 } else {
                     let steps = self.fresh_steps(&read.found);
                     self.command(InstallKind::Fresh, steps);
@@ -363,6 +400,19 @@ impl Installer {
             }
             phase => self.phase = phase,
         }
+    }
+
+    /// Changes what was found by its differences, and tells them unless the switch was empty.
+    fn change(&mut self, found: &SwitchTables) {
+        let is_empty = found.entries.is_empty() && found.meters.is_empty();
+        if !is_empty {
+            self.events.push_back(InstallEvent::Differs(self.differences(found)));
+        }
+        let kind = if is_empty { InstallKind::Fresh } else { InstallKind::Repaired };
+        let steps = found.steps_to(&self.target.tables).into_iter();
+        let steps = steps.filter(|step| !step.is_empty());
+        let step = |step: Vec<Body>| Step { is_lenient: false, commands: step.into() };
+        self.command(kind, steps.map(step).collect());
     }
 
     fn differences(&self, found: &SwitchTables) -> Vec<Difference> {

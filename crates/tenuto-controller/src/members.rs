@@ -1,7 +1,7 @@
 //! The managed switches, and when modes are started at them.
 //!
 //! A switch with modes starts in the highest level and forwards no lower one until it has joined
-//! (theory, signals). Who lets it join:
+//! (docs/theory/modes.md, "Raise"). Who lets it join:
 //!
 //! - *First start.* When every managed switch is installed and none is running yet, the controller
 //!   activates the start level everywhere, in one epoch above all that it has seen.

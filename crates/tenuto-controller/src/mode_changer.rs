@@ -32,9 +32,9 @@ pub enum ChangerMode {
 /// What a controller that changes the mode sends one switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModeCommands {
-    /// What brings an empty switch to the lowest level.
+    /// Messages that bring an empty switch to the lowest level.
     pub install: Vec<Body>,
-    /// What brings it from the lowest level to the highest.
+    /// Messages that bring it from the lowest level to the highest.
     pub raise: Vec<Body>,
     /// And back.
     pub lower: Vec<Body>,
@@ -57,7 +57,7 @@ impl ModeCommands {
         }
     }
 
-    /// The same for any OpenFlow 1.3 switch. It has no monitors: a frame to this UDP port, which is the
+    /// Messages of a mode change for any OpenFlow 1.3 switch. It has no monitors: a frame to this UDP port, which is the
     /// flag of \[MC-SDN\] III-A, goes to the controller as the request to raise the mode.
     pub fn without_monitors(
         deployment: &SwitchDeployment,

@@ -13,6 +13,8 @@ pub enum InstallKind {
     Adopted,
     /// Changed by the differences.
     Updated,
+    /// It held something else, and was changed by the differences.
+    Repaired,
 }
 
 /// Why an installation failed.

@@ -11,7 +11,7 @@ use tenuto_openflow::{
     MonitorKind, MonitorMod, Oxm,
 };
 
-/// What names an entry: no two entries of a switch have the same.
+/// Name of an entry: no two entries of a switch have equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntryKey {
     /// 0 for the tables, else the level of the shadow table.

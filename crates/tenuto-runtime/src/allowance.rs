@@ -1,4 +1,4 @@
-//! What this machine adds to the bounds of a live run (theory, live observation).
+//! What this machine adds to the bounds of a live run (docs/theory/observation.md).
 //!
 //! A host that serves a thread late breaks the model by more than the stall itself: what waited is
 //! caught up with, so that bursts grow downstream. Therefore the stall enters the analysis: the

@@ -5,15 +5,18 @@
 //! frame flows: a message of many frames needs our shim) is released at most once per period of
 //! the flow's contract; what arrives is handed to the program.
 
+use crate::app_refusals::{Refusal, Refusals};
 use crate::host_node::HostNode;
 use crate::node_ports::{NodePort, RECEIVE_BURST};
+use crate::protocol::NodeReport;
 use std::collections::VecDeque;
 use std::io;
-use tenuto_dataplane::endsystem::{EndSystemConfig, FlowHeader, Form};
+use tenuto_dataplane::endsystem::{Behaviour, EndSystemConfig, FlowHeader, Form};
 use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_model::{Addressing, OtherTraffic, Plan};
 use tenuto_units::Instant;
 use tenuto_wire::{FlowKey, IpProtocol};
+use tenuto_world::Observation;
 
 /// The interface of programs, and its other end.
 pub(crate) const APP_INTERFACE: &str = "app0";
@@ -23,6 +26,17 @@ const WAITING_MAX: usize = 64;
 /// Bytes of addresses at the start of a frame.
 const ETH_DST: std::ops::Range<usize> = 0..6;
 const ETH_SRC: std::ops::Range<usize> = 6..12;
+/// Where the type of an ICMP message stands behind an IPv4 header without options, and that of a
+/// ping.
+const ICMP_TYPE: usize = 34;
+const ECHO_REQUEST: u8 = 8;
+
+/// Flows of a host that are named to a program that meets none of them.
+const FLOWS_NAMED: usize = 8;
+const NOT_CARRIED: &str =
+    " the network carries no other traffic: give it `other_traffic` for what is of no flow";
+/// How lines of the log begin that say why a program's frames are refused.
+pub(crate) const REFUSED_LOG: &str = "refused: ";
 
 struct AppFlow {
     flow: u16,
@@ -34,7 +48,6 @@ struct AppFlow {
     waiting: VecDeque<Vec<u8>>,
     next: Option<Instant>,
     released: u64,
-    refused: u64,
 }
 
 /// The inner port of a host.
@@ -45,7 +58,10 @@ pub(crate) struct AppPort {
     /// Queue of what belongs to no flow, where the network carries it.
     other: Option<u8>,
     first_port: Option<(u32, [u8; 6])>,
-    refused: u64,
+    refusals: Refusals,
+    /// UDP and TCP frames that belong to no flow: sent as other traffic, and refused.
+    sent_data: u64,
+    refused_data: u64,
     delivered: u64,
     scratch: Vec<u8>,
 }
@@ -69,7 +85,6 @@ impl AppPort {
             waiting: VecDeque::new(),
             next: None,
             released: 0,
-            refused: 0,
         });
         Ok(Self {
             port: NodePort::of_programs(APP_PEER, poll)?,
@@ -80,7 +95,9 @@ impl AppPort {
                 OtherTraffic::Drop => None,
             },
             first_port: config.ports.first().map(|p| (p.port, p.mac)),
-            refused: 0,
+            refusals: Refusals::default(),
+            sent_data: 0,
+            refused_data: 0,
             delivered: 0,
             scratch: Vec::new(),
         })
@@ -156,12 +173,25 @@ impl AppPort {
         });
         let Some(place) = found else { return self.take_other(&frame, host) };
         let flow = &mut self.flows[place];
-        let Some(behaviour) = host.core.behaviour(flow.flow) else { return };
+        let Some(behaviour) = host.core.behaviour(flow.flow) else {
+            if self.refusals.note(Some(flow.flow), Refusal::Mode) {
+                say_refused(&format!("{} sends nothing in this mode", flow.name), host);
+            }
+            return;
+        };
         let payload = frame.len().saturating_sub(tenuto_wire::build::UDP_PAYLOAD_START);
         let limit = usize::try_from(behaviour.bytes_max).unwrap_or(usize::MAX);
-        let fits = flow.form != Form::Message && (payload <= limit || frame.len() <= 60);
-        if !fits || flow.waiting.len() >= WAITING_MAX {
-            flow.refused += 1;
+        let refused = if flow.form == Form::Message {
+            Some(Refusal::Shim)
+        } else if payload > limit && frame.len() > 60 {
+            Some(Refusal::Size)
+        } else {
+            (flow.waiting.len() >= WAITING_MAX).then_some(Refusal::Policed)
+        };
+        if let Some(reason) = refused {
+            if self.refusals.note(Some(flow.flow), reason) {
+                say_refused(&of_contract(&flow.name, reason, payload, &behaviour), host);
+            }
             return;
         }
         if flow.next.is_none() {
@@ -172,30 +202,112 @@ impl AppPort {
             flow.next = Some(if earlier { now + behaviour.period } else { now });
             let text = format!("a program sends flow {} from now on", flow.name);
             host.desk.reporter.event(now, text);
+            let taken = Observation::TakenOver { flow: flow.flow, at_ns: now.as_ns() };
+            host.desk.reporter.observe(now, &taken);
         }
         flow.waiting.push_back(frame);
     }
 
     fn take_other(&mut self, frame: &[u8], host: &mut HostNode<'_>) {
+        let key = FlowKey::extract(frame);
+        let proto = key.as_ref().and_then(|key| key.ip).map(|ip| ip.proto);
+        // The kernel's own words (ARP, IGMP, most of ICMP) are no work of a program.
+        let is_data = matches!(proto, Some(IpProtocol::UDP | IpProtocol::TCP));
+        let is_ping =
+            proto == Some(IpProtocol::ICMP) && frame.get(ICMP_TYPE) == Some(&ECHO_REQUEST);
         let (Some(queue), Some((port, _))) = (self.other, self.first_port) else {
-            self.refused += 1;
+            self.refused_data += u64::from(is_data);
+            if is_ping && self.refusals.note(None, Refusal::Ping) {
+                say_refused(&format!("a ping is of no flow, and{NOT_CARRIED}"), host);
+            }
+            if is_data && self.refusals.note(None, Refusal::Port) {
+                say_refused(&self.of_no_flow(key.as_ref()), host);
+            }
             return;
         };
         let HostNode { core, pool, fx, .. } = host;
         let drops = fx.drops.len();
-        self.refused +=
-            u64::from(!core.inject(MonotonicClock::now(), port, queue, frame, pool, fx));
+        let is_sent = core.inject(MonotonicClock::now(), port, queue, frame, pool, fx);
         fx.drops.truncate(drops);
+        self.refused_data += u64::from(is_data && !is_sent);
+        self.sent_data += u64::from(is_data && is_sent);
+        if is_data && !is_sent && self.refusals.note(None, Refusal::Full) {
+            say_refused("the port has no room for more traffic of no flow", host);
+        }
+    }
+
+    /// What a frame of no flow was for, and what the flows of this host are for.
+    fn of_no_flow(&self, key: Option<&FlowKey>) -> String {
+        let dst = key.and_then(|key| Some((key.ip?.dst, key.l4?.dst)));
+        let dst = dst.map_or_else(|| "?".to_owned(), |(ip, port)| address(ip, port));
+        let flow = |flow: &AppFlow| {
+            format!("{} (UDP to {})", flow.name, address(flow.header.ip_dst, flow.header.udp_port))
+        };
+        let flows: Vec<String> = self.flows.iter().take(FLOWS_NAMED).map(flow).collect();
+        let flows = match flows.len() {
+            0 => "it sends no flow".to_owned(),
+            _ => format!("its flows are {}", flows.join(", ")),
+        };
+        format!("{dst} is of no flow of this host ({flows}), and{NOT_CARRIED}")
+    }
+
+    /// What became of the frames of programs.
+    pub(crate) fn told(&self, host: &str, now: Instant) -> Observation {
+        let released = self.flows.iter().map(|flow| flow.released).sum::<u64>() + self.sent_data;
+        let of_flows = self.flows.iter().map(|flow| self.refusals.of_flow(Some(flow.flow)));
+        let refused = of_flows.sum::<u64>() + self.refused_data;
+        Observation::Program { host: host.to_owned(), released, refused, at_ns: now.as_ns() }
     }
 
     /// What programs sent, in words; nothing if there were none.
     pub(crate) fn summary(&self, host: &str) -> Vec<String> {
-        let flows = self.flows.iter().filter(|f| f.released + f.refused > 0).map(|f| {
-            let (name, released, refused) = (&f.name, f.released, f.refused);
-            format!("programs of {host} sent {released} frames of {name}, {refused} refused")
+        let flows = self.flows.iter().filter_map(|f| {
+            let (name, released, flow) = (&f.name, f.released, Some(f.flow));
+            let (refused, why) = (self.refusals.of_flow(flow), self.refusals.words(flow));
+            (released + refused > 0).then(|| {
+                format!(
+                    "programs of {host} sent {released} frames of {name}, {refused} refused{why}"
+                )
+            })
+        });
+        let others = self.refusals.of_flow(None);
+        let others = (others > 0).then(|| {
+            let why = self.refusals.words(None);
+            format!("programs of {host} had {others} other frames refused{why}")
         });
         let handed = (self.delivered > 0)
             .then(|| format!("programs of {host} were handed {} frames", self.delivered));
-        flows.chain(handed).collect()
+        flows.chain(others).chain(handed).collect()
     }
+}
+
+fn address(ip: [u8; 4], port: u16) -> String {
+    format!("{}:{port}", std::net::Ipv4Addr::from(ip))
+}
+
+/// Why a frame of a flow is not what the contract lets go.
+fn of_contract(name: &str, reason: Refusal, payload: usize, contract: &Behaviour) -> String {
+    match reason {
+        Refusal::Shim => format!(
+            "{name} has messages of many frames, whose shim header only Tenuto's own end system \
+             writes; a flow for programs has `payload` or `frame` for its size"
+        ),
+        Refusal::Size => format!(
+            "{payload} B of payload, and the contract of {name} has {} B",
+            contract.bytes_max
+        ),
+        _ => format!(
+            "{WAITING_MAX} frames of {name} wait already: its contract lets one go per {}",
+            contract.period
+        ),
+    }
+}
+
+/// Says why frames are refused: in the events of the run, and in the log of the lab, from which
+/// `exec` has it.
+fn say_refused(words: &str, host: &mut HostNode<'_>) {
+    let reporter = &mut host.desk.reporter;
+    reporter.tell(&NodeReport::Log { text: format!("{REFUSED_LOG}{words}") });
+    let text = format!("frames of programs of {} are refused: {words}", reporter.node());
+    reporter.event(MonotonicClock::now(), text);
 }

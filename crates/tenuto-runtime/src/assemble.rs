@@ -22,6 +22,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         line_shaping: plan.line_shaping,
         staircases: plan.staircases,
         feasible: plan.feasible,
+        modelled: plan.modelled,
         quiet_ns: plan.quiet_ns,
         signal_copies: plan.signal_copies,
         routes: Vec::new(),

@@ -2,9 +2,9 @@
 
 use crate::controlled_run::{ControlledBooks, ControlledRun};
 use std::collections::{HashMap, HashSet};
-use tenuto_model::Plan;
+use tenuto_model::{Flow, Network, Plan};
 use tenuto_units::{Instant, Span};
-use tenuto_world::{Ledger, LedgerSettings, Observation, ProgressRow, RunDocument};
+use tenuto_world::{Ending, Ledger, LedgerSettings, Observation, ProgressRow, RunDocument};
 
 /// Messages whose way is followed at once; more are left to the time limit.
 const OUTSTANDING_MAX: usize = 1 << 20;
@@ -24,7 +24,20 @@ pub(crate) struct Books<'a> {
     drained_told: bool,
     end_ns: Option<u64>,
     last_ns: u64,
+    stop_asked_ns: Option<u64>,
+    /// Until when each host has told what it saw.
+    told_ns: Vec<u64>,
+    /// Index of the host that sends each flow.
+    sources: Vec<usize>,
     controlled: ControlledBooks,
+}
+
+/// Index of the host that sends each flow, in the order of flows.
+fn sources(network: &Network) -> Vec<usize> {
+    let hosts: HashMap<&str, usize> =
+        network.hosts.iter().enumerate().map(|(index, host)| (host.name.as_str(), index)).collect();
+    let of = |flow: &Flow| hosts.get(flow.source.as_str()).copied().unwrap_or(usize::MAX);
+    network.flows.iter().map(of).collect()
 }
 
 impl<'a> Books<'a> {
@@ -41,12 +54,20 @@ impl<'a> Books<'a> {
             drained_told: false,
             end_ns: None,
             last_ns: 0,
+            stop_asked_ns: None,
+            told_ns: vec![0; plan.network.hosts.len()],
+            sources: sources(&plan.network),
             controlled: ControlledBooks::default(),
         }
     }
 
     pub(crate) fn has_started(&self) -> bool {
         self.ledger.is_some()
+    }
+
+    /// When traffic started.
+    pub(crate) fn start(&self) -> Option<Instant> {
+        self.ledger.as_ref().map(|_| Instant::from_ns(self.settings.start_ns))
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -79,6 +100,9 @@ impl<'a> Books<'a> {
         match *observation {
             Observation::Released { flow, message, at_ns, .. } => {
                 self.last_ns = self.last_ns.max(at_ns);
+                if let Some(&source) = self.sources.get(usize::from(flow)) {
+                    self.told(source, at_ns);
+                }
                 let flow_of = self.plan.network.flows.get(usize::from(flow));
                 if let Some(of) = flow_of
                     && self.outstanding.len() < OUTSTANDING_MAX
@@ -89,8 +113,9 @@ impl<'a> Books<'a> {
                     self.forget_if_none((flow, message));
                 }
             }
-            Observation::Delivered { flow, message, at_ns, .. } => {
+            Observation::Delivered { flow, message, host, at_ns, .. } => {
                 self.last_ns = self.last_ns.max(at_ns);
+                self.told(usize::from(host), at_ns);
                 // It may be told of before the release.
                 let targets = self.outstanding.entry((flow, message)).or_default();
                 *targets = targets.wrapping_sub(1);
@@ -141,6 +166,19 @@ impl<'a> Books<'a> {
             Observation::Restarted { switch, at_ns } => {
                 Some(format!("{}  {switch} starts afresh", at(*at_ns)))
             }
+            Observation::Died { who, what, at_ns, tolerated } => {
+                let verdict = if *tolerated { "" } else { "  (beyond what is tolerated)" };
+                Some(format!("{}  {who} {what}{verdict}", at(*at_ns)))
+            }
+            Observation::NotPlayed { text, at_ns } => {
+                Some(format!("{}  not played: {text}", at(*at_ns)))
+            }
+            // What was over before traffic started says nothing of the run, and is not counted.
+            Observation::Stall { from_ns, length_ns, .. }
+                if start_ns.is_none_or(|start| from_ns + length_ns <= start) =>
+            {
+                None
+            }
             Observation::Stall { node, from_ns, length_ns } => {
                 let length = Span::from_ns(*length_ns);
                 Some(format!("{}  this machine stalled {node} for {length}", at(*from_ns)))
@@ -171,17 +209,49 @@ impl<'a> Books<'a> {
 
     /// The lab is gone without a word.
     pub(crate) fn crashed(&mut self, text: &str) {
-        let text = text.lines().next().unwrap_or("the lab ended early").to_owned();
+        let text = text.lines().next().unwrap_or("ended early");
+        let text = text.strip_prefix("the lab ").unwrap_or(text).to_owned();
         let at_ns = self.last_ns;
-        let (tolerated, misbehaving) = (Some(false), Vec::new());
-        self.observe(Observation::Event { text, at_ns, tolerated, misbehaving });
+        let (who, what, tolerated) = ("the lab".to_owned(), text, false);
+        self.observe(Observation::Died { who, what, at_ns, tolerated });
+        self.end_early(Ending::Lost);
     }
 
-    /// The scenario has not been played to its end: what it expects may not have come yet.
-    pub(crate) fn ended_early(&mut self) {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.expect_nothing();
+    /// The user has ended the run.
+    pub(crate) fn stopped(&mut self) {
+        self.end_early(Ending::Stopped);
+    }
+
+    /// When the user, or what was running, ended the run: it is the last instant that was heard of.
+    fn end_early(&mut self, ending: Ending) {
+        let at_ns = self.stop_asked_ns.unwrap_or(self.last_ns);
+        if self.ledger.is_none() {
+            self.started(self.settings.start_ns.max(at_ns));
         }
+        if let Some(ledger) = &mut self.ledger {
+            let told_until_ns = self.end_ns.is_none().then(|| {
+                self.told_ns
+                    .iter()
+                    .copied()
+                    .filter(|ns| *ns > 0)
+                    .min()
+                    .unwrap_or(0)
+                    .max(self.settings.start_ns)
+            });
+            ledger.end_early(at_ns, ending, told_until_ns);
+        }
+    }
+
+    /// A host has told of this instant, and so of all before it.
+    fn told(&mut self, host: usize, at_ns: u64) {
+        if let Some(told_ns) = self.told_ns.get_mut(host) {
+            *told_ns = at_ns.max(*told_ns);
+        }
+    }
+
+    /// The user wants the run to end.
+    pub(crate) fn stop_asked(&mut self, at_ns: u64) {
+        self.stop_asked_ns = self.stop_asked_ns.or(Some(at_ns));
     }
 
     /// Rows, mode and elapsed time of a run that goes on.

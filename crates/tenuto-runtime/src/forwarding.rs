@@ -131,7 +131,11 @@ impl Forwarding {
             for (nth, &arrival) in lent.arrivals.iter().enumerate() {
                 match frames.hold(nth) {
                     Some(id) => burst.push(number, arrival, id),
-                    None => witness.not_stored(number, lent.frames[nth].len()),
+                    None => {
+                        let bytes = lent.frames[nth].len();
+                        switch.not_stored(number, bytes);
+                        witness.not_stored(number, bytes);
+                    }
                 }
             }
             let mut has_swapped = false;

@@ -246,6 +246,10 @@ impl HostNode<'_> {
     fn finish(&mut self) {
         let now = MonotonicClock::now();
         if let Some(app) = &self.app {
+            if self.has_program {
+                let told = app.told(self.desk.reporter.node(), now);
+                self.desk.reporter.observe(now, &told);
+            }
             for text in app.summary(self.desk.reporter.node()) {
                 self.desk.reporter.event(now, text);
             }

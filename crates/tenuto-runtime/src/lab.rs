@@ -8,7 +8,7 @@ use crate::books::Books;
 use crate::controlled_run::ControlledRun;
 use crate::lines::{self, LineReader, LineWriter};
 use crate::protocol::{LabCommand, LabJob, ModeController, ModeDriver, NodeEntry, SwitchProcesses};
-use crate::watch::Watch;
+use crate::watch::{Patience, Watch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,15 +17,17 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tenuto_io::MonotonicClock;
-use tenuto_io::namespaces::{SpawnError, namespace_rights, spawn_in_new_namespaces, supervisor_of};
+use tenuto_io::namespaces::{
+    LabNamespaces, SpawnError, namespace_rights, spawn_in_new_namespaces, supervisor_of,
+};
 use tenuto_model::{EventAction, Plan, Scenario, Transition};
-use tenuto_units::{Instant, Span};
-use tenuto_world::{LedgerSettings, MachineRow, ProgressRow, RunDocument};
+use tenuto_units::Span;
+use tenuto_world::{LedgerSettings, MachineRow, Played, ProgressRow, RunDocument};
 
 /// First argument of the supervisor's process.
 pub(crate) const ROLE_SUPERVISOR: &str = "__supervisor";
 /// What the supervisor writes its log to, in the run directory.
-const LOG_FILE: &str = "lab.log";
+pub(crate) const LOG_FILE: &str = "lab.log";
 /// Where the processes of the lab are named, in the run directory.
 pub(crate) const NODES_FILE: &str = "nodes.json";
 /// Jobs and commands that may wait for the supervisor.
@@ -76,11 +78,13 @@ pub struct UpOptions {
 pub struct UpOutcome {
     /// What was observed, beside what was proved.
     pub document: RunDocument,
-    /// The user ended it early, in order.
+    /// The user ended it early; the document's verdict says so where nothing worse happened.
     pub interrupted: bool,
     /// The lab ended without being asked: why, as far as is known. The document has what was
     /// observed until then.
     pub crashed: Option<String>,
+    /// The user ended it before any traffic, or asked twice: nothing more is to be worked out.
+    pub at_once: bool,
 }
 
 /// Why there was no run.
@@ -132,18 +136,18 @@ pub fn up(
     options: &UpOptions,
     ui: &mut dyn Ui,
 ) -> Result<UpOutcome, UpError> {
-    let Ended { mut books, interrupted, crashed } =
+    let Ended { mut books, interrupted, at_once, crashed } =
         run(plan, scenario, options, ModeDriver::Switches, ui)?;
     if let Some(text) = &crashed {
         books.crashed(text);
     }
-    if interrupted || crashed.is_some() {
-        books.ended_early();
+    if interrupted {
+        books.stopped();
     }
     let mut document = books.close();
     let machine = |service| machine(service, options.switches);
     document.machine = options.allowances.service.as_ref().map(machine);
-    Ok(UpOutcome { document, interrupted, crashed })
+    Ok(UpOutcome { document, interrupted, crashed, at_once })
 }
 
 /// Runs a plan as [`up`] does, but that this controller changes the mode, whenever a switch tells it
@@ -159,7 +163,7 @@ pub fn up_by_controller(
     by: ModeController,
     ui: &mut dyn Ui,
 ) -> Result<ControlledRun, UpError> {
-    let Ended { books, interrupted, crashed } =
+    let Ended { books, interrupted, crashed, .. } =
         run(plan, scenario, options, ModeDriver::Controller(by), ui)?;
     match crashed {
         Some(text) => Err(UpError::SetUp(text)),
@@ -171,6 +175,7 @@ pub fn up_by_controller(
 struct Ended<'a> {
     books: Books<'a>,
     interrupted: bool,
+    at_once: bool,
     crashed: Option<String>,
 }
 
@@ -183,7 +188,7 @@ fn run<'a>(
 ) -> Result<Ended<'a>, UpError> {
     let began = MonotonicClock::now();
     check(plan)?;
-    let job = job_of(plan, scenario, options, driver, began)?;
+    let job = job_of(plan, scenario, options, driver)?;
     let settings = LedgerSettings {
         world: "live",
         seed: job.seed,
@@ -191,14 +196,22 @@ fn run<'a>(
         start_ns: 0,
         host_allowance_ns: options.allowances.host_ns.clone(),
         change_allowance_ns: options.allowances.change_ns,
-        expect: job.scenario.expect,
+        played: Played::live(&job.plan.network, &job.scenario),
     };
     fs::write(job.run_dir.join("hosts"), crate::wire_up::hosts_file(&plan.network))
         .map_err(io_error("hosts file"))?;
     let lab = Lab::start(&job)?;
-    let mut watch = Watch { lab, books: Books::new(plan, settings), ui, began, interrupted: false };
+    let mut watch = Watch {
+        lab,
+        books: Books::new(plan, settings),
+        ui,
+        began,
+        interrupted: false,
+        at_once: false,
+        patience: Patience::of(&job),
+    };
     let crashed = watch.run();
-    let Watch { lab, books, interrupted, .. } = watch;
+    let Watch { lab, books, interrupted, at_once, .. } = watch;
     let run_dir = &job.run_dir;
     // There is no lab to enter any more.
     let _ = fs::remove_file(run_dir.join(NODES_FILE));
@@ -208,7 +221,7 @@ fn run<'a>(
         (None, false) if !interrupted => {
             Err(UpError::SetUp(format!("no traffic started{}", lab.last_words(run_dir))))
         }
-        _ => Ok(Ended { books, interrupted, crashed }),
+        _ => Ok(Ended { books, interrupted, at_once, crashed }),
     }
 }
 
@@ -217,14 +230,14 @@ fn job_of(
     scenario: &Scenario,
     options: &UpOptions,
     driver: ModeDriver,
-    began: Instant,
 ) -> Result<LabJob, UpError> {
-    let mut scenario = scenario.clone();
-    scenario.duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
+    let duration_ns = options.duration_ns.unwrap_or(scenario.duration_ns);
+    let scenario = scenario.clone().played_for(duration_ns);
     check_events(plan, &scenario, options.switches)?;
     let seed = options.seed.unwrap_or(scenario.seed);
     Ok(LabJob {
-        secret: secret(seed, began),
+        // Its signals are believed by it: nobody beside the lab is to guess it.
+        secret: tenuto_io::random_bytes().map_err(io_error("the system's random source"))?,
         stall_allowance_ns: options.allowances.stall_ns,
         drain_ns: drain_ns(plan, &options.allowances),
         run_dir: fs::canonicalize(&options.run_dir).map_err(io_error("run directory"))?,
@@ -313,19 +326,27 @@ fn io_error(what: &str) -> impl FnOnce(io::Error) -> UpError {
     move |error| UpError::Io { what, error }
 }
 
-/// Keys of a lab need to be unknown to nobody but its own hosts, which cannot ask for it.
-fn secret(seed: u64, now: Instant) -> [u8; 16] {
-    let (first, second) = (crate::assemble::mix(seed ^ now.as_ns()), now.as_ns());
-    let second = crate::assemble::mix(second ^ u64::from(std::process::id()));
-    u128::from(first).rotate_left(64).wrapping_add(u128::from(second)).to_be_bytes()
-}
-
 /// How long after the last release a frame may still be on its way.
 fn drain_ns(plan: &Plan, allowances: &crate::Allowances) -> u64 {
     let bounds = plan.flows.iter().filter_map(|row| row.delay_bound_ps);
     let longest = bounds.max().map(|ps| ps.div_ceil(1_000));
     let host = allowances.host_ns.values().max().copied().unwrap_or(0);
     longest.unwrap_or(DRAIN_NS_DEFAULT).saturating_add(host).min(DRAIN_NS_MAX)
+}
+
+/// The namespaces in which this process may run a lab, found by trying; takes some milliseconds.
+///
+/// # Errors
+/// [`UpError::NotPermitted`], with the kernel's reason and what would help.
+pub fn lab_namespaces() -> Result<LabNamespaces, UpError> {
+    let rights = namespace_rights();
+    rights.lab().map_err(|refusal| UpError::NotPermitted {
+        right: format!("namespaces: {refusal}"),
+        command: match refusal.sysctl {
+            Some((name, _)) => format!("sudo sysctl -w {name}={}", allowing(name)),
+            None => "run as root, or allow user namespaces; see `tenuto doctor`".into(),
+        },
+    })
 }
 
 /// The lab, seen from outside.
@@ -338,14 +359,7 @@ pub(crate) struct Lab {
 
 impl Lab {
     fn start(job: &LabJob) -> Result<Self, UpError> {
-        let rights = namespace_rights();
-        let namespaces = rights.lab().map_err(|refusal| UpError::NotPermitted {
-            right: format!("namespaces: {refusal}"),
-            command: match refusal.sysctl {
-                Some((name, _)) => format!("sudo sysctl -w {name}={}", allowing(name)),
-                None => "run as root, or allow user namespaces; see `tenuto doctor`".into(),
-            },
-        })?;
+        let namespaces = lab_namespaces()?;
         let set_up = |error: io::Error| UpError::SetUp(error.to_string());
         let (stream, stdin) = lines::pair().map_err(set_up)?;
         let log = File::create(job.run_dir.join(LOG_FILE)).map_err(io_error(LOG_FILE))?;
@@ -421,7 +435,7 @@ impl Drop for Lab {
 fn refused(error: SpawnError) -> UpError {
     match error {
         SpawnError::Refused { step, error } => UpError::NotPermitted {
-            right: format!("{step} failed: {error}"),
+            right: step.refusal(&error),
             command: "run as root, or see `tenuto doctor`".into(),
         },
         other => UpError::SetUp(other.to_string()),

@@ -26,6 +26,7 @@
 
 mod allowance;
 mod app_port;
+mod app_refusals;
 mod assemble;
 mod beside;
 mod books;
@@ -62,8 +63,10 @@ mod wire_up;
 pub use allowance::{Allowances, HostService, LabPorts, MeasuredOn, allowances, measure_allowance};
 pub use controlled_run::ControlledRun;
 pub use doctor::{DoctorReport, Finding, doctor, recommend_slow};
-pub use exec::{ExecError, exec, running_lab};
-pub use lab::{NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, up, up_by_controller};
+pub use exec::{ExecError, Executed, exec, running_lab};
+pub use lab::{
+    NodesFile, Silent, Ui, UpError, UpOptions, UpOutcome, lab_namespaces, up, up_by_controller,
+};
 pub use protocol::{ModeController, NodeEntry, SwitchProcesses};
 pub use slow::{SlowError, slowed};
 

@@ -153,6 +153,16 @@ impl LineWriter {
         std::mem::take(&mut self.lost)
     }
 
+    /// Whether no line is lost of which nobody has asked.
+    pub(crate) const fn has_all(&self) -> bool {
+        self.lost == 0
+    }
+
+    /// Whether there is room for a line.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.pending() <= self.limit
+    }
+
     /// Appends a line; lost if there is no room.
     pub(crate) fn push(&mut self, value: &impl Serialize) {
         if self.pending() > self.limit {

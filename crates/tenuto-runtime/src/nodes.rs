@@ -1,21 +1,21 @@
 //! The processes of a lab's nodes, as their supervisor sees them.
 
-use crate::assemble;
 use crate::lines::{self, LineReader, LineWriter};
-use crate::node_ports;
 use crate::protocol::{
     ChangerJob, ControllerJob, HostJob, LabJob, ModeController, ModeDriver, NodeCommand, NodeEntry,
     NodeJob, NodeSettings, SwitchJob, SwitchProcesses, SwitchesJob,
 };
 use crate::wire_up::{NodeKind, Place, management_address};
+use crate::{assemble, node_ports};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use tenuto_io::namespaces::{spawn_in_netns_of, spawn_in_new_netns};
 use tenuto_io::signals::Signal;
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, realtime};
 use tenuto_model::{Addressing, Network, SwitchDeployment};
+use tenuto_units::Instant;
 
 /// The program that all processes of a lab run: this one.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) is_ready: bool,
     pub(crate) is_quiet: bool,
     pub(crate) has_ended: bool,
+    /// When it said something last.
+    pub(crate) heard: Instant,
     /// A scenario ends it: its end is no surprise.
     pub(crate) is_expected_to_end: bool,
 }
@@ -81,16 +83,19 @@ impl Node {
         self.is_ready = false;
     }
 
-    /// Forgets processes that have ended.
-    pub(crate) fn reap(&mut self) {
-        for child in [&mut self.child, &mut self.program] {
-            if child.as_mut().is_some_and(|c| !matches!(c.try_wait(), Ok(None))) {
-                *child = None;
-            }
+    /// Forgets processes that have ended; gives how the user's program did, if it has.
+    pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
+        if self.child.as_mut().is_some_and(|c| !matches!(c.try_wait(), Ok(None))) {
+            self.child = None;
+        }
+        let ended = self.program.as_mut().and_then(|program| program.try_wait().ok().flatten());
+        if ended.is_some() {
+            self.program = None;
         }
         if let Some(channel) = &mut self.channel {
             channel.writer.write();
         }
+        ended
     }
 
     /// Kills the node, or asks it to end; the end is then expected.
@@ -125,6 +130,8 @@ pub(crate) struct Nodes {
     pub(crate) switch_processor: Option<usize>,
     /// Hosts that break their contracts.
     pub(crate) babblers: std::collections::BTreeSet<String>,
+    /// Switches that started afresh, and whose tables nobody brought.
+    pub(crate) bare: std::collections::BTreeSet<String>,
 }
 
 /// Leaves one of several processors to others: this process, and what it starts from now on, stays
@@ -181,6 +188,7 @@ impl Nodes {
                 is_ready: false,
                 is_quiet: false,
                 has_ended: false,
+                heard: MonotonicClock::now(),
                 is_expected_to_end: false,
             });
         }
@@ -245,6 +253,7 @@ impl Nodes {
         node.child = Some(child);
         node.starts += 1;
         node.has_ended = false;
+        node.heard = MonotonicClock::now();
         node.is_expected_to_end = false;
         let mut writer = LineWriter::new(stream.try_clone()?, COMMAND_BYTES_MAX)?;
         let reader = LineReader::new(stream)?;

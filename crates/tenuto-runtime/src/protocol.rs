@@ -257,6 +257,8 @@ pub(crate) enum NodeCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub(crate) enum NodeReport {
+    /// It lives, and has nothing else to say.
+    Alive,
     /// Its ports are open.
     Up,
     /// Every switch of this controller has what it shall have.

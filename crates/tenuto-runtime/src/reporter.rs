@@ -20,6 +20,9 @@ const BATCH_BYTES: usize = 16 * 1024;
 const BATCH_TIME: Span = Span::from_ms(20);
 /// Drops of frames that belong to no message of ours are told this often.
 const DROPS_TIME: Span = Span::from_ms(100);
+/// A node that has nothing to tell says so this often: one that stands still is known to have lived until
+/// then.
+const SIGN_OF_LIFE: Span = Span::from_ms(100);
 /// How long the last lines may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -29,6 +32,10 @@ pub(crate) struct Reporter {
     /// One for all nodes of a process.
     writer: Rc<RefCell<LineWriter>>,
     write_at: Option<Instant>,
+    /// When the next sign of life is due, of the first node of a process.
+    alive_at: Option<Instant>,
+    /// Everything that was seen until then has been told.
+    told_at: Instant,
     drops: BTreeMap<(u32, DropReason, u64), u64>,
     drops_at: Option<Instant>,
     stalls: StallWatch,
@@ -37,7 +44,9 @@ pub(crate) struct Reporter {
 impl Reporter {
     pub(crate) fn new(node: &str, stream: UnixStream, allowance: Span) -> io::Result<Self> {
         let writer = LineWriter::new(stream, BUFFER_BYTES_MAX)?;
-        Ok(Self::with(node, Rc::new(RefCell::new(writer)), allowance))
+        let mut first = Self::with(node, Rc::new(RefCell::new(writer)), allowance);
+        first.alive_at = Some(Instant::ZERO);
+        Ok(first)
     }
 
     fn with(node: &str, writer: Rc<RefCell<LineWriter>>, allowance: Span) -> Self {
@@ -45,6 +54,8 @@ impl Reporter {
             node: node.to_owned(),
             writer,
             write_at: None,
+            alive_at: None,
+            told_at: Instant::ZERO,
             drops: BTreeMap::new(),
             drops_at: None,
             stalls: StallWatch::new(allowance),
@@ -114,7 +125,7 @@ impl Reporter {
 
     /// When [`Self::pump`] wants to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        [self.write_at, self.drops_at].into_iter().flatten().min()
+        [self.write_at, self.drops_at, self.alive_at].into_iter().flatten().min()
     }
 
     /// Sends everything that the supervisor takes now.
@@ -129,6 +140,11 @@ impl Reporter {
         if self.drops_at.is_some_and(|at| at <= now) {
             self.flush_drops(now);
         }
+        if self.alive_at.is_some_and(|at| at <= now) {
+            self.alive_at = Some(now + SIGN_OF_LIFE);
+            self.writer.borrow_mut().push(&NodeReport::Alive);
+            self.write_at = Some(now);
+        }
         let is_due = self.write_at.is_some_and(|at| at <= now);
         if !is_due && self.writer.borrow().pending() < BATCH_BYTES {
             return;
@@ -136,16 +152,25 @@ impl Reporter {
         if let Some(stall) = self.stalls.take_over(now) {
             self.stall(now, stall);
         }
-        let lost = self.writer.borrow_mut().take_lost();
-        if lost > 0 {
-            let node = &self.node;
-            self.event(now, format!("observations_lost: {lost} lines of {node}"));
-        }
+        self.writer.borrow_mut().write();
+        self.tell_unseen(now);
         let mut writer = self.writer.borrow_mut();
         writer.write();
         // What the supervisor did not take is tried again later, not at once.
         let is_left = writer.pending() > 0 || self.stalls.is_open();
         self.write_at = is_left.then(|| now + BATCH_TIME);
+    }
+
+    /// Tells what was lost as soon as there is room for that.
+    fn tell_unseen(&mut self, now: Instant) {
+        let mut writer = self.writer.borrow_mut();
+        if writer.has_all() {
+            self.told_at = now;
+        } else if writer.has_room() {
+            let (node, from_ns) = (self.node.clone(), self.told_at.as_ns());
+            let lines = writer.take_lost();
+            writer.push(&Observation::Unseen { node, lines, from_ns });
+        }
     }
 
     fn flush_drops(&mut self, now: Instant) {
@@ -167,13 +192,15 @@ impl Reporter {
     /// The last lines of this process, and that they are the last.
     pub(crate) fn finish(&mut self, now: Instant) {
         self.close(now);
+        self.writer.borrow_mut().finish(PATIENCE);
+        self.tell_unseen(now);
         let mut writer = self.writer.borrow_mut();
         writer.push(&NodeReport::Ended);
         writer.finish(PATIENCE);
     }
 }
 
-/// Lateness of one thread: what overlaps is one stall (theory, live observation).
+/// Lateness of one thread: what overlaps is one stall (docs/theory/observation.md).
 #[derive(Debug)]
 struct StallWatch {
     allowance: Span,
@@ -244,6 +271,46 @@ mod tests {
         for (line, wanted) in lines.iter().zip(wanted) {
             assert!(line.contains(wanted), "{line}: {wanted}");
         }
+    }
+
+    fn lines(mut from: UnixStream) -> Vec<String> {
+        use std::io::Read;
+        let mut told = String::new();
+        from.read_to_string(&mut told).expect("text");
+        told.lines().map(str::to_owned).collect()
+    }
+
+    /// What stands still is known to have lived until its last word.
+    #[test]
+    fn who_has_nothing_to_tell_says_that_it_lives() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let mut reporter = Reporter::new("sw1", ours, Span::from_ms(1)).expect("a socket");
+        for ms in [0, 50, 99, 100, 150, 200, 201] {
+            reporter.pump(at(1_000 * ms));
+        }
+        assert_eq!(reporter.deadline(), Some(at(300_000)));
+        drop(reporter);
+        let told = lines(theirs);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told.iter().all(|line| line.contains("alive")), "{told:?}");
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_told_as_unseen() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let writer = LineWriter::new(ours, 100).expect("a socket");
+        let mut reporter = Reporter::with("sw1", Rc::new(RefCell::new(writer)), Span::from_ms(1));
+        reporter.flush(at(7));
+        for _ in 0..5 {
+            reporter.event(at(20), "something that is seen and that is longer than short".into());
+        }
+        reporter.flush(at(30));
+        reporter.flush(at(40));
+        drop(reporter);
+        let told = lines(theirs);
+        let unseen: Vec<&String> = told.iter().filter(|line| line.contains("unseen")).collect();
+        assert_eq!(unseen.len(), 1, "{told:?}");
+        assert!(unseen[0].contains("\"lines\":4") && unseen[0].contains("\"from_ns\":7000"));
     }
 
     #[test]

@@ -65,24 +65,51 @@ impl Supervisor {
                     Some(place) => self.nodes.list[place].start_program(line),
                     None => Err(std::io::Error::other("no such host")),
                 };
-                let text = match started {
-                    Ok(()) => format!("{host} runs `{line}`"),
-                    Err(error) => format!("{host} cannot run `{line}`: {error}"),
-                };
-                self.event(text, None, Vec::new());
+                match started {
+                    Ok(()) => self.event(format!("{host} runs `{line}`"), None, Vec::new()),
+                    Err(error) => {
+                        let what = format!("could not be started: {error}");
+                        let who = format!("the program of {host}");
+                        self.tell_death(who, what, MonotonicClock::now(), false);
+                    }
+                }
             }
             Due::Event(event) => {
+                let network = &self.job.plan.network;
+                let needed = fault_model::needs(&event.action, network);
+                if let Some(node) = needed.filter(|node| self.is_gone(node)) {
+                    let text = fault_model::describe(&event.action, network);
+                    return self.not_played(format!("{text}: {node} is gone"));
+                }
                 let Judged { tolerated, misbehaving } = self.judge(&event.action);
                 let mut text = fault_model::describe(&event.action, &self.job.plan.network);
                 if let Some(note) = &event.note {
                     text = format!("{note} ({text})");
                 }
-                self.event(text, tolerated, misbehaving);
+                self.event(text.clone(), tolerated, misbehaving);
                 if let Err(error) = self.carry_out(&event.action) {
-                    self.event(format!("event not carried out: {error}"), None, Vec::new());
+                    return self.not_played(format!("{text}: {error}"));
+                }
+                let network = &self.job.plan.network;
+                let taken = fault_model::takes_away(&event.action, network);
+                if let (Some((who, what)), Some(false)) = (taken, tolerated) {
+                    self.tell_death(who, what.to_owned(), MonotonicClock::now(), false);
+                }
+                let at_ns = MonotonicClock::now().as_ns();
+                if let Some(who) = fault_model::gives_back(&event.action, &self.job.plan.network) {
+                    self.observe(&Observation::Returned { who, at_ns });
+                }
+                if let EventAction::LoseSignals { from, to, frames } = &event.action {
+                    let (from, to, frames) = (from.clone(), to.clone(), *frames);
+                    self.observe(&Observation::SignalsLost { from, to, frames, at_ns });
                 }
             }
         }
+    }
+
+    fn not_played(&mut self, text: String) {
+        let at_ns = MonotonicClock::now().as_ns();
+        self.observe(&Observation::NotPlayed { text, at_ns });
     }
 
     fn flow_index(&self, name: &str) -> Option<u16> {
@@ -95,10 +122,26 @@ impl Supervisor {
         place.is_none_or(|place| self.nodes.carrier(place).channel.is_none())
     }
 
+    /// Whether a node does not run, or is a switch that started afresh and whose tables nobody brought.
+    fn is_out(&self, name: &str) -> bool {
+        self.is_gone(name) || self.nodes.bare.contains(name)
+    }
+
+    /// A switch that starts without a controller has no tables until there is one.
+    fn note_bare(&mut self, node: &str) {
+        let controllers = &self.job.plan.network.controllers;
+        let is_alone = controllers.iter().all(|controller| self.is_gone(&controller.name));
+        if !is_alone {
+            self.nodes.bare.clear();
+        } else if self.job.plan.network.switch(node).is_some() {
+            self.nodes.bare.insert(node.to_owned());
+        }
+    }
+
     fn judge(&mut self, action: &EventAction) -> Judged {
         let mut babblers = std::mem::take(&mut self.nodes.babblers);
         let network = &self.job.plan.network;
-        let judged = fault_model::judge(network, action, &mut babblers, |name| self.is_gone(name));
+        let judged = fault_model::judge(network, action, &mut babblers, |name| self.is_out(name));
         self.nodes.babblers = babblers;
         judged
     }
@@ -106,7 +149,7 @@ impl Supervisor {
     /// Whether the plan still holds without this node.
     pub(crate) fn tolerates_loss_of(&self, place: usize) -> bool {
         let (network, node) = (&self.job.plan.network, &self.nodes.list[place].name);
-        fault_model::tolerates_loss_of(network, node, |name| self.is_gone(name))
+        fault_model::tolerates_loss_of(network, node, |name| self.is_out(name))
     }
 
     fn carry_out(&mut self, action: &EventAction) -> Result<(), String> {
@@ -184,11 +227,15 @@ impl Supervisor {
 
     fn start_node(&mut self, node: &str) -> Result<(), String> {
         let place = self.nodes.position(node).ok_or_else(|| format!("no node {node}"))?;
+        if !self.is_gone(node) {
+            return Err(format!("{node} runs already"));
+        }
         let old = &mut self.nodes.list[place];
         old.reap();
         old.close(&mut self.poll);
         let started = self.nodes.start(place, &self.job, &mut self.poll);
         started.map_err(|error| error.to_string())?;
+        self.note_bare(node);
         if self.nodes.list[place].kind == NodeKind::Switch {
             let at_ns = MonotonicClock::now().as_ns();
             self.observe(&Observation::Restarted { switch: node.to_owned(), at_ns });

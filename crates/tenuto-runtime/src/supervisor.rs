@@ -8,7 +8,7 @@ use crate::protocol::{
 use crate::scenario_events::Script;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 use tenuto_io::signals::{Signal, SignalFd, unblock_in};
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
@@ -30,6 +30,15 @@ const QUIET_PATIENCE: Span = Span::from_s(2);
 const FINISH_PATIENCE: Span = Span::from_s(3);
 /// How often ended processes are looked for beside the signal.
 const REAP_PERIOD: Span = Span::from_ms(500);
+
+/// How long a lab may take to be set up, and to end when its sources and the frames on their way
+/// have been waited for.
+pub(crate) fn patience(job: &LabJob) -> (Span, Span) {
+    let network = &job.plan.network;
+    let nodes = network.hosts.len() + network.switches.len() + network.controllers.len() + 1;
+    let each = SET_UP_PATIENCE_PER_NODE.times(u64::try_from(nodes).unwrap_or(u64::MAX));
+    (SET_UP_PATIENCE + each, QUIET_PATIENCE + FINISH_PATIENCE)
+}
 
 /// Where the run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +75,10 @@ pub(crate) struct Supervisor {
     quiet_told: bool,
     is_congested: bool,
     has_failed: bool,
+    /// When processes were last looked after, and the time before that: what ends now was alive
+    /// then.
+    polled_at: Instant,
+    alive_at: Instant,
 }
 
 /// Runs this process as the supervisor; its job is the first line of its standard input.
@@ -115,6 +128,8 @@ impl Supervisor {
             quiet_told: false,
             is_congested: false,
             has_failed: false,
+            polled_at: MonotonicClock::now(),
+            alive_at: MonotonicClock::now(),
             job,
         }
     }
@@ -148,7 +163,9 @@ impl Supervisor {
         self.set_congested(waiting > OUTPUT_BYTES_HIGH);
         let now = MonotonicClock::now();
         let due = self.deadline().min(now + REAP_PERIOD);
+        self.alive_at = self.polled_at;
         self.poll.wait(Some(due))?;
+        self.polled_at = MonotonicClock::now();
         self.read_commands()?;
         self.read_nodes()?;
         self.reap();
@@ -226,13 +243,18 @@ impl Supervisor {
                 continue;
             }
             let writer = &mut self.writer;
+            let mut has_word = false;
             let is_open = channel.reader.read(|line| {
+                has_word = true;
                 if line.starts_with(OBSERVATION_START) {
                     writer.push_line(line);
                 } else if let Ok(report) = lines::parse::<NodeReport>(line) {
                     reports.push(report);
                 }
             })?;
+            if has_word {
+                self.nodes.list[place].heard = MonotonicClock::now();
+            }
             for report in reports {
                 self.heard(place, report)?;
             }
@@ -247,6 +269,7 @@ impl Supervisor {
     fn heard(&mut self, place: usize, report: NodeReport) -> io::Result<()> {
         let node = &mut self.nodes.list[place];
         match report {
+            NodeReport::Alive => {}
             NodeReport::Up => node.is_up = true,
             NodeReport::Ready => node.is_ready = true,
             NodeReport::Quiet => node.is_quiet = true,
@@ -276,23 +299,74 @@ impl Supervisor {
                 Err(io::Error::other(format!("{name} ended while the lab was set up")))
             }
             Phase::Running { .. } | Phase::Draining { .. } => {
-                let names: Vec<String> = self.nodes.carried_by(place).map(str::to_owned).collect();
-                // Several at once are more than is tolerated of one.
-                let tolerated = names.len() == 1 && self.tolerates_loss_of(place);
-                let text = format!("{} died", names.join(", "));
-                self.event(text, Some(tolerated), Vec::new());
+                self.died(place, "died", self.alive_at);
                 self.tell_nodes();
                 Ok(())
             }
-            Phase::Finishing { .. } | Phase::Done => Ok(()),
+            // What it has seen is not told any more.
+            Phase::Finishing { .. } => {
+                self.died(place, "died", self.alive_at);
+                Ok(())
+            }
+            Phase::Done => Ok(()),
+        }
+    }
+
+    /// The process of the node at this place is gone since then, and with it the nodes that it
+    /// carries.
+    ///
+    /// What a host saw and did not tell is not known: it counts as gone since its last word.
+    fn died(&mut self, place: usize, what: &str, since: Instant) {
+        // It lived until its last sign of life (every 100 ms); what was lost behind that may be lost with it.
+        let since = since.min(self.nodes.list[place].heard);
+        let names: Vec<String> = self.nodes.carried_by(place).map(str::to_owned).collect();
+        // Several at once are more than is tolerated of one.
+        let tolerated = names.len() == 1 && self.tolerates_loss_of(place);
+        self.tell_death(names.join(", "), what.to_owned(), since, tolerated);
+    }
+
+    pub(crate) fn tell_death(&mut self, who: String, what: String, at: Instant, tolerated: bool) {
+        let at_ns = at.as_ns();
+        self.writer.push(&Observation::Died { who, what, at_ns, tolerated });
+    }
+
+    /// Nodes that were to tell their last counters, and did not: as good as dead since they were
+    /// heard of last.
+    fn tell_silent(&mut self) {
+        for place in 0..self.nodes.list.len() {
+            let node = &self.nodes.list[place];
+            if node.channel.is_some() && !node.has_ended && !node.is_expected_to_end {
+                let heard = node.heard;
+                self.died(place, "did not answer at the end; its last word came", heard);
+            }
         }
     }
 
     /// Looks for processes that have ended.
     fn reap(&mut self) {
-        for node in &mut self.nodes.list {
-            node.reap();
+        for place in 0..self.nodes.list.len() {
+            let ended = self.nodes.list[place].reap();
+            let is_over = matches!(self.phase, Phase::Finishing { .. } | Phase::Done);
+            if let Some(status) = ended.filter(|_| !is_over) {
+                self.program_ended(place, status);
+            }
         }
+    }
+
+    /// A program may end when it has done its work; one that fails is lost to the run.
+    fn program_ended(&mut self, place: usize, status: ExitStatus) {
+        let host = self.nodes.list[place].name.clone();
+        if status.success() {
+            return self.event(format!("the program of {host} has ended"), None, Vec::new());
+        }
+        let who = format!("the program of {host}");
+        let what = match status.code() {
+            // As a shell says it.
+            Some(127) => "was not found".to_owned(),
+            Some(126) => "cannot be executed".to_owned(),
+            _ => format!("failed ({status})"),
+        };
+        self.tell_death(who, what, MonotonicClock::now(), false);
     }
 
     fn advance(&mut self) -> io::Result<()> {
@@ -325,7 +399,8 @@ impl Supervisor {
                 }
             }
             Phase::Finishing { until } => {
-                if self.nodes.have_ended() || now >= until {
+                if self.nodes.have_ended() || now >= self.finish_limit(until) {
+                    self.tell_silent();
                     self.tell(&LabReport::Done { end_ns: now.as_ns() });
                     self.phase = Phase::Done;
                 }
@@ -347,6 +422,13 @@ impl Supervisor {
         self.phase = Phase::Running { start, end };
         self.script.add_programs(&self.job.scenario);
         Ok(())
+    }
+
+    /// Nodes that still tell what they have seen are heard out.
+    fn finish_limit(&self, until: Instant) -> Instant {
+        let waiting = self.nodes.list.iter().filter(|node| node.channel.is_some());
+        let heard = waiting.map(|node| node.heard).max();
+        heard.map_or(until, |heard| until.max(heard + FINISH_PATIENCE))
     }
 
     fn drain(&mut self) -> io::Result<()> {

@@ -14,10 +14,10 @@ use crate::node_ports::{self, NodePort};
 use crate::protocol::{NodeCommand, NodeReport, OPENFLOW_PORT, SwitchJob, SwitchesJob};
 use crate::reporter::Reporter;
 use std::io;
-use tenuto_dataplane::switch::{PortRole, Switch, SwitchEvent};
+use tenuto_dataplane::switch::{HashKey, PortRole, Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Dropped, Effects, Transmit};
 use tenuto_io::namespaces::within_netns;
-use tenuto_io::{MonotonicClock, PollSet, ThreadSettings, WaitPolicy};
+use tenuto_io::{MonotonicClock, PollSet, ThreadSettings, WaitPolicy, random_bytes};
 use tenuto_model::SwitchDeployment;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::frame_bytes;
@@ -192,7 +192,8 @@ impl SwitchNode {
             Some(pid) => within_netns(pid, open)?,
         }?;
         let controller = job.controller.map(|address| (address, OPENFLOW_PORT).into());
-        let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed);
+        let hash_key = HashKey::new(random_bytes()?);
+        let config = switch_config(&job.plan, &job.deployment, job.secret, job.boot_seed, hash_key);
         let mut core = Forwarding::new(Switch::new(config), pool_frames(&job.deployment));
         core.switch.keep_delays();
         let is_trunk = |port: &NodePort| {

@@ -3,7 +3,7 @@
 use crate::books::Books;
 use crate::lab::{Lab, Ui};
 use crate::lines;
-use crate::protocol::{LabCommand, LabReport, OBSERVATION_START};
+use crate::protocol::{LabCommand, LabJob, LabReport, OBSERVATION_START};
 use std::io;
 use std::os::fd::AsRawFd;
 use tenuto_io::signals::{Signal, SignalFd};
@@ -17,6 +17,9 @@ const PROGRESS_SHARE: u64 = 50;
 /// How long the supervisor may take to end after its last word.
 const END_PATIENCE: Span = Span::from_s(5);
 
+/// A lab that should have ended, and says nothing for so long, does not answer.
+const SILENCE_MAX: Span = Span::from_s(10);
+
 /// The run, followed from its start to its end.
 pub(crate) struct Watch<'a, 'b> {
     pub(crate) lab: Lab,
@@ -24,6 +27,32 @@ pub(crate) struct Watch<'a, 'b> {
     pub(crate) ui: &'b mut dyn Ui,
     pub(crate) began: Instant,
     pub(crate) interrupted: bool,
+    /// It was ended without waiting for the last counters of its nodes.
+    pub(crate) at_once: bool,
+    pub(crate) patience: Patience,
+}
+
+/// How long a lab may say nothing before it is taken for lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// From the call until traffic starts.
+    set_up: Span,
+    /// From the start of traffic until the lab has told everything.
+    run: Span,
+}
+
+impl Patience {
+    pub(crate) fn of(job: &LabJob) -> Self {
+        let (set_up, end) = crate::supervisor::patience(job);
+        let run = Span::from_ns(job.scenario.duration_ns) + Span::from_ns(job.drain_ns) + end;
+        Self { set_up, run }
+    }
+
+    /// Until when it is waited, if the last word came at `heard`.
+    fn until(&self, began: Instant, start: Option<Instant>, heard: Instant) -> Instant {
+        let due = start.map_or(began + self.set_up, |start| start + self.run);
+        due.max(heard) + SILENCE_MAX
+    }
 }
 
 impl Watch<'_, '_> {
@@ -42,13 +71,19 @@ impl Watch<'_, '_> {
         let reader_key = poll.add(self.lab.reader.fd(), Interest::Read);
         let mut progress_at = MonotonicClock::now();
         let mut end: Option<Instant> = None;
+        let mut heard = MonotonicClock::now();
         loop {
             self.lab.writer.write();
             self.set_interest(&mut poll, reader_key);
             poll.wait(Some(end.unwrap_or(progress_at).min(progress_at)))?;
             if poll.readiness(signals_key).readable {
                 while signals.next_pending()?.is_some() {
-                    if std::mem::replace(&mut self.interrupted, true) {
+                    let is_first = !std::mem::replace(&mut self.interrupted, true);
+                    self.books.stop_asked(MonotonicClock::now().as_ns());
+                    // Before any traffic no node has anything to tell.
+                    self.at_once = !is_first || !self.books.has_started();
+                    if self.at_once {
+                        self.step("interrupted: ending at once");
                         return Ok(None);
                     }
                     self.step("interrupted: ending in order (again to end at once)");
@@ -56,6 +91,7 @@ impl Watch<'_, '_> {
                 }
             }
             if poll.readiness(reader_key).readable {
+                heard = MonotonicClock::now();
                 match self.read()? {
                     News::More => {}
                     News::Done => end = Some(MonotonicClock::now() + END_PATIENCE),
@@ -70,6 +106,9 @@ impl Watch<'_, '_> {
             let now = MonotonicClock::now();
             if end.is_some_and(|at| at <= now) {
                 return Ok(None);
+            }
+            if self.patience.until(self.began, self.books.start(), heard) <= now {
+                return Ok(Some("the lab does not answer".to_owned()));
             }
             if now >= progress_at {
                 progress_at = self.progress(now);

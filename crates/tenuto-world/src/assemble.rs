@@ -7,7 +7,7 @@ use tenuto_dataplane::endsystem::{
     Behaviour, EndPort, EndSystemConfig, FlowHeader, Form, MESSAGE_BYTES_MIN, ReceiverConfig,
     SenderConfig,
 };
-use tenuto_dataplane::switch::{ClassifierKind, PortConfig, PortRole, SwitchConfig};
+use tenuto_dataplane::switch::{ClassifierKind, HashKey, PortConfig, PortRole, SwitchConfig};
 use tenuto_model::{
     Addressing, Contract, Flow, FlowAddress, HostDeployment, MeterCounts, Network, OtherTraffic,
     Plan, Size, Sizes, SwitchDeployment, UDP_FRAME_OVERHEAD_BYTES,
@@ -19,7 +19,8 @@ use tenuto_wire::{LinkKey, MacAddress, UdpFrame};
 const TABLES: u8 = 3;
 /// Where a device states no buffer, more than any network of this field can queue.
 const BUFFER_BITS_UNLIMITED: u64 = 1 << 40;
-/// Least time in which the signals of one change may be sent again (theory, signal envelope).
+/// Least time in which the signals of one change may be sent again (docs/theory/analysis.md, "Return
+/// from c to a").
 const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// A mode leader repeats itself after this; well above any signal's way.
 const MODE_RETRY: Span = Span::from_ms(50);
@@ -42,7 +43,8 @@ pub fn link_key(secret: [u8; 16], a: (&str, u32), b: (&str, u32)) -> LinkKey {
     LinkKey::new(key)
 }
 
-/// What a switch is made of. `boot_seed` must grow from start to start of the same switch.
+/// What a switch is made of. `boot_seed` must grow from start to start of the same switch; the hash key is
+/// a secret where hosts are not trusted, and fixed where runs must repeat.
 ///
 /// # Panics
 /// If the deployment is not of this plan: its switch must be in the network.
@@ -51,6 +53,7 @@ pub fn switch_config(
     deployment: &SwitchDeployment,
     secret: [u8; 16],
     boot_seed: u64,
+    hash_key: HashKey,
 ) -> Arc<SwitchConfig> {
     let switch = plan.network.switch(&deployment.switch).expect("a deployment names its switch");
     let profile = plan.network.profile_of(switch);
@@ -82,6 +85,7 @@ pub fn switch_config(
             MeterCounts::Wire => 24,
         },
         classifier: ClassifierKind::ByMask,
+        hash_key,
         boot_seed,
         mode_retry: MODE_RETRY,
         general: None,

@@ -1,5 +1,5 @@
 //! The fault model that a plan is promised for, and what scenario events are in its terms: the same
-//! live and simulated (theory, fault model).
+//! live and simulated (docs/theory/README.md, "Who is trusted").
 
 use std::collections::BTreeSet;
 use tenuto_model::{EventAction, Network};
@@ -14,7 +14,7 @@ pub struct Judged {
 }
 
 /// Judges an event. `babblers` are the hosts that break their contracts so far and takes in new ones;
-/// `is_gone` tells which nodes do not run.
+/// `is_gone` tells which nodes do not run, or run without their tables.
 pub fn judge(
     network: &Network,
     action: &EventAction,
@@ -76,6 +76,59 @@ fn flow_index(network: &Network, name: &str) -> Option<u16> {
 fn flows_of(network: &Network, host: &str) -> Vec<u16> {
     let flows = (0u16..).zip(&network.flows);
     flows.filter(|(_, flow)| flow.source == host).map(|(index, _)| index).collect()
+}
+
+/// What an event is outside the fault model, in words, where the plan does not tolerate it: nothing is
+/// promised from then on. Whether too many mode signals are lost shows only when the mode changes.
+pub fn takes_away(action: &EventAction, network: &Network) -> Option<(String, &'static str)> {
+    const MISBEHAVES: &str = "sends more than is tolerated";
+    match action {
+        EventAction::KillNode { node } | EventAction::StopNode { node } => {
+            Some((node.clone(), "is gone"))
+        }
+        EventAction::CutLink { ends } => Some((link(ends, network), "is cut")),
+        EventAction::Oversend { flow, .. } => {
+            Some((network.flow(flow)?.source.clone(), MISBEHAVES))
+        }
+        EventAction::Babble { host, .. }
+        | EventAction::Garbage { host, .. }
+        | EventAction::Forge { host } => Some((host.clone(), MISBEHAVES)),
+        _ => None,
+    }
+}
+
+/// What an event gives back that another one took away.
+pub fn gives_back(action: &EventAction, network: &Network) -> Option<String> {
+    match action {
+        EventAction::HealLink { ends } => Some(link(ends, network)),
+        _ => None,
+    }
+}
+
+/// A link with its ends as the description has them, whichever way round an event names them.
+fn link(ends: &[String; 2], network: &Network) -> String {
+    let joins = |a: &str, b: &str| network.links.iter().any(|l| l.a.node == a && l.b.node == b);
+    let is_reversed = !joins(&ends[0], &ends[1]) && joins(&ends[1], &ends[0]);
+    let (one, other) = if is_reversed { (1, 0) } else { (0, 1) };
+    format!("link {} - {}", ends[one], ends[other])
+}
+
+/// The node that has to be there for an event to be carried out, if one has.
+pub fn needs<'a>(action: &'a EventAction, network: &'a Network) -> Option<&'a str> {
+    match action {
+        EventAction::Behave { flow, .. }
+        | EventAction::Oversend { flow, .. }
+        | EventAction::StopFlow { flow }
+        | EventAction::StartFlow { flow } => Some(network.flow(flow)?.source.as_str()),
+        EventAction::Babble { host, .. }
+        | EventAction::Garbage { host, .. }
+        | EventAction::Forge { host } => Some(host),
+        EventAction::KillNode { node } | EventAction::StopNode { node } => Some(node),
+        EventAction::LoseSignals { from, .. } => Some(from),
+        EventAction::StartNode { .. }
+        | EventAction::CutLink { .. }
+        | EventAction::HealLink { .. } => None,
+    }
 }
 
 /// An event in words.

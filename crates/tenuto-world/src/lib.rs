@@ -10,8 +10,9 @@ mod left_behind;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
-    ControlStep, CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, Ledger,
-    LedgerSettings, MachineRow, ModeChangeRow, Observation, PolicedRow, PortObservation,
-    ProgressRow, Release, Replay, RunDocument, StallRow, SwitchSwap, TermRow, Violation,
+    ControlStep, CopyRow, DelayBucket, DelayPoint, Ending, EventRow, Facts, FlowRow, FramesAt,
+    HopRow, Ledger, LedgerSettings, MachineRow, ModeChangeRow, Observation, Played, PolicedRow,
+    PortObservation, ProgressRow, Release, Replay, RunDocument, StallRow, SwitchSwap, TermRow,
+    UnobservedRow, VerdictReason, Violation,
 };
 pub use left_behind::LeftBehind;

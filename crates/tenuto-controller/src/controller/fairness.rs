@@ -1,6 +1,6 @@
-//! Who may hold how many connections of a controller.
+//! Limits on how many connections of a controller one peer may hold.
 //!
-//! Whoever reaches its address can connect and say nothing, or nonsense, until the handshake has taken
+//! A peer that reaches its address can connect and say nothing, or nonsense, until the handshake has taken
 //! too long. So one address holds a few places and no more, and those of managed switches, whose
 //! addresses are known, are not among the ones that others share.
 

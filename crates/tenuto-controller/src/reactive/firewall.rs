@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub struct Firewall {
     inside: u32,
     outside: u32,
-    /// Who spoke to whom, from inside.
+    /// Pairs (source, destination) of frames that came from inside.
     opened: BTreeSet<([u8; 6], [u8; 6])>,
     opened_max: usize,
 }

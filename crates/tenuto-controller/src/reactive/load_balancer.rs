@@ -28,7 +28,7 @@ impl LoadBalancer {
 }
 
 impl ReactiveApp for LoadBalancer {
-    /// Who asks again gets the next replica: the application takes one packet-in for one flow, and
+    /// A client that asks again gets the next replica: the application takes one packet-in for one flow, and
     /// that is what Attendre makes true.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         if packet.dst != self.service || self.replicas.is_empty() {

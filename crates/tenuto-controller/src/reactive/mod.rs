@@ -2,7 +2,8 @@
 //!
 //! An application decides, in terms of OpenFlow, with an [`Answer`] to fill. Whether that answer
 //! goes out as plain flow-mods and packet-outs or as Attendre's message sets is not its concern:
-//! a numbered packet-in is answered by sets, each complete, an empty one included (theory T29); a
+//! a numbered packet-in is answered by sets, each complete, an empty one included (docs/theory/attendre.md,
+//! "Why it always ends"); a
 //! plain packet-in by plain messages. [`Reactive`] is the frame around an application; it owns no
 //! socket and no clock, so that the same code runs live, simulated and explored.
 //!
@@ -98,7 +99,8 @@ pub struct Reactive<A> {
 }
 
 impl<A: ReactiveApp> Reactive<A> {
-    /// `generation` must be above that of every earlier start (theory T29).
+    /// `generation` must be above that of every earlier start (docs/theory/attendre.md,
+    /// "What waits, where, for what").
     pub const fn new(app: A, generation: u64) -> Self {
         Self { app, generation, counter: 0 }
     }

@@ -7,5 +7,6 @@ mod installing;
 mod lab;
 mod misbehaving;
 mod reactive;
+mod repairing;
 mod sessions;
 mod strangers;

@@ -1,6 +1,6 @@
 //! Frames that were handed over to ports whose devices turned out to have no room: they stand in front of all
-//! that the queues of the port hold, which the core keeps by priority meanwhile (theory T4: one burst below the
-//! scheduler).
+//! that the queues of the port hold, which the core keeps by priority meanwhile (one burst below the
+//! scheduler: docs/theory/analysis.md, "The network as servers").
 //!
 //! A device says that it is full only by taking no more, so that a port without a rate is given all there is until
 //! then. From the first frame that is left on, it is given none while some are left, and then a burst at a time,

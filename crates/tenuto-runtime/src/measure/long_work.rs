@@ -6,8 +6,8 @@ use crate::standalone::ENTRIES_AT_ONCE;
 use serde::Serialize;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, ConnectionId, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
-    SwitchEvent,
+    ClassifierKind, ConnectionId, GeneralConfig, HashKey, PortConfig, PortRole, Switch,
+    SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool};
 use tenuto_openflow::constants::{meter, meter_flag, table};
@@ -133,6 +133,7 @@ fn config(entries: u32, entries_at_once: Option<u32>) -> SwitchConfig {
         groups_max: 1,
         meter_extra_bytes: 4,
         classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
         boot_seed: 1,
         mode_retry: Span::from_ms(10),
         general: Some(GeneralConfig { entries_at_once, ..GeneralConfig::default() }),

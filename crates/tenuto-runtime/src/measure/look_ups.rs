@@ -4,7 +4,9 @@ use super::Spread;
 use super::pipeline::timed;
 use serde::Serialize;
 use std::hint::black_box;
-use tenuto_dataplane::switch::{Behaviour, ClassifierKind, Entry, PacketKey, Pattern, Table};
+use tenuto_dataplane::switch::{
+    Behaviour, ClassifierKind, Entry, HashKey, PacketKey, Pattern, Table,
+};
 use tenuto_openflow::{Match, Oxm};
 
 const LOOK_UPS: u32 = 20_000;
@@ -53,7 +55,7 @@ pub fn worst_look_ups(
 
 /// Metadata under masks that differ above its lower half; the lowest bit of all entries is set.
 fn table(entries: u32, masks: u32) -> Table {
-    let mut table = Table::new(ClassifierKind::ByMask);
+    let mut table = Table::new(ClassifierKind::ByMask, HashKey::fixed());
     let entry = |n: u32| {
         let mask = u64::from(n % masks) << 32 | u64::from(u32::MAX);
         let value = u64::from(n.wrapping_mul(FACTOR) | 1) | u64::from(n) << 32;

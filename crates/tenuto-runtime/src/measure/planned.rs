@@ -3,7 +3,8 @@
 use serde::Serialize;
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    Burst, ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
+    Burst, ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, Switch, SwitchConfig,
+    SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FrameId, FramePool, Frames};
 use tenuto_openflow::constants::meter_flag;
@@ -299,6 +300,7 @@ fn config(links: u32, exits: u32) -> SwitchConfig {
         groups_max: links + 1,
         meter_extra_bytes: 24,
         classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
         boot_seed: 1,
         mode_retry: Span::from_ms(10),
         general: None,

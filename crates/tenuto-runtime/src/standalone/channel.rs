@@ -4,9 +4,9 @@
 //! that does not read are dropped and counted; while its answers wait, no further request of it is
 //! taken, which its own TCP then tells it.
 
+use super::callers::{Origin, Taken};
 use super::stream::{Stream, is_later};
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
 use tenuto_dataplane::switch::ConnectionId;
 use tenuto_io::{Interest, PollKey, PollSet};
 use tenuto_openflow::{Body, Message};
@@ -18,6 +18,9 @@ const INPUT_BYTES: usize = 8 * 1024;
 const ANSWERS_MAX: usize = 256 * 1024;
 /// Bytes that wait for their turn before more are taken in: room for the longest message.
 const INPUT_BYTES_MAX: usize = 64 * 1024 + INPUT_BYTES;
+/// A message is whole so long after its first byte, and the first one of who has connected so long after
+/// that: who sends less holds a place for nothing.
+const MESSAGE_TIME: Span = Span::from_s(5);
 const HEADER_BYTES: usize = 8;
 /// `OFPT_PACKET_IN`, `OFPT_FLOW_REMOVED`, `OFPT_PORT_STATUS`: what nobody asked for.
 const ASYNCHRONOUS: [u8; 3] = [10, 11, 12];
@@ -49,7 +52,12 @@ pub(super) struct Channel {
     probed: bool,
     pub(super) has_spoken: bool,
     /// Where it was made from, if it was made to us.
-    pub(super) caller: Option<IpAddr>,
+    pub(super) caller: Option<Origin>,
+    began: Instant,
+    /// When the last whole message was taken.
+    whole_at: Option<Instant>,
+    /// Since when the next message has begun and is not whole.
+    partial_since: Option<Instant>,
 }
 
 impl Channel {
@@ -78,6 +86,9 @@ impl Channel {
             probed: false,
             has_spoken: false,
             caller: None,
+            began: now,
+            whole_at: None,
+            partial_since: None,
         }
     }
 
@@ -105,6 +116,7 @@ impl Channel {
             Ok(0) => Err(CLOSED.into()),
             Ok(_) => {
                 (self.heard, self.probed, self.has_spoken) = (now, false, true);
+                self.note_partial(now);
                 Ok(())
             }
             Err(error) if is_later(&error) => Ok(()),
@@ -144,7 +156,32 @@ impl Channel {
         let Some(length) = self.message_bytes() else { return false };
         bytes.extend_from_slice(&self.input[self.taken..self.taken + length]);
         self.taken += length;
+        (self.whole_at, self.partial_since) = (Some(self.heard), None);
         true
+    }
+
+    /// The place that it takes, if it was made to us.
+    pub(super) fn taken(&self) -> Option<Taken> {
+        let Self { whole_at: heard, began, .. } = *self;
+        self.caller.map(|origin| Taken { origin, heard, began, is_there: true })
+    }
+
+    /// Notes since when a part of a message waits. While the peer's answers wait nothing more of it is read.
+    fn note_partial(&mut self, now: Instant) {
+        let is_partial = self.input.len() > self.taken && self.message_bytes().is_none();
+        self.partial_since = match is_partial && !self.is_paused() {
+            true => self.partial_since.or(Some(now)),
+            false => None,
+        };
+    }
+
+    /// When the message that has begun, or the first one, must be whole, and what that is.
+    fn message_deadline(&self) -> Option<(Instant, &'static str)> {
+        let waits_for_first =
+            self.caller.is_some() && self.whole_at.is_none() && self.message_bytes().is_none();
+        let first = waits_for_first.then_some((self.began + MESSAGE_TIME, "no message"));
+        let begun = self.partial_since.map(|since| (since + MESSAGE_TIME, "a part of a message"));
+        first.into_iter().chain(begun).min()
     }
 
     /// Takes over bytes for the peer: whole messages, as the switch has made them.
@@ -190,8 +227,14 @@ impl Channel {
     }
 
     /// Asks a silent peer whether it is there; ends when it does not answer in time.
+    ///
+    /// Ends too when a message takes too long.
     pub(super) fn keep_alive(&mut self, now: Instant, probe: Span) -> Result<(), Ended> {
-        if now < self.deadline(probe) {
+        self.note_partial(now);
+        if let Some((_, what)) = self.message_deadline().filter(|(at, _)| *at <= now) {
+            return Err(format!("{what} came in {} s", MESSAGE_TIME.as_ns() / 1_000_000_000));
+        }
+        if now < self.silent_at(probe) {
             return Ok(());
         }
         if self.probed {
@@ -206,8 +249,14 @@ impl Channel {
         Ok(())
     }
 
-    /// When silence has lasted long enough.
+    /// When it is to be looked at whatever comes.
     pub(super) fn deadline(&self, probe: Span) -> Instant {
+        let message = self.message_deadline().map(|(at, _)| at);
+        message.into_iter().fold(self.silent_at(probe), Instant::min)
+    }
+
+    /// When silence has lasted long enough.
+    fn silent_at(&self, probe: Span) -> Instant {
         let asked = self.heard + probe;
         if self.probed { asked + probe } else { asked }
     }
@@ -281,5 +330,69 @@ mod tests {
         channel.keep_alive(at(10), probe).expect("it has answered");
         channel.keep_alive(at(14), probe).expect("asked again");
         assert!(channel.keep_alive(at(19), probe).is_err());
+    }
+
+    /// A peer that has connected, and sends a byte every second second.
+    fn called(poll: &mut PollSet) -> (Channel, UnixStream) {
+        let (mut channel, there) = channel(poll);
+        let address = [10, 0, 0, 1].into();
+        channel.caller = Some(Origin::new(address, None, 0));
+        (channel, there)
+    }
+
+    #[test]
+    fn a_message_that_trickles_in_ends_its_connection() {
+        let mut poll = PollSet::new();
+        let (probe, at) = (Span::from_s(100), |ms| Instant::ZERO + Span::from_ms(ms));
+        let (mut channel, mut there) = called(&mut poll);
+        let mut taken = Vec::new();
+        // Whole messages, however slowly: each has its own time.
+        for second in [1, 5, 9, 13] {
+            let bytes = message(2, 8);
+            there.write_all(&bytes[..3]).expect("room");
+            channel.read(at(1_000 * second)).expect("open");
+            channel.keep_alive(at(1_000 * second + 3_000), probe).expect("in time");
+            there.write_all(&bytes[3..]).expect("room");
+            channel.read(at(1_000 * second + 3_900)).expect("open");
+            assert!(channel.next_message(&mut taken));
+        }
+        for second in 0..5 {
+            there.write_all(&[4]).expect("room");
+            channel.read(at(20_000 + 1_000 * second)).expect("open");
+            channel.keep_alive(at(20_000 + 1_000 * second), probe).expect("in time");
+        }
+        assert_eq!(channel.deadline(probe), at(25_000));
+        channel.keep_alive(at(24_999), probe).expect("in time");
+        let why = channel.keep_alive(at(25_000), probe).expect_err("it has had its time");
+        assert_eq!(why, "a part of a message came in 5 s");
+    }
+
+    #[test]
+    fn who_has_connected_says_something_whole_in_time() {
+        let mut poll = PollSet::new();
+        let (probe, at) = (Span::from_s(100), |ms| Instant::ZERO + Span::from_ms(ms));
+        let (mut silent, _there) = called(&mut poll);
+        assert_eq!(silent.deadline(probe), at(5_000));
+        silent.keep_alive(at(4_999), probe).expect("in time");
+        assert_eq!(silent.keep_alive(at(5_000), probe), Err("no message came in 5 s".into()));
+        // One whose first message waits for its turn, and one that we have called.
+        let (mut waiting, mut there) = called(&mut poll);
+        there.write_all(&message(0, 8)).expect("room");
+        waiting.read(at(4_000)).expect("open");
+        waiting.keep_alive(at(60_000), probe).expect("it has said something");
+        let (mut controller, _there) = channel(&mut poll);
+        controller.keep_alive(at(60_000), probe).expect("asked when silence has lasted");
+    }
+
+    #[test]
+    fn a_peer_whose_answers_wait_is_not_hurried() {
+        let mut poll = PollSet::new();
+        let (probe, at) = (Span::from_s(100), |s| Instant::ZERO + Span::from_s(s));
+        let (mut channel, mut there) = called(&mut poll);
+        there.write_all(&[&message(2, 8)[..], &[4]].concat()).expect("room");
+        channel.read(at(1)).expect("open");
+        assert!(channel.next_message(&mut Vec::new()));
+        channel.queue(&vec![message(19, 60_000); 5].concat());
+        channel.keep_alive(at(30), probe).expect("the rest is not read at present");
     }
 }

@@ -1,5 +1,6 @@
 //! All control connections: those that the switch makes, and those that are made to it.
 
+use super::callers::{self, Origin, SERVICE_MAX, Taken, Verdict};
 use super::channel::{CLOSED, Channel};
 use super::dial::{Dial, Dialled, Way};
 use super::endpoint::{ListenAt, Transport};
@@ -16,17 +17,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use tenuto_dataplane::switch::ConnectionId;
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, own_user, user_of_peer};
 use tenuto_units::{Instant, Span};
 
 /// Connections taken in per turn and listener.
 const ACCEPTED_MAX: usize = 4;
-/// Connections at once that are made to the switch. Those that it makes itself have room of their
-/// own: nobody can keep its controllers out.
-pub(super) const SERVICE_MAX: u16 = 64;
-/// Of these, from one address: nobody takes the places of all others. Programs of this machine are not told
-/// apart by address.
-const SERVICE_EACH: u16 = 16;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
 /// Until an attempt is made again for which there was no descriptor or thread.
@@ -75,7 +70,7 @@ enum SlotState {
 struct Caller {
     /// How it is called in messages.
     name: String,
-    address: IpAddr,
+    origin: Origin,
 }
 
 struct Listener {
@@ -114,6 +109,8 @@ pub(super) struct Control {
     connections_max: u16,
     /// What is told of peers that the switch was not told of.
     strangers: Quota,
+    /// Who has gone and may have left work behind.
+    gone: Vec<(ConnectionId, Taken)>,
 }
 
 impl Control {
@@ -133,6 +130,7 @@ impl Control {
             unread: 0,
             connections_max: connections_max(settings),
             strangers: Quota::new(LOST_TOLD),
+            gone: Vec::new(),
         };
         for at in &settings.listen {
             let listener = Listener::open(at, tls.as_ref(), poll)?;
@@ -156,6 +154,11 @@ impl Control {
         });
         let full = self.listeners.iter().filter_map(|listener| listener.full_until).min();
         [silence, self.strangers.deadline(), waiting.min(), full].into_iter().flatten().min()
+    }
+
+    /// Forgets those who have gone and left no work behind.
+    pub(super) fn keep_at_work(&mut self, is_at_work: impl Fn(ConnectionId) -> bool) {
+        self.gone.retain(|(id, _)| is_at_work(*id));
     }
 
     /// Asynchronous messages that were dropped because they were not read.
@@ -285,11 +288,11 @@ impl Control {
             for (peer, why) in refused {
                 self.tell_of_stranger(peer, why, 0, news);
             }
-            for (stream, Caller { name, address }) in fresh {
-                match self.place_for(address) {
+            for (stream, Caller { name, origin }) in fresh {
+                match self.place_for(origin, poll, changes, news) {
                     Err(why) => self.tell_of_stranger(name, why, 0, news),
                     Ok(id) => {
-                        self.add(id, name, stream, Some(address), poll);
+                        self.add(id, name, stream, Some(origin), poll);
                         changes.push(Change::New(id, Purpose::Service));
                     }
                 }
@@ -297,17 +300,30 @@ impl Control {
         }
     }
 
-    /// A number for a connection from an address, or why it has no place.
-    fn place_for(&mut self, address: IpAddr) -> Result<ConnectionId, String> {
-        let callers = || self.channels.iter().filter_map(|channel| channel.caller);
-        let is_apart = !address.is_loopback();
-        let of_it = || callers().filter(|&other| other == address).count();
-        if is_apart && of_it() >= usize::from(SERVICE_EACH) {
-            return Err(format!("{SERVICE_EACH} are connected from {address}, which is the most"));
+    /// A number for a new connection, which may take the place of another, or why it has no place.
+    fn place_for(
+        &mut self,
+        origin: Origin,
+        poll: &mut PollSet,
+        changes: &mut Vec<Change>,
+        news: &mut dyn FnMut(SwitchNews),
+    ) -> Result<ConnectionId, String> {
+        let (ids, taken): (Vec<ConnectionId>, Vec<Taken>) = self
+            .channels
+            .iter()
+            .filter_map(|it| Some((it.id, it.taken()?)))
+            .chain(self.gone.iter().copied())
+            .unzip();
+        match callers::judge(&taken, origin) {
+            Verdict::Takes => {}
+            Verdict::Refused(why) => return Err(why),
+            Verdict::Replaces(place) => {
+                changes.push(Change::Gone(ids[place]));
+                let why = "others have fewer connections, and there is no room for all";
+                self.close(ids[place], why, poll, news);
+            }
         }
-        let has_room = callers().count() < usize::from(SERVICE_MAX);
-        let id = if has_room { self.free_id() } else { None };
-        id.ok_or_else(|| format!("{SERVICE_MAX} are connected to the switch, which is the most"))
+        self.free_id().ok_or_else(|| "there is no room for it".to_owned())
     }
 
     /// Tells that a peer is gone which had connected by itself, if not too many have just gone.
@@ -328,7 +344,7 @@ impl Control {
         id: ConnectionId,
         peer: String,
         stream: Stream,
-        caller: Option<IpAddr>,
+        caller: Option<Origin>,
         poll: &mut PollSet,
     ) {
         let now = MonotonicClock::now();
@@ -345,7 +361,9 @@ impl Control {
         loop {
             self.next_id = self.next_id.checked_add(1).unwrap_or(1);
             let id = ConnectionId(self.next_id);
-            if self.channels.iter().all(|channel| channel.id != id) {
+            let is_taken = self.channels.iter().any(|channel| channel.id == id)
+                || self.gone.iter().any(|(gone, _)| *gone == id);
+            if !is_taken {
                 return Some(id);
             }
         }
@@ -361,6 +379,9 @@ impl Control {
     ) {
         let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return };
         let mut channel = self.channels.remove(place);
+        if let Some(taken) = channel.taken() {
+            self.gone.push((id, Taken { is_there: false, ..taken }));
+        }
         // What it was told last may say why it is closed.
         let _ = channel.flush(poll);
         poll.remove(channel.key);
@@ -473,16 +494,16 @@ impl Listener {
     fn accept(&mut self, fresh: &mut Vec<(Stream, Caller)>, refused: &mut Vec<(String, String)>) {
         for _ in 0..ACCEPTED_MAX {
             let Ok((socket, from)) = self.socket.accept() else { break };
-            let address = network_of(from.ip());
+            let origin = Origin::new(network_of(from.ip()), user_of_peer(&socket), own_user());
             if self.tls.is_some() {
-                let caller = Caller { name: format!("tls:{from}"), address };
-                if let Some((_, caller)) = self.waiting.add(address, (socket, caller)) {
-                    let why = "too many from its address wait for their handshakes".to_owned();
+                let caller = Caller { name: format!("tls:{from}"), origin };
+                if let Some((_, caller)) = self.waiting.add(origin.owner, (socket, caller)) {
+                    let why = "too many of its owner wait for their handshakes".to_owned();
                     refused.push((caller.name, why));
                 }
                 continue;
             }
-            let caller = Caller { name: format!("tcp:{from}"), address };
+            let caller = Caller { name: format!("tcp:{from}"), origin };
             match Stream::tcp(socket) {
                 Ok(stream) => fresh.push((stream, caller)),
                 Err(error) => refused.push((caller.name, error.to_string())),
@@ -499,13 +520,13 @@ impl Listener {
             if self.full_until.is_none_or(|until| until > MonotonicClock::now()) {
                 return;
             }
-            let Some((address, (socket, caller))) = self.waiting.take(tls.shaking()) else {
+            let Some((owner, (socket, caller))) = self.waiting.take(tls.shaking()) else {
                 return;
             };
             let name = caller.name.clone();
             let begun = self.waker.try_clone().and_then(|mut waker| {
                 let tell = self.tell.clone();
-                tls.accept(socket, address, move |shaken| {
+                tls.accept(socket, owner, move |shaken| {
                     // Without a listener there is nobody to want it; a full pipe wakes up too.
                     let _ = tell.send((shaken, caller));
                     let _ = waker.write(&[1]);

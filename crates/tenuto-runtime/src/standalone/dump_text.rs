@@ -1,17 +1,15 @@
-//! What a switch has in its tables, as lines and as JSON.
+//! What a switch has in its tables, as lines.
 //!
 //! Lines of entries in force are those that ovs-ofctl takes; whatever else is said stands behind a
 //! `#`, entries of other modes included, so that the whole can be given to `ovs-ofctl add-flows`.
 
 use super::dump::{Dump, DumpPart};
 use super::trace_text::TraceNames;
-use serde_json::{Value, json};
 use std::fmt::Write;
-use tenuto_openflow::constants::port;
-use tenuto_openflow::{DelayRange, FlowStats, ModeStatus, QueueDetail, QueueStats};
+use tenuto_openflow::{DelayRange, FlowStats, QueueDetail, QueueStats};
 
 /// The table whose entries are the same in every mode.
-const TABLE_WATCH: u8 = 0;
+pub(super) const TABLE_WATCH: u8 = 0;
 /// Shares of frames that are told of, in thousandths.
 const QUANTILES: [(&str, u64); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999)];
 
@@ -34,31 +32,8 @@ pub fn dump_text(tables: &Dump, parts: &[DumpPart], names: &dyn TraceNames) -> S
     lines.iter().map(|line| format!(" {line}\n")).collect()
 }
 
-/// A document with the parts as keys. Entries and queues are told field by field, the rest as its
-/// lines.
-pub fn dump_json(tables: &Dump, parts: &[DumpPart], names: &dyn TraceNames) -> Value {
-    let mut document = serde_json::Map::new();
-    for part in parts {
-        let key = format!("{part:?}").to_lowercase();
-        let value = match part {
-            DumpPart::Flows => {
-                document
-                    .insert("mode".into(), tables.mode.map_or(Value::Null, |it| mode(&it, names)));
-                flows_json(tables, names)
-            }
-            DumpPart::Groups => shown(&tables.groups, &tables.group_stats).into(),
-            DumpPart::Meters => shown(&tables.meters, &tables.meter_stats).into(),
-            DumpPart::Ports => shown(&tables.ports, &tables.port_stats).into(),
-            DumpPart::Queues => {
-                tables.queues.iter().map(|it| queue_json(it, detail_of(tables, it))).collect()
-            }
-        };
-        document.insert(key, value);
-    }
-    document.into()
-}
-
-fn shown(what: &[impl ToString], counted: &[impl ToString]) -> Vec<String> {
+/// What there is and what it counted, as lines.
+pub(super) fn shown(what: &[impl ToString], counted: &[impl ToString]) -> Vec<String> {
     let what = what.iter().map(ToString::to_string);
     what.chain(counted.iter().map(ToString::to_string)).collect()
 }
@@ -100,42 +75,7 @@ fn flows(tables: &Dump, names: &dyn TraceNames) -> Vec<String> {
     lines
 }
 
-fn mode(it: &ModeStatus, names: &dyn TraceNames) -> Value {
-    json!({
-        "generation": it.generation,
-        "epoch": it.epoch,
-        "level": it.level,
-        "name": names.mode(it.level),
-        "admitted_level": it.admitted_level,
-        "purged_frames": it.purged_frames,
-        "raises": it.raises,
-        "returns": it.returns,
-        "signals_rejected": it.signals_rejected,
-    })
-}
-
-fn flows_json(tables: &Dump, names: &dyn TraceNames) -> Value {
-    let one = |level: Option<u8>, entry: &FlowStats| {
-        json!({
-            "table": entry.table_id,
-            "level": level,
-            "mode": level.and_then(|level| names.mode(level)),
-            "priority": entry.priority,
-            "cookie": entry.cookie,
-            "flow": names.flow(entry.cookie),
-            "packets": entry.packet_count,
-            "bytes": entry.byte_count,
-            "entry": entry.to_string(),
-        })
-    };
-    let level =
-        |entry: &FlowStats| tables.mode.filter(|_| entry.table_id != TABLE_WATCH).map(|_| 0);
-    let first = tables.flows.iter().map(|entry| one(level(entry), entry));
-    let shadows = tables.shadows.iter().map(|(level, entry)| one(Some(*level), entry));
-    first.chain(shadows).collect()
-}
-
-fn detail_of<'a>(tables: &'a Dump, of: &QueueStats) -> Option<&'a QueueDetail> {
+pub(super) fn detail_of<'a>(tables: &'a Dump, of: &QueueStats) -> Option<&'a QueueDetail> {
     let mut details = tables.queue_details.iter();
     details.find(|it| (it.port, it.share.queue) == (of.port_no, of.queue_id))
 }
@@ -178,38 +118,12 @@ fn quantile(delays: &[DelayRange], thousandths: u64) -> u64 {
     found.map_or(0, |range| range.below_ns.saturating_sub(1))
 }
 
-fn queue_json(it: &QueueStats, detail: Option<&QueueDetail>) -> Value {
-    let mut value = json!({
-        "port": if it.port_no == port::ANY { Value::Null } else { it.port_no.into() },
-        "queue": it.queue_id,
-        "sent_packets": it.tx_packets,
-        "sent_bytes": it.tx_bytes,
-        "refused_packets": it.tx_errors,
-    });
-    if let (Some(detail), Some(fields)) = (detail, value.as_object_mut()) {
-        let range = |it: &DelayRange| {
-            let below = if it.below_ns == u64::MAX { Value::Null } else { it.below_ns.into() };
-            json!({ "from_ns": it.from_ns, "below_ns": below, "packets": it.frames })
-        };
-        let more = json!({
-            "level": detail.share.level,
-            "weight": detail.share.weight,
-            "waiting_packets": detail.frames,
-            "waiting_packets_max": detail.frames_max,
-            "waiting_wire_bytes": detail.wire_bytes,
-            "waiting_wire_bytes_max": detail.wire_bytes_max,
-            "delay_ns_max": detail.delay_ns_max,
-            "delays": detail.delays.iter().map(range).collect::<Vec<_>>(),
-        });
-        fields.extend(more.as_object().cloned().unwrap_or_default());
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::dump_document::DumpDocument;
     use super::*;
-    use tenuto_openflow::{Match, QueueShare};
+    use serde_json::Value;
+    use tenuto_openflow::{Match, ModeStatus, QueueShare};
 
     struct Names;
 
@@ -310,7 +224,8 @@ mod tests {
 
     #[test]
     fn json_has_what_the_lines_have() {
-        let it = dump_json(&dump(), &[DumpPart::Queues, DumpPart::Flows], &Names);
+        let it = DumpDocument::of(&dump(), &[DumpPart::Queues, DumpPart::Flows], &Names);
+        let it = serde_json::to_value(it).expect("keys are texts");
         assert_eq!(it["mode"]["name"], "HI");
         assert_eq!(it["flows"][0]["level"], Value::Null);
         assert_eq!(

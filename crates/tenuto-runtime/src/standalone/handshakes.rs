@@ -4,17 +4,18 @@
 //! Until its handshake is over nobody can tell a tool with a certificate from a peer without one. So
 //! one that takes long keeps its place only while nobody waits for it.
 //!
-//! Places are shared by address, as connections are: whoever has many gives way first, and to who has few at
-//! once; of those who wait, who has the fewest is next. So an address that fills all places with silence keeps
-//! itself waiting, and no other.
+//! Places are shared by owner, as connections are ([`Owner`]): whoever has many gives way first, and to who has few at
+//! once; of those who wait, who has the fewest is next. So who fills all places with silence keeps
+//! himself waiting, and no other.
 
-use std::net::{IpAddr, Shutdown, TcpStream};
+use super::callers::Owner;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tenuto_units::{Instant, Span};
 
 /// Handshakes at once.
 const AT_ONCE: usize = 16;
-/// A handshake keeps its place for so long although others wait that have no fewer places at their address.
+/// A handshake keeps its place for so long although others wait that have no fewer places.
 pub(super) const KEPT: Span = Span::from_ms(250);
 
 /// Peers that wait for a place, at one address that is listened at.
@@ -36,31 +37,31 @@ struct List {
 struct Handshake {
     number: u64,
     began: Instant,
-    address: IpAddr,
+    owner: Owner,
     socket: TcpStream,
 }
 
 impl List {
-    fn of(&self, address: IpAddr) -> usize {
-        self.going_on.iter().filter(|one| one.address == address).count()
+    fn of(&self, owner: Owner) -> usize {
+        self.going_on.iter().filter(|one| one.owner == owner).count()
     }
 
-    /// Who gives way: the oldest of an address that has the most places.
+    /// Who gives way: the oldest of an owner who has the most places.
     fn first_to_go(&self) -> Option<usize> {
         let places = 0..self.going_on.len();
         // Of several the first one: the oldest.
-        places.rev().max_by_key(|&place| self.of(self.going_on[place].address))
+        places.rev().max_by_key(|&place| self.of(self.going_on[place].owner))
     }
 
-    /// Since when there is, or from when on there will be, a place for one from this address.
-    fn room_at(&self, address: IpAddr) -> Instant {
+    /// Since when there is, or from when on there will be, a place for one of this owner.
+    fn room_at(&self, owner: Owner) -> Instant {
         if self.going_on.len() < AT_ONCE {
             return Instant::ZERO;
         }
         let Some(place) = self.first_to_go() else { return Instant::ZERO };
         let first = &self.going_on[place];
         // One place more would still be fewer than the other has.
-        let is_due = self.of(address) + 1 < self.of(first.address);
+        let is_due = self.of(owner) + 1 < self.of(first.owner);
         if is_due { Instant::ZERO } else { first.began + KEPT }
     }
 }
@@ -70,17 +71,17 @@ impl Handshakes {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since when there is, or from when on there will be, a place for one from this address.
-    pub(super) fn room_at(&self, address: IpAddr) -> Instant {
-        self.list().room_at(address)
+    /// Since when there is, or from when on there will be, a place for one of this owner.
+    pub(super) fn room_at(&self, owner: Owner) -> Instant {
+        self.list().room_at(owner)
     }
 
-    fn of(&self, address: IpAddr) -> usize {
-        self.list().of(address)
+    fn of(&self, owner: Owner) -> usize {
+        self.list().of(owner)
     }
 
     /// Takes one on; another one gives way if there is no place. Its number.
-    pub(super) fn begin(&self, socket: TcpStream, address: IpAddr, now: Instant) -> u64 {
+    pub(super) fn begin(&self, socket: TcpStream, owner: Owner, now: Instant) -> u64 {
         let mut list = self.list();
         if list.going_on.len() >= AT_ONCE
             && let Some(place) = list.first_to_go()
@@ -90,7 +91,7 @@ impl Handshakes {
         }
         let number = list.next;
         list.next += 1;
-        list.going_on.push(Handshake { number, began: now, address, socket });
+        list.going_on.push(Handshake { number, began: now, owner, socket });
         number
     }
 
@@ -105,7 +106,7 @@ impl Handshakes {
 /// Peers that wait for their handshakes, the first come first.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
-    peers: Vec<(IpAddr, T)>,
+    peers: Vec<(Owner, T)>,
 }
 
 impl<T> Default for Waiting<T> {
@@ -115,21 +116,21 @@ impl<T> Default for Waiting<T> {
 }
 
 impl<T> Waiting<T> {
-    /// Adds one; if too many wait, the last one of the address of which the most do goes away.
-    pub(super) fn add(&mut self, address: IpAddr, peer: T) -> Option<T> {
-        self.peers.push((address, peer));
+    /// Adds one; if too many wait, the last one of the owner who has the most goes away.
+    pub(super) fn add(&mut self, owner: Owner, peer: T) -> Option<T> {
+        self.peers.push((owner, peer));
         if self.peers.len() <= WAITING_MAX {
             return None;
         }
         let of = |place: usize| {
-            let address = self.peers[place].0;
-            self.peers.iter().filter(|(other, _)| *other == address).count()
+            let owner = self.peers[place].0;
+            self.peers.iter().filter(|(other, _)| *other == owner).count()
         };
         let last = (0..self.peers.len()).max_by_key(|&place| of(place))?;
         Some(self.peers.remove(last).1)
     }
 
-    /// Who is next: the first of those whose address has the fewest handshakes.
+    /// Who is next: the first of those whose owner has the fewest handshakes.
     fn next(&self, handshakes: &Handshakes) -> Option<usize> {
         (0..self.peers.len()).min_by_key(|&place| handshakes.of(self.peers[place].0))
     }
@@ -140,7 +141,7 @@ impl<T> Waiting<T> {
     }
 
     /// Takes out who is next.
-    pub(super) fn take(&mut self, handshakes: &Handshakes) -> Option<(IpAddr, T)> {
+    pub(super) fn take(&mut self, handshakes: &Handshakes) -> Option<(Owner, T)> {
         self.next(handshakes).map(|place| self.peers.remove(place))
     }
 }
@@ -157,8 +158,8 @@ mod tests {
         (listener.accept().expect("it connects").0, there)
     }
 
-    fn host(number: u8) -> IpAddr {
-        [10, 0, 0, number].into()
+    fn host(number: u8) -> Owner {
+        Owner::Address([10, 0, 0, number].into())
     }
 
     fn at(ms: u64) -> Instant {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_has_many_gives_way_at_once() {
+    fn an_owner_who_has_many_gives_way_at_once() {
         let (handshakes, mut far) = full();
         for number in 0..8_u64 {
             assert_eq!(handshakes.room_at(host(2)), Instant::ZERO, "{number}");

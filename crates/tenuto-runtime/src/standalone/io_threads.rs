@@ -13,6 +13,25 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use tenuto_io::{Port, RelayEnd, RelayPort, ThreadSettings, serve_relays};
 
+/// What to say of so many threads beside that of the data path on so many processors.
+///
+/// Where they share one, each hand-over of a burst costs a turn of the scheduler, and barriers wait for it:
+/// under load some 2.3 times as long with two threads on two processors, as measured
+/// (docs/reference/switch.md). Copies are lost no more often than without.
+pub(super) fn advice(threads: usize, processors: usize) -> Option<String> {
+    (threads > 0 && processors <= threads).then(|| {
+        let wanted = threads + 1;
+        let instead = match processors {
+            0..=2 => "leave --io-threads out".to_owned(),
+            _ => format!("--io-threads {}", processors - 1),
+        };
+        format!(
+            "{threads} threads of ports and that of the data path want {wanted} processors, and there are \
+             {processors}: under load a barrier takes more than twice as long as without; {instead}"
+        )
+    })
+}
+
 /// Ports whose devices are to be served by threads.
 pub(super) struct IoGroups {
     groups: Vec<Vec<RelayEnd>>,
@@ -92,5 +111,25 @@ impl RunningIo {
             Err(_) => Some("a thread of ports panicked".into()),
         });
         ends.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_share_a_processor_are_advised_against() {
+        for (threads, processors) in [(0, 1), (0, 2), (1, 2), (2, 3), (2, 64)] {
+            assert_eq!(advice(threads, processors), None, "{threads} on {processors}");
+        }
+        for (threads, processors, instead) in [
+            (1, 1, "leave --io-threads out"),
+            (2, 2, "leave --io-threads out"),
+            (4, 4, "--io-threads 3"),
+        ] {
+            let text = advice(threads, processors).expect("too few");
+            assert!(text.ends_with(instead), "{text}");
+        }
     }
 }

@@ -5,12 +5,14 @@
 //! beside it: connecting, TLS, writing captures. Receiving and sending may be done by threads of
 //! their own, which decide nothing.
 
+mod callers;
 mod channel;
 mod client;
 mod control;
 mod data_path;
 mod dial;
 mod dump;
+mod dump_document;
 mod dump_text;
 mod endpoint;
 mod frame_store;
@@ -36,7 +38,8 @@ pub use client::SwitchClient;
 pub(crate) use data_path::ENTRIES_AT_ONCE;
 pub use data_path::{SwitchSummary, run_switch};
 pub use dump::{Dump, DumpPart};
-pub use dump_text::{dump_json, dump_text};
+pub use dump_document::DumpDocument;
+pub use dump_text::dump_text;
 pub use endpoint::{Endpoint, EndpointError, ListenAt, OPENFLOW_PORT, Transport};
 pub use news::SwitchNews;
 pub use packet_text::{PacketText, describe_frame};

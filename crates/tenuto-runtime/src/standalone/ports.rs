@@ -10,8 +10,8 @@ use crate::forwarding::ForwardingPort;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use tenuto_dataplane::Transmit;
-use tenuto_dataplane::switch::PortFeatures;
+use tenuto_dataplane::switch::{DeviceLosses, PortFeatures};
+use tenuto_dataplane::{FRAME_CAPACITY, Transmit};
 use tenuto_io::{
     BURST_FRAMES, Backpressure, Lent, LinkFeatures, LinkState, Look, MemoryPort, MonotonicClock,
     Pending, PollKey, PollSet, Port, PortKind, PortOpener, PortSettings as OpenSettings, RelayPort,
@@ -21,6 +21,8 @@ use tenuto_units::{Instant, Span};
 
 /// Frames that a pair in memory holds in each direction.
 const MEMORY_FRAMES: usize = 1_024;
+/// Addresses and EtherType, in front of what an MTU counts.
+const HEADER_BYTES: usize = 14;
 /// A port that refuses frames is asked for its link no more often: a full device refuses, too.
 const LINK_ASKED: Span = Span::from_ms(10);
 
@@ -61,6 +63,12 @@ pub(super) struct SwitchPort {
     far: Option<MemoryPort>,
     /// Keeps other switches of this kind from the interface; the kernel frees it at our end.
     _claim: Option<UnixListener>,
+    /// What devices lost that served it before the present one.
+    lost_before: DeviceLosses,
+    /// What the present one lost when it was asked last.
+    lost_now: DeviceLosses,
+    /// Whether it was told that its MTU is larger than what is carried.
+    is_mtu_told: bool,
     /// Frames that the device did not take.
     pub(super) refused: u64,
     /// Those among them that the switch was told of.
@@ -115,7 +123,8 @@ impl SwitchPort {
             Carrier::Own(Box::new(near))
         } else {
             claimed = Some(claim(interface)?);
-            let opened = opener.open(interface).map_err(|error| taught(interface, error))?;
+            let opened =
+                opener.open(interface).map_err(|error| taught(interface, settings.kind, error))?;
             opened.notes.into_iter().for_each(|note| news(SwitchNews::Warning(note)));
             if opened.port.capabilities().zero_copy {
                 news(SwitchNews::ZeroCopy(interface.clone()));
@@ -132,6 +141,9 @@ impl SwitchPort {
             tap: settings.tap.as_ref().map(Tap::open).transpose()?,
             far,
             _claim: claimed,
+            lost_before: DeviceLosses::default(),
+            lost_now: DeviceLosses::default(),
+            is_mtu_told: false,
             refused: 0,
             told: 0,
             doubt: false,
@@ -150,6 +162,29 @@ impl SwitchPort {
     pub(super) fn is_ready(&self, poll: &PollSet) -> bool {
         let waits = || self.carrier.port().pending().unwrap_or(false);
         self.key.is_some_and(|key| waits() || poll.readiness(key).readable)
+    }
+
+    /// What its devices were offered and lost before the switch saw it. Of one that another thread serves as
+    /// it was a moment ago: asking has it looked at.
+    pub(super) fn losses(&mut self) -> DeviceLosses {
+        // Of one that is gone, what was known last holds.
+        self.lost_now = losses_of(self.carrier.port_mut()).unwrap_or(self.lost_now);
+        sum(self.lost_before, self.lost_now)
+    }
+
+    /// That frames which its interface lets through are too long for the switch, told once.
+    pub(super) fn mtu_warning(&mut self) -> Option<String> {
+        let mtu_bytes = self.carrier.port().mtu_bytes()?;
+        let carried = self.carrier.port().capabilities().frame_bytes_limit.min(FRAME_CAPACITY);
+        let most = carried - HEADER_BYTES;
+        if mtu_bytes <= most || std::mem::replace(&mut self.is_mtu_told, true) {
+            return None;
+        }
+        let name = &self.interface;
+        Some(format!(
+            "{name}: its MTU is {mtu_bytes} B; frames of more than {carried} B are dropped, and counted as \
+             rx_errors: ip link set dev {name} mtu {most}, here and at the other end"
+        ))
     }
 
     /// Frames that the device did not take since the last call.
@@ -231,6 +266,9 @@ impl SwitchPort {
                 old
             }
         };
+        let mut old = old;
+        let lost = old.as_mut().and_then(|old| losses_of(&mut **old)).unwrap_or(self.lost_now);
+        (self.lost_before, self.lost_now) = (sum(self.lost_before, lost), DeviceLosses::default());
         // The kernel takes its time to close it. Without a thread that time is taken here, where what
         // it was to do is dropped.
         drop(crate::beside::spawn("close", move || drop(old)));
@@ -315,6 +353,16 @@ impl ForwardingPort for SwitchPort {
     }
 }
 
+/// What a device was offered and lost, if it can be asked.
+fn losses_of(port: &mut dyn Port) -> Option<DeviceLosses> {
+    let books = port.statistics().ok()?;
+    Some(DeviceLosses { no_room: books.overflowed, unfit: books.oversized + books.runts })
+}
+
+const fn sum(one: DeviceLosses, other: DeviceLosses) -> DeviceLosses {
+    DeviceLosses { no_room: one.no_room + other.no_room, unfit: one.unfit + other.unfit }
+}
+
 /// Sends back whatever waits at the far end.
 fn reflect(far: &mut MemoryPort) -> io::Result<()> {
     let mut frames = Vec::new();
@@ -343,10 +391,15 @@ fn claim(interface: &str) -> io::Result<UnixListener> {
 }
 
 /// What would help, behind what the kernel says.
-fn taught(interface: &str, error: io::Error) -> io::Error {
-    let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "run as root, or grant it once: setcap cap_net_raw,cap_net_admin+ep $(which tenuto)"
+fn taught(interface: &str, kind: Option<PortKind>, error: io::Error) -> io::Error {
+    let hint = match (error.kind(), kind) {
+        (io::ErrorKind::PermissionDenied, Some(PortKind::Xdp)) => {
+            "run as root, or grant it once, outside of any user namespace: setcap \
+             cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep $(which tenuto)"
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            "run as root, or grant it once: setcap cap_net_raw,cap_net_admin,cap_bpf+ep $(which \
+             tenuto)"
         }
         _ if error.raw_os_error().is_none() && error.to_string().contains("find it") => {
             "`ip link` lists the interfaces of this network namespace"

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tenuto_controller::compile;
 use tenuto_dataplane::switch::{
-    ClassifierKind, ConnectionId, FailMode, GeneralConfig, PortConfig, PortRole, Switch,
+    ClassifierKind, ConnectionId, FailMode, GeneralConfig, HashKey, PortConfig, PortRole, Switch,
     SwitchConfig, SwitchEvent, TraceStep,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FramePool};
@@ -98,7 +98,7 @@ impl Replica {
 
     /// Of a plan, in a mode level.
     pub fn of_plan(plan: &Plan, deployment: &SwitchDeployment, level: u8) -> Self {
-        let config = switch_config(plan, deployment, [0; 16], 1);
+        let config = switch_config(plan, deployment, [0; 16], 1, HashKey::fixed());
         let mut replica = Self::new(Switch::new(config));
         let modes = mode_settings(plan, GENERATION);
         let has_modes = modes.levels > 1;
@@ -248,6 +248,7 @@ fn config(dump: &Dump) -> SwitchConfig {
         groups_max: dump.groups.len(),
         meter_extra_bytes: 4,
         classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
         boot_seed: 1,
         mode_retry: Span::from_ms(100),
         // What was read is there, whatever may come.

@@ -1,6 +1,7 @@
 //! TLS beside the data path: a thread per connection does the cryptography, and the data path has
 //! the plain side of it as a stream like any other.
 
+use super::callers::Owner;
 use super::handshakes::{Handshakes, KEPT};
 use super::settings::TlsFiles;
 use super::stream::{Stream, is_later};
@@ -9,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -84,10 +85,10 @@ impl Tls {
     pub(super) fn accept(
         &self,
         socket: TcpStream,
-        address: IpAddr,
+        owner: Owner,
         done: impl FnOnce(io::Result<Stream>) + Send + 'static,
     ) -> io::Result<()> {
-        let number = self.shaking.begin(socket.try_clone()?, address, MonotonicClock::now());
+        let number = self.shaking.begin(socket.try_clone()?, owner, MonotonicClock::now());
         let (server, shaking) = (Arc::clone(&self.server), Arc::clone(&self.shaking));
         let spawned = crate::beside::spawn("tls", move || {
             let shaken = rustls::ServerConnection::new(server).map_err(io::Error::other).and_then(

@@ -73,7 +73,7 @@ pub(crate) fn a_killed_switch_does_not_end_the_run() {
     println!("{}", document.summary);
     let death = document.events.iter().find(|e| e.text == "sw2 died").expect("it is told");
     assert_eq!(death.tolerated, Some(false));
-    assert_ne!(document.verdict, Verdict::Kept);
+    assert_eq!(document.verdict, Verdict::Broken, "{}", document.summary);
     for row in &document.flows {
         assert!(row.sent > 0 && row.received < row.sent, "{row:?}");
     }
@@ -161,6 +161,9 @@ pub(crate) fn a_killed_lab_leaves_nothing() {
     let crashed = outcome.crashed.expect("it did not end by itself");
     assert!(crashed.starts_with("the lab ended early"), "{crashed}");
     assert_eq!(outcome.document.events.last().map(|e| e.tolerated), Some(Some(false)));
+    assert_eq!(outcome.document.verdict, Verdict::Broken, "{}", outcome.document.summary);
+    // This machine may have its own reasons beside.
+    assert_eq!(outcome.document.verdict_reasons[0].who, "the lab");
     nothing_is_left(*guardian.borrow());
     std::fs::remove_dir_all(dir).expect("ours");
 }

@@ -2,6 +2,7 @@
 //!
 //! The nodes of a lab are this very program, so it has its own `main` instead of the test harness.
 
+mod deaths;
 mod kill;
 mod line;
 mod mischief;
@@ -17,7 +18,9 @@ const TESTS: &[Test] = &[
     ("line::every_message_arrives", line::every_message_arrives),
     ("mischief::a_babbling_host_harms_nobody", mischief::a_babbling_host_harms_nobody),
     ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
+    ("mischief::an_interrupted_set_up_ends_at_once", mischief::an_interrupted_set_up_ends_at_once),
     ("programs::a_program_sends_and_is_heard", programs::a_program_sends_and_is_heard),
+    ("programs::refused_frames_are_explained", programs::refused_frames_are_explained),
     ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
     (
         "modes::a_controller_raises_the_mode_and_takes_it_back",
@@ -34,6 +37,25 @@ const TESTS: &[Test] = &[
     ("kill::a_cut_link_heals", kill::a_cut_link_heals),
     ("kill::a_lost_controller_is_tolerated", kill::a_lost_controller_is_tolerated),
     ("kill::a_killed_lab_leaves_nothing", kill::a_killed_lab_leaves_nothing),
+    ("deaths::a_killed_node_breaks_the_run", deaths::a_killed_node_breaks_the_run),
+    ("deaths::a_killed_lab_breaks_the_run", deaths::a_killed_lab_breaks_the_run),
+    (
+        "deaths::a_node_that_stands_still_breaks_the_run",
+        deaths::a_node_that_stands_still_breaks_the_run,
+    ),
+    (
+        "deaths::a_lab_that_stands_still_breaks_the_run",
+        deaths::a_lab_that_stands_still_breaks_the_run,
+    ),
+    (
+        "deaths::a_node_that_goes_on_leaves_the_run_undecided",
+        deaths::a_node_that_goes_on_leaves_the_run_undecided,
+    ),
+    ("deaths::a_program_that_fails_breaks_the_run", deaths::a_program_that_fails_breaks_the_run),
+    (
+        "deaths::a_program_that_sends_nothing_shows_nothing",
+        deaths::a_program_that_sends_nothing_shows_nothing,
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -2,8 +2,10 @@
 
 use crate::networks::{Words, options, planned, possible, row};
 use std::process::Command;
-use tenuto_model::{Event, EventAction, Network, Scenario};
-use tenuto_runtime::up;
+use tenuto_model::{Event, EventAction, Network, Scenario, Verdict};
+use tenuto_runtime::{Ui, up};
+use tenuto_units::Span;
+use tenuto_world::ProgressRow;
 
 const MS: u64 = 1_000_000;
 
@@ -79,8 +81,49 @@ pub(crate) fn an_interrupted_run_ends_in_order() {
     assert!(outcome.interrupted);
     assert_eq!((outcome.crashed, outcome.document.violations), (None, Vec::new()));
     assert!(outcome.document.duration_ns < 30_000 * MS);
+    assert_eq!(outcome.document.verdict, Verdict::Stopped, "{}", outcome.document.summary);
     assert!(
         outcome.document.ports.iter().any(|p| p.port == "sw1:2 > display"),
         "counters are told"
     );
+}
+
+/// Interrupts this program with the first step of setting up.
+#[derive(Default)]
+struct Impatient {
+    steps: Vec<String>,
+}
+
+impl Ui for Impatient {
+    fn step(&mut self, text: &str) {
+        if self.steps.is_empty() {
+            let own = std::process::id().to_string();
+            let sent = Command::new("kill").args(["-INT", &own]).status().expect("a program");
+            assert!(sent.success());
+        }
+        self.steps.push(text.to_owned());
+    }
+
+    fn progress(&mut self, _rows: &[ProgressRow], _mode: &str, _elapsed: Span) {}
+
+    fn event(&mut self, _text: &str) {}
+}
+
+/// Before traffic nobody has anything to tell: no counters are waited for, and the run has no
+/// length, whatever the clock of the machine says.
+pub(crate) fn an_interrupted_set_up_ends_at_once() {
+    let plan = planned(&row(3));
+    let scenario = Scenario::plain(60_000 * MS, 7);
+    let options = options(&plan, "set-up");
+    let mut user = Impatient::default();
+    let outcome = up(&plan, &scenario, &options, &mut user);
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let Some(outcome) = possible("an_interrupted_set_up_ends_at_once", outcome) else { return };
+    assert!(outcome.interrupted && outcome.at_once);
+    let waited = ["traffic starts", "last counters"];
+    let has_waited = |step: &String| waited.iter().any(|text| step.contains(text));
+    assert!(!user.steps.iter().any(has_waited), "{:?}", user.steps);
+    let document = outcome.document;
+    assert_eq!((document.duration_ns, document.releases.len()), (0, 0));
+    assert_eq!(document.verdict, Verdict::Stopped, "{}", document.summary);
 }

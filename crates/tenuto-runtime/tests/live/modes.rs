@@ -51,7 +51,7 @@ fn rises_and_returns(name: &str, switches: SwitchProcesses) {
     println!("{}", document.summary);
     document.mode_changes.iter().for_each(|row| println!("{row:?}"));
     assert_eq!(outcome.crashed, None);
-    assert_ne!(document.verdict, Verdict::Broken);
+    assert!(!matches!(document.verdict, Verdict::Violated | Verdict::Broken));
     let changes: Vec<(&str, &str)> =
         document.mode_changes.iter().map(|c| (c.from.as_str(), c.to.as_str())).collect();
     assert_eq!(changes, [("LO", "HI"), ("HI", "LO")]);

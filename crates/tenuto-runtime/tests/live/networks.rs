@@ -17,16 +17,25 @@ const MS: u64 = 1_000_000;
 /// Lateness that no test takes for its own fault; the machine is shared.
 const STALL_NS: u64 = 20 * MS;
 
+/// What a test does with each event of the run.
+type Hearer = Box<dyn FnMut(&str)>;
+
 /// Says what happens; `cargo test` shows it when a test fails.
 #[derive(Default)]
 pub(crate) struct Words {
     then: Option<Box<dyn FnMut()>>,
+    heard: Option<Hearer>,
 }
 
 impl Words {
     /// Also does something as soon as traffic starts.
     pub(crate) fn at_start(then: impl FnMut() + 'static) -> Self {
-        Self { then: Some(Box::new(then)) }
+        Self { then: Some(Box::new(then)), heard: None }
+    }
+
+    /// Hands on everything that happens in the run.
+    pub(crate) fn hearing(heard: impl FnMut(&str) + 'static) -> Self {
+        Self { then: None, heard: Some(Box::new(heard)) }
     }
 }
 
@@ -44,6 +53,9 @@ impl Ui for Words {
 
     fn event(&mut self, text: &str) {
         println!("  {text}");
+        if let Some(heard) = &mut self.heard {
+            heard(text);
+        }
     }
 }
 

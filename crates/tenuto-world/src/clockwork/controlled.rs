@@ -1,6 +1,6 @@
 //! Changes of mode by a controller, in the same world and over the same control channels.
 //!
-//! The same switches, links, hosts and traffic; what differs is who changes the mode. The first
+//! Switches, links, hosts and traffic are those of a planned run; only the changer of the mode differs. The first
 //! switch tells the controller of the excess, the controller sends every switch its entries of the
 //! new mode ([`ModeChanger`]), and a switch is done when it has carried out the barrier. What
 //! takes time: the channel, the controller's line on which one switch's messages follow the other's,

@@ -4,6 +4,7 @@ use super::processor::SharedProcessor;
 use super::{Clockwork, ConnId, Core, Event, Instant, Observation, Span, Switch, assemble};
 use crate::fault_model::{self, Judged};
 use tenuto_dataplane::endsystem::{Behaviour, Conduct};
+use tenuto_dataplane::switch::HashKey;
 use tenuto_dataplane::{Frames, SIGNAL_QUEUE};
 use tenuto_model::{Addressing, EventAction, Network};
 use tenuto_units::wire_bits;
@@ -36,14 +37,40 @@ impl Clockwork<'_> {
         let action = event.action.clone();
         let (network, nodes) = (&self.plan.network, &self.nodes);
         let is_gone = |name: &str| nodes.iter().any(|n| n.name == name && !n.alive);
-        let judged = fault_model::judge(network, &action, &mut self.misbehaving, is_gone);
+        let at_ns = self.now.as_ns();
+        if let Some(node) = fault_model::needs(&action, network).filter(|node| is_gone(node)) {
+            let text = fault_model::describe(&action, network);
+            let text = format!("{text}: {node} is gone");
+            return self.observe(&Observation::NotPlayed { text, at_ns });
+        }
+        if let EventAction::StartNode { node } = &action
+            && nodes.iter().any(|it| it.name == *node && it.alive)
+        {
+            let text = fault_model::describe(&action, network);
+            let text = format!("{text}: {node} runs already");
+            return self.observe(&Observation::NotPlayed { text, at_ns });
+        }
+        let is_out = |name: &str| nodes.iter().any(|n| n.name == name && (!n.alive || n.is_bare));
+        let judged = fault_model::judge(network, &action, &mut self.misbehaving, is_out);
         let Judged { tolerated, misbehaving } = judged;
         let mut text = fault_model::describe(&action, network);
         if let Some(note) = &event.note {
             text = format!("{note}: {text}");
         }
-        let at_ns = self.now.as_ns();
         self.observe(&Observation::Event { text, at_ns, tolerated, misbehaving });
+        if let (Some((who, what)), Some(tolerated @ false)) =
+            (fault_model::takes_away(&action, network), tolerated)
+        {
+            let what = what.to_owned();
+            self.observe(&Observation::Died { who, what, at_ns, tolerated });
+        }
+        if let Some(who) = fault_model::gives_back(&action, network) {
+            self.observe(&Observation::Returned { who, at_ns });
+        }
+        if let EventAction::LoseSignals { from, to, frames } = &action {
+            let (from, to, frames) = (from.clone(), to.clone(), *frames);
+            self.observe(&Observation::SignalsLost { from, to, frames, at_ns });
+        }
         self.carry_out_event(&action);
     }
 
@@ -233,15 +260,24 @@ impl Clockwork<'_> {
     fn restart(&mut self, name: &str) {
         if self.plan.network.controllers.iter().any(|c| c.name == name) {
             self.start_controller();
+            self.nodes.iter_mut().for_each(|node| node.is_bare = false);
             return;
         }
+        let is_bare = self.controller.is_none();
         let deployment = self.plan.switches.iter().find(|d| d.switch == name);
         let (Some(place), Some(deployment)) = (self.place(name), deployment) else { return };
         let boot_seed = self.now.as_ns();
-        let config = assemble::switch_config(self.plan, deployment, self.secret, boot_seed);
+        let config = assemble::switch_config(
+            self.plan,
+            deployment,
+            self.secret,
+            boot_seed,
+            HashKey::fixed(),
+        );
         let node = &mut self.nodes[place];
         node.core = Core::Switch(Box::new(Switch::new(config)));
         node.alive = true;
+        node.is_bare = is_bare;
         node.incarnation += 1;
         let at_ns = self.now.as_ns();
         self.observe(&Observation::Restarted { switch: name.to_owned(), at_ns });

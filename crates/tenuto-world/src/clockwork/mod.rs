@@ -1,6 +1,6 @@
 //! Virtual time: the cores, links, hosts and faults of a plan, driven event by event.
 //!
-//! The same switch, end system and controller that run live; every frame is real bytes through the
+//! Switch, end system and controller are those that run live; every frame is real bytes through the
 //! full pipeline. An event is a frame entering a core, a core's timer, bytes on a control channel,
 //! or a line of the scenario; events of one instant happen in the order they were caused. Nothing
 //! is drawn but from the seed, so a run replays bit for bit from (plan, scenario, seed, version).
@@ -15,8 +15,7 @@ mod setup;
 pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
 pub use script::follow;
 
-use crate::assemble;
-use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument};
+use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument, assemble};
 use events::{Event, Queue};
 use processor::SharedProcessor;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +69,8 @@ struct Node {
     name: String,
     core: Core,
     alive: bool,
+    /// It started afresh, and nobody has brought its tables.
+    is_bare: bool,
     /// The instant for which a timer event is queued.
     due: Option<Instant>,
     latency_ns: (u64, u64),
@@ -158,7 +159,7 @@ pub fn run_with_progress(
 }
 
 /// Runs the recorded releases of a live run again in virtual time, where every bound holds
-/// strictly (theory, live observation): what the machine added is gone, what was sent is the same.
+/// strictly (docs/theory/observation.md): what the machine added is gone, what was sent is the same.
 /// The scenario's faults happen as before; how flows behave is what was recorded.
 ///
 /// # Errors

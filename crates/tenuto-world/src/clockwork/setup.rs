@@ -6,13 +6,14 @@ use super::{
     Draws, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
     Plan, Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
-use crate::Release;
+use crate::{Played, Release};
 use tenuto_controller::ControllerConfig;
 use tenuto_dataplane::endsystem::{Behaviour, Conduct, EndSystem};
+use tenuto_dataplane::switch::HashKey;
 use tenuto_model::{Offsets, SwitchDeployment};
 
 fn switch_node(plan: &Plan, deployment: &SwitchDeployment, secret: [u8; 16]) -> Node {
-    let config = assemble::switch_config(plan, deployment, secret, 1);
+    let config = assemble::switch_config(plan, deployment, secret, 1, HashKey::fixed());
     let switch = plan.network.switch(&deployment.switch);
     let profile = switch.map(|s| plan.network.profile_of(s));
     let latency_ns = profile.map_or((0, 0), |p| (p.latency_ns_min, p.latency_ns_max));
@@ -165,8 +166,12 @@ impl<'a> Clockwork<'a> {
 
     pub(super) fn start_traffic(&mut self) {
         self.start = self.now + LEAD;
-        let settings =
-            LedgerSettings::simulated(self.scenario.seed, self.start.as_ns(), self.scenario.expect);
+        let (network, scenario) = (&self.plan.network, self.scenario);
+        let played = match self.recorded {
+            Some(_) => Played::repeated(network, scenario),
+            None => Played::simulated(network, scenario),
+        };
+        let settings = LedgerSettings::simulated(scenario.seed, self.start.as_ns(), played);
         let mut ledger = Ledger::new(self.plan, settings);
         ledger.set_up_complete();
         self.ledger = Some(ledger);
@@ -246,6 +251,7 @@ impl Node {
             name: name.to_owned(),
             core,
             alive: true,
+            is_bare: false,
             due: None,
             latency_ns,
             processor: None,

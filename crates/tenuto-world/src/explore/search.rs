@@ -112,7 +112,7 @@ pub(super) trait Explored: Clone {
 
 /// What is violated, and the actions that lead there.
 type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
-/// The same, with the steps of a trace.
+/// A finding, with the steps of a trace.
 pub(super) type Counterexample<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Step>);
 
 /// How a state was first reached.

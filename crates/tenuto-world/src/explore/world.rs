@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;
 use tenuto_controller::compile;
-use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::switch::{HashKey, Switch, SwitchEvent};
 use tenuto_dataplane::{DropReason, Effects, FrameId, TimerId};
 use tenuto_model::{Plan, PortRole};
 use tenuto_openflow::{Body, Experimenter, Message, ModesMessage};
@@ -108,7 +108,7 @@ fn deployed(
     let activate = Body::Experimenter(Experimenter::Modes(activate));
     let mut switches = Vec::new();
     for deployment in &plan.switches {
-        let config = assemble::switch_config(plan, deployment, [7; 16], 1);
+        let config = assemble::switch_config(plan, deployment, [7; 16], 1, HashKey::fixed());
         let mut switch = Switch::new(ticked_config(&config));
         switch.set_mutant(settings.mutant);
         install(&mut switch, &compile(deployment, &modes), frames)?;

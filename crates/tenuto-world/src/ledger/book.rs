@@ -14,12 +14,14 @@ pub(super) struct Book {
     pub(super) out_of_mode: u64,
     pub(super) in_flight: u64,
     pub(super) undecided: u64,
+    /// After the deadline, within the bound.
+    pub(super) late: u64,
     pub(super) delays: Vec<u64>,
     pub(super) points: Vec<DelayPoint>,
     pub(super) skew_ns_max: Option<u64>,
     pub(super) copies: [CopyCount; COPIES_MAX],
-    /// Broken promises by kind.
-    pub(super) faults: BTreeMap<&'static str, usize>,
+    /// Broken promises by kind, those that a death explains apart.
+    pub(super) faults: BTreeMap<(&'static str, bool), usize>,
 }
 
 impl Book {
@@ -33,6 +35,7 @@ impl Book {
             out_of_mode: 0,
             in_flight: 0,
             undecided: 0,
+            late: 0,
             delays: Vec::new(),
             points: Vec::new(),
             skew_ns_max: None,

@@ -94,7 +94,8 @@ impl Ledger<'_> {
                     sums.undecided_by(stall);
                 }
                 None => {
-                    sums.violations.push(self.late_change(change, &label, observed_ns, bound_ns));
+                    let late = self.late_change(change, &label, observed_ns, bound_ns);
+                    sums.violated(late, self.is_explained(change.at_ns, to_ns));
                 }
             }
         }
@@ -106,7 +107,7 @@ impl Ledger<'_> {
             observed_ns,
             bound_ns,
             purged_frames: change.swaps.iter().map(|s| u64::from(s.2)).sum(),
-            terms: self.term_rows(change, observed_ns),
+            terms: self.term_rows(change, observed_ns, bound_ns),
             switches: self.swap_rows(change),
         }
     }
@@ -133,6 +134,7 @@ impl Ledger<'_> {
                     format!("not every switch swapped: {seen} of {all}")
                 }
             },
+            is_explained: false,
         }
     }
 
@@ -148,7 +150,12 @@ impl Ledger<'_> {
         change.swaps.iter().map(row).collect()
     }
 
-    fn term_rows(&self, change: &Change, observed_ns: Option<u64>) -> Vec<TermRow> {
+    fn term_rows(
+        &self,
+        change: &Change,
+        observed_ns: Option<u64>,
+        bound_ns: Option<u64>,
+    ) -> Vec<TermRow> {
         let Some(bound) = self.plan.mode_changes.iter().find(|b| b.change == change.change) else {
             return Vec::new();
         };
@@ -164,10 +171,11 @@ impl Ledger<'_> {
             "D_update" => took,
             _ => None,
         };
-        let row = |term: &tenuto_model::ModeChangeTerm| TermRow {
-            name: term.name.clone(),
-            observed_ns: observed(&term.name),
-            bound_ns: term.bound_ps.div_ceil(1_000),
+        let is_kept = observed_ns.zip(bound_ns).is_some_and(|(seen, bound)| seen <= bound);
+        let row = |term: &tenuto_model::ModeChangeTerm| {
+            let (observed_ns, bound_ns) = (observed(&term.name), term.bound_ps.div_ceil(1_000));
+            let is_above_share = is_kept && observed_ns.is_some_and(|seen| seen > bound_ns);
+            TermRow { name: term.name.clone(), observed_ns, bound_ns, is_above_share }
         };
         bound.terms.iter().map(row).collect()
     }
@@ -192,9 +200,10 @@ impl Ledger<'_> {
         let complete = |c: &&Change| c.complete_ns().is_some();
         let raises = changes.iter().filter(|c| matches!(c.change, Transition::Raise { .. }));
         let returns = changes.iter().filter(|c| matches!(c.change, Transition::Return { .. }));
+        let expect = self.settings.played.expect;
         let counted = [
-            ("raises", self.settings.expect.raises, raises.filter(complete).count()),
-            ("returns", self.settings.expect.returns, returns.filter(complete).count()),
+            ("raise", expect.raises, raises.filter(complete).count()),
+            ("return", expect.returns, returns.filter(complete).count()),
         ];
         for (what, expected, seen) in counted {
             let Some(expected) = expected.filter(|n| *n as usize != seen) else { continue };
@@ -204,7 +213,7 @@ impl Ledger<'_> {
                 sums.undecided_by(stall);
                 continue;
             }
-            sums.violations.push(Violation {
+            let violation = Violation {
                 kind: "expectation".into(),
                 flow: None,
                 target: None,
@@ -212,8 +221,10 @@ impl Ledger<'_> {
                 at_ns: 0,
                 observed: Some(seen as u64),
                 bound: Some(u64::from(expected)),
-                note: format!("{seen} {what} where the scenario expects {expected}"),
-            });
+                note: format!("{} seen where the scenario expects {expected}", were(seen, what)),
+                is_explained: false,
+            };
+            sums.violated(violation, self.has_lasting_death());
         }
     }
 
@@ -226,5 +237,13 @@ impl Ledger<'_> {
         let period = flow.contracts.iter().map(|c| c.period_ns).max().unwrap_or(0);
         let from = change.at_ns.saturating_sub(period);
         self.stalled(from, change.at_ns, |node| node == switch || node == flow.source)
+    }
+}
+
+/// `1 return was`, `3 returns were`.
+fn were(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what} was"),
+        n => format!("{n} {what}s were"),
     }
 }

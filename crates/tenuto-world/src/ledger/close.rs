@@ -6,13 +6,16 @@ use super::judging::Promise;
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::Sums;
 use super::timeline::Change;
-use super::{CopyRow, FlowRow, HopRow, Ledger, MessageRecord, ModeChangeRow, Release, RunDocument};
+use super::{
+    CopyRow, Facts, FlowRow, HopRow, Ledger, MessageRecord, ModeChangeRow, Release, RunDocument,
+};
 use tenuto_model::{Flow, FlowBound, Transition};
 
 impl Ledger<'_> {
     /// Judges the run, which ended at `end_ns`.
     pub fn close(mut self, end_ns: u64) -> RunDocument {
         let (windows, changes) = self.take_changes();
+        self.settle_deaths(&windows);
         let mut flows = Vec::new();
         let mut sums = Sums::default();
         for index in 0..self.plan.network.flows.len() {
@@ -24,11 +27,15 @@ impl Ledger<'_> {
         }
         let mode_changes: Vec<ModeChangeRow> =
             changes.iter().map(|c| self.change_row(c, end_ns, &mut sums)).collect();
-        self.check_expectations(&changes, &mut sums);
-        let ports = self.port_rows(&mut sums.violations);
+        let expect_not_judged = self.expect_not_judged();
+        if expect_not_judged.is_none() {
+            self.check_expectations(&changes, &mut sums);
+        }
+        let ports = self.port_rows(&mut sums);
         let releases = self.take_releases();
         sums.violations.sort_by_key(|v| v.at_ns);
-        let verdict = sums.verdict();
+        self.conclude(&flows, &mut sums);
+        let verdict = Facts::of(&sums.reasons).verdict();
         RunDocument {
             schema: "tenuto-run/1".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -38,6 +45,11 @@ impl Ledger<'_> {
             network: self.plan.network.name.clone(),
             summary: sums.sentence(verdict),
             verdict,
+            verdict_reasons: sums.reasons,
+            scenario_ns: self.settings.played.whole_ns,
+            not_played: self.not_played(),
+            expect_not_judged,
+            not_observed: self.not_observed(&flows),
             duration_ns: end_ns.saturating_sub(self.settings.start_ns),
             slow: self.settings.slow,
             flows,
@@ -66,6 +78,11 @@ impl Ledger<'_> {
         let mut timelines: Vec<Vec<Change>> = taken.collect();
         timelines.iter_mut().for_each(|changes| changes.sort_by_key(|change| change.at_ns));
         let windows = timelines.iter().flat_map(|c| self.windows(c)).collect();
+        let by_timeline = self.timelines.iter().zip(&timelines);
+        let deaths =
+            by_timeline.flat_map(|(own, changes)| self.too_many_signals_lost(own, changes));
+        let deaths: Vec<_> = deaths.collect();
+        self.deaths.extend(deaths);
         let mut changes: Vec<Change> = timelines.into_iter().flatten().collect();
         changes.sort_by_key(|change| change.at_ns);
         (windows, changes)
@@ -128,6 +145,7 @@ impl Ledger<'_> {
                 .and_then(|b| b.delay_bound_ps)
                 .map(|ps| ps.div_ceil(1_000) + allowance_ns),
             skew_ns: flow.skew_max_ns.map(|max| max + allowance_ns),
+            deadline_ns: bound.map(|b| b.deadline_ns),
             copies_ns: std::array::from_fn(|n| {
                 let name = self.plan.network.networks.get(n)?;
                 copy_bound_ns(bound, name, allowance_ns)
@@ -165,6 +183,8 @@ impl Ledger<'_> {
             out_of_mode: book.out_of_mode,
             in_flight: book.in_flight,
             undecided: book.undecided,
+            late: book.late,
+            is_misbehaving: self.has_misbehaved(number(index), flow),
             delay_bound_ns: queueing.map(|q| q + allowance),
             queueing_bound_ns: queueing,
             host_allowance_ns: allowance,

@@ -20,14 +20,29 @@ pub struct RunDocument {
     pub network: String,
     /// How the run ended.
     pub verdict: Verdict,
+    /// What speaks for a word other than `kept`, that of the verdict and of those behind it.
+    #[serde(default)]
+    pub verdict_reasons: Vec<VerdictReason>,
     /// The verdict in one sentence.
     pub summary: String,
     /// Length of the run, nanoseconds.
     pub duration_ns: u64,
+    /// Length of the scenario as written, nanoseconds; 0 where there is none.
+    #[serde(default)]
+    pub scenario_ns: u64,
+    /// Events of the scenario that were not played: after the end, or of a node that was gone.
+    #[serde(default)]
+    pub not_played: Vec<EventRow>,
+    /// Why what the scenario expects was not judged; absent where it was, or nothing is expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_not_judged: Option<String>,
     /// The network was run so many times slower than described.
     pub slow: u64,
     /// Per flow, target and mode or change.
     pub flows: Vec<FlowRow>,
+    /// Rows of the plan that the run did not exercise.
+    #[serde(default)]
+    pub not_observed: Vec<UnobservedRow>,
     /// Mode changes in order.
     pub mode_changes: Vec<ModeChangeRow>,
     /// What breaks a promise.
@@ -83,6 +98,12 @@ pub struct FlowRow {
     pub in_flight: u64,
     /// Messages above their bound, or lost, while this machine stalled.
     pub undecided: u64,
+    /// Of those received, messages after their deadline, but within bound and host allowance.
+    #[serde(default)]
+    pub late: u64,
+    /// The flow, or its host, sent more than its contract: the bound was not promised to it.
+    #[serde(default)]
+    pub is_misbehaving: bool,
     /// Queueing bound plus host allowance, nanoseconds; null if unbounded.
     pub delay_bound_ns: Option<u64>,
     /// From the plan, nanoseconds.
@@ -213,6 +234,34 @@ pub struct TermRow {
     pub observed_ns: Option<u64>,
     /// As proved, nanoseconds.
     pub bound_ns: u64,
+    /// It took more than its share of a change that kept its bound as a whole: the sum is promised,
+    /// a share is not.
+    #[serde(default)]
+    pub is_above_share: bool,
+}
+
+/// A reason for a word of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictReason {
+    /// The word that it speaks for.
+    pub verdict: Verdict,
+    /// Node, program, flow with target and row, or user.
+    pub who: String,
+    /// What happened, in words.
+    pub what: String,
+    /// When, nanoseconds after traffic started; null where the whole run is meant.
+    pub at_ns: Option<u64>,
+}
+
+/// A row of the plan of which nothing was observed: no message of the flow was sent then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnobservedRow {
+    /// Flow name.
+    pub flow: String,
+    /// Target host.
+    pub target: String,
+    /// Mode, or `LO>HI`.
+    pub mode: String,
 }
 
 /// Something that breaks a promise.
@@ -234,6 +283,9 @@ pub struct Violation {
     pub bound: Option<u64>,
     /// Evidence and cause, in words.
     pub note: String,
+    /// Whether something that was gone beyond what is tolerated explains it: then it violates nothing.
+    #[serde(default)]
+    pub is_explained: bool,
 }
 
 /// Frames dropped for what they were, by place and reason.

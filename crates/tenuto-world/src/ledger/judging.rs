@@ -16,6 +16,8 @@ pub(super) struct Promise<'a> {
     pub(super) place: usize,
     /// Bound of its delay, with what this machine adds.
     pub(super) delay_ns: Option<u64>,
+    /// Its deadline.
+    pub(super) deadline_ns: Option<u64>,
     /// Limit of its skew, with what this machine adds.
     pub(super) skew_ns: Option<u64>,
     /// Bound of its copy over each network, with what this machine adds.
@@ -93,7 +95,7 @@ impl Ledger<'_> {
             (Some(at), _) => self.late(&case, at),
             (None, Some(Fate::OutOfMode)) => return book.out_of_mode += 1,
             (None, Some(Fate::Policed)) => {
-                Some(self.missing("policed", "a conforming message was policed", record))
+                Some(self.missing("policed", "lost a conforming message to policing", record))
             }
             (None, None) if !case.is_over => return book.in_flight += 1,
             (None, _) => Some(self.missing("loss", "lost", record)),
@@ -110,7 +112,7 @@ impl Ledger<'_> {
         match fault {
             Some(fault) if is_excused => sums.excused += u64::from(fault.kind != "policed"),
             Some(fault) => self.breach(&case, fault, book, sums),
-            None => {}
+            None => book.late += u64::from(self.is_after_deadline(&case)),
         }
     }
 
@@ -165,13 +167,34 @@ impl Ledger<'_> {
         }
     }
 
+    /// Whether a message within its bound came after its deadline: a host that keeps its contract is
+    /// late by this machine.
+    fn is_after_deadline(&self, case: &Case<'_>) -> bool {
+        let Case { promise, record, found, .. } = case;
+        let delay = found.delivered_ns.map(|at| at.saturating_sub(record.release_ns));
+        let is_after = delay.zip(promise.deadline_ns).is_some_and(|(seen, limit)| seen > limit);
+        is_after && !self.misbehaves(promise.flow, record.release_ns, promise.delay_ns)
+    }
+
+    /// Whether the flow, or its host, sent more than its contract at some time of the run.
+    pub(super) fn has_misbehaved(&self, index: u16, flow: &Flow) -> bool {
+        self.misbehaving.contains_key(&index) || self.misbehaving_hosts.contains_key(&flow.source)
+    }
+
     /// Counts a broken promise, and keeps the first of a row as evidence.
     fn breach(&self, case: &Case<'_>, fault: Fault, book: &mut Book, sums: &mut Sums) {
-        *sums.broken.entry(fault.kind).or_default() += 1;
-        let seen = book.faults.entry(fault.kind).or_default();
+        let showed_ns = case.found.delivered_ns;
+        let showed_ns = showed_ns.unwrap_or(case.record.release_ns + case.patience_ns);
+        let is_missing = case.found.delivered_ns.is_none();
+        let is_unseen = is_missing && self.may_be_unseen(showed_ns);
+        let is_explained = is_unseen || self.is_explained(case.record.release_ns, showed_ns);
+        let counts = if is_explained { &mut sums.explained } else { &mut sums.broken };
+        *counts.entry(fault.kind).or_default() += 1;
+        let seen = book.faults.entry((fault.kind, is_explained)).or_default();
         *seen += 1;
         if *seen <= VIOLATIONS_PER_ROW {
-            sums.violations.push(self.violation(case.promise, case.record, book.row, fault));
+            let violation = self.violation(case.promise, case.record, book.row, fault);
+            sums.violated(violation, is_explained);
         }
     }
 
@@ -191,6 +214,7 @@ impl Ledger<'_> {
             observed: fault.observed,
             bound: fault.bound,
             note: fault.note,
+            is_explained: false,
         }
     }
 
@@ -233,7 +257,7 @@ impl Ledger<'_> {
                 && e.at_ns <= self.since_start(record.release_ns) + 1_000_000_000
         });
         let outside = cause.map_or(String::new(), |e| {
-            format!("; outside the fault model since {:.3} s: {}", seconds(e.at_ns), e.text)
+            format!(" ({} at {:.3} s, outside the fault model)", e.text, seconds(e.at_ns))
         });
         match record.place {
             Some((node, words)) => {
@@ -251,7 +275,7 @@ impl Ledger<'_> {
         let by_host = self.misbehaving_hosts.get(&flow.source);
         // A message that may still be on its way when its own host begins to babble is already at
         // its mercy; one that ought to have arrived before is not.
-        let under_way = flow.highest().period_ns.max(bound_ns.unwrap_or(0));
+        let under_way = bound_ns.unwrap_or(flow.highest().period_ns);
         let since = by_flow.into_iter().chain(by_host).min();
         since.is_some_and(|&since| since <= at.saturating_add(under_way))
     }

@@ -7,28 +7,35 @@
 mod book;
 mod changes;
 mod close;
+mod death;
 mod document;
 mod judging;
 mod observation;
+mod outage;
 mod paths;
 mod places;
+mod played;
 mod series;
 mod summary;
 mod taking_in;
 mod timeline;
 mod translate;
+mod verdict;
+mod violation_words;
+mod wanting;
 
 pub use document::{
     CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, MachineRow,
     ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow, SwitchSwap,
-    TermRow, Violation,
+    TermRow, UnobservedRow, VerdictReason, Violation,
 };
 pub use observation::{ControlStep, Observation};
+pub use played::Played;
+pub use verdict::Facts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::BuildHasherDefault;
-use tenuto_dataplane::switch::WordHasher;
-use tenuto_model::{Expect, Plan, Transition};
+use death::{Death, SignalLoss};
+use std::collections::{BTreeMap, BTreeSet};
+use tenuto_model::{Plan, Transition};
 use timeline::Timeline;
 
 /// What a run is judged against, beside its plan.
@@ -46,13 +53,13 @@ pub struct LedgerSettings {
     pub host_allowance_ns: BTreeMap<(u16, String, Transition), u64>,
     /// What this machine adds to the bound of a mode change, nanoseconds.
     pub change_allowance_ns: u64,
-    /// What the scenario expects.
-    pub expect: Expect,
+    /// What the scenario was to show.
+    pub played: Played,
 }
 
 impl LedgerSettings {
     /// A run in virtual time: nothing is added to any bound.
-    pub fn simulated(seed: u64, start_ns: u64, expect: Expect) -> Self {
+    pub fn simulated(seed: u64, start_ns: u64, played: Played) -> Self {
         Self {
             world: "simulated",
             seed,
@@ -60,12 +67,10 @@ impl LedgerSettings {
             start_ns,
             host_allowance_ns: BTreeMap::new(),
             change_allowance_ns: 0,
-            expect,
+            played,
         }
     }
 }
-
-type Fast<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
 /// Copies of a message that are told apart.
 const COPIES_MAX: usize = 2;
@@ -99,7 +104,8 @@ struct MessageRecord {
 pub struct Ledger<'a> {
     plan: &'a Plan,
     settings: LedgerSettings,
-    messages: Vec<Fast<u64, MessageRecord>>,
+    /// By flow, messages by their ids. Hosts choose these: no hash that they could know.
+    messages: Vec<BTreeMap<u64, MessageRecord>>,
     /// Which network a port of a host leads to, by its place in the list of networks.
     networks: BTreeMap<(u16, u32), usize>,
     /// One per redundant network: each agrees on its mode by itself.
@@ -114,6 +120,39 @@ pub struct Ledger<'a> {
     releases: Vec<Release>,
     paths: paths::Paths,
     nodes: Vec<String>,
+    /// Nodes and programs that are gone beyond what is tolerated, and since when.
+    deaths: Vec<Death>,
+    /// Mode signals that a scenario loses.
+    signals_lost: Vec<SignalLoss>,
+    /// Nodes that could not tell all that they saw.
+    unseen: Vec<Unseen>,
+    /// When the run ended before its time, nanoseconds of the run's clock, and who ended it.
+    ended_early: Option<(u64, Ending)>,
+    /// Until when nodes told what they saw, nanoseconds of the run's clock; `None`: to the end.
+    told_until_ns: Option<u64>,
+    not_played: Vec<EventRow>,
+    /// Flows that a program sends.
+    taken_over: BTreeSet<u16>,
+    /// Frames of programs, by host: sent and refused.
+    programs: BTreeMap<String, (u64, u64)>,
+}
+
+/// Observations that a node could not tell.
+#[derive(Clone, Debug)]
+struct Unseen {
+    node: String,
+    lines: u64,
+    /// What was seen before is told; nanoseconds after traffic started.
+    at_ns: u64,
+}
+
+/// Why a run ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The user asked for it.
+    Stopped,
+    /// What was running was lost.
+    Lost,
 }
 
 /// A short view of a run that is still going on.
@@ -131,6 +170,10 @@ pub struct ProgressRow {
     pub observed_delay_ns_max: u64,
     /// Largest bound of any of its rows, nanoseconds.
     pub delay_bound_ns: Option<u64>,
+    /// Least deadline of any of its rows, nanoseconds.
+    pub deadline_ns: Option<u64>,
+    /// Its host sends more than was agreed: nothing is promised to it.
+    pub is_misbehaving: bool,
 }
 
 impl<'a> Ledger<'a> {
@@ -143,7 +186,7 @@ impl<'a> Ledger<'a> {
         };
         let timelines = networks.into_iter().map(timeline).collect();
         Self {
-            messages: vec![Fast::default(); plan.network.flows.len()],
+            messages: vec![BTreeMap::new(); plan.network.flows.len()],
             networks: networks_of_ports(plan),
             timelines,
             dropped: BTreeMap::new(),
@@ -156,6 +199,14 @@ impl<'a> Ledger<'a> {
             releases: Vec::new(),
             paths: paths::Paths::new(plan),
             nodes: Vec::new(),
+            deaths: Vec::new(),
+            signals_lost: Vec::new(),
+            unseen: Vec::new(),
+            ended_early: None,
+            told_until_ns: None,
+            not_played: Vec::new(),
+            taken_over: BTreeSet::new(),
+            programs: BTreeMap::new(),
             plan,
             settings,
         }
@@ -166,9 +217,12 @@ impl<'a> Ledger<'a> {
         self.timelines.iter_mut().for_each(Timeline::set_up_complete);
     }
 
-    /// The scenario was not played to its end: changes that it expects may be missing.
-    pub fn expect_nothing(&mut self) {
-        self.settings.expect = Expect::default();
+    /// The scenario was not played to its end: what it expects may be missing. Where nodes could not
+    /// tell everything, `told_until_ns` says until when they did: what is missing after that may
+    /// have been seen.
+    pub fn end_early(&mut self, at_ns: u64, ending: Ending, told_until_ns: Option<u64>) {
+        self.ended_early = Some((at_ns, ending));
+        self.told_until_ns = told_until_ns;
     }
 
     /// The mode in force, as far as it has been seen.
@@ -204,6 +258,9 @@ impl<'a> Ledger<'a> {
             missing: 0,
             observed_delay_ns_max: 0,
             delay_bound_ns: bound,
+            deadline_ns: self.least_deadline(index, target),
+            is_misbehaving: self
+                .has_misbehaved(index, &self.plan.network.flows[usize::from(index)]),
         };
         for record in self.messages[usize::from(index)].values() {
             match record.targets.get(place).and_then(|t| t.delivered_ns) {
@@ -230,6 +287,12 @@ impl<'a> Ledger<'a> {
             Some(r.delay_bound_ps?.div_ceil(1_000) + allowance)
         })
         .max()
+    }
+
+    fn least_deadline(&self, flow: u16, target: &str) -> Option<u64> {
+        let name = &self.plan.network.flows[usize::from(flow)].name;
+        let rows = self.plan.flows.iter().filter(|r| r.flow == *name && r.target == target);
+        rows.map(|row| row.deadline_ns).min()
     }
 
     fn allowance(&self, flow: u16, target: &str, row: Transition) -> u64 {

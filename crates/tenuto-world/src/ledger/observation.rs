@@ -141,6 +141,70 @@ pub enum Observation {
         /// Flows that misbehave from now on because of it.
         misbehaving: Vec<u16>,
     },
+    /// A node or a program of the user's own ended without being asked, could not be started, or
+    /// did not answer at the end.
+    Died {
+        /// Node, or host of the program; `lab` for what holds all of them.
+        who: String,
+        /// In words, without the name: `died`.
+        what: String,
+        /// Since when it may be gone.
+        at_ns: u64,
+        /// Whether the plan's fault model covers it.
+        tolerated: bool,
+    },
+    /// What was gone is there again: a link that is healed.
+    Returned {
+        /// As it was told to be gone.
+        who: String,
+        /// When.
+        at_ns: u64,
+    },
+    /// The next mode signals over a link are lost.
+    SignalsLost {
+        /// The switch that sends them.
+        from: String,
+        /// Its neighbour.
+        to: String,
+        /// How many.
+        frames: u32,
+        /// From when on.
+        at_ns: u64,
+    },
+    /// A node saw more than it could tell: what is missing may have been seen.
+    Unseen {
+        /// Node.
+        node: String,
+        /// How many of its observations are lost.
+        lines: u64,
+        /// What it saw before was told.
+        from_ns: u64,
+    },
+    /// An event of the scenario that could not be carried out.
+    NotPlayed {
+        /// The event and why, in words.
+        text: String,
+        /// When.
+        at_ns: u64,
+    },
+    /// A program took a flow over from the end system: what is sent of it is the program's doing.
+    TakenOver {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// When.
+        at_ns: u64,
+    },
+    /// What became of the frames of a host's program, at the end.
+    Program {
+        /// Host.
+        host: String,
+        /// UDP and TCP frames that were sent into the network.
+        released: u64,
+        /// UDP and TCP frames that belong to no flow of the host, or are above its contract.
+        refused: u64,
+        /// When.
+        at_ns: u64,
+    },
     /// A change of mode that a controller makes, beside those of the switches, has come so far.
     ByController {
         /// The switch or the controller.

@@ -1,11 +1,19 @@
 //! Places: what was dropped where, and how long queues became.
 
+use super::summary::Sums;
 use super::{Ledger, PolicedRow, PortObservation, Violation};
 use tenuto_model::PortRow;
 
 /// Reasons that name what frames were, not what the network lacked.
-const POLICING: [&str; 6] =
-    ["policed", "out_of_mode", "unknown", "malformed", "signal_rejected", "no_output"];
+const POLICING: [&str; 7] = [
+    "policed",
+    "out_of_mode",
+    "unknown",
+    "malformed",
+    "signal_rejected",
+    "command_rejected",
+    "no_output",
+];
 
 impl Ledger<'_> {
     pub(super) fn policed_rows(&self) -> Vec<PolicedRow> {
@@ -34,7 +42,7 @@ impl Ledger<'_> {
         rows
     }
 
-    pub(super) fn port_rows(&self, violations: &mut Vec<Violation>) -> Vec<PortObservation> {
+    pub(super) fn port_rows(&self, sums: &mut Sums) -> Vec<PortObservation> {
         let mut rows = Vec::new();
         for ((node, port), &(backlog, frames)) in &self.ports {
             let port = tenuto_model::Port { node: node.clone(), port: *port };
@@ -49,7 +57,7 @@ impl Ledger<'_> {
             let virtual_time = self.settings.world == "simulated";
             let from_babbler = self.misbehaving_hosts.contains_key(node);
             if virtual_time && !from_babbler && bound.is_some_and(|b| backlog > b) {
-                violations.push(Violation {
+                let violation = Violation {
                     kind: "backlog".into(),
                     flow: None,
                     target: None,
@@ -58,7 +66,9 @@ impl Ledger<'_> {
                     observed: Some(backlog),
                     bound,
                     note: format!("the queue at {label} was longer than its bound"),
-                });
+                    is_explained: false,
+                };
+                sums.violated(violation, !self.deaths.is_empty());
             }
             rows.push(PortObservation {
                 port: label,

@@ -1,9 +1,12 @@
-//! The verdict and its sentence.
+//! What the verdict rests on, and its sentence.
 
-use super::{StallRow, Violation};
+use super::{StallRow, VerdictReason, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tenuto_model::Verdict;
+
+/// Rows and deaths that a sentence names one by one.
+const NAMED_MAX: usize = 3;
 
 /// What the verdict rests on.
 #[derive(Debug, Default)]
@@ -16,14 +19,22 @@ pub(super) struct Sums {
     pub(super) excused: u64,
     /// Messages that broke a promise, by kind; more than the violations that are kept as evidence.
     pub(super) broken: BTreeMap<&'static str, u64>,
+    /// The same of messages whose promise did not hold any more, since something was gone.
+    pub(super) explained: BTreeMap<&'static str, u64>,
     /// Messages above a bound or missing that a stall touched.
     pub(super) undecided: u64,
     /// Mode changes, and what was expected of them, that a stall touched.
     pub(super) undecided_changes: u64,
     /// The longest stall that left something undecided.
     pub(super) stall: Option<StallRow>,
+    /// Messages after their deadline, within bound and allowance.
+    pub(super) late: u64,
     /// Kept as evidence.
     pub(super) violations: Vec<Violation>,
+    /// What speaks for a word other than kept.
+    pub(super) reasons: Vec<VerdictReason>,
+    /// How the run was shorter than its scenario, in words; empty if it was not.
+    pub(super) shortened: String,
 }
 
 impl Sums {
@@ -33,33 +44,95 @@ impl Sums {
         }
     }
 
-    pub(super) const fn verdict(&self) -> Verdict {
-        match (self.violations.is_empty(), self.undecided + self.undecided_changes) {
-            (false, _) => Verdict::Broken,
-            (true, 0) => Verdict::Kept,
-            (true, _) => Verdict::Undecided,
+    /// Keeps evidence. What a death explains speaks for no word of its own.
+    pub(super) fn violated(&mut self, violation: Violation, is_explained: bool) {
+        if !is_explained {
+            self.reason(Verdict::Violated, violation.who(), violation.what(), violation.when_ns());
         }
+        self.violations.push(Violation { is_explained, ..violation });
+    }
+
+    pub(super) fn reason(
+        &mut self,
+        verdict: Verdict,
+        who: impl Into<String>,
+        what: impl Into<String>,
+        at_ns: Option<u64>,
+    ) {
+        let (who, what) = (who.into(), what.into());
+        self.reasons.push(VerdictReason { verdict, who, what, at_ns });
+    }
+
+    /// One reason for everything that stalls left open.
+    pub(super) fn conclude_undecided(&mut self) {
+        if self.undecided + self.undecided_changes == 0 {
+            return;
+        }
+        let what = self.open_words();
+        let stall = self.stall.as_ref();
+        let who = stall.map_or_else(|| "this machine".to_owned(), |stall| stall.node.clone());
+        let at_ns = stall.map(|stall| stall.at_ns);
+        self.reason(Verdict::Undecided, who, what, at_ns);
     }
 
     pub(super) fn sentence(&self, verdict: Verdict) -> String {
-        match verdict {
-            Verdict::Kept => self.kept(),
+        let words = match verdict {
+            Verdict::Kept => self.counts(),
+            Verdict::Modelled => {
+                format!("{}; {}", self.counts(), self.named(Verdict::Modelled))
+            }
             Verdict::Undecided => self.undecided(),
-            Verdict::Broken => self.broken(),
-        }
+            Verdict::Violated => self.violated_words(),
+            Verdict::Broken => format!("{}; {}", self.named(verdict), self.since_a_death()),
+            Verdict::Stopped => self.counts(),
+            Verdict::Late => format!(
+                "{} after the deadline, none above bound and allowance: {}; {}",
+                messages(self.late),
+                self.named(verdict),
+                self.counts()
+            ),
+            Verdict::NothingObserved => format!("{}; {}", self.named(verdict), self.counts()),
+        };
+        format!("{}: {words}{}.", verdict.headline(), self.shortened)
     }
 
-    fn kept(&self) -> String {
+    /// The first reasons for a word.
+    fn named(&self, verdict: Verdict) -> String {
+        let all: Vec<_> = self.reasons.iter().filter(|it| it.verdict == verdict).collect();
+        let named = |it: &&VerdictReason| match it.at_ns {
+            Some(at) => format!("{} {} at {:.3} s", it.who, it.what, seconds(at)),
+            None => format!("{} {}", it.who, it.what),
+        };
+        let mut words: Vec<String> = all.iter().take(NAMED_MAX).map(named).collect();
+        if all.len() > NAMED_MAX {
+            words.push(format!("{} more", all.len() - NAMED_MAX));
+        }
+        words.join(", ")
+    }
+
+    /// Messages within bound and lost, those of misbehaving hosts apart.
+    fn counts(&self) -> String {
         let (within, lost) = (self.within, self.lost);
         let own = match self.excused {
             0 => String::new(),
             n => format!(" ({n} of misbehaving hosts lost or late, not counted)"),
         };
-        format!("KEPT: {within} of {within} messages within bound, {lost} lost{own}.")
+        format!("{within} of {} messages within bound, {lost} lost{own}", self.judged())
     }
 
-    fn undecided(&self) -> String {
-        let mut out = String::from("UNDECIDED: ");
+    /// Messages that were judged: within bound, above it, lost, or turned away against contract.
+    fn judged(&self) -> u64 {
+        let missed = self.broken.values().chain(self.explained.values());
+        self.within + missed.sum::<u64>()
+    }
+
+    fn since_a_death(&self) -> String {
+        let since: u64 = self.broken.values().chain(self.explained.values()).sum();
+        format!("{} of {} messages within bound, {since} lost or late", self.within, self.judged())
+    }
+
+    fn open_words(&self) -> String {
+        let mut out = String::new();
         if self.undecided > 0 {
             let _ = write!(out, "{} above bound or missing", messages(self.undecided));
         }
@@ -76,25 +149,28 @@ impl Sums {
             let _ = write!(out, " while this machine stalled {ms:.1} ms at {at:.3} s");
             let _ = write!(out, " ({})", stall.node);
         }
-        let (within, lost) = (self.within, self.lost);
-        let _ = write!(out, "; {within} others within bound, {lost} lost.");
         out
     }
 
-    fn broken(&self) -> String {
+    fn undecided(&self) -> String {
+        let open = match self.undecided + self.undecided_changes {
+            0 => self.named(Verdict::Undecided),
+            _ => self.open_words(),
+        };
+        format!("{open}; {} others within bound, {} lost", self.within, self.lost)
+    }
+
+    fn violated_words(&self) -> String {
         let messages: u64 = self.broken.values().sum();
-        let others = self.violations.iter().filter(|v| v.flow.is_none()).count() as u64;
+        let own = || self.violations.iter().filter(|violation| !violation.is_explained);
+        let others = own().filter(|violation| violation.flow.is_none()).count() as u64;
         let kinds = self.broken.iter().map(|(kind, count)| format!("{count} {kind}"));
         let kinds: Vec<String> = kinds.collect();
         let of = match kinds.len() {
             0 => String::new(),
             _ => format!(" ({})", kinds.join(", ")),
         };
-        let first = self.violations.first().map_or(String::new(), |v| {
-            let flow = v.flow.as_deref().map_or(String::new(), |flow| format!(" of {flow}"));
-            let at = seconds(v.at_ns);
-            format!("; first {}{flow} at {at:.3} s: {}", v.kind.replace('_', " "), v.note)
-        });
+        let first = own().next().map_or(String::new(), |v| format!("; first: {v}"));
         let count = match messages + others {
             1 => "1 violation".to_owned(),
             n => format!("{n} violations"),
@@ -103,7 +179,11 @@ impl Sums {
             0 => String::new(),
             n => format!("; {} undecided", self::messages(n)),
         };
-        format!("BROKEN: {count}{of}{first}; {} within bound{undecided}.", self.within)
+        let explained = match self.explained.values().sum() {
+            0 => String::new(),
+            n => format!("; {} outside the fault model", self::messages(n)),
+        };
+        format!("{count}{of}{first}; {} within bound{undecided}{explained}", self.within)
     }
 }
 

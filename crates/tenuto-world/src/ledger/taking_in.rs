@@ -1,7 +1,10 @@
 //! What each observation changes in the books.
 
 use super::timeline::Timeline;
-use super::{AtTarget, EventRow, Fate, Ledger, MessageRecord, Observation, Release, StallRow};
+use super::{
+    AtTarget, Death, EventRow, Fate, Ledger, MessageRecord, Observation, Release, SignalLoss,
+    StallRow, Unseen,
+};
 
 impl Ledger<'_> {
     /// Takes in what a node has seen. What names nothing of this network changes nothing.
@@ -45,6 +48,37 @@ impl Ledger<'_> {
                 let at_ns = self.since_start(*at_ns);
                 misbehaving.iter().for_each(|flow| self.note_misbehaviour(*flow, at_ns));
                 self.events.push(EventRow { at_ns, text: text.clone(), tolerated: *tolerated });
+            }
+            Observation::Died { who, what, at_ns, tolerated } => {
+                self.observe_death(who, what, *at_ns, *tolerated);
+            }
+            Observation::Returned { who, at_ns } => {
+                let at_ns = self.since_start(*at_ns);
+                let gone = self.deaths.iter_mut().filter(|it| it.who == *who);
+                gone.for_each(|it| it.until_ns = it.until_ns.or(Some(at_ns)));
+            }
+            Observation::SignalsLost { from, to, frames, at_ns } => {
+                self.signals_lost.push(SignalLoss {
+                    who: format!("link {from} - {to}"),
+                    switch: from.clone(),
+                    frames: *frames,
+                    at_ns: self.since_start(*at_ns),
+                })
+            }
+            Observation::Unseen { node, lines, from_ns } => {
+                self.observe_unseen(node, *lines, *from_ns);
+            }
+            Observation::NotPlayed { text, at_ns } => {
+                let at_ns = self.since_start(*at_ns);
+                self.not_played.push(EventRow { at_ns, text: text.clone(), tolerated: None });
+            }
+            Observation::TakenOver { flow, .. } => {
+                self.taken_over.insert(*flow);
+            }
+            Observation::Program { host, released, refused, .. } => {
+                let (all_released, all_refused) = self.programs.entry(host.clone()).or_default();
+                *all_released += released;
+                *all_refused += refused;
             }
             // Nothing is promised of it.
             Observation::ByController { .. } => {}
@@ -99,6 +133,24 @@ impl Ledger<'_> {
             let length_ns = end_ns - start_ns.max(from_ns);
             self.stalls.push(StallRow { node: node.to_owned(), at_ns, length_ns });
         }
+    }
+
+    fn observe_death(&mut self, who: &str, what: &str, at_ns: u64, tolerated: bool) {
+        let at_ns = self.since_start(at_ns);
+        let text = format!("{who} {what}");
+        self.events.push(EventRow { at_ns, text, tolerated: Some(tolerated) });
+        let is_known = |it: &Death| it.who == who && it.what == what && it.until_ns.is_none();
+        if !tolerated && !self.deaths.iter().any(is_known) {
+            let (who, what) = (who.to_owned(), what.to_owned());
+            self.deaths.push(Death { who, what, at_ns, until_ns: None });
+        }
+    }
+
+    fn observe_unseen(&mut self, node: &str, lines: u64, from_ns: u64) {
+        let at_ns = self.since_start(from_ns);
+        let text = format!("{lines} observations of {node} are lost");
+        self.events.push(EventRow { at_ns, text, tolerated: None });
+        self.unseen.push(Unseen { node: node.to_owned(), lines, at_ns });
     }
 
     fn note_misbehaviour(&mut self, flow: u16, at_ns: u64) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::forwarding::{Forwarding, Witness};
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, GeneralConfig, PortConfig, PortRole, Switch, SwitchConfig,
+    ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, Switch, SwitchConfig,
 };
 use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::{FlushReport, Interest, PortWait, RelayEnd, WaitPolicy, serve_relays};
@@ -73,6 +73,9 @@ impl Overloaded {
             tap: None,
             far: None,
             _claim: None,
+            lost_before: DeviceLosses::default(),
+            lost_now: DeviceLosses::default(),
+            is_mtu_told: false,
             refused: 0,
             told: 0,
             doubt: false,
@@ -145,6 +148,7 @@ fn config(buffer_frames: u64) -> SwitchConfig {
         groups_max: 0,
         meter_extra_bytes: 4,
         classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
         boot_seed: 1,
         mode_retry: Span::from_ms(10),
         general: Some(GeneralConfig::default()),
@@ -247,7 +251,13 @@ fn what_waits_for_a_full_device_goes_on_by_itself() {
         wait.wait(poll, first, &mut pending).expect("poll");
         core.fire(ports);
         core.transmit(ports, false, &mut Stored);
-        heard += far[2].receive(FRAMES, &mut |_, _| ()).expect("there");
+        // All of it: what was handed over last wakes nobody.
+        loop {
+            match far[2].receive(FRAMES, &mut |_, _| ()).expect("there") {
+                0 => break,
+                count => heard += count,
+            }
+        }
     }
 }
 
@@ -362,4 +372,36 @@ fn a_lost_device_keeps_nothing_waiting() {
     it.core.fire(&mut it.ports);
     it.core.transmit(&mut it.ports, false, &mut Stored);
     assert_eq!((backlog(&it), it.core.pool.in_use()), (0, 0));
+}
+
+/// What a refused user is told to grant is all that a port of its kind asks for.
+#[test]
+fn what_is_to_be_granted_is_told_whole() {
+    let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+    let always = "setcap cap_net_raw,cap_net_admin,cap_bpf";
+    for kind in [None, Some(PortKind::Packet), Some(PortKind::PacketRing), Some(PortKind::Tap)] {
+        let text = taught("eth1", kind, refused()).to_string();
+        assert!(text.contains(&format!("{always}+ep $(which tenuto)")), "{kind:?}: {text}");
+    }
+    let text = taught("eth1", Some(PortKind::Xdp), refused()).to_string();
+    assert!(text.contains(&format!("{always},cap_ipc_lock+ep $(which tenuto)")), "{text}");
+}
+
+/// What the device of a port loses is counted, also when another device has taken its place.
+#[test]
+fn what_devices_lose_is_counted_over_all_of_them() {
+    let mut it = Overloaded::own(8);
+    let flood = |far: &mut MemoryPort| {
+        let frame = [0_u8; FRAME_BYTES];
+        let report = far.transmit(&vec![&frame[..]; FRAMES + 100]).expect("memory");
+        assert_eq!((report.sent, report.refused), (FRAMES, 100));
+    };
+    flood(&mut it.far[0]);
+    let losses = |no_room| DeviceLosses { no_room, unfit: 0 };
+    assert_eq!(it.ports[0].losses(), losses(100));
+    let (near, mut far) = MemoryPort::pair(FRAMES).expect("descriptors");
+    it.ports[0].put_back(Box::new(near), &mut it.poll).expect("pollable");
+    assert_eq!(it.ports[0].losses(), losses(100));
+    flood(&mut far);
+    assert_eq!((it.ports[0].losses(), it.ports[0].losses()), (losses(200), losses(200)));
 }

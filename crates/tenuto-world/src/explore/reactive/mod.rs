@@ -1,5 +1,6 @@
 //! Reactive applications with the real switch, every interleaving, time standing still (`untimed`,
-//! theory T31): the races of plain OpenFlow, and that Attendre ends them (\[Attendre\] Figs. 1 to 3).
+//! docs/theory/attendre.md, "What is explored"): the races of plain OpenFlow, and
+//! that Attendre ends them (\[Attendre\] Figs. 1 to 3).
 //!
 //! Switches on a line (or one with two replicas behind it), a host at each end, a controller with
 //! an application of `tenuto-controller`. At any moment: a host sends its next packet, a port hands
@@ -84,7 +85,8 @@ pub struct Settings {
 
 impl Settings {
     /// Attendre as it is, on a line, with every property that can hold: after a lost command or
-    /// a fired timer plain OpenFlow behaviour is what is promised (theory T28, T29), in which
+    /// a fired timer plain OpenFlow behaviour is what is promised (docs/theory/attendre.md,
+    /// "Why it always ends"), in which
     /// packet-ins repeat and packets overtake each other.
     pub fn new(application: Application, switches: u8, packets: u8) -> Self {
         Self {
@@ -101,7 +103,7 @@ impl Settings {
         }
     }
 
-    /// The same with losses and timers, and without what they take away.
+    /// These settings with losses and timers, and without what they take away.
     #[must_use]
     pub fn with_faults(self, timeouts: u8, lost_commands: u8) -> Self {
         let mut properties = self.properties;

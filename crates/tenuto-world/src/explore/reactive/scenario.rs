@@ -10,7 +10,7 @@ use tenuto_controller::reactive::{
     RouteFlow,
 };
 use tenuto_dataplane::switch::{
-    AttendreLimits, ClassifierKind, FailMode, GeneralConfig, PortConfig, PortRole, Switch,
+    AttendreLimits, ClassifierKind, FailMode, GeneralConfig, HashKey, PortConfig, PortRole, Switch,
     SwitchConfig,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FrameId, Frames};
@@ -191,6 +191,7 @@ impl Fixed {
             groups_max: 1,
             meter_extra_bytes: 24,
             classifier: ClassifierKind::ByMask,
+            hash_key: HashKey::fixed(),
             boot_seed: 0,
             mode_retry: Span::from_ms(10),
             general: Some(GeneralConfig {

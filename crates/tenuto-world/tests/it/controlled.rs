@@ -1,6 +1,6 @@
 //! Changes of mode by a controller, in the world of the switches that change by themselves.
 
-mod support;
+use crate::support;
 
 use tenuto_model::Plan;
 use tenuto_planner::{Options, plan};

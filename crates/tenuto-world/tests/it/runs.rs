@@ -1,6 +1,6 @@
 //! Shipped networks in virtual time: everything that was promised is kept.
 
-mod support;
+use crate::support;
 
 use support::{shipped, shipped_text};
 use tenuto_model::{Event, EventAction, Network, OtherTraffic, Plan, Scenario, Verdict};

@@ -1,6 +1,6 @@
 //! Switches whose ports share a processor, in virtual time: never later than was promised.
 
-mod support;
+use crate::support;
 
 use support::{certified, network, shipped};
 use tenuto_model::{

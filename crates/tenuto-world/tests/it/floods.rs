@@ -1,6 +1,6 @@
 //! Hosts that fill their own receive queues: what that does to others is within the bounds.
 
-mod support;
+use crate::support;
 
 use support::{certified, network};
 use tenuto_model::{Network, Offsets, Plan};

@@ -1,9 +1,8 @@
 //! Raises played against the bounds of whole paths: flows that start within a moment of each other,
 //! and the mode that changes while they are all under way.
 
-#[path = "../../tenuto-planner/tests/raises/networks.rs"]
+#[path = "../../../tenuto-planner/tests/raises/networks.rs"]
 mod networks;
-mod support;
 
 use networks::networks;
 use tenuto_model::{

@@ -1,6 +1,6 @@
 //! What random networks once found, each in its smallest form.
 
-mod support;
+use crate::support;
 
 use support::{certified, network};
 use tenuto_model::{Event, EventAction, Network, Offsets, Scenario, Transition, Verdict};

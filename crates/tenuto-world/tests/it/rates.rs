@@ -1,9 +1,9 @@
 //! Lines of all rates in one network, in virtual time: nothing takes longer than its bound, though
 //! a bound counts on what slow lines have spread before (theory, "Lines farther back").
 
-#[path = "../../tenuto-planner/tests/rates/networks.rs"]
+#[path = "../../../tenuto-planner/tests/rates/networks.rs"]
 mod networks;
-mod support;
+use crate::support;
 
 use networks::{network, rates};
 use tenuto_model::{Event, EventAction, Expect, Network, Offsets, Plan, Scenario, Sizes, Traffic};

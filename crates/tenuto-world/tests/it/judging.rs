@@ -1,6 +1,6 @@
 //! How the ledger judges what a shared machine may have spoilt: by what the message passes.
 
-mod support;
+use crate::support;
 
 use tenuto_model::{Plan, Verdict};
 use tenuto_planner::{Options, plan};
@@ -70,9 +70,9 @@ fn a_late_message_is_undecided_only_if_its_way_stalled() {
             }
         })
     };
-    assert_eq!(late(None).verdict, Verdict::Broken);
+    assert_eq!(late(None).verdict, Verdict::Violated);
     // d2 is on no way from s1 to d1.
-    assert_eq!(late(Some("d2")).verdict, Verdict::Broken);
+    assert_eq!(late(Some("d2")).verdict, Verdict::Violated);
     for node in ["s1", "sw1", "sw2", "sw3", "d1"] {
         let run = late(Some(node));
         assert_eq!(run.verdict, Verdict::Undecided, "{node}: {}", run.summary);
@@ -96,7 +96,7 @@ fn what_a_stall_made_lost_or_policed_is_undecided() {
                 ledger.observe(&stall(node));
             })
         };
-        assert_eq!(run("d2").verdict, Verdict::Broken, "{reason}");
+        assert_eq!(run("d2").verdict, Verdict::Violated, "{reason}");
         assert_eq!(run("s1").verdict, Verdict::Undecided, "{reason}");
     }
 }
@@ -114,7 +114,31 @@ fn a_meter_remembers_the_message_that_a_stall_made_late() {
         })
     };
     assert_eq!(run("policed").verdict, Verdict::Undecided);
-    assert_eq!(run("buffer_full").verdict, Verdict::Broken);
+    assert_eq!(run("buffer_full").verdict, Verdict::Violated);
+}
+
+/// Whoever forges a command of Attendre is told of as one who forges a mode signal.
+#[test]
+fn forged_commands_are_among_what_was_turned_away() {
+    let plan = planned("vehicle.yaml");
+    for reason in ["signal_rejected", "command_rejected"] {
+        let forged = Observation::Dropped {
+            node: "sw1".into(),
+            port: 1,
+            reason: reason.into(),
+            cookie: 0,
+            message: None,
+            frames: 3,
+            at_ns: RELEASE_NS,
+        };
+        let run = judged(&plan, "LIDAR", |ledger, flow| {
+            ledger.observe(&delivered(&plan, flow, "d1", RELEASE_NS + 1_000_000));
+            ledger.observe(&forged);
+        });
+        let rows =
+            run.policed.iter().map(|row| (row.reason.as_str(), row.switch.as_str(), row.frames));
+        assert_eq!(rows.collect::<Vec<_>>(), [(reason, "sw1", 3)]);
+    }
 }
 
 #[test]
@@ -147,7 +171,7 @@ fn skew_is_judged_by_its_limit_and_what_the_machine_adds() {
     };
     assert_eq!(run(limit_ns + HOST_NS, false).verdict, Verdict::Kept);
     let broken = run(limit_ns + HOST_NS + 1, false);
-    assert_eq!(broken.verdict, Verdict::Broken);
+    assert_eq!(broken.verdict, Verdict::Violated);
     let [violation] = &broken.violations[..] else { panic!("{:?}", broken.violations) };
     assert_eq!((violation.kind.as_str(), violation.bound), ("skew", Some(limit_ns + HOST_NS)));
     assert_eq!(broken.flows[0].skew_limit_ns, Some(limit_ns), "as the description says");

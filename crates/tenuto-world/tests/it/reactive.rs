@@ -108,7 +108,7 @@ fn the_states_of_plain_openflow_are_many_more() {
 
 /// The extent of \[Attendre\] Fig. 8; minutes, so not with the others.
 #[test]
-#[ignore = "for the figures: cargo test --test reactive -- --ignored --nocapture"]
+#[ignore = "for the figures: cargo test -p tenuto-world reactive -- --ignored --nocapture"]
 fn figure_8() {
     for (switches, packets) in [(8, 1), (1, 5), (3, 2), (4, 2), (6, 2)] {
         for attendre in [true, false] {

@@ -1,6 +1,6 @@
 //! The mode change and return, every interleaving, on a line and a ring of three switches.
 
-mod support;
+use crate::support;
 
 use tenuto_model::Plan;
 use tenuto_planner::{Options, plan};
