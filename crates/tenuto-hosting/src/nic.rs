@@ -1,0 +1,116 @@
+//! The host's end of a tenant's virtual NIC.
+//!
+//! The tenant's end is in its network namespace and goes with it, and this end goes with that one. A
+//! frame from the tenant is believed to be from the tenant's address only, and goes to this host only:
+//! both are settings of this end, where no tenant gets.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use tenuto_io::links::{LinkChanger, LinkName, disable_ipv6_on};
+use tenuto_io::{Crossing, NicPolicer, RateLimits};
+use tenuto_model::TenantNic;
+
+/// A virtual NIC that was made.
+pub(crate) struct HostEnd {
+    name: LinkName,
+    policers: Vec<NicPolicer>,
+}
+
+/// What crossed a virtual NIC, as seen from the tenant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Crossed {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    pub(crate) dropped: u64,
+}
+
+impl HostEnd {
+    /// Makes the pair, the other end named `peer` in the network namespace of the process `pid`.
+    pub(crate) fn make(
+        name: LinkName,
+        nic: &TenantNic,
+        peer: &LinkName,
+        pid: u32,
+    ) -> io::Result<Self> {
+        let mut links = LinkChanger::new()?;
+        match links.add_veth(&name, peer, pid) {
+            // Of a sandbox that the kernel has not quite ended yet.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                links.remove(&name)?;
+                links.add_veth(&name, peer, pid)?;
+            }
+            result => result?,
+        }
+        disable_ipv6_on(&name)?;
+        for (setting, value) in SETTINGS {
+            set(&name, setting, value)?;
+        }
+        links.add_address(&name, nic.host, nic.prefix_bits)?;
+        links.set_up(&name)?;
+        Ok(Self { name, policers: Vec::new() })
+    }
+
+    /// Limits what crosses, each way by itself.
+    pub(crate) fn limit(&mut self, limits: RateLimits) -> io::Result<()> {
+        if limits == RateLimits::default() {
+            return Ok(());
+        }
+        for crossing in [Crossing::In, Crossing::Out] {
+            self.policers.push(NicPolicer::new(&self.name, crossing, limits)?);
+        }
+        Ok(())
+    }
+
+    /// Frames above the limits that were dropped; `None` where nothing is limited.
+    pub(crate) fn policed(&self) -> Option<u64> {
+        let dropped = self.policers.iter().map(|policer| policer.dropped().unwrap_or(0));
+        (!self.policers.is_empty()).then(|| dropped.sum())
+    }
+
+    /// What crossed it so far; `None` when it is gone.
+    pub(crate) fn crossed(&self) -> Option<Crossed> {
+        let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+        crossed_in(&table, self.name.as_str())
+    }
+}
+
+/// No source but the tenant's network (RFC 3704, strict), nothing passed on to others, no other
+/// interface's address answered for, and no advice taken on routes.
+const SETTINGS: [(&str, &str); 6] = [
+    ("rp_filter", "1"),
+    ("forwarding", "0"),
+    ("arp_ignore", "2"),
+    ("accept_redirects", "0"),
+    ("accept_source_route", "0"),
+    ("send_redirects", "0"),
+];
+
+fn set(name: &LinkName, setting: &str, value: &str) -> io::Result<()> {
+    let path = format!("/proc/sys/net/ipv4/conf/{name}/{setting}");
+    let said = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+    fs::write(Path::new(&path), value).map_err(said)
+}
+
+/// The line of an interface: what it received the tenant has sent.
+fn crossed_in(table: &str, name: &str) -> Option<Crossed> {
+    let mut lines = table.lines().filter_map(|line| line.trim().split_once(':'));
+    let (_, numbers) = lines.find(|(found, _)| *found == name)?;
+    let numbers: Vec<u64> =
+        numbers.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect();
+    let at = |place: usize| numbers.get(place).copied();
+    Some(Crossed { sent: at(1)?, received: at(9)?, dropped: at(3)? + at(11)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_crossed_is_seen_from_the_tenant() {
+        let table = "Inter-|\n face |\n  tn-a: 100 1 0 3 0 0 0 0 200 9 0 4 0 0 0 0\n";
+        let crossed = Crossed { sent: 1, received: 9, dropped: 7 };
+        assert_eq!(crossed_in(table, "tn-a"), Some(crossed));
+        assert_eq!(crossed_in(table, "tn"), None);
+    }
+}
