@@ -1,0 +1,486 @@
+//! The service without its surfaces: one writer of decisions, any number of readers.
+
+use crate::alarm::Alarm;
+use crate::answer::{Accepted, BoundRow, Denied};
+use crate::certifying::{self, Bell};
+use crate::change::Change;
+use crate::decide::{Decided, Planning, decide};
+use crate::events::Events;
+use crate::log::{Decision, Entry, Log, LogError, Store};
+use crate::switches;
+use crate::tokens::hex;
+use crate::view::View;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tenuto_model::{Network, Plan, network_digest};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Keys of requests that are remembered.
+const KEYS_MAX: usize = 10_000;
+/// Alarms that are kept, the latest ones.
+const ALARMS_MAX: usize = 256;
+/// Most changes of one batch.
+const CHANGES_MAX: usize = 10_000;
+/// How decisions are made, as answers say it.
+const DECIDED_BY: &str = "whole plan";
+
+/// What is asked, and by whom.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The changes, all or none.
+    pub changes: Vec<Change>,
+    /// Name of who asks.
+    pub who: String,
+    /// A key by which the same request is told from another one like it.
+    pub key: Option<String>,
+    /// Whether a refusal is to say what would fit.
+    pub advice: bool,
+}
+
+/// Why a service does not start.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The log.
+    Log(LogError),
+    /// The log began with another network file.
+    OtherNetwork,
+    /// The set cannot be guaranteed: its plan says what is scarce.
+    Refused(Box<Plan>),
+    /// The beginning could not be stored.
+    NotStored(String),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(error) => error.fmt(f),
+            Self::OtherNetwork => f.write_str(
+                "the state is of another network than this file describes: take the file that it began with, or another \
+                 state directory",
+            ),
+            Self::Refused(plan) => {
+                let because = plan.refusals.first().map_or("", |it| it.because.as_str());
+                write!(f, "the flows cannot be guaranteed: {because}")
+            }
+            Self::NotStored(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// Says what is wrong with a plan; nothing if it is accepted.
+pub(crate) type Checker = fn(&Plan) -> Vec<String>;
+
+/// What the writer alone has.
+#[derive(Debug)]
+struct Writer {
+    log: Log,
+    /// Digest and answer of requests with a key.
+    keys: BTreeMap<String, (String, Result<Accepted, Denied>)>,
+    order: VecDeque<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    planning: Planning,
+    file: String,
+    writer: Mutex<Writer>,
+    view: RwLock<Arc<View>>,
+    pub(crate) events: Events,
+    /// Number of the latest decision.
+    pub(crate) decided: watch::Sender<u64>,
+    pub(crate) checker: Checker,
+    bell: Arc<Bell>,
+}
+
+/// The admitted flows of one network, as a service.
+#[derive(Debug)]
+pub struct Service {
+    pub(crate) inner: Arc<Inner>,
+    certifier: Option<thread::JoinHandle<()>>,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.inner.bell.end();
+        if let Some(certifier) = self.certifier.take() {
+            // It ends after the set that it looks at.
+            let _ = certifier.join();
+        }
+    }
+}
+
+impl Service {
+    /// Begins with a network file, or goes on where the log ends. `file` is its text.
+    ///
+    /// # Errors
+    /// The log cannot be read, is of another network, or what it holds cannot be guaranteed.
+    pub fn open(
+        network: &Network,
+        file: &str,
+        store: Box<dyn Store>,
+        planning: Planning,
+    ) -> Result<Self, OpenError> {
+        Self::open_with(network, file, store, planning, certify)
+    }
+
+    pub(crate) fn open_with(
+        network: &Network,
+        file: &str,
+        store: Box<dyn Store>,
+        planning: Planning,
+        checker: Checker,
+    ) -> Result<Self, OpenError> {
+        let digest = network_digest(network);
+        let (mut log, replayed) = Log::open(store).map_err(OpenError::Log)?;
+        if replayed.digest.as_ref().is_some_and(|known| *known != digest) {
+            return Err(OpenError::OtherNetwork);
+        }
+        let known = replayed.network.as_ref();
+        let (settled, plan) =
+            planning.settle(known.unwrap_or(network)).map_err(OpenError::Refused)?;
+        if known.is_none() {
+            let opened =
+                Entry::Opened { digest, file: file.to_owned(), network: Box::new(settled.clone()) };
+            log.append(&opened).map_err(OpenError::NotStored)?;
+        }
+        let file = if known.is_some() { replayed.file } else { file.to_owned() };
+        let mut writer = Writer { log, keys: BTreeMap::new(), order: VecDeque::new() };
+        for (number, decision) in (1..).zip(&replayed.decisions) {
+            writer.remember_replayed(number, decision, &plan);
+        }
+        let view = View {
+            decision: replayed.decisions.len() as u64,
+            network: Arc::new(settled),
+            plan: Arc::new(plan),
+            certified: None,
+            installed: None,
+            keeps_switches: false,
+            stopped: None,
+            alarms: Vec::new(),
+        };
+        let service = Self::start(planning, file, writer, view, checker);
+        if replayed.torn > 0 {
+            let text = format!("{} B of an unfinished record were cut off", replayed.torn);
+            service.inner.raise("log-torn", "", text);
+        }
+        Ok(service)
+    }
+
+    fn start(
+        planning: Planning,
+        file: String,
+        writer: Writer,
+        view: View,
+        checker: Checker,
+    ) -> Self {
+        let bell = Arc::new(Bell::default());
+        let inner = Arc::new(Inner {
+            planning,
+            file,
+            writer: Mutex::new(writer),
+            decided: watch::Sender::new(view.decision),
+            view: RwLock::new(Arc::new(view)),
+            events: Events::new(),
+            checker,
+            bell: Arc::clone(&bell),
+        });
+        let certifier = certifying::start(Arc::clone(&bell), Arc::downgrade(&inner));
+        bell.ring();
+        Self { inner, certifier: Some(certifier) }
+    }
+
+    /// What is in force.
+    pub fn view(&self) -> Arc<View> {
+        self.inner.view()
+    }
+
+    /// Decides, stores what was accepted, and then makes it seen.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub fn submit(&self, request: &Request) -> Result<Accepted, Denied> {
+        self.inner.submit(request)
+    }
+
+    /// Decides as [`Service::submit`] would at this moment, and changes nothing.
+    ///
+    /// # Errors
+    /// Why nothing would be changed.
+    pub fn what_if(&self, changes: &[Change], advice: bool) -> Result<Accepted, Denied> {
+        let started = Instant::now();
+        let view = self.view();
+        let decided = self.inner.decide(&view, changes, advice)?;
+        Ok(accepted(view.decision, false, started, changes, &decided))
+    }
+}
+
+impl Service {
+    /// Keeps the switches that connect to `listener` at the plan in force, for as long as this is polled; every `audit_every`
+    /// they are read again. For networks of one mode.
+    ///
+    /// # Errors
+    /// The network has modes, or the listener fails.
+    pub async fn keep_switches(
+        &self,
+        listener: TcpListener,
+        audit_every: Duration,
+    ) -> io::Result<()> {
+        if self.view().network.modes.len() > 1 {
+            let why = "switches of a network with modes are not kept yet: leave --openflow out";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        self.inner.show(|view| view.keeps_switches = true);
+        switches::keep(listener, Arc::clone(&self.inner), audit_every).await
+    }
+
+    /// Waits until every switch that is kept has the plan of a decision, or a later one; at most for `patience`. How far it has come.
+    pub(crate) async fn reached(&self, decision: u64, patience: Duration) -> &'static str {
+        let mut latest = self.inner.events.listen();
+        let wait = async {
+            while self.view().state_of(decision) == "pending" && latest.changed().await.is_ok() {}
+        };
+        let _ = timeout(patience, wait).await;
+        if self.view().state_of(decision) == "pending" { "pending" } else { "confirmed" }
+    }
+}
+
+/// The word of the checker.
+fn certify(plan: &Plan) -> Vec<String> {
+    match tenuto_certify::certify(&plan.to_json()) {
+        Ok(certificate) if certificate.feasible => Vec::new(),
+        Ok(_) => vec!["not every promise holds".to_owned()],
+        Err(findings) => findings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn accepted(
+    decision: u64,
+    in_force: bool,
+    started: Instant,
+    changes: &[Change],
+    decided: &Decided,
+) -> Accepted {
+    let stays = changes.iter().filter(|change| !matches!(change, Change::Remove { .. }));
+    let bounds = stays.flat_map(|change| BoundRow::of_flow(&decided.plan, change.name()));
+    Accepted {
+        decision,
+        in_force,
+        state: "confirmed".to_owned(),
+        decided_by: DECIDED_BY.to_owned(),
+        took_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        plan_hash: decided.plan.plan_hash.clone(),
+        bounds: bounds.collect(),
+        warnings: decided.warnings.clone(),
+    }
+}
+
+/// What tells a request from another with the same key.
+fn digest_of(changes: &[Change]) -> String {
+    let text = serde_json::to_vec(changes).unwrap_or_default();
+    hex(&Sha256::digest(&text))
+}
+
+impl Writer {
+    fn remember(&mut self, key: &str, digest: String, answer: Result<Accepted, Denied>) {
+        self.keys.insert(key.to_owned(), (digest, answer));
+        self.order.push_back(key.to_owned());
+        if self.order.len() > KEYS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
+    }
+
+    /// The answer of a decision before a restart, with the bounds that its flows have now.
+    fn remember_replayed(&mut self, number: u64, decision: &Decision, plan: &Plan) {
+        let Some((key, digest)) = &decision.key else { return };
+        let flows = decision.changes.iter().filter_map(|change| match change {
+            crate::change::Settled::Add(flow) | crate::change::Settled::Change(flow) => {
+                Some(flow.name.as_str())
+            }
+            crate::change::Settled::Remove(_) => None,
+        });
+        let answer = Accepted {
+            decision: number,
+            in_force: true,
+            state: "confirmed".to_owned(),
+            decided_by: DECIDED_BY.to_owned(),
+            took_us: decision.took_us,
+            plan_hash: decision.plan_hash.clone(),
+            bounds: flows.flat_map(|flow| BoundRow::of_flow(plan, flow)).collect(),
+            warnings: Vec::new(),
+        };
+        self.remember(key, digest.clone(), Ok(answer));
+    }
+}
+
+impl Inner {
+    pub(crate) fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.read().expect("nobody panics with it"))
+    }
+
+    /// Changes what is seen, in one step.
+    pub(crate) fn show(&self, change: impl FnOnce(&mut View)) {
+        let mut view = self.view.write().expect("nobody panics with it");
+        let mut next = View::clone(&view);
+        change(&mut next);
+        *view = Arc::new(next);
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().expect("nobody panics with it")
+    }
+
+    fn decide(&self, view: &View, changes: &[Change], advice: bool) -> Result<Decided, Denied> {
+        match changes.len() {
+            0 => return Err(Denied::Conflict("nothing is asked for: name a change".to_owned())),
+            1..=CHANGES_MAX => {}
+            many => {
+                let why = format!("{many} changes at once: at most {CHANGES_MAX}");
+                return Err(Denied::Conflict(why));
+            }
+        }
+        decide(&self.planning, (&view.network, &self.file), changes, advice)
+    }
+
+    fn submit(&self, request: &Request) -> Result<Accepted, Denied> {
+        let mut writer = self.writer();
+        let digest = digest_of(&request.changes);
+        if let Some(key) = &request.key
+            && let Some((known, answer)) = writer.keys.get(key)
+        {
+            return if *known == digest { answer.clone() } else { Err(Denied::KeyReused) };
+        }
+        let answer = self.decide_and_store(&mut writer, request, &digest);
+        let names: Vec<&str> = request.changes.iter().map(Change::name).collect();
+        let names = names.join(", ");
+        match &answer {
+            Ok(it) => self.tell("accepted", Some(it.decision), names),
+            Err(denied) => {
+                self.tell("refused", None, format!("{names}: {}", denied.problem().detail));
+            }
+        }
+        // What could not be tried may be asked for again with the same key.
+        let is_final = !matches!(answer, Err(Denied::Stopped(_) | Denied::NotStored(_)));
+        if let Some(key) = request.key.as_ref().filter(|_| is_final) {
+            writer.remember(key, digest, answer.clone());
+        }
+        answer
+    }
+
+    fn decide_and_store(
+        &self,
+        writer: &mut Writer,
+        request: &Request,
+        digest: &str,
+    ) -> Result<Accepted, Denied> {
+        let started = Instant::now();
+        let view = self.view();
+        let only_removes = request.changes.iter().all(|it| matches!(it, Change::Remove { .. }));
+        if let Some(why) = view.stopped.as_ref().filter(|_| !only_removes) {
+            return Err(Denied::Stopped(why.clone()));
+        }
+        let decided = self.decide(&view, &request.changes, request.advice)?;
+        let number = view.decision + 1;
+        let answer = accepted(number, true, started, &request.changes, &decided);
+        let entry = Entry::Accepted(Decision {
+            who: request.who.clone(),
+            at_ms: now_ms(),
+            changes: decided.settled.clone(),
+            plan_hash: answer.plan_hash.clone(),
+            key: request.key.as_ref().map(|key| (key.clone(), digest.to_owned())),
+            took_us: answer.took_us,
+        });
+        if let Err(why) = writer.log.append(&entry) {
+            self.raise("not-stored", "", why.clone());
+            return Err(Denied::NotStored(why));
+        }
+        self.show(|view| {
+            view.decision = number;
+            view.network = Arc::new(decided.network);
+            view.plan = Arc::new(decided.plan);
+        });
+        self.decided.send_replace(number);
+        self.bell.ring();
+        Ok(answer)
+    }
+
+    /// The checker's word on the set of a decision.
+    pub(crate) fn certified(&self, decision: u64, findings: Vec<String>) {
+        if findings.is_empty() {
+            self.show(|view| {
+                view.certified = Some(view.certified.unwrap_or(0).max(decision));
+                view.stopped = None;
+            });
+            self.lower("not-certified");
+            return self.tell("certified", Some(decision), "the checker accepts the set".into());
+        }
+        let first = findings.first().cloned().unwrap_or_default();
+        let text = format!("the checker does not accept decision {decision}: {first}");
+        self.show(|view| view.stopped = Some(text.clone()));
+        self.raise("not-certified", "", text);
+    }
+
+    pub(crate) fn tell(&self, kind: &str, decision: Option<u64>, text: String) {
+        self.events.tell(now_ms(), kind, decision, text);
+    }
+
+    /// Somebody has to look at something.
+    pub(crate) fn raise(&self, kind: &str, place: &str, text: String) {
+        let at_ms = now_ms();
+        self.show(|view| {
+            let known = view.alarms.iter_mut().find(|it| it.kind == kind && it.place == place);
+            if let Some(alarm) = known {
+                (alarm.text, alarm.at_ms, alarm.is_raised) = (text.clone(), at_ms, true);
+                alarm.count += 1;
+                return;
+            }
+            let (kind, place) = (kind.to_owned(), place.to_owned());
+            let text = text.clone();
+            view.alarms.push(Alarm { kind, place, text, at_ms, count: 1, is_raised: true });
+            if view.alarms.len() > ALARMS_MAX {
+                view.alarms.remove(0);
+            }
+        });
+        self.tell("alarm", None, text);
+    }
+
+    /// Every switch has the plan of a decision.
+    pub(crate) fn installed(&self, decision: u64) {
+        self.show(|view| view.installed = Some(decision));
+        self.tell("installed", Some(decision), "every switch has the set, read back".into());
+    }
+
+    /// What the alarm of a kind told of one place is over.
+    pub(crate) fn lower_at(&self, kind: &str, place: &str) {
+        self.show(|view| {
+            let alarms = view.alarms.iter_mut();
+            let mine = alarms.filter(|it| it.kind == kind && it.place == place);
+            mine.for_each(|it| it.is_raised = false);
+        });
+    }
+
+    /// What alarms of a kind told of is over.
+    pub(crate) fn lower(&self, kind: &str) {
+        self.show(|view| {
+            view.alarms.iter_mut().filter(|it| it.kind == kind).for_each(|it| it.is_raised = false);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
