@@ -1,4 +1,5 @@
-//! Attendre commands on the data path (theory T28): one switch tells the next to keep a flow's
+//! Attendre commands on the data path (docs/theory/attendre.md, "What waits, where, for what"):
+//! one switch tells the next to keep a flow's
 //! packets until the entries for it are there.
 //!
 //! A command is a frame of its own, directly ahead of the packet that it speaks of: in the same

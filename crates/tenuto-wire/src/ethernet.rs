@@ -87,7 +87,7 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// An 802.1Q tag follows.
     pub const VLAN: Self = Self(0x8100);
-    /// IPv6, which we forward but do not look into.
+    /// IPv6. This crate has no view of its header; a general switch reads it by itself.
     pub const IPV6: Self = Self(0x86dd);
     /// Link layer discovery.
     pub const LLDP: Self = Self(0x88cc);

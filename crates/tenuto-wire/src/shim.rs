@@ -1,7 +1,8 @@
 //! The MC-SDN message shim, between UDP and the payload.
 //!
 //! It says which message a frame belongs to. Its size field is a *claim*: monitors count the
-//! bytes that really arrive per message id (theory T1), which [`MessagePart::locate`] gives.
+//! bytes that really arrive per message id (docs/theory/modes.md, "Order of things at the
+//! first switch: monitor, then meter"), which [`MessagePart::locate`] gives.
 
 use crate::build::UDP_PAYLOAD_START;
 use crate::bytes::be_u32;

@@ -1,5 +1,5 @@
-//! Mode signals: how switches tell one another of a raise and of the way back (theory T16, T20,
-//! T21).
+//! Mode signals: how switches tell one another of a raise and of the way back (docs/theory/modes.md,
+//! "Raise" and "Return").
 //!
 //! One frame, every field in a fixed place, the tag last. The tag is a keyed MAC per link over
 //! source address, EtherType and fields, so a signal cannot be forged, changed, moved to another
@@ -131,7 +131,7 @@ pub struct SignalRepr {
 }
 
 impl SignalRepr {
-    /// What decides between two signals: the greater one holds (theory T20).
+    /// What decides between two signals: the greater one holds (docs/theory/modes.md, "Raise").
     pub const fn order(&self) -> (u64, u64, u8) {
         (self.generation, self.epoch, self.level)
     }

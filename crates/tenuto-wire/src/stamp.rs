@@ -1,5 +1,5 @@
 //! The stamp that our end systems write at the start of the application's payload, so that the
-//! receiver can hold the delay that it sees against the bound (theory T1).
+//! receiver can hold the delay that it sees against the bound (docs/theory/README.md, "Delay and loss").
 //!
 //! Sixteen bytes, because the smallest frame that must carry one does not have more: an AFDX
 //! frame of 63 B as stated has 17 B of UDP payload, the last of them the sequence number.

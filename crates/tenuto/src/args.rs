@@ -1,16 +1,23 @@
 //! The command line: one definition per verb, from which parser and help come.
 
+mod planning;
+mod values;
+
+pub(crate) use planning::{Method, Model, Planning, Ranking};
+pub(crate) use values::{Slow, switch_processes};
+
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tenuto_model::{ForwardingModel, ImportFormat, quantity};
 use tenuto_runtime::{LabPorts, SwitchProcesses};
+use values::{duration_ns, format, lab_ports, rate_bps, slow, times};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
-  1    refused, violated, a counterexample
+  1    refused, violated, broken, a counterexample
   2    bad input or usage
-  3    not decidable here (not certified, a right or device missing, a stall, comparison only)
+  3    not decidable here (not certified, a right or device missing, a stall, late by this machine, nothing observed,
+       typical times, comparison only)
   130  stopped by Ctrl-C
 
 NET is a network file (.yaml), PLAN what `tenuto plan NET -o PLAN` wrote.
@@ -44,8 +51,16 @@ pub(crate) enum Verb {
     Up(Up),
     /// Run a program inside a node of a running lab
     Exec(Exec),
+    /// Keep the admitted flows of a network and decide on more, until Ctrl-C or SIGTERM
+    Controller(crate::verbs::controller::Controller),
+    /// Add, change, remove and list the flows of a running controller
+    Flow(crate::verbs::flow::Flow),
+    /// What a running controller holds: flows, switches, modes, alarms, its plan
+    Show(crate::verbs::show::Show),
     /// An OpenFlow 1.3 switch over real interfaces, until Ctrl-C or SIGTERM
     Switch(crate::verbs::switch::Switch),
+    /// Many tenants' controllers on this machine, each in a sandbox of its own
+    Tenants(crate::verbs::tenants::Tenants),
     /// What the tables of a switch do to one frame, step by step
     Trace(crate::verbs::trace::Trace),
     /// What a switch has in its tables, as ovs-ofctl writes it
@@ -58,6 +73,10 @@ pub(crate) enum Verb {
     Bench(crate::verbs::bench::Bench),
     /// What this machine can and cannot show
     Doctor(Doctor),
+    /// Completions of verbs and flags for a shell
+    Completions(Completions),
+    /// Pages of the manual, one per verb
+    Man(Man),
 }
 
 /// How admission decides.
@@ -88,6 +107,15 @@ pub(crate) struct BenchAdmission {
     /// Carry out removals of which the log says that they found nothing
     #[arg(long, requires = "operations")]
     pub(crate) removals: bool,
+    /// Rate of every line of a log, as 1Gbps; a log states none
+    #[arg(long, value_name = "RATE", requires = "operations", value_parser = rate_bps)]
+    pub(crate) line_rate: Option<u64>,
+    /// Rate of the lines between switches of a log, where it is another
+    #[arg(long, value_name = "RATE", requires = "operations", value_parser = rate_bps)]
+    pub(crate) trunk_rate: Option<u64>,
+    /// Plan file to write of what is held: every flow takes one queue on all its way then
+    #[arg(long, value_name = "PLAN", conflicts_with = "pacing")]
+    pub(crate) plan: Option<PathBuf>,
     /// How to decide
     #[arg(long, value_enum, default_value = "reserve")]
     pub(crate) engine: EngineName,
@@ -179,79 +207,6 @@ pub(crate) enum ExportFormat {
     Saihu,
 }
 
-/// The names of formats, and `auto`.
-fn format() -> clap::builder::PossibleValuesParser {
-    let names = ImportFormat::ALL.into_iter().map(ImportFormat::name);
-    clap::builder::PossibleValuesParser::new(names.chain(["auto"]))
-}
-
-/// A rate with its unit.
-fn rate_bps(text: &str) -> Result<u64, String> {
-    match quantity::parse_rate_bps(text).map_err(|error| error.to_string())? {
-        0..1_000 => Err("a link has 1 kbit/s or more: did you mean 100Mbit/s?".into()),
-        rate => Ok(rate),
-    }
-}
-
-/// How to plan; the same for every verb that plans a network.
-#[derive(Clone, Debug, Default, Flags)]
-pub(crate) struct Planning {
-    /// Plan with another value, such as flows.CAM.period=16ms, flows.CAM.period.HI=16ms or
-    /// links.sw1-sw2.rate=1Gbit/s; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Who comes before whom: as the file says, by period, or whatever Audsley's assignment finds
-    #[arg(long, value_name = "ORDER", default_value = "given")]
-    pub(crate) priorities: Ranking,
-    /// What counts of messages: token buckets around them, or whole messages as they come
-    #[arg(long, default_value = "auto")]
-    pub(crate) curves: Curves,
-}
-
-/// Who comes before whom.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Ranking {
-    /// The priorities of the file; a flow without one ranks by its period
-    #[default]
-    Given,
-    /// The shorter the period, the higher, whatever the file says
-    RateMonotonic,
-    /// The lowest to whoever keeps its deadlines there, and so on upwards
-    Audsley,
-}
-
-impl From<Ranking> for tenuto_planner::Priorities {
-    fn from(ranking: Ranking) -> Self {
-        match ranking {
-            Ranking::Given => Self::Given,
-            Ranking::RateMonotonic => Self::RateMonotonic,
-            Ranking::Audsley => Self::Audsley,
-        }
-    }
-}
-
-/// What counts of messages.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum Curves {
-    /// Buckets; whole messages where those keep more promises
-    #[default]
-    Auto,
-    /// Token buckets only
-    Buckets,
-    /// Whole messages wherever hosts are trusted or a monitor watches
-    Staircases,
-}
-
-impl From<Curves> for tenuto_planner::Curves {
-    fn from(curves: Curves) -> Self {
-        match curves {
-            Curves::Auto => Self::Auto,
-            Curves::Buckets => Self::Buckets,
-            Curves::Staircases => Self::Staircases,
-        }
-    }
-}
-
 #[derive(Debug, Flags)]
 pub(crate) struct Plan {
     /// Network file
@@ -291,77 +246,6 @@ pub(crate) struct Plan {
     pub(crate) planning: Planning,
 }
 
-/// How bounds are computed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Method {
-    /// The least of all that takes seconds: `best` for server graphs and small networks, `plp` for
-    /// large ones
-    Auto,
-    /// Total flow analysis: sums of delays per hop
-    Tfa,
-    /// Pay multiplexing only once, whatever the order of service (server graphs)
-    Pmoo,
-    /// The optimum whatever the order of service: never looser than pmoo (server graphs)
-    Blind,
-    /// Tandem matching analysis: `blind` holds every choice that it makes (server graphs)
-    Tma,
-    /// Polynomial linear programs over whole paths too
-    Plp,
-    /// Larger linear programs too, as far as they stay small
-    Elp,
-    /// Separated flow analysis: every residual service that it chooses is among those of `best`
-    Sfa,
-    /// Least upper delay bounds: every residual service that it chooses is among those of `best`
-    Ludb,
-    /// The least of all of them, per flow
-    Best,
-    /// What Silo would promise; for comparison only, not valid where ports share a processor
-    Silo,
-    /// What `QJump` would promise; for comparison only, not valid where ports share a processor
-    Qjump,
-}
-
-impl Method {
-    /// Whose promises are shown instead of ours.
-    pub(crate) const fn peer(self) -> Option<crate::compared::Peer> {
-        match self {
-            Self::Silo => Some(crate::compared::Peer::Silo),
-            Self::Qjump => Some(crate::compared::Peer::Qjump),
-            _ => None,
-        }
-    }
-}
-
-impl From<Method> for tenuto_bounds::Effort {
-    fn from(method: Method) -> Self {
-        match method {
-            // Promises of others are shown before any effort is made.
-            Method::Tfa | Method::Silo | Method::Qjump => Self::Tfa,
-            Method::Pmoo => Self::Pmoo,
-            Method::Blind | Method::Tma => Self::Blind,
-            Method::Plp => Self::Plp,
-            Method::Auto | Method::Elp | Method::Sfa | Method::Ludb | Method::Best => Self::Tight,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Model {
-    /// Whole frames are received before they are sent on
-    StoreAndForward,
-    /// Bits flow through; not valid for frames
-    Fluid,
-}
-
-impl From<Model> for ForwardingModel {
-    fn from(model: Model) -> Self {
-        match model {
-            Model::StoreAndForward => Self::StoreAndForward,
-            Model::Fluid => Self::Fluid,
-        }
-    }
-}
-
 #[derive(Debug, Flags)]
 pub(crate) struct Tables {
     /// Network or plan file
@@ -370,9 +254,36 @@ pub(crate) struct Tables {
     /// This switch only
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
+    /// Tables for people, or a script of `ovs-ofctl` for bridges with the names of switches
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    pub(crate) format: TablesFormat,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TablesFormat {
+    /// For people
+    #[default]
+    Text,
+    /// Commands of Open vSwitch
+    Ovs,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Completions {
+    /// The shell that is to complete
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Man {
+    /// Folder for the pages, made if it is not there
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Flags)]
@@ -380,6 +291,10 @@ pub(crate) struct Certify {
     /// Plan file
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
+    /// Say which rows are proved too, by the checker with a machine-checked theory (tenuto-proved)
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
+        default_missing_value = crate::proved::PROGRAM)]
+    pub(crate) proved: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
@@ -430,7 +345,7 @@ pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) run: Run,
     /// Run the same network so many times slower: rates divided, times multiplied; `auto` takes
-    /// what suits this machine, up to 10
+    /// what suits this machine, up to 100
     #[arg(long, value_name = "N", default_value = "1", value_parser = slow)]
     pub(crate) slow: Slow,
     /// Warn when less than this share of a bound is left, in percent
@@ -536,30 +451,13 @@ impl Verb {
             Self::Doctor(it) => it.json,
             Self::Import(it) => it.json,
             Self::Dump(it) => it.wants_json(),
+            Self::Flow(it) => it.wants_json(),
+            Self::Show(it) => it.json,
+            Self::Controller(_) => false,
+            Self::Tenants(it) => it.wants_json(),
             Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
-            Self::Switch(_) | Self::Trace(_) => false,
+            Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,
         }
-    }
-}
-
-/// A length of time with its unit, above zero.
-fn duration_ns(text: &str) -> Result<u64, String> {
-    const DAY_NS: u64 = 86_400_000_000_000;
-    match quantity::parse_time_ns(text).map_err(|error| error.to_string())? {
-        0 => Err("a run takes some time: did you mean 20s?".into()),
-        ns if ns > DAY_NS => Err("a run takes at most a day: did you mean 20s?".into()),
-        ns => Ok(ns),
-    }
-}
-
-/// `FLOW` or `FLOW=N`.
-fn times(text: &str) -> Result<(String, u8), String> {
-    match text.rsplit_once('=') {
-        None => Ok((text.to_owned(), 1)),
-        Some((flow, count)) => match count.parse() {
-            Ok(count @ 1..) => Ok((flow.to_owned(), count)),
-            _ => Err(format!("`{count}` is no number from 1 to 255")),
-        },
     }
 }
 
@@ -571,52 +469,5 @@ mod tests {
     fn definitions_agree() {
         use clap::CommandFactory;
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn a_duration_has_a_unit() {
-        assert_eq!(duration_ns("20s"), Ok(20_000_000_000));
-        assert!(duration_ns("20").expect_err("no unit").contains("did you mean"));
-        assert!(duration_ns("0s").is_err());
-    }
-}
-
-/// How much slower a network is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slow {
-    /// As this machine needs it, up to [`Slow::AUTO_MAX`].
-    Auto,
-    /// So many times.
-    Times(u64),
-}
-
-impl Slow {
-    /// Slower than this, a scenario of seconds shows nothing any more.
-    pub(crate) const AUTO_MAX: u64 = 10;
-}
-
-fn lab_ports(text: &str) -> Result<LabPorts, String> {
-    match text {
-        "packet-ring" => Ok(LabPorts::PacketRing),
-        "packet" => Ok(LabPorts::Packet),
-        _ => Err("the nodes of a lab have `packet-ring` or `packet` ports".into()),
-    }
-}
-
-pub(crate) fn switch_processes(text: &str) -> Result<SwitchProcesses, String> {
-    match text {
-        "apart" => Ok(SwitchProcesses::Apart),
-        "together" => Ok(SwitchProcesses::Together),
-        _ => Err("the switches of a lab run `apart` or `together`".into()),
-    }
-}
-
-fn slow(text: &str) -> Result<Slow, String> {
-    match text {
-        "auto" => Ok(Slow::Auto),
-        _ => match text.parse() {
-            Ok(n @ 1..=1_000) => Ok(Slow::Times(n)),
-            _ => Err("a whole number from 1 to 1000, or `auto`".into()),
-        },
     }
 }

@@ -39,9 +39,11 @@ fn ways(explanation: &Explanation) -> String {
         let why = if route.chosen.is_some() { "way    " } else { "instead" };
         let _ = write!(out, "{why}{copy} ");
         let nodes: Vec<String> = route.ways.iter().map(|way| way.join(" ")).collect();
-        let bound = route
-            .delay_bound_ps
-            .map_or_else(|| "no bound".into(), |ps| format!("bound {} ms by hops", ms_up(ps)));
+        let said = if route.is_certified { "" } else { ", not certified" };
+        let bound = route.delay_bound_ps.map_or_else(
+            || "no bound".into(),
+            |ps| format!("bound {} ms by hops{said}", ms_up(ps)),
+        );
         let load = percent_up(route.fullest_ppm, 1_000_000);
         let rest = match (route.chosen, route.is_kept) {
             (Some(Chosen::Fixed), _) => "fixed by the description",

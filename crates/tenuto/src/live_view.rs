@@ -76,25 +76,44 @@ impl LiveView {
 
     fn warn(&mut self, rows: &[ProgressRow], elapsed: Span) {
         for row in rows {
-            let Some(margin) = margin(row) else { continue };
-            let bound = i128::from(row.delay_bound_ns.unwrap_or(0));
+            let Some(left) = left(row) else { continue };
             let key = (row.flow.clone(), row.target.clone());
-            if margin * 100 >= bound * i128::from(self.alarm_percent) || self.warned.contains(&key)
-            {
+            let is_enough = left.ns * 100 >= left.of_ns * i128::from(self.alarm_percent);
+            if is_enough || self.warned.contains(&key) {
                 continue;
             }
             self.warned.insert(key);
             let text = format!(
-                "warning: {} to {} took {} ms, {} of its bound is left, at {} s",
+                "warning: {} to {} took {} ms, {} of its {} is left, at {} s",
                 row.flow,
                 row.target,
                 ms_up_ns(row.observed_delay_ns_max),
-                percent_down(margin, bound),
+                percent_down(left.ns, left.of_ns),
+                left.of,
                 seconds(elapsed.as_ns()),
             );
             self.line(&text);
         }
     }
+}
+
+/// What is left of the limit that an alarm is about.
+struct Left {
+    ns: i128,
+    of_ns: i128,
+    of: &'static str,
+}
+
+/// What is left of the bound with the host allowance, or of the deadline where that comes first: a
+/// large allowance does not hide that deadlines are near. `None` before anything came, without a
+/// limit, or for a flow to which nothing is promised.
+fn left(row: &ProgressRow) -> Option<Left> {
+    let is_meant = row.received > 0 && !row.is_misbehaving;
+    let limits = [(row.deadline_ns, "deadline"), (row.delay_bound_ns, "bound")];
+    let limits = limits.into_iter().filter_map(|(ns, of)| Some((ns?, of)));
+    let (limit, of) = limits.min().filter(|_| is_meant)?;
+    let of_ns = i128::from(limit);
+    Some(Left { ns: of_ns - i128::from(row.observed_delay_ns_max), of_ns, of })
 }
 
 /// What is left of the bound; `None` before anything came, or without a bound.
@@ -164,5 +183,38 @@ impl Drop for LiveView {
     fn drop(&mut self) {
         let erased = self.erased();
         let _ = std::io::stderr().lock().write_all(erased.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left;
+    use tenuto_world::ProgressRow;
+
+    const US: u64 = 1_000;
+
+    fn row(observed_us: u64) -> ProgressRow {
+        ProgressRow {
+            flow: "CAM".into(),
+            target: "d1".into(),
+            received: 1,
+            missing: 0,
+            observed_delay_ns_max: observed_us * US,
+            // 190 us of the plan and 24 ms of this machine, beside a deadline of 10 ms.
+            delay_bound_ns: Some(24_190 * US),
+            deadline_ns: Some(10_000 * US),
+            is_misbehaving: false,
+        }
+    }
+
+    #[test]
+    fn an_alarm_is_about_what_comes_first() {
+        let near = left(&row(9_500)).expect("a limit");
+        assert_eq!((near.ns, near.of_ns, near.of), (500_000, 10_000_000, "deadline"));
+        let far = ProgressRow { deadline_ns: Some(100_000 * US), ..row(9_500) };
+        let far = left(&far).expect("a limit");
+        assert_eq!((far.ns, far.of), (14_690_000, "bound"));
+        assert!(left(&ProgressRow { is_misbehaving: true, ..row(1) }).is_none());
+        assert!(left(&ProgressRow { received: 0, ..row(1) }).is_none());
     }
 }

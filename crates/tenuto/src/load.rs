@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use tenuto_bounds::ServerGraph;
-use tenuto_model::{Network, Plan, Scenario, Sources};
+use tenuto_model::{Diagnostic, Diagnostics, Network, Plan, Scenario, Severity, Sources};
 
 /// Largest file that is read, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -190,7 +190,20 @@ pub(crate) fn network_quiet(path: &Path) -> Result<(Network, tenuto_model::Diagn
         let hint = "check and plan read it, certify what plan wrote; it has no frames to run";
         return Err(Failure::input("this is a server graph, no network", Some(&shown), Some(hint)));
     }
-    Ok(tenuto_model::read_network(&Files, &shown)?)
+    let (network, warnings) = tenuto_model::read_network(&Files, &shown)?;
+    match network.flows.is_empty() {
+        true => Err(without_flows(&warnings).into()),
+        false => Ok((network, warnings)),
+    }
+}
+
+/// A network of no flows keeps every promise, as it makes none: what was warned of is an error.
+fn without_flows(warnings: &Diagnostics) -> Diagnostics {
+    let mut refused = Diagnostics::new();
+    for warning in warnings.iter().filter(|it| it.field_path == "flows") {
+        refused.push(Diagnostic { severity: Severity::Error, ..warning.clone() });
+    }
+    refused
 }
 
 /// A plan whose digest was verified.

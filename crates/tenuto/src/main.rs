@@ -23,14 +23,18 @@ mod plan_json;
 mod plan_losses;
 mod plan_text;
 mod planning;
+mod programs;
 mod progress;
+mod proved;
 mod refusals;
 mod report;
 mod run_text;
 mod server_bounds;
 mod settings;
 mod side_by_side;
+mod tables_ovs;
 mod tables_text;
+mod tenants_text;
 mod verbs;
 
 use clap::Parser;
@@ -39,6 +43,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // The processes of a lab are this program in a role.
     if let Some(code) = tenuto_runtime::hidden_main(std::env::args_os()) {
+        return code;
+    }
+    if let Some(code) = tenuto_hosting::hidden_main(std::env::args_os()) {
         return code;
     }
     let args = match args::Args::try_parse() {

@@ -30,6 +30,9 @@ pub(crate) fn json(document: &impl Serialize) -> String {
 
 /// Writes text to stderr; there is nowhere to tell that it could not be.
 pub(crate) fn complain(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes());
     if !text.ends_with('\n') {

@@ -91,7 +91,13 @@ fn header(planned: &Planned) -> String {
     if let Some(took) = planned.took {
         let _ = write!(out, "   planned in {:.2} s", took.as_secs_f64());
     }
-    let _ = writeln!(out, "   plan {}", short_hash(plan));
+    // Of a refused plan, changes that would fit are yet to come: they are part of what is hashed.
+    match planned.promise() {
+        Promise::Refused => out.push('\n'),
+        _ => {
+            let _ = writeln!(out, "   plan {}", short_hash(plan));
+        }
+    }
     out
 }
 
@@ -304,9 +310,36 @@ pub(crate) fn verdict(planned: &Planned, file: Option<&str>) -> String {
             };
             format!("GUARANTEED: {kept} of {all} bounds, certified exactly ({how})\n")
         }
+        Promise::Modelled => {
+            let switches = typical_switches(plan);
+            format!(
+                "MODELLED: {kept} of {all} bounds within deadline, for typical times of \
+                 {switches}, not worst ones; nothing is guaranteed\n"
+            )
+        }
         Promise::Comparison => {
             format!("FOR COMPARISON ONLY: {kept} of {all} within deadline; nothing is guaranteed\n")
         }
         Promise::Refused => format!("REFUSED: {kept} of {all} bounds within deadline\n"),
+    }
+}
+
+/// Switches whose profile has typical times: the first by name, then how many more.
+fn typical_switches(plan: &Plan) -> String {
+    let is_typical = |switch: &&tenuto_model::Switch| {
+        let processor = plan.network.profile_of(switch).processor.as_ref();
+        processor.is_some_and(|it| it.is_typical)
+    };
+    let named: Vec<String> = plan
+        .network
+        .switches
+        .iter()
+        .filter(is_typical)
+        .map(|switch| format!("{} ({})", switch.name, switch.profile))
+        .collect();
+    match named.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }

@@ -7,10 +7,11 @@ use crate::load::{self, Input};
 use crate::progress::Progress;
 use crate::side_by_side::SideBySide;
 use crate::{output, settings};
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tenuto_model::{ForwardingModel, Network, Plan};
-use tenuto_planner::{Curves, Options};
+use tenuto_planner::{Curves, Options, SearchEnd, Watch};
 
 /// A sealed plan and what the checker says of it.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Planned {
     pub(crate) certification: Certification,
     /// How long planning took; `None` for a plan from a file.
     pub(crate) took: Option<Duration>,
+    /// What it was planned with; `None` for a plan from a file.
+    pub(crate) options: Option<Options>,
 }
 
 /// What a plan amounts to.
@@ -28,6 +31,8 @@ pub(crate) struct Planned {
 pub(crate) enum Promise {
     /// Every promise holds.
     Guaranteed,
+    /// Every bound holds for typical times of its devices, not for worst ones.
+    Modelled,
     /// Something is scarce.
     Refused,
     /// Bounds that are not for frames on a wire: nothing is promised.
@@ -39,9 +44,15 @@ impl Promise {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Guaranteed => "guaranteed",
+            Self::Modelled => "modelled",
             Self::Refused => "refused",
             Self::Comparison => "comparison",
         }
+    }
+
+    /// Whether a run of it can be judged: what is refused, or no bound of frames, cannot.
+    pub(crate) const fn can_run(self) -> bool {
+        matches!(self, Self::Guaranteed | Self::Modelled)
     }
 }
 
@@ -49,10 +60,32 @@ impl Planned {
     /// What the plan amounts to.
     pub(crate) fn promise(&self) -> Promise {
         match (self.plan.feasible, self.plan.refusals.as_slice()) {
+            (true, _) if self.plan.modelled => Promise::Modelled,
             (true, _) => Promise::Guaranteed,
             (false, [_, ..]) => Promise::Refused,
             (false, []) => Promise::Comparison,
         }
+    }
+
+    /// Looks for what would fit, of a network that was refused: every change was planned and
+    /// accepted by the checker. `found` is told of each with the index of its refusal.
+    pub(crate) fn look_for_changes(&mut self, found: &mut dyn FnMut(usize, &str)) -> SearchEnd {
+        let Some(options) = self.options.filter(|_| !self.plan.refusals.is_empty()) else {
+            return SearchEnd::Complete;
+        };
+        let progress = RefCell::new(Progress::new());
+        let modes = self.plan.network.modes.clone();
+        let confirm = |plan: &Plan| Certification::of(plan).allows_bounds();
+        let mut say = |step| progress.borrow_mut().say(|| told(step, &modes));
+        let mut found = |index: usize, line: &str| {
+            progress.borrow_mut().wipe();
+            found(index, line);
+        };
+        let mut watch = Watch { confirm: &confirm, progress: &mut say, found: &mut found };
+        let end = tenuto_planner::suggest(&mut self.plan, &options, &mut watch);
+        drop(progress);
+        self.certification = Certification::of(&self.plan);
+        end
     }
 
     /// Refuses a plan that the checker rejects, unless it was refused before that.
@@ -109,9 +142,19 @@ pub(crate) fn options(network: &Network, planning: &Planning) -> Options {
     Options { priorities, curves, ..usual_options(network) }
 }
 
-/// Plans, seals and checks. Should the checker not accept what was found of whole paths, sums of
-/// hops are claimed instead, and that is said.
+/// Plans, seals and checks; of a refused network, what would fit is in the plan.
 pub(crate) fn planned(network: &Network, options: &Options) -> Result<Planned, Failure> {
+    let mut planned = judged(network, options)?;
+    if options.would_fit {
+        planned.look_for_changes(&mut |_, _| ());
+    }
+    Ok(planned)
+}
+
+/// Plans, seals and checks, and looks for no change that would fit. Should the checker not accept what was found of whole paths, sums of
+/// hops are claimed instead, and that is said.
+pub(crate) fn judged(network: &Network, options: &Options) -> Result<Planned, Failure> {
+    let options = &Options { would_fit: false, ..*options };
     let planned = planned_once(network, options);
     match &planned.certification {
         Certification::Rejected(findings) if options.whole_paths.is_some() => {
@@ -137,7 +180,7 @@ fn planned_once(network: &Network, options: &Options) -> Planned {
     progress.say(|| "checking the plan".into());
     let certification = Certification::of(&plan);
     drop(progress);
-    Planned { plan, certification, took: Some(took) }
+    Planned { plan, certification, took: Some(took), options: Some(*options) }
 }
 
 fn told(step: tenuto_planner::Progress, modes: &[String]) -> String {
@@ -194,7 +237,7 @@ pub(crate) fn of_input_slowed(
                 return Err(Failure::input("a plan has its values", Some(&shown), Some(hint)));
             }
             let certification = Certification::of(&plan);
-            Planned { plan: *plan, certification, took: None }.relied_on()?
+            Planned { plan: *plan, certification, took: None, options: None }.relied_on()?
         }
     };
     if planned.plan.model == ForwardingModel::Fluid || planned.promise() == Promise::Comparison {

@@ -42,13 +42,20 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.is_painted {
+impl Progress {
+    /// Wipes the line, for what is printed in its place.
+    pub(crate) fn wipe(&mut self) {
+        if std::mem::take(&mut self.is_painted) {
             let mut err = std::io::stderr().lock();
             let _ = write!(err, "\r\x1b[K");
             let _ = err.flush();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.wipe();
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use tenuto_model::quantity::format_rate;
 use tenuto_model::{FlowBound, Plan, Refusal};
+use tenuto_planner::SearchEnd;
 
 /// Every refusal of a plan, ending in what stays guaranteed.
 pub(crate) fn text(plan: &Plan, shows_rest: bool) -> String {
@@ -42,12 +43,70 @@ fn block(plan: &Plan, refusal: &Refusal) -> String {
         say("because", &refusal.because);
     }
     if !refusal.would_fit.is_empty() {
-        let fits = refusal.would_fit.join(", or ");
-        let holds = refusal.would_fit.iter().all(|fit| !fit.contains("stays refused"));
-        let how = if holds { "each re-planned: holds" } else { "each re-planned" };
-        say("would fit", &format!("{fits}        ({how})"));
+        say("would fit", &fits(&refusal.would_fit));
     }
     out
+}
+
+/// `A, or B        (each re-planned: holds)`.
+fn fits(lines: &[String]) -> String {
+    let holds = lines.iter().all(|fit| !fit.contains("stays refused"));
+    let how = if holds { "each re-planned: holds" } else { "each re-planned" };
+    format!("{}        ({how})", lines.join(", or "))
+}
+
+/// Changes that would fit, as they are found: those of one refusal together.
+pub(crate) struct Changes<'a> {
+    plan: &'a Plan,
+    index: usize,
+    lines: Vec<String>,
+    found: usize,
+}
+
+impl<'a> Changes<'a> {
+    /// None so far.
+    pub(crate) const fn of(plan: &'a Plan) -> Self {
+        Self { plan, index: 0, lines: Vec::new(), found: 0 }
+    }
+
+    /// One more; what is complete by that.
+    pub(crate) fn add(&mut self, index: usize, line: &str) -> String {
+        let complete = if index == self.index { String::new() } else { self.complete() };
+        self.index = index;
+        self.lines.push(line.to_owned());
+        self.found += 1;
+        complete
+    }
+
+    /// The rest, and whether there may be more.
+    pub(crate) fn end(&mut self, end: SearchEnd) -> String {
+        let mut out = self.complete();
+        match (end, self.found) {
+            (SearchEnd::Limited, 0) => out.push_str(
+                "nothing that would fit was found within the limit of re-plans; --set tries a change\n",
+            ),
+            (SearchEnd::Limited, _) => {
+                out.push_str("the search ended at its limit of re-plans: other changes may fit too\n");
+            }
+            (SearchEnd::Complete, _) => {}
+        }
+        out
+    }
+
+    fn complete(&mut self) -> String {
+        let lines = std::mem::take(&mut self.lines);
+        if lines.is_empty() {
+            return String::new();
+        }
+        let mut out = String::new();
+        if let [_, _, ..] = self.plan.refusals.as_slice() {
+            let refusal = &self.plan.refusals[self.index];
+            let place = place(self.plan, refusal);
+            writeln!(out, "for the {} of {place}", refusal.resource).expect("a string");
+        }
+        writeln!(out, "  would fit {}", fits(&lines)).expect("a string");
+        out
+    }
 }
 
 /// How many flows this refusal leaves without their guarantee.

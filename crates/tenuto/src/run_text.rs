@@ -2,11 +2,13 @@
 
 use crate::format::{Table, counted, ms_down, ms_up_ns, percent_down, seconds};
 use std::fmt::Write;
-use tenuto_model::Verdict;
-use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, Violation};
+use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, UnobservedRow, Violation};
 
 /// Rows, events and violations that are shown unless all are asked for.
 const ROWS_SHOWN: usize = 20;
+
+/// Rows without an observation that are named.
+const NAMES_SHOWN: usize = 4;
 
 /// Flows of redundant networks whose copies are shown unless all are asked for.
 const COPIES_SHOWN: usize = 5;
@@ -16,11 +18,14 @@ pub(crate) fn text(run: &RunDocument, all: bool) -> String {
     let mut out = header(run);
     out.push_str(&events(run, all));
     out.push_str(&flow_table(run, all));
+    out.push_str(&marks(run));
     out.push_str(&host_share(run));
+    out.push_str(&not_observed(run, all));
     out.push_str(&copy_table(run, all));
     out.push_str(&change_table(run));
     out.push_str(&policed(run, all));
     out.push_str(&machine(run));
+    out.push_str(&not_played(run, all));
     out.push_str(&violations(run, all));
     out
 }
@@ -63,8 +68,12 @@ fn events(run: &RunDocument, all: bool) -> String {
     out
 }
 
-/// Margin of a row in nanoseconds; `None` without a bound or an observation.
+/// Margin of a row in nanoseconds; `None` without a bound or an observation, and where the sender
+/// broke its contract: the bound was not promised to it.
 fn margin_ns(row: &FlowRow) -> Option<i128> {
+    if row.is_misbehaving {
+        return None;
+    }
     Some(i128::from(row.delay_bound_ns?) - i128::from(row.observed_delay_ns_max?))
 }
 
@@ -72,7 +81,8 @@ fn margin_ns(row: &FlowRow) -> Option<i128> {
 fn order(row: &FlowRow) -> (bool, i128) {
     let share = margin_ns(row)
         .map(|margin| margin * 1_000_000 / i128::from(row.delay_bound_ns.unwrap_or(1).max(1)));
-    (row.lost == 0 && row.undecided == 0, share.unwrap_or(i128::MAX))
+    let is_well = row.lost == 0 && row.undecided == 0 && row.late == 0;
+    (is_well || row.is_misbehaving, share.unwrap_or(i128::MAX))
 }
 
 fn flow_table(run: &RunDocument, all: bool) -> String {
@@ -135,8 +145,51 @@ fn flow_cells(row: &FlowRow, is_live: bool) -> Vec<String> {
         row.observed_delay_ns_max.map_or_else(dash, ms_up_ns),
         ms_down(i128::from(row.deadline_ns) * 1_000),
         slack.map_or_else(dash, |ns| ms_down(ns * 1_000)),
-        margin_ns(row).map_or_else(dash, |margin| percent_down(margin, whole)),
+        match row.is_misbehaving {
+            true => "misbehaves".to_owned(),
+            false => margin_ns(row).map_or_else(dash, |margin| percent_down(margin, whole)),
+        },
     ]
+}
+
+/// What the marks in the table mean.
+fn marks(run: &RunDocument) -> String {
+    match run.flows.iter().any(|row| row.is_misbehaving) {
+        true => "misbehaves: it or its host sends above its contract; nothing is promised to it\n",
+        false => "",
+    }
+    .to_owned()
+}
+
+/// Rows of the plan that were not exercised: they say nothing, and are in the way of nothing.
+fn not_observed(run: &RunDocument, all: bool) -> String {
+    if run.not_observed.is_empty() {
+        return String::new();
+    }
+    let shown = if all { run.not_observed.len() } else { run.not_observed.len().min(NAMES_SHOWN) };
+    let name = |row: &UnobservedRow| format!("{} to {} in {}", row.flow, row.target, row.mode);
+    let names: Vec<String> = run.not_observed[..shown].iter().map(name).collect();
+    let more = match run.not_observed.len() - shown {
+        0 => String::new(),
+        n => format!(" and {n} more (--all)"),
+    };
+    format!("not observed: {}{more}\n", names.join(", "))
+}
+
+/// What the scenario holds and the run did not play.
+fn not_played(run: &RunDocument, all: bool) -> String {
+    let mut out = String::new();
+    let shown = shown_of(run.not_played.len(), all);
+    for event in &run.not_played[..shown] {
+        let _ = writeln!(out, "not played: {} at {} s", event.text, seconds(event.at_ns));
+    }
+    if shown < run.not_played.len() {
+        let _ = writeln!(out, "not played: … {} more events", run.not_played.len() - shown);
+    }
+    if let Some(why) = &run.expect_not_judged {
+        let _ = writeln!(out, "not judged: what the scenario expects ({why})");
+    }
+    out
 }
 
 /// Why slack is less than nothing where only this machine makes it so.
@@ -249,7 +302,12 @@ fn change_table(run: &RunDocument) -> String {
     for (index, change) in run.mode_changes.iter().enumerate() {
         table.push(change_cells(index, change, &names));
     }
-    format!("\n{}", table.text())
+    let is_marked = run.mode_changes.iter().flat_map(|it| &it.terms).any(|it| it.is_above_share);
+    let note = match is_marked {
+        true => "* above its own share of a change that kept its bound: the sum is promised\n",
+        false => "",
+    };
+    format!("\n{}{note}", table.text())
 }
 
 fn change_cells(index: usize, change: &ModeChangeRow, names: &[&str]) -> Vec<String> {
@@ -266,7 +324,9 @@ fn change_cells(index: usize, change: &ModeChangeRow, names: &[&str]) -> Vec<Str
     ];
     for name in names {
         let term = change.terms.iter().find(|term| term.name == *name);
-        cells.push(term.map_or_else(|| "-".into(), |t| pair(t.observed_ns, Some(t.bound_ns))));
+        let mark = if term.is_some_and(|term| term.is_above_share) { "*" } else { "" };
+        let cell = term.map_or_else(|| "-".into(), |t| pair(t.observed_ns, Some(t.bound_ns)));
+        cells.push(format!("{cell}{mark}"));
     }
     cells.push(change.purged_frames.to_string());
     cells
@@ -296,7 +356,7 @@ fn machine(run: &RunDocument) -> String {
     let longest = run.stalls.iter().max_by_key(|stall| stall.length_ns);
     match longest {
         _ if run.world != "live" => String::new(),
-        None => "machine: no stall above the allowance.\n".into(),
+        None => "machine: no stall above the allowance while traffic ran.\n".into(),
         Some(stall) => format!(
             "machine: {} above the allowance, the longest {} ms at {} s in {}\n",
             counted(run.stalls.len(), "stall"),
@@ -308,30 +368,20 @@ fn machine(run: &RunDocument) -> String {
 }
 
 fn violations(run: &RunDocument, all: bool) -> String {
-    if run.verdict == Verdict::Kept || run.violations.is_empty() {
+    if run.violations.is_empty() {
         return String::new();
     }
+    // What something that is gone explains is told, and violates nothing.
+    let head = |violation: &Violation| {
+        if violation.is_explained { "not kept" } else { "violated" }
+    };
     let mut out = String::new();
     let shown = shown_of(run.violations.len(), all);
     for violation in &run.violations[..shown] {
-        let _ = writeln!(out, "violated: {}", violation_words(violation));
+        let _ = writeln!(out, "{}: {violation}", head(violation));
     }
     if shown < run.violations.len() {
-        let _ = writeln!(out, "violated: … {} more", run.violations.len() - shown);
+        let _ = writeln!(out, "… {} more", run.violations.len() - shown);
     }
     out
-}
-
-fn violation_words(it: &Violation) -> String {
-    let parts = [Some(&it.kind), it.flow.as_ref(), it.target.as_ref(), it.mode.as_ref()];
-    let what: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
-    let is_time = matches!(it.kind.as_str(), "delay" | "skew" | "mode_change");
-    let amount = match (it.observed, it.bound) {
-        (Some(observed), Some(bound)) if is_time => {
-            format!(" {} ms, bound {} ms", ms_up_ns(observed), ms_up_ns(bound))
-        }
-        (Some(observed), Some(bound)) => format!(" {observed}, bound {bound}"),
-        _ => String::new(),
-    };
-    format!("{} at {} s:{amount} {}", what.join(" "), seconds(it.at_ns), it.note)
 }

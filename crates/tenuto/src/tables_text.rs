@@ -91,7 +91,7 @@ fn table(network: &Network, entries: &[&EntrySpec]) -> Table {
 }
 
 /// Header fields in the manner of ovs-ofctl.
-fn matching(it: &MatchSpec) -> String {
+pub(crate) fn matching(it: &MatchSpec) -> String {
     let mut parts = Vec::new();
     let ip = |address: [u8; 4]| std::net::Ipv4Addr::from(address).to_string();
     parts.extend(it.in_port.map(|port| format!("in_port={port}")));
@@ -140,7 +140,7 @@ fn meters(it: &SwitchDeployment) -> String {
 }
 
 /// In kbit/s, to the bit/s.
-fn kbps(bps: u64) -> String {
+pub(crate) fn kbps(bps: u64) -> String {
     match bps % 1_000 {
         0 => format!("{} kbit/s", bps / 1_000),
         rest => format!("{}.{rest:03} kbit/s", bps / 1_000),

@@ -60,9 +60,14 @@ fn every_reservation_of_a_car_is_accepted() {
     let Some(folder) = data("car-sdn4core") else { return };
     let log = folder.join("admission_1G.json").display().to_string();
     for engine in ["budget", "exact", "reserve"] {
-        let report = bench(&["--operations", &log, "--engine", engine, "--adapt-after", "1000000"]);
-        assert_eq!((report["flows"].as_u64(), report["requests"].as_u64()), (Some(447), Some(447)));
-        assert!(report["bound_max_ms"].as_f64() <= Some(5.304), "{report}");
+        let asked = ["--operations", &log, "--engine", engine, "--adapt-after", "1000000"];
+        // Lines of the same car: all alike, or ten times as fast between its switches.
+        for rates in [&[][..], &["--trunk-rate", "10Gbit/s"], &["--line-rate", "10Gbit/s"]] {
+            let report = bench(&[&asked[..], rates].concat());
+            let counts = (report["flows"].as_u64(), report["requests"].as_u64());
+            assert_eq!(counts, (Some(447), Some(447)), "{rates:?}");
+            assert!(report["bound_max_ms"].as_f64() <= Some(5.304), "{report}");
+        }
     }
 }
 
@@ -75,4 +80,48 @@ fn a_list_that_is_not_known_is_told_with_those_that_are() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("rign") && said.contains("ring31-100M"), "{said}");
+}
+
+/// A car's log at another rate: what the lines carry is asked for, and told.
+#[test]
+fn rates_of_a_log_are_asked_for_and_told() {
+    let folder = std::env::temp_dir().join(format!("tenuto-admission-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder of our own");
+    let log = folder.join("log.json");
+    let hops = |from: &str, to: &str| format!(r#"[["{from}","a"],["a","b"],["b","{to}"]]"#);
+    let entry = |n: usize| {
+        let path = hops("h1", "h2");
+        format!(
+            r#"{{"n":{n},"op":"add","src":"h1","dst":["h2"],"bits":12304,"interval_ms":0.03,
+                "deadline_ms":50,"paths":[{{"hops":{path}}}]}}"#
+        )
+    };
+    std::fs::write(&log, format!("[{},{},{}]", entry(1), entry(2), entry(3))).expect("written");
+    let log = log.display().to_string();
+    let slow = bench(&["--operations", &log]);
+    assert_eq!(slow["flows"], 2, "410 Mbit/s each: {slow}");
+    assert!(slow["assumed"].to_string().contains("every line carries 1 Gbit/s"), "{slow}");
+    let fast = bench(&["--operations", &log, "--line-rate", "10Gbit/s"]);
+    assert_eq!(fast["flows"], 3, "{fast}");
+    assert!(!fast["assumed"].to_string().contains("--line-rate"), "{fast}");
+    let mixed = bench(&["--operations", &log, "--trunk-rate", "10Gbit/s"]);
+    assert_eq!(mixed["flows"], 2, "the line of the host is as slow as before: {mixed}");
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
+fn what_is_held_is_written_as_a_plan_that_certifies() {
+    let folder = std::env::temp_dir().join(format!("tenuto-held-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder of our own");
+    let plan = folder.join("held.json").display().to_string();
+    let report = bench(&["--generated", "star-1G", "--adapt-after", "1000000", "--plan", &plan]);
+    assert!(report["flows"].as_u64() > Some(100), "{report}");
+    let output = Command::new(env!("CARGO_BIN_EXE_tenuto"))
+        .args(["certify", &plan, "--json"])
+        .output()
+        .expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("\"certified\""), "{text}");
+    std::fs::remove_dir_all(&folder).expect("ours");
 }

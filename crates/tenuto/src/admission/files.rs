@@ -1,15 +1,14 @@
 //! Networks and lists of requests as the reference implementations read them.
 
 use super::Operation;
+use super::sizes::{FRAME_BYTES_MAX, burst_and_frame_bits};
 use crate::failure::Failure;
 use crate::load;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tenuto_admission::{Network, Node, NodeId, Port, Request};
+use tenuto_admission::{Network, NetworkError, Node, NodeId, Port, Request, SwitchTiming};
 
-/// Largest frame of any traffic, bytes on the wire, as the reference implementations count it.
-pub(super) const FRAME_BYTES_MAX: u32 = 1_530;
 const SWITCH_QUEUES: u8 = 4;
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -22,6 +21,8 @@ pub(crate) struct List {
     pub(crate) operations: Vec<Operation>,
     /// Operations that only fill the network: their times do not count.
     pub(crate) filled: usize,
+    /// What the files do not say and was assumed, for people.
+    pub(crate) assumed: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -34,6 +35,12 @@ struct NetworkFile {
 struct NodeEntry {
     id: String,
     kind: String,
+    /// Of a switch, seconds and bytes.
+    #[serde(default)]
+    latency_min_s: f64,
+    latency_max_s: Option<f64>,
+    #[serde(default)]
+    below_scheduler_bytes: u32,
 }
 
 #[derive(Deserialize)]
@@ -75,9 +82,35 @@ pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure
         file.nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NodeId)).collect();
     let ports = ports_of(&file, &asked, &nodes, &names, &shown)?;
     let operations = operations_of(&asked, &names, &requests.display().to_string())?;
-    let network = Network::new(nodes, ports)
-        .map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
-    Ok(List { name: asked.scenario, network, operations, filled: 0 })
+    let network = Network::new(nodes, ports);
+    let network = network.and_then(|network| timed(network, &file));
+    let network = network.map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
+    let stated = file.nodes.iter().any(|node| node.latency_max_s.is_some());
+    let mut assumed = Vec::new();
+    if !stated {
+        assumed.push("switches add no latency: no node states latency_max_s".to_owned());
+    }
+    Ok(List { name: asked.scenario, network, operations, filled: 0, assumed })
+}
+
+/// With the latencies that the file states.
+fn timed(network: Network, file: &NetworkFile) -> Result<Network, NetworkError> {
+    // A latency beyond what is checked later on stays beyond it.
+    let ns = |seconds: f64| whole((seconds * NS_PER_S).ceil(), "", "").unwrap_or(u64::MAX);
+    let timed = (0..).map(NodeId).zip(&file.nodes).filter(|(_, node)| node.is_timed());
+    timed.into_iter().try_fold(network, |network, (id, node)| {
+        let latency_ns_max = node.latency_max_s.map_or(0, ns);
+        let latency_ns_min = ns(node.latency_min_s);
+        let below_scheduler_bytes = node.below_scheduler_bytes;
+        let timing = SwitchTiming { latency_ns_min, latency_ns_max, below_scheduler_bytes };
+        network.with_switch_timing(id, timing)
+    })
+}
+
+impl NodeEntry {
+    fn is_timed(&self) -> bool {
+        self.latency_max_s.is_some() || self.latency_min_s != 0.0 || self.below_scheduler_bytes > 0
+    }
 }
 
 fn nodes_of(network: &NetworkFile, file: &str) -> Result<Vec<Node>, Failure> {
@@ -128,13 +161,17 @@ fn operations_of(
     let request = |(at, entry): (usize, &RequestEntry)| -> Result<Operation, Failure> {
         let field = |name: &str| format!("requests[{at}].{name}");
         let deadline = (entry.deadline_ms * NS_PER_MS).floor();
+        let (burst_bits, frame_bits) = burst_and_frame_bits(entry.burst_bytes);
         Ok(Operation::Add(Request {
             id: entry.id,
             source: find(names, &entry.src, &field("src"), file)?,
             targets: vec![find(names, &entry.dst, &field("dst"), file)?],
-            rate_bps: whole(entry.rate_bps.ceil(), &field("rate_bps"), file)?,
-            burst_bits: entry.burst_bytes.saturating_mul(8),
-            frame_bits: entry.burst_bytes.min(FRAME_BYTES_MAX.into()) * 8,
+            rate_bps: super::sizes::padded_bps(
+                whole(entry.rate_bps.ceil(), &field("rate_bps"), file)?,
+                entry.burst_bytes,
+            ),
+            burst_bits,
+            frame_bits,
             deadline_ns: whole(deadline, &field("deadline_ms"), file)?,
         }))
     };

@@ -1,6 +1,7 @@
 //! Lists of our own, seeded: other shapes, mixes and seeds than those of the files.
 
-use super::{List, Operation, files::FRAME_BYTES_MAX};
+use super::sizes::{FRAME_BYTES_MAX, burst_and_frame_bits, padded_bps};
+use super::{List, Operation};
 use crate::failure::Failure;
 use tenuto_admission::{Network, Node, NodeId, Port, Request};
 use tenuto_units::Xorshift;
@@ -85,7 +86,8 @@ pub(crate) fn generated(name: &str) -> Result<List, Failure> {
         operations.push(Operation::Remove(change * 7_919 % REQUESTS_TO_FILL));
         operations.push(ask(REQUESTS_TO_FILL + change));
     }
-    Ok(List { name: name.to_owned(), network, operations, filled })
+    let assumed = vec!["switches add no latency".to_owned()];
+    Ok(List { name: name.to_owned(), network, operations, filled, assumed })
 }
 
 fn network(shape: Shape, rate_bps: u64, is_large: bool) -> Network {
@@ -172,13 +174,14 @@ fn request(id: u64, mix: Mix, hosts: &[NodeId], draw: &mut Xorshift) -> Request 
             (burst, rate / 4, deadline * 4)
         }
     };
+    let (burst_bits, frame_bits) = burst_and_frame_bits(burst_bytes);
     Request {
         id,
         source,
         targets: vec![target],
-        rate_bps,
-        burst_bits: burst_bytes * 8,
-        frame_bits: burst_bytes.min(FRAME_BYTES_MAX.into()) * 8,
+        rate_bps: padded_bps(rate_bps, burst_bytes),
+        burst_bits,
+        frame_bits,
         deadline_ns: deadline_ms * 1_000_000,
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Setting {
     pub(crate) pacing: bool,
     /// Decisions after which the engine adapts.
     pub(crate) adapt_after: Vec<usize>,
+    /// Every flow takes one queue on all its way, as plans have it.
+    pub(crate) has_one_queue_per_flow: bool,
     /// Runs; of each decision the shortest time counts.
     pub(crate) repeat: u32,
 }
@@ -88,7 +90,7 @@ enum Kind {
 }
 
 /// Decides the list, several times, and audits the outcome.
-pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
+pub(crate) fn measure(list: &List, setting: &Setting) -> (Report, Engine) {
     let mut report = Report::default();
     let mut shaper_ns = BTreeMap::new();
     let operations: Vec<Operation> = list
@@ -128,7 +130,7 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> Report {
     report.ceiling = ceiling(&list.network, &operations);
     settle(&mut engine, now, &mut report);
     judge(&engine, &shaper_ns, &mut report);
-    report
+    (report, engine)
 }
 
 fn decide(
@@ -139,6 +141,9 @@ fn decide(
 ) -> (Engine, Instant, Run) {
     let mut engine =
         Engine::new(list.network.clone(), setting.method, Reservation::starting_on(&list.network));
+    if setting.has_one_queue_per_flow {
+        engine = engine.with_one_queue_per_flow();
+    }
     let mut run = Run::default();
     let mut now = Instant::ZERO;
     for (at, operation) in operations.iter().enumerate() {

@@ -5,13 +5,19 @@ mod files;
 mod generated;
 mod measure;
 mod operations;
+mod planned;
+mod sizes;
 mod text;
 
 pub(crate) use files::{List, read_list};
 pub(crate) use generated::generated;
 pub(crate) use measure::{Report, Setting, measure};
-pub(crate) use operations::read_operations;
+pub(crate) use operations::{LineRates, read_operations};
+pub(crate) use planned::{QUEUES, network_of};
 pub(crate) use text::text;
+
+#[cfg(test)]
+mod tests;
 
 use tenuto_admission::Request;
 

@@ -2,13 +2,14 @@
 
 use super::ceiling::Ceiling;
 use super::measure::Times;
-use super::{Report, Setting};
+use super::sizes::FRAME_BYTES_MAX;
+use super::{List, Report, Setting};
 use crate::format::counted;
 use tenuto_admission::Method;
 
 /// What `tenuto bench admission` prints.
-pub(crate) fn text(name: &str, setting: &Setting, report: &Report) -> String {
-    let mut out = held(name, setting, report);
+pub(crate) fn text(list: &List, setting: &Setting, report: &Report) -> String {
+    let mut out = held(list, setting, report);
     out.push_str(&line("accepted", report.accepted));
     out.push_str(&line("refused", report.refused));
     if report.removed.count > 0 {
@@ -31,20 +32,29 @@ pub(crate) fn text(name: &str, setting: &Setting, report: &Report) -> String {
     out
 }
 
-fn held(name: &str, setting: &Setting, report: &Report) -> String {
+fn held(list: &List, setting: &Setting, report: &Report) -> String {
     let engine = match setting.method {
         Method::Budget => "budget",
         Method::Exact => "exact",
         Method::Reserve => "reserve",
     };
     let pacing = if setting.pacing { ", hosts pace their flows" } else { "" };
-    format!(
-        "{name}   engine {engine}{pacing}\n\
-         model      store-and-forward, strict priority at line rate, one frame of 1530 B in the way,\n\
-         \u{20}          each incoming line brings at most one frame and what it carries\n\
-         held       {} of {} flows, {:.0} Mbit/s, mean trunk load {:.1} %\n",
+    let queue = if setting.has_one_queue_per_flow { ", one queue per flow" } else { "" };
+    let ppm = list.network.clock_tolerance_ppm();
+    let mut out = format!(
+        "{}   engine {engine}{pacing}{queue}\n\
+         model      store-and-forward, strict priority at line rate, one frame of {FRAME_BYTES_MAX} B in the way,\n\
+         \u{20}          each incoming line brings at most one frame and what it carries, clocks fast by {ppm} ppm\n",
+        list.name,
+    );
+    for assumed in &list.assumed {
+        out.push_str(&format!("assumed    {assumed}\n"));
+    }
+    out.push_str(&format!(
+        "held       {} of {} flows, {:.0} Mbit/s, mean trunk load {:.1} %\n",
         report.flows, report.requests, report.rate_mbps, report.trunk_load_percent,
-    )
+    ));
+    out
 }
 
 /// What was done between decisions, where anything was.

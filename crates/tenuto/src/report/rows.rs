@@ -15,6 +15,8 @@ pub(super) struct BoundRow {
     pub(super) p50_ns: Option<u64>,
     pub(super) p99_ns: Option<u64>,
     pub(super) method: String,
+    /// Its sender broke its contract: nothing was promised to it.
+    pub(super) is_misbehaving: bool,
 }
 
 impl BoundRow {
@@ -30,6 +32,7 @@ impl BoundRow {
             p50_ns: None,
             p99_ns: None,
             method: bound.method.clone(),
+            is_misbehaving: false,
         }
     }
 
@@ -45,6 +48,7 @@ impl BoundRow {
             p50_ns: row.observed_delay_ns_p50,
             p99_ns: row.observed_delay_ns_p99,
             method: row.method.clone(),
+            is_misbehaving: row.is_misbehaving,
         }
     }
 
@@ -54,6 +58,9 @@ impl BoundRow {
 
     /// bound − observed.
     pub(super) fn margin_ns(&self) -> Option<i128> {
+        if self.is_misbehaving {
+            return None;
+        }
         Some(i128::from(self.bound_ns()?) - i128::from(self.max_ns?))
     }
 
@@ -63,7 +70,8 @@ impl BoundRow {
     }
 
     pub(super) fn label(&self) -> String {
-        row_label(&self.flow, &self.target, &self.mode)
+        let label = row_label(&self.flow, &self.target, &self.mode);
+        if self.is_misbehaving { format!("{label} (misbehaves)") } else { label }
     }
 }
 
@@ -82,7 +90,7 @@ fn share(part: Option<i128>, whole: Option<u64>, absent: i128) -> i128 {
 
 /// How much of its bound a row of a run has left, in millionths; rows without a word come last.
 pub(super) fn margin_share(row: &FlowRow) -> i128 {
-    let margin = row.delay_bound_ns.zip(row.observed_delay_ns_max);
+    let margin = row.delay_bound_ns.zip(row.observed_delay_ns_max).filter(|_| !row.is_misbehaving);
     let margin = margin.map(|(bound, seen)| i128::from(bound) - i128::from(seen));
     share(margin, row.delay_bound_ns, i128::MAX)
 }

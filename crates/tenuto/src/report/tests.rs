@@ -133,6 +133,7 @@ fn hostile_names_stay_names() {
     let plan = planned("vehicle-as-printed.yaml");
     let vehicle = planned("vehicle.yaml");
     let run = ran(&vehicle, &scenario(&vehicle, "vehicle.scenario.yaml", 5_000_000_000));
+    let verdicts = tenuto_model::Verdict::ALL.map(tenuto_model::Verdict::word);
     let words = [
         "store-and-forward",
         "fluid",
@@ -142,9 +143,6 @@ fn hostile_names_stay_names() {
         "drop",
         "five-tuple",
         "vl",
-        "kept",
-        "broken",
-        "undecided",
         "host",
         "trunk",
         "message",
@@ -152,6 +150,7 @@ fn hostile_names_stay_names() {
         "wire",
         "l2-without-fcs",
     ];
+    let words: Vec<&str> = words.into_iter().chain(verdicts).collect();
     let mut value = serde_json::to_value(&plan).expect("a plan is a document");
     hostile(&mut value, &words);
     let bad_plan: Plan = serde_json::from_value(value).expect("still a plan");

@@ -10,10 +10,11 @@ pub(super) fn part(plan: &Plan, run: Option<&RunDocument>) -> Part {
     let mut part = Part::new("verdict", "Verdict");
     match run {
         Some(run) => {
-            let (tone, word) = match run.verdict {
-                Verdict::Kept => ("good", "KEPT"),
-                Verdict::Broken => ("bad", "BROKEN"),
-                Verdict::Undecided => ("open", "UNDECIDED"),
+            let word = run.verdict.headline();
+            let tone = match run.verdict {
+                Verdict::Kept => "good",
+                Verdict::Violated | Verdict::Broken => "bad",
+                _ => "open",
             };
             let sentence = run
                 .summary
@@ -36,8 +37,11 @@ pub(super) fn part(plan: &Plan, run: Option<&RunDocument>) -> Part {
     part.contents_here();
     refusals(&mut part, plan);
     if let Some(run) = run {
+        reasons(&mut part, run);
         violations(&mut part, run);
         events(&mut part, run);
+        not_played(&mut part, run);
+        not_observed(&mut part, run);
     }
     part
 }
@@ -51,6 +55,13 @@ fn planned_verdict(part: &mut Part, plan: &Plan) {
             plan.flows.len(),
             count(flows, "flow", "flows")
         );
+        if plan.modelled {
+            let sentence = format!(
+                "{sentence} They hold for typical times of its devices, not for worst ones: \
+                 nothing is guaranteed."
+            );
+            return part.verdict("open", "MODELLED", &sentence);
+        }
         part.verdict("good", "GUARANTEED", &sentence);
         return;
     }
@@ -181,6 +192,53 @@ fn refusals(part: &mut Part, plan: &Plan) {
         ]);
     }
     part.heading("What is scarce");
+    part.table_open(&table);
+}
+
+/// Why the verdict is not kept.
+fn reasons(part: &mut Part, run: &RunDocument) {
+    if run.verdict_reasons.is_empty() {
+        return;
+    }
+    let mut table = Table::new("verdict_reasons", vec!["verdict", "who", "what", "at_ns"]);
+    for reason in &run.verdict_reasons {
+        table.push(vec![
+            Cell::text(reason.verdict.word().replace('_', " ")),
+            Cell::text(&reason.who),
+            Cell::text(&reason.what),
+            reason.at_ns.map_or_else(|| Cell::text(""), Cell::at),
+        ]);
+    }
+    part.heading("Why");
+    part.table_open(&table);
+}
+
+/// Events of the scenario that were not played, and whether what it expects was judged.
+fn not_played(part: &mut Part, run: &RunDocument) {
+    if let Some(why) = &run.expect_not_judged {
+        part.paragraph(&format!("What the scenario expects was not judged: {why}."));
+    }
+    if run.not_played.is_empty() {
+        return;
+    }
+    let mut table = Table::new("not_played", vec!["at_ns", "event"]);
+    for event in &run.not_played {
+        table.push(vec![Cell::at(event.at_ns), Cell::text(&event.text)]);
+    }
+    part.heading("What was not played");
+    part.table_open(&table);
+}
+
+/// Rows of the plan without a message.
+fn not_observed(part: &mut Part, run: &RunDocument) {
+    if run.not_observed.is_empty() {
+        return;
+    }
+    let mut table = Table::new("not_observed", vec!["flow", "target", "mode"]);
+    for row in &run.not_observed {
+        table.push(vec![Cell::text(&row.flow), Cell::text(&row.target), Cell::text(&row.mode)]);
+    }
+    part.heading("What was not observed");
     part.table_open(&table);
 }
 

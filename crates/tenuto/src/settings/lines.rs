@@ -44,6 +44,13 @@ fn one(network: &mut Network, line: &str) -> Option<Result<(), Wrong>> {
             if let Some(name) = line.strip_suffix(" copies: link-disjoint") {
                 return Some(flow(network, name).map(|it| it.apart = Apart::Links));
             }
+            if let Some(name) = line.strip_suffix(" routes: left out") {
+                let free = |it: &mut Flow| {
+                    let targets = it.targets.iter_mut();
+                    targets.flat_map(|it| &mut it.routes).for_each(|route| *route = None);
+                };
+                return Some(flow(network, name).map(free));
+            }
             if let Some(ends) = line.strip_prefix("new link ") {
                 return Some(new_link(network, ends));
             }
@@ -79,6 +86,11 @@ fn at_most(network: &mut Network, what: &str, value: &str) -> Result<(), Wrong> 
         return Ok(());
     }
     let (name, field) = what.rsplit_once(' ').unwrap_or(("", what));
+    if let Some(profile) = name.strip_prefix("profile ").filter(|_| field == "latency") {
+        let latency_ns = parse_time_ns(value).map_err(quantity)?;
+        own_profile(network, profile)?.latency_at_most(latency_ns);
+        return Ok(());
+    }
     if !["message", "payload", "frame"].contains(&field) {
         return Err(unknown(field, "message, payload, frame and priorities", "at most"));
     }
@@ -135,11 +147,7 @@ fn unknown(field: &str, known: &str, word: &str) -> Wrong {
 }
 
 fn widen(network: &mut Network, name: &str, field: &str, value: &str) -> Result<(), Wrong> {
-    let names: Vec<String> = network.profiles.keys().cloned().collect();
-    let Some(profile) = network.profiles.get_mut(name) else {
-        let hint = meant(name, names.iter().map(String::as_str));
-        return Err((format!("no profile is called `{name}`"), hint));
-    };
+    let profile = own_profile(network, name)?;
     if field == "buffer_per_port" {
         let bytes = parse_size_bytes(value).map_err(quantity)?;
         let buffer = &mut profile.buffer_bytes_per_port;
@@ -163,6 +171,17 @@ fn widen(network: &mut Network, name: &str, field: &str, value: &str) -> Result<
     };
     *room = count.max(*room);
     Ok(())
+}
+
+/// A profile that the network describes itself: what comes with the program is what it is.
+fn own_profile<'a>(network: &'a mut Network, name: &str) -> Result<&'a mut Profile, Wrong> {
+    if Profile::built_in(name).is_some() && network.profiles.contains_key(name) {
+        let hint = format!("describe a profile of another name with `like: {name}`, and set that");
+        return Err((format!("the profile `{name}` comes with the program"), Some(hint)));
+    }
+    let hint = meant(name, network.profiles.keys().map(String::as_str));
+    let found = network.profiles.get_mut(name);
+    found.ok_or_else(|| (format!("no profile is called `{name}`"), hint))
 }
 
 /// `CAM above STREAM`: each gets the class of the other.

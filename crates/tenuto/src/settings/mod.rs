@@ -210,7 +210,8 @@ mod tests {
     use super::*;
 
     fn network() -> Network {
-        let text = "tenuto: 1\nname: n\nmodes: [LO, HI]\nhosts: [a, b]\nswitches: {s: {profile: tenuto}}\n\
+        let text = "tenuto: 1\nname: n\nmodes: [LO, HI]\nhosts: [a, b]\nprofiles: {own: {like: tenuto}}\n\
+                    switches: {s: {profile: own}}\n\
                     links:\n  - {ends: [a, s], rate: 100 Mbit/s}\n  - {ends: [s, b], rate: 100 Mbit/s}\n\
                     flows:\n  f: {source: a, targets: [b], level: HI, message: 1 kB, period: 10 ms}\n";
         let sources = MemorySources::new().with("n.yaml", text);
@@ -243,7 +244,7 @@ mod tests {
     #[test]
     fn lines_of_would_fit_are_changes() {
         type Holds = fn(&Network) -> bool;
-        let lines: [(&str, Holds); 10] = [
+        let lines: [(&str, Holds); 12] = [
             ("f message <= 0.5 kB", |n| n.flows[0].contracts[1].size == Size::MessageBytes(500)),
             ("f message <= 5 kB", |n| n.flows[0].contracts[1].size == Size::MessageBytes(1_000)),
             ("f period >= 12 ms (something else stays refused)", |n| {
@@ -253,8 +254,12 @@ mod tests {
             ("link a - s at 1 Gbit/s", |n| n.links[0].rate_bps == 1_000_000_000),
             ("link b:1 - s:2 at 1 Gbit/s", |n| n.links[1].rate_bps == 1_000_000_000),
             ("quiet >= 1346 ms", |n| n.mode_return.quiet_ns == Some(1_346_000_000)),
-            ("profile tenuto entries >= 123456", |n| n.profiles["tenuto"].entries_max == 123_456),
+            ("profile own entries >= 123456", |n| n.profiles["own"].entries_max == 123_456),
             ("profile ideal at s", |n| n.switches[0].profile == "ideal"),
+            ("profile own latency <= 7 us", |n| n.profiles["own"].latency_ns_max == 7_000),
+            ("f routes: left out", |n| {
+                n.flows[0].targets.iter().all(|it| it.routes.iter().all(Option::is_none))
+            }),
             ("priorities <= 0", |n| n.flows[0].contracts.iter().all(|it| it.priority == 0)),
         ];
         let mut changed = network();
@@ -267,11 +272,31 @@ mod tests {
             let answer = lines::change(&mut changed, line);
             assert!(matches!(answer, Some(Ok(()))) && holds(&changed), "{line}");
         }
-        for line in
-            ["g message <= 1 kB", "f colour >= 3", "profile x entries >= 1", "f period >= 3"]
-        {
+        for line in [
+            "g message <= 1 kB",
+            "f colour >= 3",
+            "profile x entries >= 1",
+            "profile x latency <= 1 us",
+            "g routes: left out",
+            "f period >= 3",
+        ] {
             assert!(apply(network(), &[line.to_owned()]).is_err(), "{line}");
         }
+    }
+
+    /// A file cannot say otherwise of a profile that comes with the program, so that the change would be lost.
+    #[test]
+    fn a_profile_that_comes_with_the_program_is_not_set() {
+        for line in ["profile ideal entries >= 5", "profile ideal latency <= 1 us"] {
+            let settings = ["profile ideal at s".to_owned(), line.to_owned()];
+            let told = format!("{:?}", apply(network(), &settings).expect_err("refused"));
+            assert!(
+                told.contains("comes with the program") && told.contains("like: ideal"),
+                "{told}"
+            );
+        }
+        let own = apply(network(), &["profile own entries >= 123456".to_owned()]).expect("its own");
+        assert_eq!(own.profiles["own"].entries_max, 123_456, "it is there after all is read again");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::format::counted;
 use crate::header::Header;
 use crate::outcome::Outcome;
+use crate::proved::{self, Proof};
 use crate::{load, output};
 use serde::Serialize;
 use tenuto_certify::{BoundsCertificate, Certificate};
@@ -18,6 +19,9 @@ struct Document<'a> {
     feasible: bool,
     network: &'a str,
     certificate: &'a Certificate,
+    /// Which rows are proved; only with `--proved`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
 }
 
 /// The document of bounds on a server graph.
@@ -40,17 +44,22 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
         Certification::Certified(certificate) => certificate,
         Certification::Rejected(findings) => return Err(Failure::not_certified(&findings)),
     };
+    let proof =
+        args.proved.as_deref().map(|program| proved::ask(program, &args.plan)).transpose()?;
     if args.json {
         output::say_json(&Document {
             header: Header::planned("tenuto-certificate/1", "certified", &plan.plan_hash),
             feasible: plan.feasible,
             network: &plan.network.name,
             certificate: &certificate,
+            proof,
         })?;
     } else {
-        output::say(&format!("{certificate}\n{}\n", last_line(&plan)))?;
+        let proof = proof.map_or_else(String::new, |proof| proof.text());
+        output::say(&format!("{certificate}\n{proof}{}\n", last_line(&plan)))?;
     }
     Ok(match (plan.feasible, plan.refusals.as_slice()) {
+        (true, _) if certificate.modelled => Outcome::Undecidable,
         (true, _) => Outcome::Good,
         (false, [_, ..]) => Outcome::Bad,
         (false, []) => Outcome::Undecidable,
@@ -59,6 +68,11 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
 
 /// Bounds on a server graph: every claim rebuilt from the graph.
 fn bounds(args: &Certify) -> Result<Outcome, Failure> {
+    if args.proved.is_some() {
+        let hint = "it speaks of plans of networks";
+        let message = "--proved: no theorem is proved of server graphs yet";
+        return Err(Failure::undecidable(message, Some(hint)));
+    }
     let certified = tenuto_certify::certify_bounds(&load::text(&args.plan)?);
     let certificate = certified.map_err(|findings| {
         let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
@@ -86,6 +100,9 @@ fn bounds(args: &Certify) -> Result<Outcome, Failure> {
 fn last_line(plan: &Plan) -> String {
     let rows = plan.flows.len();
     match (plan.feasible, plan.refusals.len()) {
+        (true, _) if plan.modelled => {
+            format!("CERTIFIED: {rows} bounds, for typical times only: nothing is guaranteed")
+        }
         (true, _) => format!("CERTIFIED: {rows} bounds, every promise holds"),
         (false, 0) => format!("CERTIFIED: {rows} bounds, for comparison only"),
         (false, n) => format!("CERTIFIED: {rows} bounds of a plan with {}", counted(n, "refusal")),

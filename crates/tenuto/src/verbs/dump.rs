@@ -3,13 +3,14 @@
 use super::switch_flags::{TlsFlags, switch_at};
 use super::trace::PlanNames;
 use crate::failure::Failure;
+use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
 use clap::{Args as Flags, ValueEnum};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::PathBuf;
 use tenuto_runtime::standalone::{
-    Dump as Tables, DumpPart, Endpoint, SwitchClient, dump_json, dump_text,
+    Dump as Tables, DumpDocument, DumpPart, Endpoint, SwitchClient, dump_text,
 };
 
 #[derive(Debug, Flags)]
@@ -37,19 +38,12 @@ pub(crate) struct Dump {
 }
 
 /// What a switch has, with the keys that every document has.
-fn document(parts: Value) -> Value {
-    let mut document = json!({
-        "schema": "tenuto-dump/1",
-        "version": env!("CARGO_PKG_VERSION"),
-        "world": "live",
-        "seed": null,
-        "plan_hash": null,
-        "verdict": "shown",
-    });
-    if let (Value::Object(document), Value::Object(parts)) = (&mut document, parts) {
-        document.extend(parts);
-    }
-    document
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    header: Header,
+    #[serde(flatten)]
+    parts: DumpDocument,
 }
 
 impl Dump {
@@ -129,7 +123,10 @@ pub(crate) fn run(args: &Dump) -> Result<Outcome, Failure> {
             let shown = path.display().to_string();
             Failure::input(format!("the file cannot be written: {error}"), Some(&shown), None)
         })?,
-        None if args.json => output::say_json(&document(dump_json(&tables, &parts, &names)))?,
+        None if args.json => output::say_json(&Document {
+            header: Header::new("tenuto-dump/1", "shown").world("live"),
+            parts: DumpDocument::of(&tables, &parts, &names),
+        })?,
         None => output::say(&dump_text(&tables, &parts, &names))?,
     }
     Ok(Outcome::Good)

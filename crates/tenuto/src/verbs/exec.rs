@@ -2,11 +2,13 @@
 
 use crate::args::Exec;
 use crate::failure::Failure;
+use crate::output;
 use std::process::ExitCode;
 use tenuto_runtime::ExecError;
 
 pub(crate) fn run(args: &Exec) -> Result<ExitCode, Failure> {
-    tenuto_runtime::exec(&args.folder, &args.node, &args.command).map_err(|error| {
+    let ended = tenuto_runtime::exec(&args.folder, &args.node, &args.command);
+    let ended = ended.map_err(|error| {
         let text = error.to_string();
         match error {
             ExecError::NoLab(_) | ExecError::NoNode { .. } | ExecError::NoProgram => {
@@ -14,5 +16,9 @@ pub(crate) fn run(args: &Exec) -> Result<ExitCode, Failure> {
             }
             ExecError::Spawn(_) | ExecError::Wait(_) => Failure::undecidable(text, None),
         }
-    })
+    })?;
+    for words in &ended.refusals {
+        output::complain(&format!("{}: frames of programs are refused: {words}", args.node));
+    }
+    Ok(ExitCode::from(ended.code))
 }

@@ -3,19 +3,26 @@
 pub(crate) mod bench;
 mod certify;
 mod check;
+mod completions;
+pub(crate) mod controller;
 mod doctor;
 pub(crate) mod dump;
 mod exec;
 mod explore;
 pub(crate) mod explore_attendre;
 mod export;
+pub(crate) mod flow;
 mod import;
 mod plan;
 mod report;
+mod service_client;
+pub(crate) mod show;
 mod sim;
+mod slow_auto;
 pub(crate) mod switch;
 mod switch_flags;
 mod tables;
+pub(crate) mod tenants;
 pub(crate) mod trace;
 mod up;
 
@@ -36,13 +43,19 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
         Verb::Exec(it) => return exec::run(&it),
+        Verb::Controller(it) => controller::run(&it),
+        Verb::Flow(it) => flow::run(&it),
+        Verb::Show(it) => show::run(&it),
         Verb::Switch(it) => switch::run(&it),
+        Verb::Tenants(it) => tenants::run(&it),
         Verb::Trace(it) => trace::run(&it),
         Verb::Dump(it) => dump::run(&it),
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
         Verb::Bench(it) => bench::run(&it),
         Verb::Doctor(it) => doctor::run(&it),
+        Verb::Completions(it) => completions::completions(&it),
+        Verb::Man(it) => completions::man(&it),
     };
     outcome.map(ExitCode::from)
 }

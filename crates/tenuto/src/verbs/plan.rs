@@ -37,7 +37,12 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
         return explain(args, &network, &options, flow);
     }
     let earlier = args.diff.as_deref().map(earlier).transpose()?;
-    let planned = planning::planned(&network, &options)?;
+    let mut planned = planning::judged(&network, &options)?;
+    assumed_deadlines(&args.network, &mut planned)?;
+    if planned.promise() == Promise::Refused && !args.json && earlier.is_none() {
+        return refuse_at_once(args, planned);
+    }
+    planned.look_for_changes(&mut |_, _| ());
     if let Some(path) = &args.output {
         output::write_file(path, &planned.plan.to_json())?;
     }
@@ -54,6 +59,45 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
     }
     let file = args.output.as_ref().map(|path| path.display().to_string());
     conclude(&planned, args.json, file.as_deref())
+}
+
+/// Says what is refused as soon as that is known, and each change that would fit once it is found.
+fn refuse_at_once(args: &Plan, mut planned: Planned) -> Result<Outcome, Failure> {
+    let shows_rest = planned.certification.allows_bounds();
+    if shows_rest {
+        output::say(&plan_text::text(&planned, args.all))?;
+    }
+    refuse(&planned);
+    let plan = planned.plan.clone();
+    let mut changes = refusals::Changes::of(&plan);
+    let end = planned.look_for_changes(&mut |index, line| {
+        output::complain(&changes.add(index, line));
+    });
+    output::complain(&changes.end(end));
+    if let Some(path) = &args.output {
+        output::write_file(path, &planned.plan.to_json())?;
+    }
+    if let Some(path) = args.csv.as_ref().filter(|_| shows_rest) {
+        output::write_file(path, &plan_csv::text(&planned.plan))?;
+    }
+    Ok(Outcome::Bad)
+}
+
+/// Names deadlines as assumed where an importer says so at the head of the file.
+fn assumed_deadlines(file: &Path, planned: &mut Planned) -> Result<(), Failure> {
+    let text = load::text(file)?;
+    let assumed = tenuto_model::assumed_deadlines(&text);
+    let late = planned.plan.refusals.iter_mut().filter(|it| it.resource == "deadline");
+    if assumed.is_empty() || planned.plan.feasible {
+        return Ok(());
+    }
+    for refusal in late {
+        refusal
+            .because
+            .push_str(&format!("; the importer assumed deadlines: {}", assumed.join("; ")));
+    }
+    planned.plan.seal();
+    Ok(())
 }
 
 /// The plan to compare with: a plan file, or a network file, which is planned.
@@ -90,15 +134,22 @@ fn explain(
     options: &Options,
     flow: &str,
 ) -> Result<Outcome, Failure> {
-    let planned = planning::planned(network, &Options { would_fit: false, ..*options })?;
-    // The analysis that was chosen, of the network as it was ranked.
+    let planned = planning::judged(network, options)?;
+    // The analysis that was chosen, of the network as it was ranked; sums of hops, if the checker
+    // did not accept whole paths.
     let curves = if planned.plan.staircases { Curves::Staircases } else { Curves::Buckets };
-    let options = Options { curves, priorities: Priorities::Given, ..*options };
-    let network = &planned.plan.network;
-    let Some(explanation) = tenuto_planner::explain(network, &options, flow) else {
+    let options = planned.options.unwrap_or(*options);
+    let options = Options { curves, priorities: Priorities::Given, ..options };
+    let confirm = |plan: &tenuto_model::Plan| Certification::of(plan).allows_bounds();
+    let explained = tenuto_planner::explain(&planned.plan, &options, flow, &confirm);
+    let Some(explanation) = explained else {
         let names = network.flows.iter().map(|flow| flow.name.as_str());
         return Err(no_such_flow(args, flow, names));
     };
+    if !explanation.agrees_with(&planned.plan) {
+        let finding = "the bounds explained are not those of the certified plan".to_owned();
+        return Err(Failure::not_certified(&[finding]));
+    }
     if !planned.certification.allows_bounds() {
         if args.json {
             output::say_json(&plan_json::document(&planned))?;

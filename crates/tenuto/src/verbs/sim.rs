@@ -4,29 +4,38 @@ use crate::args::{Run, Sim};
 use crate::failure::Failure;
 use crate::format::seconds;
 use crate::outcome::Outcome;
-use crate::planning::{self, Planned, Promise};
+use crate::planning::{self, Planned};
 use crate::progress::{Progress, bar};
-use crate::{load, output, plan_json, run_text};
-use std::path::Path;
+use crate::{load, output, plan_json, programs, run_text};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tenuto_model::{Expect, Network, Scenario, Verdict};
+use tenuto_model::{Network, Scenario};
 use tenuto_world::{RunDocument, clockwork};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     let planned = planning::of_input(&args.input, &args.planning)?;
-    if planned.promise() != Promise::Guaranteed {
+    if !planned.promise().can_run() {
         return refused(&planned, args.run.json);
     }
-    let scenario = scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
+    let (scenario, _) = scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
+    if let Some(words) = programs::left_out(&scenario) {
+        output::complain(&words);
+    }
     let document = simulated(&planned, &scenario)?;
+    conclude(&document, &args.run, kept(args, &planned, &document))
+}
+
+/// Writes what the command line wants kept, and says where it is.
+fn kept(args: &Sim, planned: &Planned, document: &RunDocument) -> Result<Option<String>, Failure> {
+    let mut written = None;
     if let Some(path) = &args.output {
-        output::write_file(path, &output::json(&document))?;
+        output::write_file(path, &output::json(document))?;
+        written = Some(path.display().to_string());
     }
-    let mut written = args.output.as_ref().map(|path| path.display().to_string());
     if args.report {
-        written = Some(super::report::write_folder(&planned.plan, &document)?);
+        written = Some(super::report::write_folder(&planned.plan, document)?);
     }
-    conclude(&document, &args.run, written.as_deref())
+    Ok(written)
 }
 
 /// Nothing is run that is not promised.
@@ -39,25 +48,21 @@ pub(crate) fn refused(planned: &Planned, is_json: bool) -> Result<Outcome, Failu
     Ok(Outcome::Bad)
 }
 
-/// The scenario of a run with what the command line says otherwise.
+/// The scenario of a run with what the command line says otherwise, and the file that it is of.
 pub(crate) fn scenario(
     args: &Run,
     input: &Path,
     planned: &Planned,
     network: &Network,
-) -> Result<Scenario, Failure> {
+) -> Result<(Scenario, Option<PathBuf>), Failure> {
     // A plan that took time was made of a network file here; a plan file brings no scenario.
     let beside = planned.took.is_some().then_some(input);
-    let (mut scenario, _) = load::scenario(args.scenario.as_deref(), beside, network)?;
+    let (mut scenario, file) = load::scenario(args.scenario.as_deref(), beside, network)?;
     if let Some(duration_ns) = args.duration_ns {
-        if duration_ns < scenario.duration_ns {
-            // What it expects by its end may not have come yet.
-            scenario.expect = Expect::default();
-        }
-        scenario.duration_ns = duration_ns;
+        scenario = scenario.played_for(duration_ns);
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    Ok(scenario)
+    Ok((scenario, file))
 }
 
 fn simulated(planned: &Planned, scenario: &Scenario) -> Result<RunDocument, Failure> {
@@ -80,21 +85,26 @@ fn simulated(planned: &Planned, scenario: &Scenario) -> Result<RunDocument, Fail
         .map_err(|error| Failure::undecidable(format!("the run could not be made: {error}"), None))
 }
 
-/// Prints a run and says how it ended.
+/// Prints a run and says how it ended. What could not be kept is told after that: the run is over,
+/// and cannot be looked at again.
 pub(crate) fn conclude(
     document: &RunDocument,
     args: &Run,
-    written: Option<&str>,
+    written: Result<Option<String>, Failure>,
 ) -> Result<Outcome, Failure> {
     if args.json {
         output::say_json(document)?;
     } else {
         output::say(&run_text::text(document, args.all))?;
-        output::say(&run_text::verdict(document, written))?;
+        let folder = written.as_ref().ok().and_then(Option::as_deref);
+        output::say(&run_text::verdict(document, folder))?;
     }
-    Ok(match document.verdict {
-        Verdict::Kept => Outcome::Good,
-        Verdict::Broken => Outcome::Bad,
-        Verdict::Undecided => Outcome::Undecidable,
+    let judged = Outcome::from(document.verdict);
+    Ok(match written {
+        Ok(_) => judged,
+        Err(failure) => {
+            let lost = failure.report(false);
+            if judged == Outcome::Good { lost } else { judged }
+        }
     })
 }

@@ -1,10 +1,10 @@
 //! `tenuto tables NET|PLAN`: what every switch is told, offline.
 
-use crate::args::{Planning, Tables};
+use crate::args::{Planning, Tables, TablesFormat};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::planning::{self, Promise};
-use crate::{output, plan_json, tables_text};
+use crate::{output, plan_json, tables_ovs, tables_text};
 use serde::Serialize;
 use tenuto_model::SwitchDeployment;
 
@@ -45,8 +45,11 @@ pub(crate) fn run(args: &Tables) -> Result<Outcome, Failure> {
             deployments,
         })?;
     } else {
-        let texts: Vec<String> =
-            deployments.iter().map(|it| tables_text::text(&plan.network, it)).collect();
+        let text = |it: &&SwitchDeployment| match args.format {
+            TablesFormat::Text => tables_text::text(&plan.network, it),
+            TablesFormat::Ovs => tables_ovs::text(it),
+        };
+        let texts: Vec<String> = deployments.iter().map(text).collect();
         output::say(&texts.join("\n"))?;
     }
     if planned.promise() == Promise::Refused {

@@ -5,15 +5,14 @@ use crate::failure::Failure;
 use crate::format::ms_up_ns;
 use crate::live_view::LiveView;
 use crate::outcome::Outcome;
-use crate::output;
-use crate::planning::{self, Planned, Promise};
-use crate::verbs::{report, sim};
+use crate::planning::{self, Planned};
+use crate::verbs::{report, sim, slow_auto};
+use crate::{output, programs};
 use std::path::Path;
-use tenuto_model::{Expect, Network, Plan, Scenario, Verdict};
+use tenuto_model::{Expect, Network, Plan, Scenario};
 use tenuto_planner::{Curves, Options};
 use tenuto_runtime::{Allowances, HostService, LabPorts, UpError, UpOptions, UpOutcome};
 use tenuto_units::Span;
-use tenuto_world::Replay;
 
 /// How long this machine is measured before a run.
 const MEASURED: Span = Span::from_s(3);
@@ -24,20 +23,23 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
         Slow::Times(n) => n,
     };
     let mut planned = planning::of_input_slowed(&args.input, &args.planning, asked)?;
-    if planned.promise() != Promise::Guaranteed {
+    if !planned.promise().can_run() {
         return sim::refused(&planned, args.run.json);
     }
+    let (mut scenario, file) =
+        sim::scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
+    programs::find(&mut scenario, file.as_deref())?;
+    tenuto_runtime::lab_namespaces().map_err(|error| no_run(&error))?;
     let service = measure(args.ports)?;
     let advised = tenuto_runtime::recommend_slow(&planned.plan, &service);
-    let slow = match args.slow {
-        Slow::Auto => advised.min(Slow::AUTO_MAX),
-        Slow::Times(n) => n,
-    };
-    if slow != asked {
-        planned = planning::of_input_slowed(&args.input, &args.planning, slow)?;
+    let mut slow = asked;
+    if args.slow == Slow::Auto {
+        let chosen = slow_auto::choose(args, planned, &service, &scenario, advised)?;
+        (planned, slow) = (chosen.planned, chosen.slow);
+        output::complain(&chosen.why);
+    } else {
+        say_what_would_show_more(slow, advised);
     }
-    say_how_slow(args.slow, slow, advised);
-    let scenario = sim::scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
     let folder = report::fresh_folder(&planned.plan.network.name)?;
     let outcome = lab(args, slow, &planned, &scenario, &service, &folder);
     let outcome = match outcome {
@@ -54,11 +56,11 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
     }
     let written = if args.no_report {
         let _ = std::fs::remove_dir_all(&folder);
-        None
+        Ok(None)
     } else {
-        Some(report::write_into(&folder, &planned.plan, &outcome.document)?)
+        report::write_into(&folder, &planned.plan, &outcome.document).map(Some)
     };
-    ended(args, &outcome, written.as_deref())
+    ended(args, &outcome, written)
 }
 
 /// Measures what this machine adds.
@@ -72,19 +74,13 @@ fn measure(ports: LabPorts) -> Result<HostService, Failure> {
     Ok(service)
 }
 
-/// Says how much slower the network runs, or when bounds would drown in the host allowance.
-fn say_how_slow(asked: Slow, slow: u64, advised: u64) {
-    match asked {
-        Slow::Auto if slow > 1 => output::complain(&format!(
-            "  running {slow} times slower: rates divided, times multiplied (scenario times stay)"
-        )),
-        Slow::Times(_) if advised > 1 => {
-            let factor = slow.saturating_mul(advised);
-            output::complain(&format!(
-                "  that is much beside some bounds: `--slow {factor}` would show them better"
-            ));
-        }
-        _ => {}
+/// Says when bounds drown in the host allowance.
+fn say_what_would_show_more(slow: u64, advised: u64) {
+    if advised > 1 {
+        let factor = slow.saturating_mul(advised);
+        output::complain(&format!(
+            "  that is much beside some bounds: `--slow {factor}` would show them better"
+        ));
     }
 }
 
@@ -106,13 +102,18 @@ fn lab(
         switches: args.switches,
     };
     let mut view = LiveView::new(&plan.network.name, scenario.duration_ns, args.alarm_margin);
-    tenuto_runtime::up(plan, scenario, &options, &mut view).map_err(|error| {
-        let hint = match &error {
-            UpError::NotPermitted { .. } => "`tenuto doctor` says what this machine allows",
-            _ => "`tenuto sim` runs the same plan in virtual time",
-        };
-        Failure::undecidable(error.to_string(), Some(hint))
-    })
+    tenuto_runtime::up(plan, scenario, &options, &mut view).map_err(|error| no_run(&error))
+}
+
+/// Why nothing ran.
+fn no_run(error: &UpError) -> Failure {
+    let hint = match error {
+        UpError::NotPermitted { .. } => {
+            "`tenuto doctor` says what this machine allows; `tenuto sim` needs no rights"
+        }
+        _ => "`tenuto sim` runs the same plan in virtual time",
+    };
+    Failure::undecidable(error.to_string(), Some(hint))
 }
 
 /// What this machine adds to the bounds of a plan, by planning it again.
@@ -127,32 +128,24 @@ pub(crate) fn allowances(plan: &Plan, service: &HostService) -> Allowances {
 }
 
 /// Tries the recorded releases again in virtual time, where the plan's own bounds hold strictly;
-/// also says how that went.
+/// also says how that went. Who ends a run at once does not wait for that.
 pub(crate) fn replayed(
     plan: &Plan,
     scenario: &Scenario,
     mut outcome: UpOutcome,
 ) -> (UpOutcome, Option<String>) {
+    if outcome.at_once || outcome.crashed.is_some() {
+        return (outcome, None);
+    }
     let document = &mut outcome.document;
     // What the scenario expects was judged live; here only bounds are.
     let (duration_ns, expect) = (document.duration_ns, Expect::default());
-    let scenario = Scenario { duration_ns, expect, ..scenario.clone() };
+    let scenario = Scenario { duration_ns, expect, cut_from_ns: None, ..scenario.clone() };
     let again = tenuto_world::clockwork::replay(plan, &scenario, &document.releases);
-    if outcome.crashed.is_some() {
-        return (outcome, None);
-    }
     let words = match again {
         Ok(again) => {
             let words = format!("  recorded releases in virtual time: {}", again.summary);
-            if again.verdict == Verdict::Broken {
-                document.verdict = Verdict::Broken;
-                document.summary = format!("BROKEN in the replay: {}", again.summary);
-            }
-            document.replay = Some(Replay {
-                verdict: again.verdict,
-                received: again.flows.iter().map(|row| row.received).sum(),
-                violations: again.violations,
-            });
+            document.join_replay(&again);
             words
         }
         Err(error) => format!("  not tried again in virtual time: {error}"),
@@ -160,17 +153,14 @@ pub(crate) fn replayed(
     (outcome, Some(words))
 }
 
-fn ended(args: &Up, outcome: &UpOutcome, written: Option<&str>) -> Result<Outcome, Failure> {
-    if !args.run.json {
-        output::say("-- end\n")?;
-    }
+fn ended(
+    args: &Up,
+    outcome: &UpOutcome,
+    written: Result<Option<String>, Failure>,
+) -> Result<Outcome, Failure> {
     let judged = sim::conclude(&outcome.document, &args.run, written)?;
     if let Some(why) = &outcome.crashed {
         output::complain(&format!("error: {why}"));
     }
-    Ok(match (&outcome.crashed, outcome.interrupted, judged) {
-        (_, true, _) => Outcome::Interrupted,
-        (Some(_), _, Outcome::Good) => Outcome::Undecidable,
-        _ => judged,
-    })
+    Ok(judged)
 }

@@ -123,3 +123,26 @@ fn a_reader_that_goes_away_is_no_problem() {
     pipe.read_to_string(&mut stderr).expect("text");
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_network_that_promises_nothing_is_refused_at_its_line() {
+    let folder = folder("no-flows");
+    let (head, _) = LINE.split_once("flows:").expect("its flows");
+    write(&folder, "none.yaml", &format!("{head}flows: {{}}\n"));
+    let line = head.matches('\n').count() + 1;
+    for verb in ["check", "plan", "sim"] {
+        let said = tenuto_in(&folder, &[verb, "none.yaml", "--json"]).exits(2);
+        let problem = &said.json()["problems"][0];
+        assert_eq!((&problem["line"], &problem["field_path"]), (&line.into(), &"flows".into()));
+        assert!(problem["hint"].as_str().is_some_and(|hint| hint.contains("flow_tables")));
+    }
+}
+
+#[test]
+fn a_time_without_unit_is_asked_about() {
+    let folder = folder("no-unit");
+    write(&folder, "line.yaml", LINE);
+    tenuto_in(&folder, &["sim", "line.yaml", "--for", "20"])
+        .exits(2)
+        .complains_of(&["20 of what? did you mean 20s or 20ms?"]);
+}

@@ -69,6 +69,20 @@ fn figure_20_is_drawn_from_few_runs_too() {
 
 #[test]
 fn analytic_delays_of_the_other_papers() {
+    let said = tenuto(&["bench", "mc-sdn", "--json"]).exits(0);
+    let document = said.json();
+    let hop = sheet(&document, "Table II:");
+    assert_eq!(hop["columns"][2], "profile us");
+    // What no profile states is printed as none of ours.
+    let of = |part: &str| {
+        let rows = hop["rows"].as_array().expect("a list");
+        rows.iter().find(|row| row[0] == part).expect("a part")[2].clone()
+    };
+    assert!(of("d_prop").is_null() && of("overall").is_null(), "{hop}");
+    assert_eq!(
+        (of("d_queue").as_f64(), of("d_proc + d_flood").as_f64()),
+        (Some(600.64), Some(847.68))
+    );
     tenuto(&["bench", "mc-sdn"]).exits(0).says(&["1453.45", "13.135", "linear"]);
     tenuto(&["bench", "attendre-delay"]).exits(0).says(&["OpenFlow-Attendre", "OpenFlow-B"]);
 }

@@ -77,7 +77,7 @@ fn an_import_tells_programs_what_was_assumed() {
     assert_eq!(said.json()["verdict"], "bad_input");
 }
 
-const WOPANETS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+pub(crate) const WOPANETS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <elements>
   <network name="two" overhead="67" transmission-capacity="100Mbps"/>
   <station name="a" nb-input="1" nb-output="1" transmission-capacity="100Mbps"/>

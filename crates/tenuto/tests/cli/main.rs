@@ -4,7 +4,15 @@
 mod bad_input;
 mod benches;
 mod check_and_import;
+mod completions;
+mod declared;
+mod live;
+mod ovs;
 mod plans;
+mod programs;
 mod runs;
+mod schemas;
 mod server_graphs;
+mod source;
 mod stranger;
+mod tenants;

@@ -292,6 +292,26 @@ fn a_plan_file_is_certified_and_can_be_used_like_its_network() {
     assert_eq!(of_plan.stdout, tenuto(&["tables", "vehicle.yaml"]).exits(0).stdout);
 }
 
+/// The proved checker itself is run beside the proofs (`make prove`).
+#[test]
+fn a_proof_that_cannot_be_asked_for_is_not_taken_for_one() {
+    let folder = folder("proved");
+    write(&folder, "line.yaml", LINE);
+    tenuto_in(&folder, &["plan", "line.yaml", "-o", "line.plan.json"]).exits(0);
+    tenuto_in(&folder, &["certify", "--proved=./nowhere", "line.plan.json"])
+        .exits(3)
+        .complains_of(&["./nowhere cannot be started"]);
+    tenuto_in(&folder, &["certify", "--proved=no-such-program", "line.plan.json"])
+        .exits(3)
+        .complains_of(&["no-such-program is not installed here", "make prove"]);
+    // Programs that say something else, or nothing.
+    for other in ["/bin/true", "/bin/echo", "/bin/false"] {
+        tenuto_in(&folder, &["certify", &format!("--proved={other}"), "line.plan.json"])
+            .exits(3)
+            .complains_of(&[other, "said"]);
+    }
+}
+
 #[test]
 fn a_tampered_plan_is_refused_everywhere() {
     let folder = folder("tampered");
@@ -342,4 +362,36 @@ fn silo_and_qjump_are_for_comparison_only() {
             .says(&["FOR COMPARISON ONLY", "NOT VALID FOR SUCH SWITCHES"]);
     }
     tenuto(&["plan", cell, "--method", "silo", "-o", "never.json"]).exits(2);
+}
+
+#[test]
+fn deadlines_that_an_importer_assumed_are_named_as_such() {
+    let folder = folder("assumed");
+    let note = "# Imported from vls.csv (vl-table).\n\
+                # note: deadlines assumed by the importer: the BAG, as the table has none\n";
+    let late = LINE.replace("deadline: 5 ms", "deadline: 50 us");
+    let words = "the importer assumed deadlines: the BAG, as the table has none";
+    write(&folder, "stated.yaml", &late);
+    write(&folder, "assumed.yaml", &format!("{note}{late}"));
+    let said = tenuto_in(&folder, &["plan", "assumed.yaml", "--json"]).exits(1).json();
+    assert!(said["refusals"][0]["because"].as_str().is_some_and(|it| it.contains(words)));
+    tenuto_in(&folder, &["plan", "assumed.yaml"]).exits(1).complains_of(&[words]);
+    let said = tenuto_in(&folder, &["plan", "stated.yaml"]).exits(1);
+    assert!(!said.stderr.contains("importer"), "{}", said.stderr);
+}
+
+#[test]
+fn a_refusal_comes_before_what_would_fit() {
+    let folder = folder("at-once");
+    write(&folder, "late.yaml", &LINE.replace("deadline: 5 ms", "deadline: 50 us"));
+    let said = tenuto_in(&folder, &["plan", "late.yaml", "-o", "late.plan.json"]).exits(1);
+    let at = |words: &str| said.stderr.find(words).unwrap_or_else(|| panic!("{}", said.stderr));
+    assert!(at("REFUSED: ") < at("  because ") && at("  because ") < at("  would fit "));
+    let plan = std::fs::read_to_string(folder.join("late.plan.json")).expect("a plan");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let lines = plan["refusals"][0]["would_fit"].as_array().expect("lines");
+    for line in lines.iter().filter_map(Value::as_str) {
+        assert!(said.stderr.contains(line), "{line}: {}", said.stderr);
+    }
+    tenuto_in(&folder, &["certify", "late.plan.json"]);
 }

@@ -45,7 +45,10 @@ fn what_the_scenario_expects_is_held_against_the_run() {
     write(&folder, "line.yaml", LINE);
     let scenario = "tenuto_scenario: 1\nduration: 1 s\nexpect: {raises: 1}\n";
     write(&folder, "line.scenario.yaml", scenario);
-    tenuto_in(&folder, &["sim", "line.yaml"]).exits(1).says(&["violated: expectation", "BROKEN"]);
+    let expected = "violated: 0 raises were seen where the scenario expects 1";
+    tenuto_in(&folder, &["sim", "line.yaml"]).exits(1).says(&[expected, "VIOLATED"]);
+    let cut = tenuto_in(&folder, &["sim", "line.yaml", "--for", "500ms"]).exits(0);
+    cut.says(&["not judged: what the scenario expects (the run was cut at 0.500 s of 1.000 s)"]);
     write(&folder, "other.yaml", "tenuto_scenario: 1\nduration: 1 s\n");
     tenuto_in(&folder, &["sim", "line.yaml", "--scenario", "other.yaml"]).exits(0);
     tenuto_in(&folder, &["plan", "line.yaml", "-o", "line.plan.json"]).exits(0);
@@ -87,6 +90,64 @@ fn a_run_can_be_kept() {
     tenuto_in(&folder, &["report", "run.json", "--plan", plan]).exits(0).says(&["run.html"]);
     tenuto_in(&folder, &["report", plan, "-o", "plan.html"]).exits(0);
     assert!(report(&folder.join("plan.html")).to_lowercase().starts_with("<!doctype html"));
+}
+
+/// Bounds on typical times are no promises: `plan`, `certify`, `sim` and the documents say so.
+#[test]
+fn a_plan_on_typical_times_is_modelled() {
+    let folder = folder("typical");
+    let text = LINE.replace("profile: tenuto", "profile: open-vswitch");
+    assert_ne!(text, LINE, "the line has a switch of ours");
+    write(&folder, "line.yaml", &text);
+    let plan = tenuto_in(&folder, &["plan", "line.yaml", "-o", "plan.json"]).exits(3);
+    plan.says(&["MODELLED: ", "open-vswitch", "nothing is guaranteed"]);
+    let document = tenuto_in(&folder, &["plan", "line.yaml", "--json"]).exits(3).json();
+    assert_eq!(document["verdict"], "modelled");
+    assert_eq!(document["certificate"]["certificate"]["modelled"], true);
+    tenuto_in(&folder, &["certify", "plan.json"]).exits(3).says(&["for typical times"]);
+    tenuto_in(&folder, &["report", "plan.json"]).exits(0);
+    let page = std::fs::read_to_string(folder.join("plan.html")).expect("a report");
+    assert!(page.contains("MODELLED") && !page.contains("GUARANTEED"));
+    let run = tenuto_in(&folder, &["sim", "line.yaml", "--for", "1s"]).exits(3);
+    run.says(&["MODELLED: "]);
+    let document = tenuto_in(&folder, &["sim", "plan.json", "--for", "1s", "--json"]).exits(3);
+    let document = document.json();
+    assert_eq!(document["verdict"], "modelled");
+    assert_eq!(document["verdict_reasons"][0]["verdict"], "modelled");
+}
+
+/// Whoever takes the word out of a plan is found out.
+#[test]
+fn a_modelled_plan_cannot_be_passed_off_as_guaranteed() {
+    let folder = folder("passed-off");
+    let text = LINE.replace("profile: tenuto", "profile: open-vswitch");
+    write(&folder, "line.yaml", &text);
+    tenuto_in(&folder, &["plan", "line.yaml", "-o", "plan.json"]).exits(3);
+    let path = folder.join("plan.json");
+    let plan = std::fs::read_to_string(&path).expect("a plan");
+    let mut plan: tenuto_model::Plan = serde_json::from_str(&plan).expect("a plan");
+    plan.modelled = false;
+    plan.seal();
+    std::fs::write(&path, plan.to_json()).expect("ours");
+    tenuto_in(&folder, &["certify", "plan.json"]).exits(3).complains_of(&["modelled"]);
+    tenuto_in(&folder, &["sim", "plan.json"]).exits(3).complains_of(&["not certified"]);
+}
+
+/// What is seen of a host that breaks its contract is marked, in text and document.
+#[test]
+fn who_sends_too_much_is_marked() {
+    let folder = folder("marked");
+    write(&folder, "line.yaml", LINE);
+    let scenario = "tenuto_scenario: 1\nduration: 2 s\nevents:\n  - {at: 500 ms, host: sensor, do: \
+                    babble, frame: 64 B, rate: line}\n";
+    write(&folder, "line.scenario.yaml", scenario);
+    let said = tenuto_in(&folder, &["sim", "line.yaml"]);
+    assert!(said.stdout.contains("misbehaves"), "{said:?}");
+    assert!(!said.stdout.contains("-2301"), "no margin of what was not promised: {said:?}");
+    let document = tenuto_in(&folder, &["sim", "line.yaml", "--json"]).json();
+    assert!(
+        document["flows"].as_array().expect("rows").iter().all(|row| row["is_misbehaving"] == true)
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::stranger::{folder, tenuto_in, write};
 use serde_json::Value;
 use std::path::Path;
 
-const OWN: &str = "tenuto_servers: 1
+pub(crate) const OWN: &str = "tenuto_servers: 1
 name: own
 servers:
   a: {service: {rate: 10 Mbit/s, latency: 1 ms}}

@@ -231,6 +231,12 @@ impl Switch {
         }
     }
 
+    /// Sends it the signal of this name.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -s {name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    }
+
     /// Resident memory, kB.
     pub(crate) fn memory_kb(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());

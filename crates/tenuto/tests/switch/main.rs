@@ -2,6 +2,7 @@
 //! namespaces; where neither is allowed each test says so and passes.
 
 mod controllers;
+mod counts;
 mod errors;
 mod flows;
 mod full;
@@ -9,6 +10,7 @@ mod lab;
 mod ofctl;
 mod osken;
 mod peer;
+mod service;
 mod tls;
 mod tools;
 mod waits;

@@ -1,9 +1,8 @@
 //! `tenuto bench loko`: the Zodiac FX, its allocations, and what Silo and QJump would promise.
 
-use super::allocations;
 use super::sheet::{Form, Sheet, rounded, show};
 use super::switch_use::{self, SwitchUse};
-use super::{loko_admission, loko_order};
+use super::{allocations, loko_admission, loko_order};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use clap::{Args, ValueEnum};

@@ -4,6 +4,7 @@
 mod admission;
 mod allocations;
 mod attendre_delay;
+mod hosting;
 mod loko;
 mod loko_admission;
 mod loko_order;
@@ -32,6 +33,8 @@ enum Name {
     AttendreDelay(sheet::Form),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
+    /// Sandboxes of tenants: how quickly they are there
+    Hosting(hosting::Hosting),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
     McSdn(sheet::Form),
 }
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::Switch(it) => switch::run(it),
+        Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
     }
 }
@@ -52,6 +56,7 @@ impl Bench {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
             Name::Switch(it) => it.form.json,
+            Name::Hosting(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }
     }

@@ -138,6 +138,7 @@ fn scenario(percent: u64) -> Scenario {
     };
     Scenario {
         duration_ns: DURATION_NS,
+        cut_from_ns: None,
         seed: 1,
         traffic: Traffic { offsets: Offsets::Random, sizes: Sizes::Largest },
         programs: std::collections::BTreeMap::new(),

@@ -272,6 +272,7 @@ pub(super) fn scenario(plan: &Plan, count: u32, (cycle_ns, excess_ns): (u64, u64
     let events: Vec<Event> = events.collect();
     Scenario {
         duration_ns: LEAD_NS + (u64::from(count) + 1) * cycle_ns,
+        cut_from_ns: None,
         seed: plan.network.flows.len() as u64,
         traffic: Traffic { offsets: Offsets::Zero, sizes: Sizes::Largest },
         programs: std::collections::BTreeMap::new(),

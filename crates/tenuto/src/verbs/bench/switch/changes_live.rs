@@ -314,7 +314,7 @@ impl Seen {
         let exceeded = document.violations.iter().filter(|it| it.kind == "mode_change").count();
         self.exceeded += exceeded;
         self.undecided += late.saturating_sub(exceeded);
-        if document.verdict == Verdict::Broken {
+        if matches!(document.verdict, Verdict::Violated | Verdict::Broken) {
             self.broken.push(format!("{}: {}", bench.name, document.summary));
         }
     }

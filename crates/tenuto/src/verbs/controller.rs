@@ -1,0 +1,179 @@
+//! `tenuto controller NET`: the admitted flows of a network, kept and served.
+
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::side_by_side::SideBySide;
+use crate::{load, output, planning, refusals};
+use clap::Args as Flags;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
+use tenuto_service::{FileStore, OpenError, Planning, Role, Service, Tokens, new_token};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Where it listens and keeps its state where nothing else is said.
+pub(crate) const STATE_USUAL: &str = "tenuto.state";
+const LISTEN_USUAL: &str = "127.0.0.1:7733";
+/// The file of the token that is made at the first start.
+pub(crate) const TOKEN_FILE: &str = "token";
+/// The file that says where it listens.
+pub(crate) const ADDRESS_FILE: &str = "address";
+
+#[derive(Debug, Flags)]
+pub(crate) struct Controller {
+    /// Network file: its flows are the first that are admitted
+    #[arg(value_name = "NET")]
+    network: PathBuf,
+    /// Where it is spoken to; without TLS, so beyond this machine behind something that has it
+    #[arg(long, value_name = "ADDRESS", default_value = LISTEN_USUAL)]
+    listen: SocketAddr,
+    /// Folder of its state, made if it is not there: the log of decisions, tokens, who did what
+    #[arg(long, value_name = "DIR", default_value = STATE_USUAL)]
+    state: PathBuf,
+    /// Where switches connect, such as 0.0.0.0:6653: they are kept at the plan in force; for networks of one mode
+    #[arg(long, value_name = "ADDRESS")]
+    openflow: Option<SocketAddr>,
+    /// How often switches are read again, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    audit: u64,
+    /// Make a token, print it and end: read:NAME, admit:NAME or administer:NAME
+    #[arg(long, value_name = "ROLE:NAME", value_parser = role_and_name)]
+    new_token: Option<(Role, String)>,
+    /// How long that token is good for, such as 30d; without it, until its line is taken out
+    #[arg(long = "for", value_name = "DAYS", requires = "new_token", value_parser = days)]
+    days: Option<u64>,
+}
+
+fn role_and_name(text: &str) -> Result<(Role, String), String> {
+    let (role, name) = text.split_once(':').ok_or("write ROLE:NAME, such as admit:ada")?;
+    let role = Role::of(role).ok_or("a role is read, admit or administer")?;
+    Ok((role, name.to_owned()))
+}
+
+fn days(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix('d').unwrap_or(text).trim();
+    let days = number.parse().ok().filter(|days| (1..=36_500).contains(days));
+    days.ok_or_else(|| "write days, such as 30d".to_owned())
+}
+
+pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
+    let state = &args.state;
+    std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;
+    let tokens = Tokens::of(state.join("tokens"));
+    if let Some((role, name)) = &args.new_token {
+        let token = made(&tokens, *role, name, args.days).map_err(|error| at(state, &error))?;
+        output::say(&format!("{token}\n"))?;
+        return Ok(Outcome::Good);
+    }
+    let service = match open(args)? {
+        Ok(service) => service,
+        Err(outcome) => return Ok(outcome),
+    };
+    if tokens.is_empty() {
+        let token = made(&tokens, Role::Administer, "local", None);
+        token
+            .and_then(|token| write_secret(&state.join(TOKEN_FILE), &token))
+            .map_err(|error| at(state, &error))?;
+    }
+    let audit = Audit::open(&state.join("audit.jsonl")).map_err(|error| at(state, &error))?;
+    let shared = Shared::new(service, tokens, audit);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::undecidable(error.to_string(), None))?;
+    let ended = runtime.block_on(listen(args, shared));
+    // A decision under way is stored or it is not: nobody waits for it.
+    runtime.shutdown_background();
+    let _ = std::fs::remove_file(state.join(ADDRESS_FILE));
+    ended
+}
+
+fn at(path: &Path, error: &io::Error) -> Failure {
+    Failure::input(error.to_string(), Some(&path.display().to_string()), None)
+}
+
+fn made(tokens: &Tokens, role: Role, name: &str, days: Option<u64>) -> io::Result<String> {
+    let token = new_token()?;
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    tokens.add(&token, role, name, days.map(|days| now_s + days * 86_400))?;
+    Ok(token)
+}
+
+fn write_secret(path: &Path, token: &str) -> io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    writeln!(file, "{token}")
+}
+
+/// The service, or the outcome where its flows cannot be guaranteed.
+fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
+    let network = load::network(&args.network)?;
+    let file = load::text(&args.network)?;
+    let log = args.state.join("decisions.log");
+    let store = FileStore::open(&log).map_err(|error| at(&log, &error))?;
+    let planning = Planning { options: planning::usual_options, executor: &SideBySide };
+    match Service::open(&network, &file, Box::new(store), planning) {
+        Ok(service) => Ok(Ok(service)),
+        Err(OpenError::Refused(plan)) => {
+            output::complain(&refusals::text(&plan, true));
+            Ok(Err(Outcome::Bad))
+        }
+        Err(error) => {
+            let shown = log.display().to_string();
+            Err(Failure::input(error.to_string(), Some(&shown), None))
+        }
+    }
+}
+
+async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failure> {
+    let fail = |error: io::Error| {
+        let hint = "name another address: --listen 127.0.0.1:0 takes any port";
+        let shown = args.listen.to_string();
+        Failure::input(format!("cannot listen: {error}"), Some(&shown), Some(hint))
+    };
+    let listener = TcpListener::bind(args.listen).await.map_err(fail)?;
+    let address = listener.local_addr().map_err(fail)?;
+    let told = args.state.join(ADDRESS_FILE);
+    std::fs::write(&told, format!("http://{address}\n")).map_err(|error| at(&told, &error))?;
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(fail)?;
+    let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
+    say_start(args, &shared, address)?;
+    let mut outcome = Outcome::Good;
+    let end = async {
+        tokio::select! {
+            _ = interrupted.recv() => outcome = Outcome::Interrupted,
+            _ = terminated.recv() => {}
+        }
+    };
+    let Some(openflow) = args.openflow else {
+        serve(listener, shared, HttpLimits::default(), end).await.map_err(fail)?;
+        return Ok(outcome);
+    };
+    let cannot =
+        |error: io::Error| Failure::input(error.to_string(), Some(&openflow.to_string()), None);
+    let switches = TcpListener::bind(openflow).await.map_err(cannot)?;
+    let audit_every = Duration::from_secs(args.audit);
+    tokio::select! {
+        served = serve(listener, Arc::clone(&shared), HttpLimits::default(), end) => served.map_err(fail)?,
+        kept = shared.service().keep_switches(switches, audit_every) => kept.map_err(cannot)?,
+    }
+    Ok(outcome)
+}
+
+fn say_start(args: &Controller, shared: &Shared, address: SocketAddr) -> Result<(), Failure> {
+    let view = shared.service().view();
+    let (name, flows) = (&view.network.name, view.network.flows.len());
+    let state = args.state.display();
+    let mut text = format!(
+        "{name}: {flows} flows admitted, decision {}; http://{address}, state in {state}\n",
+        view.decision
+    );
+    for alarm in &view.alarms {
+        text.push_str(&format!("alarm: {}\n", alarm.text));
+    }
+    output::say(&text)
+}
