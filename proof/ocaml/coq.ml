@@ -1,0 +1,66 @@
+(* The description and the claims as a Coq file, in which Coq itself runs `accepts`. Whoever reads the
+   file need trust neither extraction nor OCaml: what it says is what is proved. *)
+open Proved_kernel
+module Z = Zint
+
+(* A comment names what a line is about; nothing in a name can end it. *)
+let comment name =
+  let plain c = match c with 'a' .. 'z' | 'A' .. 'Z' | '0' .. '9' | '-' | '_' | ':' | '.' | '>' | ' ' -> c | _ -> '?' in
+  "(* " ^ String.map plain name ^ " *)"
+
+let number z = if Z.lt z Z.zero then "(" ^ Z.to_string z ^ ")" else Z.to_string z
+let natural i = string_of_int i ^ "%nat"
+let optional show = function None -> "None" | Some v -> "(Some " ^ show v ^ ")"
+let listed show l = "[" ^ String.concat "; " (List.map show l) ^ "]"
+let applied name words = "(" ^ String.concat " " (name :: words) ^ ")"
+
+let port p =
+  applied "Port" (List.map number [ p.p_rate_min; p.p_rate_max; p.p_propagation; p.p_latency_min;
+                                    p.p_latency_max; p.p_below; p.p_tick; p.p_other ])
+let contract k = applied "Contract" (List.map number [ k.c_message; k.c_frame; k.c_period; k.c_jitter ])
+let meter m = applied "Meter" (List.map number [ m.m_uncounted; m.m_rate; m.m_burst ])
+let place x = applied "Place" [ natural x.at_port; optional natural x.parent ]
+let monitor m = applied "Monitor" (List.map number [ m.w_message; m.w_period; m.w_jitter; m.w_spread ])
+let flow f =
+  applied "FlowIn" [ number f.f_class; contract f.f_contract; optional meter f.f_meter;
+                     optional monitor f.f_monitor; string_of_bool f.f_admitted;
+                     listed place f.f_places; listed natural f.f_targets ]
+let hint h = applied "Hint" (List.map number [ h.h_num; h.h_den; h.h_part; h.h_whole ])
+let row r = applied "Row" [ number r.r_class; number r.r_delay; hint r.r_hint ]
+let backlog b = applied "Backlog" [ number b.b_bits; hint b.b_hint ]
+
+(* One definition per element, and the list of them: terms that are nested less are read faster. *)
+let definitions out letter of_type show names l =
+  List.iteri (fun i x ->
+      Printf.fprintf out "Definition %s%d : %s := %s. %s\n" letter i of_type (show x) (comment (names i))) l;
+  Printf.fprintf out "Definition %ss := %s.\n\n" letter
+    (if l = [] then Printf.sprintf "@nil (%s)" of_type
+     else listed (fun i -> letter ^ string_of_int i) (List.mapi (fun i _ -> i) l))
+
+let head = "From Coq Require Import ZArith List.\n\
+  From Tenuto Require Import Description Model Accepts Soundness.\n\
+  Import ListNotations.\nOpen Scope Z_scope.\n\n"
+
+let print out number_of (plan : Plan.t) c =
+  let n = plan.network in
+  let port_name i = fst plan.ports.(i) in
+  let streams = Array.of_list plan.streams in
+  let flow_name i = if i < Array.length streams then streams.(i).Plan.name else "signals" in
+  let some l = List.length (List.filter (fun x -> x <> None) l) in
+  Printf.fprintf out "(** %d delays of ports, %d of messages and %d backlogs of buffers: every one holds in every trace. *)\n"
+    (List.length (List.concat c.q_rows)) (some (List.concat c.q_targets)) (some c.q_backlogs);
+  Option.iter (Printf.fprintf out "Module Mode_%d. %s\n" number_of) (Option.map comment plan.mode);
+  definitions out "port_" "port" port port_name n.n_ports;
+  definitions out "flow_" "flow" flow flow_name n.n_flows;
+  Printf.fprintf out "Definition described : network := Network port_s flow_s %s %s %s.\n\n"
+    (number n.n_tolerance) (number n.n_frame_min) (number n.n_frame_max);
+  definitions out "delay_" "list row" (listed row) port_name c.q_rows;
+  definitions out "target_" "list (option Z)" (listed (optional number)) flow_name c.q_targets;
+  definitions out "backlog_" "option backlog" (optional backlog) port_name c.q_backlogs;
+  Printf.fprintf out "Definition claimed_here : claims := Claims %s delay_s target_s backlog_s.\n\n" (number c.q_scale);
+  output_string out "Lemma accepted : accepts described claimed_here = true.\n\
+    Proof. vm_cast_no_check (eq_refl true). Qed.\n\n\
+    Theorem every_claim_holds : forall t, valid described t -> all_hold described claimed_here t.\n\
+    Proof. intros t V. exact (accepted_claims_hold described claimed_here t V accepted). Qed.\n\
+    Print Assumptions every_claim_holds.\n";
+  if plan.mode <> None then Printf.fprintf out "End Mode_%d.\n\n" number_of

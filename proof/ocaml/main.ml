@@ -1,0 +1,254 @@
+(* tenuto-proved PLAN: which rows of a plan are proved, and by which theorem. With --coq: the
+   description and the claims as a file in which Coq runs the checker itself. *)
+open Proved_kernel
+module Z = Zint
+
+let hint_for n c p k d es =
+  let rate = per_ps c (List.nth n.n_ports p).p_rate_min in
+  Hints.find (groups n c p k d es) rate
+
+let lcm_periods streams =
+  List.fold_left (fun m (s : Plan.stream) -> Z.lcm m (Z.div s.of_flow.f_contract.c_period Plan.thousand))
+    (Z.of_int 80) streams
+
+let tick (port : port) = port.p_tick
+
+(* The claims with a hint for every row. *)
+let claims_of (plan : Plan.t) =
+  let count = Array.length plan.ports in
+  let rows = Array.make count [] in
+  List.iter (fun (p, k, d) -> rows.(p) <- rows.(p) @ [ { r_class = k; r_delay = d; r_hint = Hints.nothing } ]) plan.rows;
+  let backlogs = Array.make count None in
+  List.iter (fun (p, b) -> match b with
+      | Some bits -> backlogs.(p) <- Some { b_bits = bits; b_hint = Hints.nothing } | None -> ()) plan.backlogs;
+  let targets = List.map (fun (s : Plan.stream) ->
+      List.map (fun (host, _) ->
+          match Hashtbl.find_opt plan.bounds (s.name, s.copy, host) with Some b -> b | None -> None) s.targets)
+      plan.streams in
+  let bare = { q_scale = lcm_periods plan.streams; q_rows = Array.to_list rows; q_targets = targets;
+               q_backlogs = Array.to_list backlogs } in
+  let n = plan.network in
+  let at = Array.make count [] in
+  List.iter (fun e -> at.(e.e_port) <- e :: at.(e.e_port)) (List.rev (entries n bare));
+  let hinted p r =
+    let d = Z.sub r.r_delay (tick (List.nth n.n_ports p)) in
+    { r with r_hint = hint_for n bare p r.r_class d at.(p) } in
+  let lowest p = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero at.(p) in
+  (* What is less than the sum of its hops has another proof, or none: no claim of the theorem. *)
+  let summed = Hashtbl.create 64 in
+  List.iter (fun (flow, target, _, _, how) -> if how = "tfa" then Hashtbl.replace summed (flow, target) ())
+    plan.row_bounds;
+  let targets = List.map2 (fun (s : Plan.stream) claims ->
+      List.map2 (fun (host, x) claim -> match claim with
+          | Some b when Hashtbl.mem summed (s.name, host) || target_ok n bare s.of_flow x b -> claim
+          | _ -> None) s.targets claims) plan.streams targets in
+  (* The theorem counts signals with flows, and so a signal that is on the line: no claim of the theorem
+     where a plan has room for a smaller frame only. *)
+  let a_signal_more p b =
+    let holds bits = backlog_ok n bare at.(p) p { b with b_bits = bits } in
+    plan.mode <> None && not (holds b.b_bits) && holds (Z.add b.b_bits (Z.of_int 816)) in
+  ({ bare with
+     q_targets = targets;
+     q_rows = List.mapi (fun p rs -> List.map (hinted p) rs) bare.q_rows;
+     q_backlogs = List.mapi (fun p b ->
+         let hinted = Option.map (fun b -> { b with b_hint = hint_for n bare p (lowest p) Z.zero at.(p) }) b in
+         Option.bind hinted (fun b -> if a_signal_more p b then None else Some b)) bare.q_backlogs }, at)
+
+type verdict = Proved of string | Checked of string | Refused of string
+
+let say quiet (what, verdict) =
+  match verdict with
+  | Proved by -> if not quiet then Printf.printf "proved   %s  (%s)\n" what by
+  | Checked why -> if not quiet then Printf.printf "checked  %s  (%s)\n" what why
+  | Refused why -> Printf.printf "REFUSED  %s: %s\n" what why
+
+let port_rows (plan : Plan.t) c at =
+  let n = plan.network in
+  List.concat (List.mapi (fun p rows ->
+      let label = fst plan.ports.(p) in
+      let es = at.(p) in
+      let missing = List.filter (fun e -> not (List.exists (fun r -> Z.equal r.r_class e.e_class) rows)) es in
+      let gaps = match missing with
+        | [] -> []
+        | e :: _ -> [ (Printf.sprintf "%s, class %s" label (Z.to_string e.e_class), Refused "no claim") ] in
+      let sides = if one_side n es then [] else [ (label, Refused "a host's port that forwards") ] in
+      gaps @ sides @ List.map (fun r ->
+          let what = Printf.sprintf "%s, class %s: %s ps" label (Z.to_string r.r_class) (Z.to_string r.r_delay) in
+          (what, if row_ok n c p es r then Proved "port_delays" else Refused "the inequality does not hold")) rows)
+      c.q_rows)
+
+let target_rows (plan : Plan.t) c =
+  let n = plan.network in
+  List.map (fun (flow, target, bound, copies, how) ->
+      let what b = Printf.sprintf "%s to %s: %s ps" flow target (Z.to_string b) in
+      let mine = List.filter (fun (s : Plan.stream) -> s.name = flow) plan.streams in
+      match bound with
+      | None -> (Printf.sprintf "%s to %s: unbounded" flow target, Checked "no bound is claimed")
+      | Some b ->
+        let holds (s : Plan.stream) =
+          match List.assoc_opt target s.targets, Hashtbl.find_opt plan.bounds (s.name, s.copy, target) with
+          | Some x, Some (Some claim) -> Z.leq claim b && target_ok n c s.of_flow x claim
+          | _ -> false in
+        if List.length mine = copies && copies > 0 && List.for_all holds mine then (what b, Proved "target_delays")
+        else if how = "tfa" then (what b, Refused "less than the sum of its hops")
+        else (what b, Checked ("less than the sum of its hops: " ^ how))) plan.row_bounds
+
+let backlog_rows (plan : Plan.t) c all =
+  let n = plan.network in
+  let claimed = Array.of_list c.q_backlogs in
+  List.map (fun (p, bits) ->
+      let label = fst plan.ports.(p) in
+      match bits, claimed.(p) with
+      | None, _ -> (label ^ ", buffer: unbounded", Checked "no bound is claimed")
+      | Some bits, None when plan.mode <> None ->
+        (Printf.sprintf "%s, buffer: %s bit" label (Z.to_string bits),
+         Checked "with signals there may be one of them more; of flows alone there is no theorem")
+      | Some bits, None ->
+        (Printf.sprintf "%s, buffer: %s bit" label (Z.to_string bits), Refused "claimed twice")
+      | Some _, Some b ->
+        (Printf.sprintf "%s, buffer: %s bit" label (Z.to_string b.b_bits),
+         if backlog_ok n c all.(p) p b then Proved "port_backlogs" else Refused "more can stand there"))
+    plan.backlogs
+
+(* Why a claim less one unit is accepted. *)
+type slack = Refused_then | Smaller_frames | Rounding | Other_slack
+
+(* The largest frame of an entry as the chapter counts it: behind a meter that of its burst after the
+   first switch, and no less than the contract's. *)
+let frame_in_chapter n c e =
+  let f = List.nth n.n_flows e.e_flow in
+  match e.e_from, f.f_meter with
+  | Some _, Some m ->
+    let per_wire x = up (Z.mul n.n_frame_min x) (Z.sub n.n_frame_min m.m_uncounted) in
+    let first = List.nth n.n_ports (List.nth f.f_places 1).at_port in
+    let varies = Z.add (Z.sub first.p_latency_max first.p_latency_min) Plan.thousand in
+    let burst = Z.add (per_wire (Z.mul (scale c) m.m_burst)) (Z.mul (per_wire (per_ps c m.m_rate)) varies) in
+    Z.max (Z.min burst (Z.mul (scale c) n.n_frame_max)) (Z.mul (scale c) f.f_contract.c_frame)
+  | _ -> e.e_frame
+
+(* The entries as the chapter counts them: over a line the largest frame of all classes, not up to k only. *)
+let as_in_chapter n c k es =
+  let es = List.map (fun e -> { e with e_frame = frame_in_chapter n c e }) es in
+  let largest from = List.fold_left (fun l e -> if e.e_from = from then Z.max l e.e_frame else l) Z.zero es in
+  List.map (fun e -> if Z.leq e.e_class k then { e with e_frame = largest e.e_from } else e) es
+
+(* What is refused ten units lower has been rounded. *)
+let slack_of accepted in_chapter claim =
+  let lower = Z.sub claim (Z.of_int 10) in
+  if not (accepted (Z.pred claim)) then Refused_then
+  else if not (accepted lower) then Rounding
+  else if not (in_chapter lower) then Smaller_frames
+  else Other_slack
+
+let port_slack n c p es r =
+  let accepted es delay =
+    let d = Z.sub delay (tick (List.nth n.n_ports p)) in
+    row_ok n c p es { r with r_delay = delay; r_hint = hint_for n c p r.r_class d es } in
+  slack_of (accepted es) (accepted (as_in_chapter n c r.r_class es)) r.r_delay
+
+let backlog_slack n c p es b =
+  let k = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero es in
+  let accepted es bits =
+    backlog_ok n c es p { b_bits = bits; b_hint = hint_for n c p k Z.zero es } in
+  slack_of (accepted es) (accepted (as_in_chapter n c k es)) b.b_bits
+
+(* Every claim less one unit: refused, or why not. False if there is slack without a reason. *)
+let less_one (plan : Plan.t) c at =
+  let n = plan.network in
+  let unexplained = ref 0 in
+  let show what slacks =
+    let count s = List.length (List.filter (( = ) s) slacks) in
+    unexplained := !unexplained + count Other_slack;
+    Printf.printf "%s: %d refused, %d with slack" what (count Refused_then) (List.length slacks - count Refused_then);
+    List.iter (fun (s, why) -> if count s > 0 then Printf.printf "; %d: %s" (count s) why)
+      [ (Smaller_frames, "the proof counts smaller frames than the chapter"); (Rounding, "rounding, below 10 units");
+        (Other_slack, "no reason known") ];
+    print_newline () in
+  let over l f = List.concat (List.mapi f l) in
+  (* The delays of signals are of this program, not of the plan. *)
+  let of_plan r = plan.mode = None || Z.gt r.r_class Z.zero in
+  show "port delays less 1 ps" (over c.q_rows (fun p rows ->
+      List.map (port_slack n c p at.(p)) (List.filter of_plan rows)));
+  show "backlogs less 1 bit" (over c.q_backlogs (fun p b ->
+      match b with None -> [] | Some b -> [ backlog_slack n c p at.(p) b ]));
+  show "message delays less 1 ps" (over plan.streams (fun _ (s : Plan.stream) -> List.filter_map (fun (host, x) ->
+      match Hashtbl.find_opt plan.bounds (s.name, s.copy, host) with
+      | Some (Some claim) when target_ok n c s.of_flow x claim ->
+        let accepted = target_ok n c s.of_flow x in
+        Some (slack_of accepted accepted claim)
+      | _ -> None) s.targets));
+  !unexplained = 0
+
+let read_file name =
+  let ic = open_in_bin name in
+  Fun.protect ~finally:(fun () -> close_in ic) (fun () -> really_input_string ic (in_channel_length ic))
+
+(* The plan as it is in each of its modes. *)
+let in_modes name =
+  let plan = Json.parse (read_file name) in
+  (plan, List.mapi (fun m _ -> Plan.read m plan) (Plan.modes plan))
+
+let emit name =
+  let _, plans = in_modes name in
+  (* the first line says what is proved, so the head comes behind it *)
+  List.iteri (fun m plan -> if m = 0 then print_string Coq.head; Coq.print stdout m plan (fst (claims_of plan))) plans;
+  0
+
+(* Rows of raises and returns. *)
+let beyond plan several =
+  let steady r = match Json.field "mode" r with Json.Object [ ("steady", _) ] -> true | _ -> false in
+  if not several then []
+  else
+    let count what keep why =
+      let rows = List.filter keep (Json.list (Json.field what plan)) in
+      List.map (fun _ -> (what ^ " of modes", Checked why)) rows in
+    count "ports" (fun r -> not (steady r)) "a raise" @ count "flows" (fun r -> not (steady r)) "a raise or return"
+    @ count "port_rows" (fun r -> not (steady r)) "a raise"
+    @ count "mode_changes" (fun _ -> true) "the spread of signals and the drain have theorems, their numbers are not checked"
+
+let run quiet less timed name =
+  let started = Sys.time () in
+  let json, plans = in_modes name in
+  let read = Sys.time () in
+  let claimed = List.map (fun plan -> (plan, claims_of plan)) plans in
+  let hinted = Sys.time () in
+  let verdict = List.for_all (fun ((plan : Plan.t), (c, _)) -> accepts plan.network c) claimed in
+  let checked = Sys.time () in
+  let described = List.for_all (fun ((plan : Plan.t), (c, _)) -> wf plan.network c) claimed in
+  let of_plan m ((plan : Plan.t), (c, at)) =
+    let rows = port_rows plan c at in
+    let ports_fine = described && List.for_all (fun (_, v) -> match v with Refused _ -> false | _ -> true) rows in
+    let later = target_rows plan c @ backlog_rows plan c at in
+    let later = if ports_fine then later
+      else List.map (fun (w, v) -> (w, match v with Proved _ -> Checked "a claim before it is refused" | v -> v)) later in
+    let when_ = if m = 0 then "until a monitor sees more than it bears with" else "from the drain on, which is checked only" in
+    let named (what, v) = match plan.mode, v with
+      | None, _ -> (what, v)
+      | Some mode, Proved by -> (mode ^ ": " ^ what, Proved (by ^ ", " ^ when_))
+      | Some mode, _ -> (mode ^ ": " ^ what, v) in
+    List.map named (rows @ later) in
+  let all = List.concat (List.mapi of_plan claimed) @ beyond json (List.length plans > 1) in
+  List.iter (say quiet) all;
+  if not described then print_endline "REFUSED  the description: not one that the proof is about";
+  let count f = List.length (List.filter (fun (_, v) -> f v) all) in
+  let refused = count (function Refused _ -> true | _ -> false) in
+  let still = count (function Checked _ -> true | _ -> false) in
+  Printf.printf "%d rows proved, %d checked only, %d refused; accepts = %b\n"
+    (List.length all - refused - still) still refused verdict;
+  if timed then Printf.printf "reading %.0f ms, hints %.0f ms, accepts %.0f ms\n"
+      ((read -. started) *. 1e3) ((hinted -. read) *. 1e3) ((checked -. hinted) *. 1e3);
+  let explained = not less || List.for_all Fun.id (List.map (fun (plan, (c, at)) -> less_one plan c at) claimed) in
+  if refused > 0 || not described || not explained then 1 else 0
+
+let () =
+  let flags, files = List.partition (fun a -> String.length a > 1 && a.[0] = '-')
+      (List.tl (Array.to_list Sys.argv)) in
+  let has f = List.mem f flags in
+  match files with
+  | [ name ] when List.for_all (fun f -> List.mem f [ "--quiet"; "--less-one"; "--time"; "--coq" ]) flags ->
+    exit (try if has "--coq" then emit name else run (has "--quiet") (has "--less-one") (has "--time") name with
+        | Plan.Beyond what when has "--coq" -> Printf.eprintf "nothing to prove: the plan has %s\n" what; 3
+        | Plan.Beyond what -> Printf.printf "all rows checked only: the plan has %s\n" what; 0
+        | Json.Wrong what | Sys_error what | Failure what -> prerr_endline ("not a plan: " ^ what); 2
+        | Not_found -> prerr_endline "not a plan: a name that nothing has"; 2)
+  | _ -> prerr_endline "usage: tenuto-proved [--quiet] [--less-one] [--time] PLAN, or --coq PLAN"; exit 2

@@ -1,0 +1,269 @@
+(** Concrete traces that satisfy all hypotheses together, so that the theorem is about something:
+    a circle of ports, and a network with all that the model has. A line of 10^12 bit/s sends a bit
+    in a picosecond, so sizes are times. *)
+From Coq Require Import ZArith List Bool Lia.
+From Tenuto Require Import Sums Description Model Contract Check Accepts Ways Soundness Modes.
+Import ListNotations.
+Open Scope Z_scope.
+
+Definition fast : Z := ps_per_s.
+
+(** A line without anything else. *)
+Definition wire : port := Port fast fast 0 0 0 0 0 0.
+
+(** A frame at a port of such lines: chosen when it starts, handed over when it ends. *)
+Definition hop (f : frame) (x p : nat) (arrival start : Z) : visit :=
+  Visit f x p arrival start start (start + f_size f) (start + f_size f) (start + f_size f).
+
+(** The curves of the flows alone count. *)
+Definition far : hint := Hint 1000000000 1 0 1.
+(** The lines count. *)
+Definition near : hint := Hint 0 1 0 1.
+
+Definition nobody (_ : nat) : bool := false.
+
+(** ** A circle: three switches, each sends to the next what also goes on from there *)
+Module Circle.
+Definition contract_ := Contract 1000 1000 1000000 100.
+(* ports 0, 1, 2 of hosts; 3, 4, 5 around the circle; 6, 7, 8 to hosts *)
+Definition around (h a b e : nat) : flow :=
+  Flow 0 contract_ None [Place h None; Place a (Some 0%nat); Place b (Some 1%nat); Place e (Some 2%nat)] [3%nat].
+Definition switch_port : port := Port fast fast 10 0 20 0 0 0.
+Definition net : network :=
+  Network (repeat wire 3 ++ repeat switch_port 6) [around 0 3 4 8; around 1 4 5 6; around 2 5 3 7] 200 672 12304.
+
+(* every host releases a frame at 0; each waits once for another *)
+Definition f (i : nat) : frame := Frame i i 0 0 1000 0 0 true.
+Definition trace_ : trace := Trace 1 [f 0; f 1; f 2]
+  [ hop (f 0) 0 0 0 0; hop (f 0) 1 3 1000 1000; hop (f 0) 2 4 2010 2020; hop (f 0) 3 8 3030 3030;
+    hop (f 1) 0 1 0 0; hop (f 1) 1 4 1020 1020; hop (f 1) 2 5 2030 2030; hop (f 1) 3 6 3045 3045;
+    hop (f 2) 0 2 0 0; hop (f 2) 1 5 1010 1010; hop (f 2) 2 3 2020 2020; hop (f 2) 3 7 3030 3030 ]
+  [] nobody.
+
+Definition rows_ : list row := [Row 0 2100 far].
+Definition claims_ : claims := Claims 1000000 (repeat [Row 0 1001 far] 3 ++ repeat rows_ 6)
+  (repeat [Some 10000] 3) (repeat (Some (Backlog 3200 far)) 9).
+
+Lemma is_valid : valid net trace_.
+Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
+
+Lemma is_accepted : accepts net claims_ = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** A picosecond less is refused: the jitter may bring a tenth of a bit more. *)
+Lemma less_is_refused : accepts net (Claims 1000000 (repeat [Row 0 1000 far] 3 ++ repeat rows_ 6) [] []) = false.
+Proof. vm_compute. reflexivity. Qed.
+
+Lemma holds : all_hold net claims_ trace_.
+Proof. apply accepted_claims_hold; [apply is_valid | apply is_accepted]. Qed.
+End Circle.
+
+(** ** Everything: a host that babbles behind a meter, other traffic, bits below the scheduler, a
+    tick, latency that varies, two copies of a message, two classes *)
+Module Everything.
+Definition trusted : flow :=
+  Flow 0 (Contract 2000 1000 1000000 50) (Some (Meter 160 3000000000 4000))
+    [Place 0 None; Place 2 (Some 0%nat); Place 3 (Some 0%nat)] [1%nat; 2%nat].
+Definition babbler : flow :=
+  Flow 1 (Contract 672 672 1000000 0) (Some (Meter 160 1000000000 1024))
+    [Place 1 None; Place 2 (Some 0%nat)] [1%nat].
+Definition net : network := Network
+  [ wire; wire; Port fast fast 5 0 30 2200 3 1500; Port fast fast 5 10 30 0 0 0 ]
+  [trusted; babbler] 200 672 12304.
+
+Definition a : frame := Frame 0 0 0 0 1000 0 20 true.
+Definition b : frame := Frame 1 0 0 0 1000 0 20 true.
+(* the babbler sends three frames at once: the meter takes two *)
+Definition x : frame := Frame 2 1 1 0 672 0 0 true.
+Definition y : frame := Frame 3 1 1 0 672 0 0 true.
+Definition z : frame := Frame 4 1 1 0 672 0 0 false.
+Definition other : visit :=
+  Visit (Frame 9 7 9 0 1500 0 0 true) 0 2 600 600 600 2100 2101 0.
+
+Definition trace_ : trace := Trace 1 [a; b; x; y; z]
+  [ hop a 0 0 20 20; hop b 0 0 20 1020;
+    hop x 0 1 0 0; hop y 0 1 0 672; hop z 0 1 0 1344;
+    (* other traffic is on the line; x stands below the scheduler; a and b overtake y *)
+    Visit x 1 2 702 702 2100 2772 2775 0;
+    Visit a 1 2 1050 2100 2772 3772 3772 0;
+    Visit b 1 2 2020 2772 3772 4772 4773 0;
+    Visit y 1 2 1374 4000 4772 5444 5445 0;
+    hop a 2 3 1030 1030; hop b 2 3 2050 2050 ]
+  [other] (fun i => Nat.eqb i 1).
+
+Definition claims_ : claims := Claims 1000000
+  [ [Row 0 2001 far]; [Row 1 672 far]; [Row 0 9000 far; Row 1 12000 far]; [Row 0 6000 far] ]
+  [ [Some 12000; Some 9000]; [] ] [ Some (Backlog 3100 far); None; Some (Backlog 17000 far); Some (Backlog 11000 far) ].
+
+Lemma is_valid : valid net trace_.
+Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
+
+Lemma is_accepted : accepts net claims_ = true.
+Proof. vm_compute. reflexivity. Qed.
+
+Lemma holds : all_hold net claims_ trace_.
+Proof. apply accepted_claims_hold; [apply is_valid | apply is_accepted]. Qed.
+End Everything.
+
+(** ** Two modes: a host turns to its higher contract, a monitor raises, another flow ends *)
+Module TwoModes.
+(* flow 0 has a higher contract than that of LO: a message in 2000 for one in 10,000; flow 1 is of LO *)
+Definition places_ : list place := [Place 0 None; Place 1 (Some 0%nat); Place 2 (Some 1%nat)].
+Definition stays (m : option monitor) : flow := FlowIn 0 (Contract 1000 1000 2000 0) None m true places_ [2%nat].
+Definition ends (a : bool) : flow := FlowIn 1 (Contract 500 500 10000 0) None None a places_ [2%nat].
+Definition low : network := Network [wire; wire; wire] [stays (Some (Monitor 1000 9000 1000 0)); ends true] 0 64 12304.
+Definition high : network := Network [wire; wire; wire] [stays None; ends false] 0 64 12304.
+
+Definition f (k : Z) (release : Z) : frame := Frame (Z.to_nat k) 0 0 k 1000 release release true.
+Definition g (k : Z) : frame := Frame (Z.to_nat (10 + k)) 1 1 k 500 (10000 * k) (10000 * k) true.
+(* the second message is 7000 too early for LO: the monitor sees it at 3000 *)
+Definition frames_ := [f 0 0; f 1 2000; f 2 12000; f 3 14000; g 0; g 1].
+Definition way (h : frame) (a b c : Z) : list visit :=
+  [hop h 0 0 (f_release h) a; hop h 1 1 (a + f_size h) b; hop h 2 2 (b + f_size h) c].
+Definition kept_ : list visit := way (f 0 0) 0 1000 2000 ++ way (f 1 2000) 2000 3000 4000 ++
+  way (f 2 12000) 12000 13000 14000 ++ way (f 3 14000) 14000 15000 16000 ++ way (g 0) 1000 2000 3000.
+
+(* as it went on in HI: what the second message of flow 1 meets at the first switch is a drop *)
+Definition raised (s : span) : trace := TraceIn 1 frames_ (hop (g 1) 0 0 10000 10000 :: kept_) [] nobody s.
+(* the same up to 3000, continued as if LO had stayed in force *)
+Definition in_low : trace :=
+  TraceIn 1 frames_ (way (g 1) 10000 10500 11000 ++ kept_) [] nobody (until 3000).
+
+Definition low_claims : claims := Claims 1000000
+  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 1900 far; Row 1 2600 far]; [Row 0 2200 far; Row 1 3000 far] ]
+  [ [Some 5600]; [Some 8600] ] [].
+Definition high_claims : claims := Claims 1000000
+  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 1750 far]; [Row 0 2700 far] ] [ [Some 5950]; [] ] [].
+
+Lemma low_holds : all_hold low low_claims in_low.
+Proof.
+  apply accepted_claims_hold; [apply checked_trace_is_valid|]; vm_compute; reflexivity.
+Qed.
+
+Definition raise_ : raise := Raise (fun p => match p with 0%nat => None | 1%nat => Some 0%nat | _ => Some 1%nat end)
+  [Trunk 0 1 500] 100 3000 0 0 (fun s => match s with 0%nat => 3000 | _ => 3500 end)
+  (fun s => match s with 0%nat => 3100 | _ => 3600 end).
+Definition longest (p : nat) : Z := 2000.
+Definition busy_ (p : nat) : Z := 1500.
+Definition from (p : nat) : Z := match p with 2%nat => 4100 | _ => 600 end.
+Definition in_high : trace := raised (drained_span (raised always) raise_ busy_ from None).
+
+Ltac each_visit H := cbn in H; repeat destruct H as [<-|H]; try contradiction.
+
+Lemma signals_spread : raises high in_high raise_.
+Proof.
+  constructor.
+  - vm_compute. discriminate.
+  - intros k [<-|[]]. vm_compute. discriminate.
+  - intros [|[|s]]; vm_compute; discriminate.
+  - intros v s Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
+Qed.
+
+Lemma swapped_in_time : forall s, (s < 2)%nat -> r_swapped raise_ s <= 3000 + units in_high 600.
+Proof.
+  intros s Hs. apply (all_swapped high in_high raise_ [0; 500] 500 signals_spread); [reflexivity|reflexivity| |exact Hs].
+  intros [|[|x]]; cbn; intros; lia.
+Qed.
+
+(* arrivals and ends at a port *)
+Lemma idle_soon p l x w : (forall v, In v (t_visits in_high) -> v_port v = p -> In (v_arrival v, v_end v) l) ->
+  (exists u, x <= u <= x + w /\ forall q, In q l -> fst q < u -> snd q <= u) ->
+  exists u, x <= u <= x + w /\
+    forall v, In v (t_visits in_high) -> v_port v = p -> v_arrival v < u -> v_end v <= u.
+Proof.
+  intros H [u [Hu E]]. exists u. split; [exact Hu|]. intros v Hv Pv Av. exact (E _ (H v Hv Pv) Av).
+Qed.
+
+Lemma rows_hold : raise_rows high in_high raise_ longest busy_.
+Proof.
+  constructor.
+  - intros v s Hv _ _. each_visit Hv; vm_compute; discriminate.
+  - intros p x s Es. replace (units in_high (busy_ p)) with 1500 by reflexivity.
+    destruct p as [|[|p]]; [discriminate| |].
+    + apply (idle_soon 1 [(1000, 2000); (1500, 2500); (3000, 4000); (13000, 14000); (15000, 16000)]).
+      * intros v Hv. each_visit Hv; vm_compute; intros P; try discriminate; tauto.
+      * assert (x <= 1000 \/ 1000 < x <= 2500 \/ 2500 < x <= 3000 \/ 3000 < x <= 4000 \/ 4000 < x <= 13000 \/
+          13000 < x <= 14000 \/ 14000 < x <= 15000 \/ 15000 < x <= 16000 \/ 16000 < x) as C by lia.
+        repeat destruct C as [C|C]; [exists x|exists 2500|exists x|exists 4000|exists x|exists 14000|exists x|exists 16000|exists x];
+          (split; [lia|]); intros q Hq; each_visit Hq; cbn [fst snd]; lia.
+    + apply (idle_soon (S (S p)) [(2000, 3000); (2500, 3500); (4000, 5000); (14000, 15000); (16000, 17000)]).
+      * intros v Hv. each_visit Hv; vm_compute; intros P; try discriminate; tauto.
+      * assert (x <= 2000 \/ 2000 < x <= 3500 \/ 3500 < x <= 4000 \/ 4000 < x <= 5000 \/ 5000 < x <= 14000 \/
+          14000 < x <= 15000 \/ 15000 < x <= 16000 \/ 16000 < x <= 17000 \/ 17000 < x) as C by lia.
+        repeat destruct C as [C|C]; [exists x|exists 3500|exists x|exists 5000|exists x|exists 15000|exists x|exists 17000|exists x];
+          (split; [lia|]); intros q Hq; each_visit Hq; cbn [fst snd]; lia.
+Qed.
+
+Lemma drained_in_time : drains high raise_ 600 longest busy_ from.
+Proof.
+  constructor.
+  - intros [|[|[|p]]]; vm_compute; discriminate.
+  - intros [|[|i]] x y s Hi Hx; [| |cbn in Hi; lia];
+      (destruct x as [|[|[|x]]]; [| | |cbn in Hx; lia]);
+      cbn; intros E; inversion E; subst; cbn; intros E2; try discriminate; vm_compute; discriminate.
+Qed.
+
+(** All hypotheses of the drain together, and then the rows of HI. *)
+Lemma high_is_valid : valid high in_high /\ of_the_mode high in_high.
+Proof.
+  assert (V : valid high in_high) by (apply checked_trace_is_valid; vm_compute; reflexivity).
+  split; [exact V|]. apply (drained_is_of_the_mode high in_high raise_ 600 longest busy_ from None); auto.
+  - apply signals_spread.
+  - reflexivity.
+  - intros [|[|p]] s E; inversion E; apply swapped_in_time; auto.
+  - apply rows_hold.
+  - apply drained_in_time.
+  - apply (frames_real _ _ V).
+  - apply (ways_hold _ _ V).
+  - apply (ports _ _ V).
+  - intros v Hv. apply (port_lt high high_claims in_high); auto.
+Qed.
+
+Lemma high_holds : all_hold high high_claims in_high.
+Proof. apply accepted_claims_hold; [apply high_is_valid | vm_compute; reflexivity]. Qed.
+End TwoModes.
+
+(** ** Signals: a switch sends them itself, above every class, on a trunk that a host's frames cross
+    which may babble *)
+Module Signals.
+Definition signals : flow := Flow 0 (Contract 1632 816 1000000 0) None [Place 1 None] [].
+Definition metered : flow :=
+  Flow 1 (Contract 672 672 1000000 0) (Some (Meter 160 1000000000 1024)) [Place 0 None; Place 1 (Some 0%nat)] [1%nat].
+Definition net : network := Network [wire; wire] [signals; metered] 0 672 12304.
+Definition s (i : nat) : frame := Frame i 0 0 0 816 700 700 true.
+Definition x (i : nat) : frame := Frame i 1 1 0 672 0 0 true.
+Definition trace_ : trace := Trace 1 [s 0; s 1; x 2; x 3]
+  [ hop (x 2) 0 0 0 0; hop (x 3) 0 0 0 672; hop (x 2) 1 1 672 672; hop (x 3) 1 1 1344 2976;
+    hop (s 0) 0 1 700 1344; hop (s 1) 0 1 700 2160 ] [] (fun i => Nat.eqb i 1).
+Definition claims_ : claims := Claims 1000000 [ [Row 1 672 far]; [Row 0 2980 far; Row 1 3100 far] ] [] [].
+
+Lemma is_valid : valid net trace_.
+Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
+
+Lemma holds : all_hold net claims_ trace_.
+Proof. apply accepted_claims_hold; [apply is_valid | vm_compute; reflexivity]. Qed.
+
+(** Both signals of the trace are within what D_arrange counts: 816 bit may be in the way, 1632 are signals. *)
+Lemma in_time : forall v, In v (visits_at trace_ 1) -> class v = 0 -> v_handover v <= v_arrival v + 2448.
+Proof.
+  intros v Hv Cv. apply (signal_in_time net trace_ 0 1 816 1632 0 2448 v); auto.
+  - reflexivity.
+  - apply (ports _ _ is_valid). cbn. lia.
+  - constructor.
+    + intros x y _. rewrite Z.mul_0_l, Z.add_0_r. apply Z.mul_le_mono_nonneg_l; [discriminate|].
+      transitivity (sumif f_size (fun f => Nat.eqb (f_flow f) 0) (t_frames trace_)); [|vm_compute; discriminate].
+      apply sumif_le.
+      * intros f _ R. unfold released_in in R. rewrite !andb_true_iff in R. split; [tauto|lia].
+      * intros f Hf. cbn in Hf. repeat destruct Hf as [<-|Hf]; try contradiction; cbn; lia.
+    + intros w Hw. vm_compute in Hw. repeat destruct Hw as [<-|Hw]; try contradiction; cbn;
+        (split; [lia|]); intros; try discriminate; auto.
+    + intros w Hw. vm_compute in Hw. repeat destruct Hw as [<-|Hw]; try contradiction; cbn; lia.
+    + cbn. lia.
+    + intros f Hf. cbn in Hf. repeat destruct Hf as [<-|Hf]; try contradiction; cbn; lia.
+    + apply (visits_at_nodup net trace_ is_valid).
+    + intros w w' Hw Hw'. vm_compute in Hw, Hw'. repeat destruct Hw as [<-|Hw]; try contradiction;
+        repeat destruct Hw' as [<-|Hw']; try contradiction; cbn; intros E; try discriminate; reflexivity.
+  - constructor; repeat split; vm_compute; first [reflexivity|discriminate].
+Qed.
+End Signals.

@@ -1,0 +1,232 @@
+(** Networks with modes: switches that raise the mode together, and from when on the rows of a mode
+    hold. The description [n] is that of the network in the mode that is spoken of, the claims are
+    its rows: `accepts` and the theorems of [Soundness] are about that mode.
+
+    A purged frame has no visit at the port that purged it: it was never sent. *)
+From Coq Require Import ZArith List Bool Lia.
+From Tenuto Require Import Sums Description Model Busy Contract Accepts Ways Soundness.
+Import ListNotations.
+Open Scope Z_scope.
+
+(** ** The start mode: its rows hold until a monitor has seen more than it bears with *)
+
+Definition until (e : Z) : span := Span (fun _ => -1) (fun _ => -1) (Some e).
+
+(** A flow has a place in the lowest mode, and what hosts do by higher contracts is in [f_contract]
+    at their own ports and in what monitors bear with behind the first switch. *)
+Lemma start_mode n t e : t_span t = until e ->
+  (forall i, (i < length (n_flows n))%nat -> f_admitted (flow_at n i) = true) ->
+  frames_are_real n t -> ways n t -> (forall p, (p < length (n_ports n))%nat -> port_works n t p) ->
+  (forall v, In v (t_visits t) -> (v_port v < length (n_ports n))%nat) -> of_the_mode n t.
+Proof.
+  intros S A F W P L.
+  assert (First : forall v, In v (t_visits t) -> 0 <= v_arrival v).
+  { intros v Hv. assert (I : In v (visits_at t (v_port v))) by now apply at_port_in.
+    pose proof (in_order _ _ _ (P _ (L v Hv)) v I). lia. }
+  constructor.
+  - intros v Hv _. right. apply A. apply (frame_flow _ _ F). now apply (visit_frame _ _ W).
+  - intros v w _ Hw _ _. rewrite S. cbn. specialize (First w Hw). lia.
+  - intros p _. exists (-1). rewrite S. cbn. split; [lia|]. intros v Hv _ Av. specialize (First v Hv). lia.
+Qed.
+
+(** ** A signal on a trunk *)
+
+(** Signals are flow i, the only one of class 0 at p, within a token bucket of [burst] bits and [rate]
+    bit/s; no frame there is above s bits. This is so in every mode and between: nothing else is
+    asked of other flows. *)
+Record signals_at (n : network) (t : trace) (i p : nat) (s burst rate : Z) : Prop := {
+  signals_bucket : forall x y, x <= y ->
+    full t * sumif f_size (released_in i x y) (t_frames t) <= full t * burst + rate * (y - x);
+  signals_first : forall w, In w (visits_at t p) -> 0 <= class w /\ (class w = 0 ->
+    flow_of w = i /\ In (v_frame w) (t_frames t) /\ v_arrival w = f_release (v_frame w));
+  frames_at_most : forall w, In w (visits_at t p) -> 0 < size w <= s;
+  below_at_most : p_below (port_at n p) <= s;
+  frames_positive : forall f, In f (t_frames t) -> 0 < f_size f;
+  visits_apart : NoDup (visits_at t p);
+  once_each : forall w w', In w (visits_at t p) -> In w' (visits_at t p) -> v_frame w = v_frame w' -> w = w'
+}.
+
+(** A port that is fast enough for the signals, and sends s and their burst in d. *)
+Record room_for_signals (n : network) (p : nat) (s burst rate d : Z) : Prop := {
+  rate_enough : 0 <= rate <= p_rate_min (port_at n p) /\ 0 < p_rate_min (port_at n p);
+  not_negative : 0 <= d;
+  all_in_d : (s + burst) * ps_per_s <= p_rate_min (port_at n p) * d
+}.
+
+Theorem signal_in_time n t i p s burst rate d v : 0 < t_unit t -> port_works n t p ->
+  signals_at n t i p s burst rate -> room_for_signals n p s burst rate d -> In v (visits_at t p) -> class v = 0 ->
+  v_handover v <= v_arrival v + units t (d + p_tick (port_at n p)).
+Proof.
+  intros U W [K Cl Sz Be Fp Nd On] [[Rate Rp] Hd Room] Hv Cv.
+  pose proof (in_order _ _ _ W v Hv) as Ov. assert (0 <= units t d) by (unfold units; nia).
+  destruct (Z_le_gt_dec (v_end v) (v_arrival v + units t d)) as [|Late]; [unfold units in *; lia|exfalso].
+  assert (Clr : cleared t p 0 (-1)).
+  { intros w Hw _ Aw. pose proof (in_order _ _ _ W w Hw). lia. }
+  assert (Bl : blocks n t p s 0 (-1) (v_arrival v)).
+  { split; [exact Be|]. intros w Hw _ _ _. apply (Sz w Hw). }
+  pose proof (Sz v Hv) as Sv.
+  destruct (late_frame n t p W (fun w Hw => proj1 (Sz w Hw)) U Rp s 0 (-1) v (units t d) Bl Clr)
+    as [u [Hu L]]; try assumption; try lia.
+  rewrite (sumif_empty _ (came_above 0 _ _)) in L.
+  2: { intros w Hw E. unfold came_above in E. rewrite !andb_true_iff, Z.ltb_lt in E.
+       pose proof (Cl w Hw) as [? _]. lia. }
+  assert (In1 : sumif size (came 0 u (v_arrival v)) (visits_at t p)
+    <= sumif f_size (released_in i u (v_arrival v)) (t_frames t)).
+  { apply sumif_inject with (R := fun w g => v_frame w = g); [exact Nd| | |].
+    - intros g Hg. specialize (Fp g Hg). lia.
+    - intros w Hw E. unfold came in E. rewrite !andb_true_iff, Z.eqb_eq, !Z.leb_le in E.
+      destruct E as [[E0 E1] E2]. destruct (Cl w Hw) as [_ C]. destruct (C E0) as [Fw [Iw Aw]].
+      exists (v_frame w). repeat split; auto; [|unfold size; lia].
+      apply released_in_spec. split; [exact Fw|lia].
+    - intros w w' g Hw Hw' _ _ E E'. apply On; auto. congruence. }
+  specialize (K u (v_arrival v) (proj2 Hu)). assert (0 < full t) by (unfold full, ps_per_s; lia).
+  set (x := sumif size _ _) in *. set (y := sumif f_size _ _) in *. set (R := p_rate_min _) in *.
+  assert (full t * x <= full t * y) by (apply Z.mul_le_mono_nonneg_l; lia).
+  assert (rate * (v_arrival v - u) <= R * (v_arrival v - u)) by (apply Z.mul_le_mono_nonneg_r; lia).
+  assert (t_unit t * ((s + burst) * ps_per_s) <= t_unit t * (R * d)) by (apply Z.mul_le_mono_nonneg_l; lia).
+  unfold full, units in *. lia.
+Qed.
+
+(** So a switch behind a trunk knows of a raise in time, if a signal is not lost: the term of a trunk
+    in D_arrange. *)
+Corollary trunk_in_time n t i p s burst rate d latency v knows knows' : 0 < t_unit t -> port_works n t p ->
+  signals_at n t i p s burst rate -> room_for_signals n p s burst rate d -> In v (visits_at t p) -> class v = 0 ->
+  v_port v = p -> v_arrival v <= knows -> knows' <= received n t v + units t latency ->
+  knows' <= knows + units t (d + p_tick (port_at n p) + p_propagation (port_at n p) + latency).
+Proof.
+  intros U W S R Hv Cv Pv A B. pose proof (signal_in_time n t i p s burst rate d v U W S R Hv Cv).
+  unfold received in B. rewrite Pv in B. unfold units in *. lia.
+Qed.
+
+(** ** A raise: signals spread, switches swap *)
+
+(** A line between two switches, in one direction: a signal that a switch sends when it knows of the
+    raise is known behind the line so much later at most. *)
+Record trunk := Trunk { k_from : nat; k_to : nat; k_delay : Z }.
+
+Record raise := Raise {
+  r_switch : nat -> option nat;   (* the switch of a port; none for a host's *)
+  r_trunks : list trunk;
+  r_update : Z;                   (* a swap and a purge take so long at most *)
+  r_trigger : Z;                  (* the last bit of the frame that is too much comes to its first switch *)
+  r_starter : nat;
+  r_notices : Z;                  (* the starter has seen it so much later *)
+  r_knows : nat -> Z;             (* when a switch knows of the raise *)
+  r_swapped : nat -> Z            (* from here on it goes by the tables of the mode *)
+}.
+
+Section Raise.
+Variables (n : network) (t : trace) (r : raise).
+
+Record raises : Prop := {
+  starts : r_knows r (r_starter r) <= r_trigger r + units t (r_notices r);
+  (* [signals]: at least one copy of every signal comes, in time *)
+  floods : forall k, In k (r_trunks r) -> r_knows r (k_to k) <= r_knows r (k_from k) + units t (k_delay k);
+  swaps : forall s, r_swapped r s <= r_knows r s + units t (r_update r);
+  (* after its swap a switch commits no frame that has no place in the mode *)
+  no_late_commit : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
+    r_swapped r s <= v_choice v -> f_admitted (flow_at n (flow_of v)) = true;
+  (* what a host sends begins at its port *)
+  hosts_send : forall v, In v (t_visits t) -> r_switch r (v_port v) = None ->
+    parent_of n (flow_of v) (v_place v) = None
+}.
+
+(** D_arrange: distances from the starter, each by a trunk from a switch that is nearer. *)
+Definition distance (dist : list Z) (s : nat) : Z := nth s dist 0.
+Definition arranged (dist : list Z) : bool :=
+  (r_notices r <=? distance dist (r_starter r)) &&
+  forallb (fun s => (0 <=? distance dist s) && (Nat.eqb s (r_starter r) ||
+      existsb (fun k => Nat.eqb (k_to k) s && (k_from k <? length dist)%nat && (0 <? k_delay k) &&
+                 (distance dist (k_from k) + k_delay k <=? distance dist s)) (r_trunks r)))
+    (seq 0 (length dist)).
+
+Lemma all_know dist : raises -> 0 < t_unit t -> arranged dist = true ->
+  forall s, (s < length dist)%nat -> r_knows r s <= r_trigger r + units t (distance dist s).
+Proof.
+  intros R U A. unfold arranged in A. apply andb_true_iff in A. destruct A as [A0 A].
+  apply Z.leb_le in A0. rewrite forallb_forall in A.
+  enough (B : forall d s, (s < length dist)%nat -> (Z.to_nat (distance dist s) <= d)%nat ->
+            r_knows r s <= r_trigger r + units t (distance dist s)) by (intros s Hs; now apply (B _ s Hs (Nat.le_refl _))).
+  induction d as [|d IH]; intros s Hs Hd; specialize (A s ltac:(apply in_seq; lia)) as As;
+    apply andb_true_iff in As; destruct As as [As0 As]; apply Z.leb_le in As0; apply orb_true_iff in As;
+    destruct As as [As|As];
+    try (apply Nat.eqb_eq in As; subst s; pose proof (starts R); unfold units in *; nia);
+    apply existsb_exists in As; destruct As as [k [Hk As]];
+    rewrite !andb_true_iff, Nat.eqb_eq, Nat.ltb_lt, Z.ltb_lt, Z.leb_le in As; destruct As as [[[Ks Kl] Kd] Ka];
+    pose proof (A (k_from k) ltac:(apply in_seq; lia)) as Af; apply andb_true_iff in Af;
+    destruct Af as [Af _]; apply Z.leb_le in Af; [lia|].
+  pose proof (floods R k Hk) as F. rewrite Ks in F. specialize (IH (k_from k) Kl ltac:(lia)).
+  unfold units in *. nia.
+Qed.
+
+(** D_mc: from the trigger until every switch has swapped. *)
+Theorem all_swapped dist arrange : raises -> 0 < t_unit t -> arranged dist = true ->
+  (forall s, (s < length dist)%nat -> distance dist s <= arrange) ->
+  forall s, (s < length dist)%nat -> r_swapped r s <= r_trigger r + units t (arrange + r_update r).
+Proof.
+  intros R U A M s Hs. pose proof (all_know dist R U A s Hs). pose proof (swaps R s).
+  specialize (M s Hs). unfold units in *. nia.
+Qed.
+
+(** ** The drain *)
+
+(** What the rows of the raise say of the ports of switches: no frame of a flow of the mode takes
+    longer, and no busy period of all flows. *)
+Record raise_rows (longest busy : nat -> Z) : Prop := {
+  no_longer : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
+    f_admitted (flow_at n (flow_of v)) = true ->
+    v_handover v <= v_arrival v + units t (longest (v_port v));
+  no_busier : forall p x s, r_switch r p = Some s -> exists u, x <= u <= x + units t (busy p) /\
+    forall v, In v (t_visits t) -> v_port v = p -> v_arrival v < u -> v_end v <= u
+}.
+
+(** [from] of a port: all have swapped, and what the ports in front of it sent was of the mode. Port
+    by port in the order of their feeding: where they feed one another in a circle there is none. *)
+Record drains (mc : Z) (longest busy from : nat -> Z) : Prop := {
+  from_swapped : forall p, mc <= from p;
+  from_feeding : forall i x y s, (i < length (n_flows n))%nat -> (x < length (f_places (flow_at n i)))%nat ->
+    parent_of n i x = Some y -> r_switch r (port_of n i y) = Some s ->
+    let q := port_of n i y in let p := port_of n i x in
+    (from q + busy q) + longest q + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p
+}.
+
+Definition drained_span (busy from : nat -> Z) (e : option Z) : span := Span
+  (fun p => match r_switch r p with None => -1 | Some _ => r_trigger r + units t (from p) end)
+  (fun p => match r_switch r p with None => -1 | Some _ => r_trigger r + units t (from p + busy p) end) e.
+
+Theorem drained_is_of_the_mode mc longest busy from e :
+  raises -> 0 < t_unit t -> (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->
+  raise_rows longest busy -> drains mc longest busy from -> t_span t = drained_span busy from e ->
+  frames_are_real n t -> ways n t -> (forall p, (p < length (n_ports n))%nat -> port_works n t p) ->
+  (forall v, In v (t_visits t) -> (v_port v < length (n_ports n))%nat) -> of_the_mode n t.
+Proof.
+  intros R U M Rows D S F W P L.
+  assert (Order : forall v, In v (t_visits t) -> 0 <= v_arrival v <= v_choice v).
+  { intros v Hv. assert (I : In v (visits_at t (v_port v))) by now apply at_port_in.
+    pose proof (in_order _ _ _ (P _ (L v Hv)) v I). lia. }
+  assert (Ad : forall v, In v (t_visits t) -> live t v ->
+    parent_of n (flow_of v) (v_place v) = None \/ f_admitted (flow_at n (flow_of v)) = true).
+  { intros v Hv [Lv _]. rewrite S in Lv. cbn in Lv. specialize (Order v Hv).
+    destruct (r_switch r (v_port v)) as [s|] eqn:Es; [right|left; now apply (hosts_send R)].
+    apply (no_late_commit R v s Hv Es). specialize (M _ s Es). pose proof (from_swapped _ _ _ _ D (v_port v)).
+    unfold units in *. nia. }
+  constructor; [exact Ad| |].
+  - intros v w Hv Hw [Ef [Pw Fs]] Live. destruct (Ad v Hv Live) as [|Av]; [congruence|].
+    destruct Live as [Lv _]. rewrite S in *. cbn in *. specialize (Order w Hw) as Ow.
+    destruct (r_switch r (v_port w)) as [s|] eqn:Es; [|lia]. cbn zeta in Fs.
+    assert (Fl : flow_of w = flow_of v) by (unfold flow_of; now rewrite Ef).
+    pose proof (visit_place _ _ W v Hv) as [Xv Pv]. pose proof (visit_place _ _ W w Hw) as [_ Pp].
+    rewrite Fl in Pp. pose proof (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)) as N.
+    assert (Hi : (flow_of v < length (n_flows n))%nat)
+      by (apply (frame_flow _ _ F); now apply (visit_frame _ _ W)).
+    rewrite Pp in Es. pose proof (from_feeding _ _ _ _ D _ _ _ s Hi Xv Pw Es) as G. cbn zeta in G.
+    rewrite <- Pp, <- Pv in G.
+    destruct (r_switch r (v_port v)) as [s'|] eqn:Ev.
+    + unfold units in *. nia.
+    + pose proof (hosts_send R v Hv Ev). congruence.
+  - intros p Hp. rewrite S. cbn. destruct (r_switch r p) as [s|] eqn:Es.
+    + destruct (no_busier _ _ Rows p (r_trigger r + units t (from p)) s Es) as [u [Hu E]].
+      exists u. split; [unfold units in *; lia|exact E].
+    + exists (-1). split; [lia|]. intros v Hv _ Av. specialize (Order v Hv). lia.
+Qed.
+End Raise.

@@ -1,0 +1,357 @@
+(** Wrong theories. Each accepts a claim that a valid trace breaks: the theory is the checker on a
+    description that leaves something out, the trace is one of the network as it is. A proof that
+    fails refutes nothing; a trace that a proved checker accepts does. *)
+From Coq Require Import ZArith List Bool.
+From Tenuto Require Import Sums Description Model Check Accepts Ways Soundness Backlog Modes Examples.
+Import ListNotations.
+Open Scope Z_scope.
+
+(** A claim of the theory, broken by a frame. *)
+Definition breaks_delay (n : network) (c : claims) (t : trace) : Prop :=
+  exists v r, In v (t_visits t) /\ claimed n t v /\
+    In r (rows_at c (v_port v)) /\ r_class r = class v /\
+    s_done (t_span t) (v_port v) <= v_arrival v /\ inside t (v_arrival v + units t (r_delay r)) /\
+    v_arrival v + units t (r_delay r) < v_handover v.
+
+(** A claim of the theory, broken by what stands in a buffer. *)
+Definition breaks_backlog (c : claims) (t : trace) : Prop :=
+  exists p b y, nth_error (q_backlogs c) p = Some (Some b) /\
+    s_done (t_span t) p <= y /\ inside t y /\
+    b_bits b < sumif size (in_buffer p y) (t_visits t).
+
+(** What the theory says of [theory] is not so in [net]. *)
+Definition refuted (theory net : network) : Prop := exists c t,
+  accepts theory c = true /\ valid net t /\ (breaks_delay net c t \/ breaks_backlog c t).
+
+Definition breaks_delay_b (n : network) (c : claims) (t : trace) : bool :=
+  existsb (fun v => (negb (t_babbling t (flow_of v)) || negb (is_none (parent_of n (flow_of v) (v_place v)))) &&
+    existsb (fun r => (r_class r =? class v) && (s_done (t_span t) (v_port v) <=? v_arrival v)
+               && before_end t (v_arrival v + units t (r_delay r))
+               && (v_arrival v + units t (r_delay r) <? v_handover v))
+            (rows_at c (v_port v))) (t_visits t).
+
+Lemma breaks_delay_right n c t : breaks_delay_b n c t = true -> breaks_delay n c t.
+Proof.
+  intros H. apply existsb_exists in H. destruct H as [v [Hv H]].
+  apply andb_true_iff in H. destruct H as [H1 H2]. apply existsb_exists in H2.
+  destruct H2 as [r [Hr H2]]. rewrite !andb_true_iff, Z.eqb_eq, Z.leb_le, Z.ltb_lt in H2.
+  destruct H2 as [[[K D] I] L]. exists v, r. split; [exact Hv|]. split; [|tauto].
+  apply orb_true_iff in H1. unfold claimed. destruct H1 as [H1|H1].
+  - left. now apply negb_true_iff.
+  - right. intros E. rewrite E in H1. discriminate.
+Qed.
+
+Ltac refute c t := exists c, t; split; [vm_compute; reflexivity|];
+  split; [apply checked_trace_is_valid; vm_compute; reflexivity|].
+Ltac delayed c t := refute c t; left; apply breaks_delay_right; vm_compute; reflexivity.
+
+(** One flow, or two, at one host's port. *)
+Definition sender (k m l j : Z) : flow := Flow k (Contract m l 1000000 j) None [Place 0 None] [0%nat].
+Definition alone (p : port) (fs : list flow) : network := Network [p] fs 0 64 12304.
+Definition other (size start : Z) : visit :=
+  Visit (Frame 99 99 99 0 size 0 0 true) 0 0 start start start (start + size) (start + size) 0.
+Definition one (d : Z) : claims := Claims 1000000 [[Row 0 d far]] [] [].
+
+(** Other traffic that is on the line: forgotten blocking frame. *)
+Definition with_other (s : Z) : port := Port fast fast 0 0 0 0 0 s.
+Lemma forgotten_other_traffic :
+  refuted (alone wire [sender 0 1000 1000 0]) (alone (with_other 1500) [sender 0 1000 1000 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 1 1 true).
+  delayed (one 1000) (Trace 1 [f] [hop f 0 0 1 1500] [other 1500 0] nobody).
+Qed.
+
+(** A frame of a lower class that has begun. *)
+Lemma forgotten_lower_class :
+  refuted (alone wire [sender 0 1000 1000 0])
+          (alone wire [sender 0 1000 1000 0; sender 1 1500 1500 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 1 1 true). pose (g := Frame 1 1 1 0 1500 0 0 true).
+  delayed (one 1000) (Trace 1 [f; g] [hop f 0 0 1 1500; hop g 0 0 0 0] [] nobody).
+Qed.
+
+(** 64 B on the wire, without preamble and gap. *)
+Lemma forgotten_gap :
+  refuted (alone wire [sender 0 512 512 0]) (alone wire [sender 0 672 672 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 672 0 0 true).
+  delayed (one 512) (Trace 1 [f] [hop f 0 0 0 0] [] nobody).
+Qed.
+
+(** Release jitter: a late message and the next one in time. *)
+Lemma forgotten_jitter :
+  refuted (alone wire [sender 0 1000 1000 0]) (alone wire [sender 0 1000 1000 999500]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 999500 true). pose (g := Frame 1 0 0 1 1000 1000000 1000000 true).
+  delayed (one 1000) (Trace 1 [f; g] [hop f 0 0 999500 999500; hop g 0 0 1000000 1000500] [] nobody).
+Qed.
+
+(** A frame of a message, taken for all of it. *)
+Lemma one_frame_for_a_message :
+  refuted (alone wire [sender 0 1000 1000 0]) (alone wire [sender 0 2000 1000 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true). pose (g := Frame 1 0 0 0 1000 0 0 true).
+  delayed (one 1000) (Trace 1 [f; g] [hop f 0 0 0 0; hop g 0 0 0 1000] [] nobody).
+Qed.
+
+(** The rounding of the pacer. *)
+Lemma forgotten_tick :
+  refuted (alone wire [sender 0 1000 1000 0])
+          (alone (Port fast fast 0 0 0 0 5 0) [sender 0 1000 1000 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true).
+  delayed (one 1000) (Trace 1 [f] [Visit f 0 0 0 0 0 1000 1005 1005] [] nobody).
+Qed.
+
+(** A line at its nominal rate, though it may be slower. *)
+Lemma forgotten_slow_line :
+  refuted (alone wire [sender 0 1000 1000 0])
+          (alone (Port 500000000000 fast 0 0 0 0 0 0) [sender 0 1000 1000 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true).
+  delayed (one 1000) (Trace 1 [f] [Visit f 0 0 0 0 0 2000 2000 2000] [] nobody).
+Qed.
+
+(** Bits below the scheduler: two frames of a lower class stand there. *)
+Lemma forgotten_bits_below :
+  refuted (alone wire [sender 0 1000 1000 0; sender 1 3000 1500 0])
+          (alone (Port fast fast 0 0 0 3000 0 0) [sender 0 1000 1000 0; sender 1 3000 1500 0]).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 1 1 true).
+  pose (g := Frame 1 1 1 0 1500 0 0 true). pose (h := Frame 2 1 1 0 1500 0 0 true).
+  delayed (Claims 1000000 [[Row 0 2500 far; Row 1 6000 far]] [] [])
+    (Trace 1 [f; g; h]
+      [ hop g 0 0 0 0; Visit h 0 0 0 0 1500 3000 3000 3000; Visit f 0 0 1 1500 3000 4000 4000 4000 ]
+      [] nobody).
+Qed.
+
+(** The class above is forgotten. *)
+Lemma forgotten_class_above :
+  refuted (alone wire [sender 1 1000 1000 0])
+          (alone wire [sender 1 1000 1000 0; sender 0 1500 1500 0]).
+Proof.
+  pose (f := Frame 0 0 1 0 1000 0 0 true). pose (g := Frame 1 1 0 0 1500 0 0 true).
+  delayed (Claims 1000000 [[Row 1 1000 far]] [] [])
+    (Trace 1 [f; g] [hop g 0 0 0 0; hop f 0 0 0 1500] [] nobody).
+Qed.
+
+(** Behind a switch whose latency varies: two frames come together. *)
+Definition through (lmin : Z) : network := Network
+  [wire; Port fast fast 0 lmin 1000 0 0 0]
+  [Flow 0 (Contract 1000 1000 1500 0) None [Place 0 None; Place 1 (Some 0%nat)] [1%nat]] 0 64 12304.
+Lemma forgotten_latency_jitter : refuted (through 1000) (through 0).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true). pose (g := Frame 1 0 0 1 1000 1500 1500 true).
+  delayed (Claims 1000000 [[Row 0 1000 far]; [Row 0 1000 near]] [] [])
+    (Trace 1 [f; g] [hop f 0 0 0 0; hop g 0 0 1500 1500; hop f 1 1 2000 2000; hop g 1 1 2500 3000] [] nobody).
+Qed.
+
+(** A meter that does not count preamble and gap, taken for one that counts the wire. *)
+Definition metered (uncounted : Z) : network :=
+  let f p := Flow 0 (Contract 672 672 1000000000 0) (Some (Meter uncounted 1000 1024))
+               [Place p None; Place 3 (Some 0%nat)] [1%nat] in
+  Network [wire; wire; wire; wire] [f 0%nat; f 1%nat; f 2%nat] 0 672 12304.
+Lemma forgotten_uncounted_bits : refuted (metered 0) (metered 160).
+Proof.
+  pose (f i k := Frame (2 * i + k) i 0 0 672 0 0 true).
+  pose (from i := [hop (f i 0%nat) 0 i 0 0; hop (f i 1%nat) 0 i 0 672]).
+  pose (on i s := [hop (f i 0%nat) 1 3 672 s; hop (f i 1%nat) 1 3 1344 (s + 2016)]).
+  refute (Claims 1000000 (repeat [Row 0 672 far] 3 ++ [[Row 0 3080 far]]) [] [])
+    (Trace 1 (flat_map (fun i => [f i 0%nat; f i 1%nat]) [0; 1; 2]%nat)
+      (from 0%nat ++ from 1%nat ++ from 2%nat ++ on 0%nat 672 ++ on 1%nat 1344 ++ on 2%nat 2016)
+      [] (fun _ => true)).
+  left. apply breaks_delay_right. vm_compute. reflexivity.
+Qed.
+
+(** A host that babbles, taken for one that keeps its contract. *)
+Definition unmetered : network :=
+  let f p := Flow 0 (Contract 672 672 1000000000 0) None [Place p None; Place 3 (Some 0%nat)] [1%nat] in
+  Network [wire; wire; wire; wire] [f 0%nat; f 1%nat; f 2%nat] 0 672 12304.
+Lemma babbler_by_its_contract : refuted unmetered (metered 160).
+Proof.
+  pose (f i k := Frame (2 * i + k) i 0 0 672 0 0 true).
+  pose (from i := [hop (f i 0%nat) 0 i 0 0; hop (f i 1%nat) 0 i 0 672]).
+  pose (on i s := [hop (f i 0%nat) 1 3 672 s; hop (f i 1%nat) 1 3 1344 (s + 2016)]).
+  refute (Claims 1000000 (repeat [Row 0 672 far] 3 ++ [[Row 0 2100 far]]) [] [])
+    (Trace 1 (flat_map (fun i => [f i 0%nat; f i 1%nat]) [0; 1; 2]%nat)
+      (from 0%nat ++ from 1%nat ++ from 2%nat ++ on 0%nat 672 ++ on 1%nat 1344 ++ on 2%nat 2016)
+      [] (fun _ => true)).
+  left. apply breaks_delay_right. vm_compute. reflexivity.
+Qed.
+
+(** A burst that does not grow: behind the host's port the flow comes by its contract. What a class
+    above held back there comes together at a slower line. *)
+Definition behind (places : list place) : network := Network
+  [wire; Port 500000000000 500000000000 0 0 0 0 0 0]
+  [ Flow 1 (Contract 1000 1000 3000 0) None places [0%nat]; sender 0 3000 3000 0 ] 0 64 12304.
+Lemma burst_not_grown :
+  refuted (behind [Place 1 None]) (behind [Place 0 None; Place 1 (Some 0%nat)]).
+Proof.
+  pose (f := Frame 0 0 1 0 1000 0 0 true). pose (g := Frame 1 0 1 1 1000 3000 3000 true).
+  pose (h := Frame 2 1 0 0 3000 0 0 true).
+  delayed (Claims 1000000 [[Row 0 3000 far]; [Row 1 2000 far]] [] [])
+    (Trace 1 [f; g; h]
+      [ hop h 0 0 0 0; hop f 0 0 0 3000; hop g 0 0 3000 4000;
+        Visit f 1 1 4000 4000 4000 6000 6000 6000; Visit g 1 1 5000 6000 6000 8000 8000 8000 ]
+      [] nobody).
+Qed.
+
+(** Fluid line shaping: what a line brings in t is C t, as if frames had no length. *)
+Definition two_ports (l : Z) : network := Network [wire; wire]
+  [Flow 0 (Contract 1000 l 1000000 0) None [Place 0 None; Place 1 (Some 0%nat)] [1%nat]] 0 64 12304.
+Lemma fluid_line_shaping : refuted (two_ports 0) (two_ports 1000).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true).
+  delayed (Claims 1000000 [[Row 0 1000 far]; [Row 0 0 near]] [] [])
+    (Trace 1 [f] [hop f 0 0 0 0; hop f 1 1 1000 1000] [] nobody).
+Qed.
+
+(** The clock of a host that is fast. *)
+Definition clocked (tolerance : Z) : network := Network [wire]
+  [ Flow 0 (Contract 1000 1000 2000 0) None [Place 0 None] [0%nat]; sender 1 3000 1000 0 ]
+  tolerance 64 12304.
+Lemma forgotten_clock_tolerance : refuted (clocked 0) (clocked 666667).
+Proof.
+  pose (f k := Frame (Z.to_nat k) 0 0 k 1000 (1200 * k) (1200 * k) true).
+  pose (own (k : nat) := Frame (100 + k) 1 1 0 1000 0 0 true).
+  delayed (Claims 1000000 [[Row 0 2100 far; Row 1 8100 far]] [] [])
+    (Trace 1 (map f [0; 1; 2; 3; 4; 5; 6; 7; 8; 9; 10] ++ map own [1; 2; 3]%nat)
+      (map (fun x => hop (f (fst x)) 0 0 (1200 * fst x) (snd x))
+         [(0, 0); (1, 2000); (2, 3000); (3, 4000); (4, 5000); (5, 6000); (6, 8000); (7, 9000);
+          (8, 10000); (9, 11000); (10, 12000)] ++
+       [hop (own 1%nat) 0 0 0 1000; hop (own 2%nat) 0 0 0 7000; hop (own 3%nat) 0 0 0 13000])
+      [] nobody).
+Qed.
+
+(** The backlog without what other traffic holds back: the sum of all that comes less what the
+    line sends, and a frame. This is what `docs/theory/analysis.md`, "Backlog", says where other
+    traffic is carried. *)
+Definition steady : flow := Flow 0 (Contract 1000 1000 1000 0) None [Place 0 None] [0%nat].
+Lemma backlog_behind_other_traffic :
+  refuted (alone wire [steady]) (alone (with_other 12000) [steady]).
+Proof.
+  pose (f k := Frame (Z.to_nat k) 0 0 k 1000 (1000 * k + 1) (1000 * k + 1) true).
+  pose (ks := [0; 1; 2; 3; 4; 5; 6; 7; 8; 9; 10; 11]).
+  refute (Claims 1000000 [[Row 0 1000 far]] [] [Some (Backlog 2000 far)])
+    (Trace 1 (map f ks) (map (fun k => hop (f k) 0 0 (1000 * k + 1) (1000 * k + 12000)) ks)
+      [other 12000 0] nobody).
+  right. exists 0%nat, (Backlog 2000 far), 12000.
+  split; [reflexivity|]. split; [discriminate|]. split; [reflexivity|]. vm_compute. reflexivity.
+Qed.
+
+(** ** Modes *)
+
+(** A host turns to its higher contract, and a monitor that bears with jitter has not seen anything:
+    taken for one that sees the first message that is early. (The third of the findings.) *)
+Definition half : port := Port 500000000000 500000000000 0 0 0 0 0 0.
+Definition turned (m : monitor) (k : contract) : network :=
+  Network [wire; half] [FlowIn 0 k None (Some m) true [Place 0 None; Place 1 (Some 0%nat)] [1%nat]] 0 64 1000.
+Definition slow (f : frame) (arrival start : Z) : visit :=
+  let e := start + 2 * f_size f in Visit f 1 1 arrival start start e e e.
+Lemma monitor_without_leniency :
+  refuted (turned (Monitor 1000 9000 0 0) (Contract 1000 1000 1000 0))
+          (turned (Monitor 1000 9000 8000 0) (Contract 1000 1000 1000 0)).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true). pose (g := Frame 1 0 0 1 1000 1000 1000 true).
+  delayed (Claims 1000000 [[Row 0 1000 far]; [Row 0 2500 far]] [] [])
+    (TraceIn 1 [f; g] [hop f 0 0 0 0; hop g 0 0 1000 1000; slow f 1000 1000; slow g 2000 3000] [] nobody (until 9000)).
+Qed.
+
+(** The frames of a message come apart, as far as the monitor allows: not counted. *)
+Lemma monitor_without_spread :
+  refuted (turned (Monitor 2000 10000 0 0) (Contract 2000 1000 10000 9000))
+          (turned (Monitor 2000 10000 0 9000) (Contract 2000 1000 10000 9000)).
+Proof.
+  pose (a := Frame 0 0 0 0 1000 0 0 true). pose (b := Frame 1 0 0 0 1000 0 9000 true).
+  pose (c := Frame 2 0 0 1 1000 10000 10000 true). pose (d := Frame 3 0 0 1 1000 10000 10000 true).
+  delayed (Claims 1000000 [[Row 0 3800 far]; [Row 0 3500 (Hint 1500 1 5 8)]] [] [])
+    (TraceIn 1 [a; b; c; d]
+      [ hop a 0 0 0 0; hop b 0 0 9000 9000; hop c 0 0 10000 10000; hop d 0 0 10000 11000;
+        slow a 1000 1000; slow b 10000 10000; slow c 11000 12000; slow d 12000 14000 ] [] nobody (until 20000)).
+Qed.
+
+(** At its host's port a flow counts by the contract of the mode: what another flow of the host sends
+    by its higher contract delays it before any switch has seen that. *)
+Definition own_port (message : Z) : network := Network [wire; wire]
+  [ FlowIn 0 (Contract message 1000 10000 0) None (Some (Monitor 1000 9000 0 0)) true
+      [Place 0 None; Place 1 (Some 0%nat)] [1%nat]; sender 1 500 500 0 ] 0 64 12304.
+Lemma own_port_by_the_mode : refuted (own_port 1000) (own_port 2000).
+Proof.
+  pose (f := Frame 0 0 0 0 1000 0 0 true). pose (h := Frame 1 0 0 0 1000 0 0 true).
+  pose (g := Frame 2 1 1 0 500 0 0 true).
+  delayed (Claims 1000000 [[Row 0 1500 far; Row 1 1700 far]; [Row 0 5000 far]] [] [])
+    (TraceIn 1 [f; h; g]
+      [ hop f 0 0 0 0; hop h 0 0 0 1000; hop g 0 0 0 2000; hop f 1 1 1000 1000; hop h 1 1 2000 2000 ]
+      [] nobody (until 2000)).
+Qed.
+
+(** A switch that drops at its swap what waits, but goes on to forward what comes of a flow that has
+    ended (until others have swapped, say). *)
+Definition ended (a : bool) : network := Network [wire; wire; wire]
+  [ FlowIn 1 (Contract 1000 1000 20000 0) None None true [Place 0 None; Place 1 (Some 0%nat)] [1%nat];
+    FlowIn 0 (Contract 4000 1000 20000 0) None None a [Place 2 None; Place 1 (Some 0%nat)] [1%nat] ] 0 64 12304.
+Definition e_ (i : nat) : frame := Frame i 1 0 0 1000 0 0 true.
+Lemma forwarded_after_the_swap : refuted (ended false) (ended true).
+Proof.
+  pose (f := Frame 0 0 1 0 1000 0 0 true).
+  delayed (Claims 1000000 [[Row 1 1000 far]; [Row 1 1500 far]; [Row 0 4000 far]] [] [])
+    (Trace 1 [f; e_ 1; e_ 2; e_ 3; e_ 4]
+      [ hop f 0 0 0 0; hop (e_ 1) 0 2 0 0; hop (e_ 2) 0 2 0 1000; hop (e_ 3) 0 2 0 2000; hop (e_ 4) 0 2 0 3000;
+        hop (e_ 1) 1 1 1000 1000; hop (e_ 2) 1 1 2000 2000; hop (e_ 3) 1 1 3000 3000; hop (e_ 4) 1 1 4000 4000;
+        hop f 1 1 1000 5000 ] [] nobody).
+Qed.
+
+(** D_mc for a transition bound: from the last swap on the rows of the higher mode hold. But what the
+    flow that ended has held back is still there. The trace is one of the higher mode, drained at
+    8000; all switches have swapped by 4500. *)
+Definition with_span (t : trace) (s : span) : trace :=
+  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
+Definition since_4500 (done : Z) : span :=
+  Span (fun p => if Nat.eqb p 1 then 4500 else -1) (fun p => if Nat.eqb p 1 then done else -1) None.
+Definition held_back : network := Network [wire; wire; wire]
+  [ FlowIn 1 (Contract 1000 1000 2000 0) None None true [Place 0 None; Place 1 (Some 0%nat)] [1%nat];
+    FlowIn 0 (Contract 4000 1000 20000 0) None None false [Place 2 None; Place 1 (Some 0%nat)] [1%nat] ] 0 64 12304.
+Lemma swapped_for_drained : exists c t, accepts held_back c = true /\
+  valid held_back (with_span t (since_4500 8000)) /\ breaks_delay held_back c (with_span t (since_4500 4500)).
+Proof.
+  pose (f k := Frame (10 + Z.to_nat k) 0 1 k 1000 (2000 * k) (2000 * k) true).
+  exists (Claims 1000000 [[Row 1 1000 far]; [Row 1 1500 far]; [Row 0 4000 far]] [] []).
+  exists (Trace 1 [f 0; f 1; f 2; e_ 1; e_ 2; e_ 3; e_ 4]
+      [ hop (f 0) 0 0 0 0; hop (f 1) 0 0 2000 2000; hop (f 2) 0 0 4000 4000;
+        hop (e_ 1) 0 2 0 0; hop (e_ 2) 0 2 0 1000; hop (e_ 3) 0 2 0 2000; hop (e_ 4) 0 2 0 3000;
+        hop (e_ 1) 1 1 1000 1000; hop (e_ 2) 1 1 2000 2000; hop (e_ 3) 1 1 3000 3000; hop (e_ 4) 1 1 4000 4000;
+        hop (f 0) 1 1 1000 5000; hop (f 1) 1 1 3000 6000; hop (f 2) 1 1 5000 7000 ] [] nobody).
+  split; [vm_compute; reflexivity|]. split; [apply checked_trace_is_valid; vm_compute; reflexivity|].
+  apply breaks_delay_right. vm_compute. reflexivity.
+Qed.
+
+(** Signals of modes, not counted. *)
+Lemma forgotten_signals :
+  refuted (alone wire [sender 1 1000 1000 0]) (alone wire [sender 1 1000 1000 0; sender 0 1632 816 0]).
+Proof.
+  pose (f := Frame 0 0 1 0 1000 0 0 true). pose (s i := Frame i 1 0 0 816 0 0 true).
+  delayed (Claims 1000000 [[Row 1 1000 far]] [] [])
+    (Trace 1 [f; s 1%nat; s 2%nat] [hop (s 1%nat) 0 0 0 0; hop (s 2%nat) 0 0 0 816; hop f 0 0 0 1632] [] nobody).
+Qed.
+
+(** The backlog of flows and signals together with the largest frame of flows, where signals are
+    larger: one of them may be on the line while smaller frames come. (Flows alone keep the bound:
+    signals have a queue of their own.) *)
+Definition signalled (frame : Z) : network := Network
+  [ Port 999000000000 999000000000 0 0 0 0 0 0; wire ]
+  [ Flow 0 (Contract 4200 frame 1000000000 0) None [Place 1 None] [];
+    Flow 1 (Contract 999 999 1005 1004) None [Place 0 None; Place 1 (Some 0%nat)] [1%nat] ] 0 64 12304.
+Lemma signal_on_the_line : refuted (signalled 64) (signalled 1400).
+Proof.
+  pose (s i := Frame i 0 0 0 1400 2004 2004 true).
+  pose (f k := Frame (10 + Z.to_nat k) 1 1 k 999 (1005 * k) (Z.max 1004 (1005 * k)) true).
+  pose (out k := let a := 1004 + 1000 * k in
+    Visit (f k) 0 0 (f_release (f k)) a a (a + 1000) (a + 1000) (a + 1000)).
+  pose (ks := [0; 1; 2; 3; 4]).
+  refute (Claims 1000000 [[Row 1 2005 far]; [Row 0 5200 far; Row 1 8200 far]] [] [None; Some (Backlog 6200 near)])
+    (Trace 1 (map s [1; 2; 3]%nat ++ map f ks)
+      (map out ks ++ [hop (s 1%nat) 0 1 2004 2004; hop (s 2%nat) 0 1 2004 3404; hop (s 3%nat) 0 1 2004 4804] ++
+       map (fun k => hop (f k) 1 1 (2004 + 1000 * k) (6204 + 999 * k)) ks) [] nobody).
+  right. exists 1%nat, (Backlog 6200 near), 6203.
+  split; [reflexivity|]. split; [discriminate|]. split; [reflexivity|]. vm_compute. reflexivity.
+Qed.
