@@ -1,13 +1,16 @@
 # Few verbs: `make up` runs the main job, `make test` passes the tests.
 SHELL := /bin/bash
 
-.PHONY: up test build lint fmt wasm clean
+.PHONY: up test prove build lint fmt wasm campaign clean
 
 up:            ## set up, build, and run the vehicle live on this machine
 	@scripts/up.sh
 
 test:          ## everything that CI checks, with what this machine allows
 	@scripts/test.sh
+
+prove:         ## the machine-checked theory: builds it, checks it again, and says what rests on nothing
+	@$(MAKE) --silent -C proof prove
 
 build:
 	cargo build --release --bin tenuto
@@ -20,6 +23,9 @@ fmt:
 
 wasm:          ## the pure crates must build without any host
 	cargo check --lib --target wasm32-unknown-unknown -p tenuto-world -p tenuto-planner -p tenuto-certify
+
+campaign:      ## attack certified bounds of 1,000 random networks; SEED=K draws others, KEEP=DIR keeps findings
+	cargo run --release -p tenuto-bench --bin campaign -- --networks 1000 --seed $${SEED:-1} $${KEEP:+--keep $$KEEP}
 
 clean:
 	cargo clean

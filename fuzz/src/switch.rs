@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tenuto_dataplane::switch::{
-    ClassifierKind, ConnectionId, FailMode, GeneralConfig, PortConfig, PortRole, Switch,
+    ClassifierKind, ConnectionId, FailMode, GeneralConfig, HashKey, PortConfig, PortRole, Switch,
     SwitchConfig, SwitchEvent,
 };
 use tenuto_dataplane::{Effects, EgressConfig, FRAME_CAPACITY, FramePool, Frames};
@@ -64,6 +64,7 @@ impl Bench {
             meter_extra_bytes: 24,
             classifier: ClassifierKind::ByMask,
             boot_seed: 1,
+            hash_key: HashKey::fixed(),
             mode_retry: Span::from_ms(10),
             general,
         };
