@@ -52,7 +52,7 @@ pub use host_stack::{HostBarrier, HostStack};
 pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, link_features};
 pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
-pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, has_interface};
+pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, interface_index};
 pub use packet_port::PacketPort;
 pub use peer_user::{own_group, own_user, user_of_peer};
 pub use policer::{Crossing, NicPolicer, POLICER_DEPTH_NS, RateLimits};

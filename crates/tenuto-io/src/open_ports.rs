@@ -49,9 +49,9 @@ pub struct OpenedPort {
     pub notes: Vec<String>,
 }
 
-/// Whether the present network namespace has an interface of this name.
-pub fn has_interface(name: &str) -> bool {
-    Interface::find(name).is_ok()
+/// Index of the interface that has this name in the present network namespace, if there is one.
+pub fn interface_index(name: &str) -> Option<u32> {
+    Interface::find(name).ok().map(|found| found.index())
 }
 
 /// Opens the ports of one node.

@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use tenuto_io::{
     Interest, OpenedPort, PollKey, PollSet, PortKind, PortOpener, PortSettings as OpenSettings,
-    has_interface,
+    interface_index,
 };
 use tenuto_units::Span;
 
@@ -52,10 +52,20 @@ struct Trying {
 /// One attempt to open an interface of the present network namespace.
 pub(super) fn attempt(interface: &str, kind: Option<PortKind>) -> Attempt {
     let how = OpenSettings { kind, ..OpenSettings::default() };
-    match PortOpener::new(how, 1).open(interface) {
+    attempt_at(|| interface_index(interface), || PortOpener::new(how, 1).open(interface))
+}
+
+/// An interface that came, went or was replaced meanwhile counts as absent: its refusal is of another
+/// one, and the kernel tells of the change.
+fn attempt_at<T>(
+    mut index: impl FnMut() -> Option<u32>,
+    open: impl FnOnce() -> io::Result<T>,
+) -> Attempt<T> {
+    let Some(before) = index() else { return Attempt::Absent };
+    match open() {
         Ok(opened) => Attempt::Opened(opened),
-        Err(_) if !has_interface(interface) => Attempt::Absent,
-        Err(error) => Attempt::Refused(error.to_string()),
+        Err(error) if index() == Some(before) => Attempt::Refused(error.to_string()),
+        Err(_) => Attempt::Absent,
     }
 }
 
@@ -176,6 +186,21 @@ mod tests {
         let ends = vec![refused("busy"), refused("busy"), refused("memory"), Attempt::Opened(7)];
         assert_eq!(told(ends), ["busy", "memory", "opened 7"]);
         assert_eq!(told(vec![refused("busy"), Attempt::Absent]), ["busy", "absent"]);
+    }
+
+    #[test]
+    fn an_interface_that_comes_goes_or_is_replaced_meanwhile_is_absent() {
+        let attempt = |indices: [Option<u32>; 2]| {
+            let mut indices = indices.into_iter();
+            let open = || Err::<u8, _>(io::Error::other("no such device"));
+            attempt_at(move || indices.next().expect("asked twice"), open)
+        };
+        assert!(
+            matches!(attempt([Some(3), Some(3)]), Attempt::Refused(why) if why == "no such device")
+        );
+        for changed in [[None, Some(3)], [Some(3), None], [Some(3), Some(4)], [None, None]] {
+            assert!(matches!(attempt(changed), Attempt::Absent), "{changed:?}");
+        }
     }
 
     #[test]
