@@ -240,15 +240,27 @@ let run quiet less timed name =
   let explained = not less || List.for_all Fun.id (List.map (fun (plan, (c, at)) -> less_one plan c at) claimed) in
   if refused > 0 || not described || not explained then 1 else 0
 
+(* Whether the frames of a run are a trace of the network, in its first mode. *)
+let traced frames name =
+  let _, plans = in_modes name in
+  Trace.judge (List.hd plans) (Json.parse (read_file frames))
+
 let () =
   let flags, files = List.partition (fun a -> String.length a > 1 && a.[0] = '-')
       (List.tl (Array.to_list Sys.argv)) in
   let has f = List.mem f flags in
+  let frames_of flag = if String.starts_with ~prefix:"--frames=" flag
+    then Some (String.sub flag 9 (String.length flag - 9)) else None in
   match files with
+  | [ name ] when List.length flags = 1 && frames_of (List.hd flags) <> None ->
+    exit (try traced (Option.get (frames_of (List.hd flags))) name with
+        | Plan.Beyond what -> Printf.printf "nothing is said of this run: the plan has %s\n" what; 3
+        | Json.Wrong what | Sys_error what | Failure what -> prerr_endline ("not a plan with a run of it: " ^ what); 2
+        | Not_found -> prerr_endline "not a plan with a run of it: a name that nothing has"; 2)
   | [ name ] when List.for_all (fun f -> List.mem f [ "--quiet"; "--less-one"; "--time"; "--coq" ]) flags ->
     exit (try if has "--coq" then emit name else run (has "--quiet") (has "--less-one") (has "--time") name with
         | Plan.Beyond what when has "--coq" -> Printf.eprintf "nothing to prove: the plan has %s\n" what; 3
         | Plan.Beyond what -> Printf.printf "all rows checked only: the plan has %s\n" what; 0
         | Json.Wrong what | Sys_error what | Failure what -> prerr_endline ("not a plan: " ^ what); 2
         | Not_found -> prerr_endline "not a plan: a name that nothing has"; 2)
-  | _ -> prerr_endline "usage: tenuto-proved [--quiet] [--less-one] [--time] PLAN, or --coq PLAN"; exit 2
+  | _ -> prerr_endline "usage: tenuto-proved [--quiet] [--less-one] [--time] PLAN, --coq PLAN, or --frames=FRAMES PLAN"; exit 2

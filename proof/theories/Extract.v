@@ -1,9 +1,10 @@
-(** The checker as OCaml: whole numbers become those of zarith, places in lists machine integers. *)
+(** The checker of plans and the checker of traces as OCaml: whole numbers become those of zarith, places in lists machine integers. *)
 From Coq Require Import ZArith List Bool.
 From Coq Require Extraction.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZBigInt.
-From Tenuto Require Import Description Accepts.
+From Tenuto Require Import Description Model Accepts Check.
 
 Extraction Language OCaml.
 Extraction "proved_kernel.ml" accepts delays_ok wf port_ok row_ok target_ok backlog_ok entries groups
-  below blocking at_place one_side per_ps up scale.
+  below blocking at_place one_side per_ps up scale
+  always valid_b frames_b contract_b port_b ways_b meter_b monitor_b modes_b.

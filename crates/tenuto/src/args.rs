@@ -330,6 +330,9 @@ pub(crate) struct Sim {
     /// Run document to write
     #[arg(short, long, value_name = "RUN")]
     pub(crate) output: Option<PathBuf>,
+    /// Every frame with its hops to write, for the machine-checked model (proof/README.md)
+    #[arg(long, value_name = "FRAMES")]
+    pub(crate) frames: Option<PathBuf>,
     /// Write out/NAME-TIME/ with report.html, run.json and plan.json
     #[arg(long)]
     pub(crate) report: bool,

@@ -8,11 +8,13 @@
 mod controlled;
 mod events;
 mod faults;
+mod frame_log;
 mod processor;
 mod script;
 mod setup;
 
 pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
+pub use frame_log::{FrameLog, HOPS_MAX, LoggedFrame, LoggedHop};
 pub use script::follow;
 
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument, assemble};
@@ -43,6 +45,8 @@ pub enum RunError {
     NothingDeployed,
     /// The controller did not bring the switches up.
     SetupFailed(String),
+    /// More hops than a log of frames holds.
+    LogFull,
     /// An end system refuses its configuration.
     Host(String),
 }
@@ -51,6 +55,9 @@ impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NothingDeployed => f.write_str("the plan has no deployment to run"),
+            Self::LogFull => {
+                write!(f, "its frames take more than {HOPS_MAX} hops; a shorter run has fewer")
+            }
             Self::SetupFailed(why) => write!(f, "the switches did not come up: {why}"),
             Self::Host(why) => write!(f, "an end system refuses its configuration: {why}"),
         }
@@ -133,6 +140,8 @@ pub struct Clockwork<'a> {
     script: Option<script::Script>,
     /// The controller that changes modes itself, instead of one that leaves it to the switches.
     controlled: Option<Box<controlled::Controlled>>,
+    /// Writes every frame down, if asked to.
+    recorder: Option<frame_log::Recorder>,
 }
 
 /// Runs a plan in virtual time.
@@ -158,6 +167,28 @@ pub fn run_with_progress(
     Ok(world.finish(progress))
 }
 
+/// As [`run`], with each frame of the run and its hops. Sources stop at the end of the scenario, and
+/// what is under way then comes out before the log ends.
+///
+/// # Errors
+/// As [`run`], and [`RunError::LogFull`].
+pub fn run_with_frames(
+    plan: &Plan,
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(RunProgress),
+) -> Result<(RunDocument, FrameLog), RunError> {
+    let mut world = Clockwork::new(plan, scenario)?;
+    world.set_up()?;
+    world.start_traffic();
+    world.recorder = Some(frame_log::Recorder::default());
+    let document = world.play(progress);
+    world.drain();
+    if world.recorder.as_ref().is_some_and(frame_log::Recorder::is_full) {
+        return Err(RunError::LogFull);
+    }
+    Ok((document, world.frame_log().expect("it was recorded")))
+}
+
 /// Runs the recorded releases of a live run again in virtual time, where every bound holds
 /// strictly (docs/theory/observation.md): what the machine added is gone, what was sent is the same.
 /// The scenario's faults happen as before; how flows behave is what was recorded.
@@ -178,6 +209,11 @@ pub fn replay<'a>(
 
 impl<'a> Clockwork<'a> {
     fn finish(mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
+        self.play(progress)
+    }
+
+    /// Plays the scenario to its end, and closes the ledger.
+    fn play(&mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
         let end = self.start + Span::from_ns(self.scenario.duration_ns);
         let mut next_word = self.start + Span::from_ms(100);
         while let Some(at) = self.queue.next_at() {
@@ -250,6 +286,9 @@ impl<'a> Clockwork<'a> {
         let now = self.now;
         match &mut self.nodes[node].core {
             Core::Switch(switch) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.enter(node, self.pool.bytes(frame), now);
+                }
                 switch.receive(now, arrival, port, frame, &mut self.pool, &mut self.switch_fx);
                 self.after_switch(node);
             }
@@ -338,6 +377,9 @@ impl<'a> Clockwork<'a> {
     /// latency, in order.
     fn transmit(&mut self, node: usize, port: u32, frame: FrameId, departure: Instant) {
         self.packet_hops += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.leave(node, port, self.pool.bytes(frame), departure);
+        }
         let is_signal = self.pool.bytes(frame).get(12..14) == Some(&[0x0f, 0x00]);
         let far = self.nodes[node].links.get_mut(&port).and_then(|far| {
             if is_signal && far.signals_to_lose > 0 {

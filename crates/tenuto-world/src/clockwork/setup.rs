@@ -66,6 +66,7 @@ impl<'a> Clockwork<'a> {
             recorded: None,
             script: None,
             controlled: None,
+            recorder: None,
         })
     }
 

@@ -5,6 +5,7 @@ mod exact_meters;
 mod exploration;
 mod floods;
 mod found;
+mod frame_log;
 mod installed;
 mod judging;
 mod processors;

@@ -10,7 +10,8 @@ use crate::{load, output, plan_json, programs, run_text};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tenuto_model::{Network, Scenario};
-use tenuto_world::{RunDocument, clockwork};
+use tenuto_world::RunDocument;
+use tenuto_world::clockwork::{self, FrameLog, RunProgress};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     let planned = planning::of_input(&args.input, &args.planning)?;
@@ -21,7 +22,10 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     if let Some(words) = programs::left_out(&scenario) {
         output::complain(&words);
     }
-    let document = simulated(&planned, &scenario)?;
+    let (document, frames) = simulated(&planned, &scenario, args.frames.is_some())?;
+    if let (Some(path), Some(frames)) = (&args.frames, frames) {
+        output::write_file(path, &output::json(&frames))?;
+    }
     conclude(&document, &args.run, kept(args, &planned, &document))
 }
 
@@ -65,11 +69,15 @@ pub(crate) fn scenario(
     Ok((scenario, file))
 }
 
-fn simulated(planned: &Planned, scenario: &Scenario) -> Result<RunDocument, Failure> {
+fn simulated(
+    planned: &Planned,
+    scenario: &Scenario,
+    with_frames: bool,
+) -> Result<(RunDocument, Option<FrameLog>), Failure> {
     let name = &planned.plan.network.name;
     let started = Instant::now();
     let mut progress = Progress::new();
-    let document = clockwork::run_with_progress(&planned.plan, scenario, &mut |at| {
+    let mut show = |at: RunProgress| {
         progress.say(|| {
             let bar = bar(at.at_ns, at.of_ns);
             let of = seconds(at.of_ns);
@@ -79,10 +87,17 @@ fn simulated(planned: &Planned, scenario: &Scenario) -> Result<RunDocument, Fail
                 seconds(at.at_ns)
             )
         });
-    });
+    };
+    let plan = &planned.plan;
+    let ran = match with_frames {
+        true => clockwork::run_with_frames(plan, scenario, &mut show)
+            .map(|(document, frames)| (document, Some(frames))),
+        false => {
+            clockwork::run_with_progress(plan, scenario, &mut show).map(|document| (document, None))
+        }
+    };
     drop(progress);
-    document
-        .map_err(|error| Failure::undecidable(format!("the run could not be made: {error}"), None))
+    ran.map_err(|error| Failure::undecidable(format!("the run could not be made: {error}"), None))
 }
 
 /// Prints a run and says how it ended. What could not be kept is told after that: the run is over,

@@ -19,11 +19,16 @@ const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "m
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 23] = [
+const DOCUMENTS: [Document; 24] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
         "`sim --json`, `up --json`, `run.json`",
+    ),
+    (
+        "tenuto-frames/1",
+        &[("tenuto-world/src/clockwork/frame_log.rs", "FrameLog")],
+        "`sim --frames FRAMES`",
     ),
     ("tenuto-plan/1", &[("tenuto-model/src/plan.rs", "Plan")], "`plan NET -o PLAN`, `plan.json`"),
     (
@@ -355,6 +360,9 @@ fn real_output() -> Vec<(String, String)> {
         let text = std::fs::read_to_string(folder.join(&path)).expect("a plan");
         all.push((format!("the plan of {stem}"), text));
     }
+    tenuto_in(&folder, &["sim", "line.yaml", "--for", "1s", "--frames", "frames.json"]).exits(0);
+    let text = std::fs::read_to_string(folder.join("frames.json")).expect("the frames of a run");
+    all.push(("the frames of line".into(), text));
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let mut lines = vec![
         words("sim line.yaml"),
