@@ -14,12 +14,14 @@
 //! | [`flood`] | schedules of one babbling host |
 //! | [`search`] | hill climbing from constructed and random schedules |
 //! | [`draw`] | random networks |
+//! | [`agreement`] | the checker beside the proved one, on plans with lower claims, too |
 //! | [`campaign`] | plan, certify, attack, and what was seen beside what was certified |
 //!
 //! Not played: networks with shared processors, other traffic, the time after the loss of a link, and
 //! returns to a lower mode. All instants are whole nanoseconds, as devices hand frames over; the
 //! fraction of a nanosecond that a line owes is carried exactly.
 
+pub mod agreement;
 pub mod aim;
 pub mod campaign;
 pub mod draw;

@@ -163,10 +163,10 @@ pub(crate) fn backlog(
     ends: &Ends,
     port: usize,
 ) -> Option<BigInt> {
-    let Some(load) = analysis.loads.get(&port) else { return Some(BigInt::zero()) };
-    let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
+    let load = analysis.loads.get(&port);
+    let lowest = load.and_then(|load| load.classes.keys().next_back().copied()).unwrap_or(0);
     let end = ends.get(port, lowest);
-    let place = Place { context, load: Some(load), port, class: lowest, end };
+    let place = Place { context, load, port, class: lowest, end };
     let capacity = place.capacity();
     if place.long_run_rate() > capacity {
         return None;
@@ -176,14 +176,15 @@ pub(crate) fn backlog(
         bound = place.backlog_in_messages().map_or(bound.clone(), |stepped| stepped.min(bound));
     }
     if context.is_for_frames() {
-        let mut largest = load.frames.values().max().cloned().unwrap_or_default();
+        let frames = load.into_iter().flat_map(|load| load.frames.values());
+        let mut largest = frames.max().cloned().unwrap_or_default();
         if context.signals(port).is_some() {
             largest = largest.max(context.scale.bits(SIGNAL_BITS, 1, 1));
         }
         bound += largest;
         // What is below every flow may be on the line when the busy period begins.
         if matches!(context.net.raw.other_traffic, OtherTraffic::Carry { .. }) {
-            bound += context.blocking(port, Some(load), lowest);
+            bound += context.blocking(port, load, lowest);
         }
     }
     Some(bound)

@@ -11,7 +11,7 @@ use crate::rows::ends::Ends;
 use crate::rows::port_rows::{self, Backlogs};
 use crate::rows::settling::{self, Before};
 use crate::rows::{bounds, inequality, mode_change, processor, processor_rows, raise};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The scale of everything that is stated or enforced.
 pub(crate) fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {
@@ -120,22 +120,48 @@ pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings)
     let raised = raises.iter().map(|(analysis, _)| analysis);
     let analyses: BTreeMap<Mode, &Analysis> =
         steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
-    let ends = raises.iter().map(|(analysis, ends)| (analysis.mode, ends)).collect();
-    let flows_checked = bounds::check(context, &analyses, &ends, findings);
-    port_rows::check(context, &analyses, &backlogs, findings);
+    let raised_ends = raises.iter().map(|(analysis, ends)| (analysis.mode, ends)).collect();
+    let flows_checked = bounds::check(context, &analyses, &raised_ends, findings);
+    let mut waiting = backlogs;
+    for (mode, analysis) in &analyses {
+        let ends = raised_ends.get(mode).copied().unwrap_or(&no_ends);
+        waiting.entry(*mode).or_default().extend(backlogs_of_signals(context, analysis, ends));
+    }
+    port_rows::check(context, &analyses, &waiting, findings);
     processor_rows::check(context, findings);
     mode_change::check(context, &terms, &drains, &settled, &analyses, findings);
     Checked { inequalities, flows: flows_checked }
 }
 
+/// The backlog of every port that carries a flow of the mode.
 pub(crate) fn backlogs_of(
     context: &Context<'_>,
     analysis: &Analysis,
     ends: &Ends,
 ) -> BTreeMap<usize, Option<num_bigint::BigInt>> {
-    let of = |port: &usize| {
-        let bound = inequality::backlog(context, analysis, ends, *port);
-        (*port, port_rows::to_bits(&context.scale, bound))
+    backlogs_at(context, analysis, ends, analysis.loads.keys().copied())
+}
+
+/// The backlog of every trunk that carries signals in the mode, and no flow of it.
+fn backlogs_of_signals(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+) -> BTreeMap<usize, Option<num_bigint::BigInt>> {
+    let is_bare =
+        |port: &usize| context.signals(*port).is_some() && !analysis.loads.contains_key(port);
+    backlogs_at(context, analysis, ends, (0..context.net.ports.len()).filter(is_bare))
+}
+
+fn backlogs_at(
+    context: &Context<'_>,
+    analysis: &Analysis,
+    ends: &Ends,
+    ports: impl Iterator<Item = usize>,
+) -> BTreeMap<usize, Option<num_bigint::BigInt>> {
+    let of = |port: usize| {
+        let bound = inequality::backlog(context, analysis, ends, port);
+        (port, port_rows::to_bits(&context.scale, bound))
     };
-    analysis.loads.keys().map(of).collect()
+    ports.map(of).collect()
 }

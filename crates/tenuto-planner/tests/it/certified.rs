@@ -38,6 +38,37 @@ fn every_shipped_network_is_certified() {
     }
 }
 
+/// The trunk carries flows of the lower mode only, and signals in any: its row in the higher mode is of those.
+#[test]
+fn a_backlog_of_signals_alone_is_checked() {
+    let network = support::network(
+        "tenuto: 1
+name: signals
+modes: [LO, HI]
+hosts: [a, b, c]
+switches: {sw1: {profile: tenuto}, sw2: {profile: tenuto}}
+links:
+  - {ends: [a, sw1], rate: 100 Mbit/s}
+  - {ends: [b, sw1], rate: 100 Mbit/s}
+  - {ends: [sw1, sw2], rate: 100 Mbit/s}
+  - {ends: [sw2, c], rate: 100 Mbit/s}
+flows:
+  high: {source: a, targets: [b], level: HI, message: 1 kB, period: {LO: 20 ms, HI: 5 ms}}
+  low: {source: a, targets: [c], level: LO, message: 4 kB, period: 20 ms}
+",
+    );
+    let mut plan = accepted(plan(&network, &quick()));
+    let is_trunk_in_high = |row: &&mut PortRow| {
+        row.port.node == "sw1" && row.port.port == 3 && row.mode.label(&network.modes) == "HI"
+    };
+    let row = plan.port_rows.iter_mut().find(is_trunk_in_high).expect("the trunk has a row in HI");
+    assert!(row.backlog_bound_bits.is_some_and(|bits| bits > 816), "{row:?}");
+    row.backlog_bound_bits = row.backlog_bound_bits.map(|bits| bits - 1_000);
+    plan.seal();
+    let findings = tenuto_certify::certify(&plan.to_json()).expect_err("signals wait there, too");
+    assert!(findings.iter().all(|it| it.to_string().contains("sw1")), "{findings:?}");
+}
+
 #[test]
 fn a_return_from_above_a_flow_has_the_deadline_of_the_mode_below() {
     // Of HI>LO only the deadline in LO counts for a flow that has no place in HI.
