@@ -58,6 +58,11 @@ impl<A: Application> Controller<A> {
         }
     }
 
+    /// Adds what the application knows.
+    pub(super) fn outcome(&self, mixer: &mut Mixer) {
+        self.application.key(true, mixer);
+    }
+
     /// The loads that a switch's statistics may show now.
     fn loads(&self, switch: usize, loads: &Loads) -> Vec<u16> {
         match loads {

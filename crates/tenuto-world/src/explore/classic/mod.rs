@@ -36,7 +36,7 @@ pub use narrate::narrate;
 pub use packet::{Ip, Mac, Name, Packet, PacketId, Payload};
 pub use properties::{Finding, Property, Traffic};
 pub use rule::{ACTIONS_MAX, Action, Actions, Kind, Match, PRIORITY_DEFAULT, Prefix, Rule};
-pub use search::{Count, Trace, explore};
+pub use search::{Count, Trace, explore, explore_outcomes};
 pub use setup::{
     BufferIds, Counting, HostSetup, Loads, Peer, Protocol, Role, Setup, Spare, SwitchSetup,
     TRANSITIONS_MAX,

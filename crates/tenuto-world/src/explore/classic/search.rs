@@ -5,7 +5,7 @@ use super::setup::Setup;
 use super::step::{Application, Step};
 use super::transition::Transition;
 use super::world::World;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
 
@@ -49,6 +49,7 @@ struct Frame<A> {
 
 struct Search<'a, A> {
     setup: &'a Setup,
+    outcomes: BTreeSet<u128>,
     known: HashSet<u128, BuildHasherDefault<WordHasher>>,
     path: Vec<Frame<A>>,
     count: Count,
@@ -56,17 +57,24 @@ struct Search<'a, A> {
 
 /// Explores all that a network under an application can do, within the setup's limits.
 pub fn explore<A: Application>(setup: &Setup, application: A) -> Count {
+    explore_outcomes(setup, application).0
+}
+
+/// As [`explore`], with what the network can end as: rules, what is left in buffers, what hosts got
+/// and what the application knows, as fingerprints that different protocols share.
+pub fn explore_outcomes<A: Application>(setup: &Setup, application: A) -> (Count, BTreeSet<u128>) {
     let world = World::new(setup, application);
     let left = world.transitions(setup.strategy).into_iter();
     let mut search = Search {
         setup,
+        outcomes: BTreeSet::new(),
         known: HashSet::default(),
         path: vec![Frame { world, left, by: None }],
         count: Count { is_exhaustive: true, ..Count::default() },
     };
     while search.go_on() {}
     search.count.unique_states = search.known.len() as u64;
-    search.count
+    (search.count, search.outcomes)
 }
 
 impl<A: Application> Search<'_, A> {
@@ -105,6 +113,7 @@ impl<A: Application> Search<'_, A> {
         let left = world.transitions(self.setup.strategy);
         if left.is_empty() {
             self.count.ends += 1;
+            self.outcomes.insert(world.outcome(self.setup));
             return self.violated(world.at_end(self.setup), transition);
         }
         self.path.push(Frame { world, left: left.into_iter(), by: Some(transition) });

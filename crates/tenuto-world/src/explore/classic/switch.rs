@@ -90,6 +90,12 @@ impl Switch {
         }
     }
 
+    /// Adds rules, and what is left in buffers.
+    pub(super) fn outcome(&self, mixer: &mut Mixer) {
+        self.rules.as_slice().key(mixer);
+        multiset(self.stored().copied(), mixer);
+    }
+
     /// Packets that no command has released, wherever they wait.
     pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
         let waiting = self.waits.iter().flat_map(|wait| &wait.packets);

@@ -88,6 +88,20 @@ impl<A: Application> World<A> {
         all
     }
 
+    /// The fingerprint of what the network has become; buffers by what they hold.
+    pub(super) fn outcome(&self, setup: &Setup) -> u128 {
+        let mut mixer = Mixer::default();
+        for (host, at) in self.hosts.iter().zip(&setup.hosts) {
+            host.state.key(&at.role, true, true, &mut mixer);
+        }
+        for switch in &self.switches {
+            switch.state.outcome(&mut mixer);
+        }
+        self.controller.state.outcome(&mut mixer);
+        self.memory.state.key(&mut mixer);
+        mixer.finish()
+    }
+
     /// What is violated if nothing more can happen.
     pub(super) fn at_end(&self, setup: &Setup) -> Vec<Finding> {
         self.memory.state.at_end(setup, self.switches.iter().map(|it| &it.state))

@@ -5,7 +5,8 @@ use tenuto_world::explore::classic::apps::{MacLearning, Redundant, RouteFlow, Tr
 use tenuto_world::explore::classic::lines::line;
 use tenuto_world::explore::classic::response::response;
 use tenuto_world::explore::classic::{
-    BufferIds, Count, Counting, Loads, Property, Protocol, Setup, Strategy, explore,
+    BufferIds, Count, Counting, Loads, Mac, Property, Protocol, Role, Setup, Strategy, Traffic,
+    explore,
 };
 
 fn learning(setup: &Setup) -> Count {
@@ -163,4 +164,64 @@ fn barriers_end_races_of_the_second_type_only() {
     assert!(one(Protocol::OpenFlowBarrier) < one(Protocol::OpenFlow));
     assert_eq!(two(Protocol::OpenFlowBarrier), two(Protocol::OpenFlow));
     assert!(two(Protocol::Attendre) < two(Protocol::OpenFlowBarrier));
+}
+
+/// Violations of a property.
+fn found(count: &Count, property: Property) -> Option<u64> {
+    count.traces.iter().find(|it| it.finding.property == property).map(|it| it.found_after)
+}
+
+#[test]
+fn one_packet_at_a_time_while_the_replier_moves() {
+    let mut setup = line(2, 3, true);
+    if let Role::Sender { is_sequential, .. } = &mut setup.hosts[0].role {
+        *is_sequential = true;
+    }
+    let count = learning(&Setup { properties: vec![Property::NoBlackHolesMobile], ..setup });
+    assert_eq!(transitions_and_states(&count), (5_221, 3_105));
+    assert_eq!((count.depth, count.violations), (51, 10));
+    assert_eq!(found(&count, Property::NoBlackHolesMobile), Some(2_149));
+    assert_eq!(found(&count, Property::NoBlackHoles(Traffic::Any)), Some(2_149));
+}
+
+#[test]
+fn strictly_direct_paths_over_two_switches() {
+    let properties = vec![Property::NoForwardingLoops, Property::StrictDirectPaths];
+    let count = learning(&Setup { properties, ..line(2, 2, false) });
+    assert_eq!(transitions_and_states(&count), (540, 329));
+    assert_eq!((count.depth, count.violations), (32, 1));
+    assert_eq!(found(&count, Property::StrictDirectPaths), Some(540));
+}
+
+#[test]
+fn a_path_is_cut_at_a_violation() {
+    // To itself, over the triangle: what the classic tool ships as its circle.
+    let mut setup = super::bugs::triangle();
+    setup.hosts[0].mac = Mac(0);
+    if let Role::Sender { to, .. } = &mut setup.hosts[0].role {
+        *to = Mac(0);
+    }
+    let setup = Setup {
+        properties: vec![Property::NoForwardingLoops],
+        counting: Counting::default(),
+        path_max: 30,
+        ..setup
+    };
+    let count = explore(&setup, MacLearning::default());
+    assert_eq!(transitions_and_states(&count), (665, 299));
+    assert_eq!((count.depth, count.violations), (26, 128));
+    assert_eq!(found(&count, Property::NoForwardingLoops), Some(23));
+}
+
+#[test]
+fn direct_paths_end_where_the_second_switch_asks() {
+    let with = |setup| learning(&Setup { properties: vec![Property::DirectPaths], ..setup });
+    let one = with(line(1, 2, true));
+    assert_eq!((transitions_and_states(&one), one.violations), ((2_261, 1_103), 1));
+    let counts = [(1, (5, 5), 1), (2, (36, 24), 8)];
+    for (packets, counted, violations) in counts {
+        let count = with(line(2, packets, true));
+        assert_eq!(transitions_and_states(&count), counted);
+        assert_eq!(count.violations, violations);
+    }
 }

@@ -2,3 +2,4 @@
 
 mod bugs;
 mod counts;
+mod outcomes;

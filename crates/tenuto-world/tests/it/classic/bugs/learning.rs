@@ -130,7 +130,7 @@ impl Application for OnTree {
 }
 
 /// Three switches in a triangle, a host at each of the first two.
-fn triangle() -> Setup {
+pub(in super::super) fn triangle() -> Setup {
     let peer = |node, port| Some(Peer { node, port });
     let switch = |name: &str, peers| SwitchSetup { name: name.into(), peers };
     let switches = vec![

@@ -6,13 +6,14 @@ mod consistency;
 mod learning;
 mod traffic;
 
+pub(super) use learning::triangle;
 use tenuto_world::explore::classic::{
     Answers, Application, Counting, Load, Mixer, Packet, PacketIn, Property, Setup, Trace, explore,
     narrate,
 };
 
 /// A setup whose keys omit nothing: what is said of it holds of every state.
-fn exact(setup: Setup, properties: Vec<Property>) -> Setup {
+pub(super) fn exact(setup: Setup, properties: Vec<Property>) -> Setup {
     let counting = Counting {
         has_queue_order: true,
         has_learned: true,
