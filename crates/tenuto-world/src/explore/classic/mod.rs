@@ -12,6 +12,7 @@ mod answers;
 pub mod apps;
 pub mod balanced;
 mod controller;
+pub mod graph;
 mod host;
 mod key;
 pub mod lines;

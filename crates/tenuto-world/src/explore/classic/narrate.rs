@@ -23,7 +23,11 @@ pub fn narrate<A: Application>(setup: &Setup, application: A, path: &[Transition
     lines
 }
 
-fn told<A: Application>(world: &World<A>, setup: &Setup, transition: Transition) -> String {
+pub(super) fn told<A: Application>(
+    world: &World<A>,
+    setup: &Setup,
+    transition: Transition,
+) -> String {
     let node = usize::from(transition.node);
     let switch_name = |switch: u8| setup.node_name(setup.switch_node(switch.into()));
     match transition.enabled {

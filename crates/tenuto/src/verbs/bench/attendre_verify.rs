@@ -1,10 +1,14 @@
 //! `tenuto bench attendre-verify`: what verification costs with OpenFlow, barriers and Attendre
 //! ([Attendre] Tables II and III, Fig. 8), counted as the classic tool counts.
 
+use super::attendre_figures;
 use super::sheet::{Form, Sheet, rounded, show};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::output;
 use serde_json::Value;
+use std::path::PathBuf;
+use std::thread;
 use std::time::Instant;
 use tenuto_world::explore::classic::apps::{MacLearning, Redundant, RouteFlow, TrafficEngineering};
 use tenuto_world::explore::classic::lines::line;
@@ -19,6 +23,42 @@ pub(crate) struct AttendreVerify {
     /// Also the larger cases, among them those that the paper cut off
     #[arg(long)]
     all: bool,
+    /// One application instead of all three
+    #[arg(long, value_name = "APP")]
+    only: Option<Part>,
+    /// Draw the interleavings of its Figs. 2 and 3 into a folder instead, as SVG
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["all", "only", "json"])]
+    figures: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// MAC learning, Table II
+    Learning,
+    /// Traffic engineering, Table III
+    Engineering,
+    /// Route flow, Fig. 8
+    RouteFlow,
+}
+
+/// Counts of cases that grow one after another, by protocol.
+#[derive(Default)]
+struct Series([Vec<u64>; 3]);
+
+impl Series {
+    /// A count, or an estimate from the last growth, or that there are more.
+    fn shown(&mut self, protocol: usize, count: &Count) -> Value {
+        let counts = &mut self.0[protocol];
+        if count.is_exhaustive {
+            counts.push(count.transitions);
+            return count.transitions.into();
+        }
+        let [.., before, last] = counts.as_slice() else {
+            return format!("> {}", count.transitions).into();
+        };
+        let estimate = (*last as f64 * (*last as f64 / *before as f64)).round();
+        format!("> {}, estimated {estimate:.2e}", count.transitions).into()
+    }
 }
 
 /// Most transitions of one case; above, its count is estimated from the growth before.
@@ -55,17 +95,40 @@ const fn known(printed: [u64; 2], calibrated: [u64; 2]) -> Known {
 }
 
 pub(super) fn run(args: &AttendreVerify) -> Result<Outcome, Failure> {
-    let sheets = std::thread::scope(|scope| {
-        let others = scope.spawn(|| [vec![table_iii(args.all)], figure_8(args.all)].concat());
-        let first = table_ii(args.all);
-        let others = others.join().unwrap_or_default();
-        [vec![first], others].concat()
+    if let Some(folder) = &args.figures {
+        output::say(&attendre_figures::write(folder)?.join("\n"))?;
+        return Ok(Outcome::Good);
+    }
+    let has = |part| args.only.is_none_or(|only| only == part);
+    let sheets = thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut sheets = Vec::new();
+            if has(Part::Engineering) {
+                sheets.push(table_iii(args.all));
+            }
+            if has(Part::RouteFlow) {
+                sheets.extend(figure_8(args.all));
+            }
+            sheets
+        });
+        let mut sheets = Vec::new();
+        if has(Part::Learning) {
+            sheets.push(table_ii(args.all));
+        }
+        sheets.extend(others.join().unwrap_or_default());
+        sheets
     });
     show("attendre-verify", None, &sheets, &args.form)
 }
 
 /// Counts of one case under the three protocols.
-fn case(sheet: &mut Sheet, name: &str, known: Known, count: &dyn Fn(Protocol) -> Count) {
+fn case(
+    sheet: &mut Sheet,
+    series: &mut Series,
+    name: &str,
+    known: Known,
+    count: &dyn Fn(Protocol) -> Count,
+) {
     let before = Instant::now();
     let [plain, barriers, attendre] = Protocol::ALL.map(count);
     let ratio = |of: Option<u64>, to: Option<u64>| match (of, to) {
@@ -78,24 +141,15 @@ fn case(sheet: &mut Sheet, name: &str, known: Known, count: &dyn Fn(Protocol) ->
         name.into(),
         printed[0].into(),
         calibrated[0].into(),
-        shown(&plain),
-        shown(&barriers),
+        series.shown(0, &plain),
+        series.shown(1, &barriers),
         printed[1].into(),
         calibrated[1].into(),
-        shown(&attendre),
+        series.shown(2, &attendre),
         ratio(printed[1], printed[0]),
         ratio(whole(&attendre), whole(&plain)),
         rounded(before.elapsed().as_secs_f64(), 2),
     ]);
-}
-
-/// A count, or that there are more.
-fn shown(count: &Count) -> Value {
-    if count.is_exhaustive {
-        count.transitions.into()
-    } else {
-        format!("> {}", count.transitions).into()
-    }
 }
 
 fn table_ii(all: bool) -> Sheet {
@@ -112,22 +166,24 @@ fn table_ii(all: bool) -> Sheet {
         (2, 2, known([11_000, 9_200], [13_104, 10_004])),
         (2, 3, known([335_000, 133_000], [0, 0])),
     ];
-    for (switches, packets, known) in cases {
-        learning(&mut sheet, switches, packets, known);
-    }
-    if all {
-        learning(&mut sheet, 1, 5, Known::default());
-        learning(&mut sheet, 2, 4, Known::default());
-        learning(&mut sheet, 3, 3, Known::default());
-        sheet.note("the last three were cut off in the paper (more than a million transitions)");
+    let more = [(1, 5), (2, 4), (3, 1), (3, 2), (3, 3)];
+    let more = more.map(|(switches, packets)| (switches, packets, Known::default()));
+    let all_cases = cases.iter().chain(more.iter().filter(|_| all));
+    let mut sorted: Vec<(u8, u8, Known)> = all_cases.copied().collect();
+    sorted.sort_by_key(|(switches, packets, _)| (*switches, *packets));
+    for of_switches in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let mut series = Series::default();
+        for (switches, packets, known) in of_switches {
+            learning(&mut sheet, &mut series, *switches, *packets, *known);
+        }
     }
     sheet.note("known: the classic tool's release 0.8, run for this project; the authors used an older one");
     sheet
 }
 
-fn learning(sheet: &mut Sheet, switches: u8, packets: u8, known: Known) {
+fn learning(sheet: &mut Sheet, series: &mut Series, switches: u8, packets: u8, known: Known) {
     let setup = Setup { transitions_max: TRANSITIONS_MAX, ..line(switches, packets, true) };
-    case(sheet, &format!("{switches} switches, {packets} packets"), known, &|protocol| {
+    case(sheet, series, &format!("{switches} switches, {packets} packets"), known, &|protocol| {
         explore(&setup.clone().with_protocol(protocol), MacLearning::default())
     });
 }
@@ -149,20 +205,10 @@ fn table_iii(all: bool) -> Sheet {
             continue;
         }
         let hops = format!("{}/{} hops, {flows} flows", direct + 2, around + 2);
-        engineering(
-            &mut sheet,
-            &format!("{hops}, loads found"),
-            (direct, around, flows),
-            Loads::Found,
-            { Known { printed: known.printed, ..Known::default() } },
-        );
-        engineering(
-            &mut sheet,
-            &format!("{hops}, 3 loads given"),
-            (direct, around, flows),
-            given(),
-            known,
-        );
+        let shape = (direct, around, flows);
+        let printed = Known { printed: known.printed, ..Known::default() };
+        engineering(&mut sheet, &format!("{hops}, loads found"), shape, Loads::Found, printed);
+        engineering(&mut sheet, &format!("{hops}, 3 loads given"), shape, given(), known);
     }
     sheet.note("loads found: one value per way through the application's comparisons, in each of its states");
     sheet.note(
@@ -175,7 +221,7 @@ fn engineering(sheet: &mut Sheet, name: &str, shape: (u8, u8, u8), loads: Loads,
     let (direct, around, flows) = shape;
     let (setup, map) = response(direct, around, flows);
     let setup = Setup { loads, transitions_max: TRANSITIONS_MAX, ..setup };
-    case(sheet, name, known, &|protocol| {
+    case(sheet, &mut Series::default(), name, known, &|protocol| {
         explore(&setup.clone().with_protocol(protocol), TrafficEngineering::as_released(&map))
     });
 }
@@ -183,31 +229,34 @@ fn engineering(sheet: &mut Sheet, name: &str, shape: (u8, u8, u8), loads: Loads,
 fn figure_8(all: bool) -> Vec<Sheet> {
     let mut one = Sheet::new("Attendre, Fig. 8: route flow, one packet over n switches", &COLUMNS);
     let calibrated = [[10, 10], [30, 22], [84, 54], [220, 134], [548, 326], [1_316, 774]];
+    let mut series = Series::default();
     for switches in 1..=8_u8 {
         let counted = calibrated.get(usize::from(switches) - 1).copied().unwrap_or_default();
-        routing(&mut one, switches, 1, known([0, 0], counted));
+        routing(&mut one, &mut series, switches, 1, known([0, 0], counted));
     }
     one.note("printed: at eight switches Attendre saves about half");
     let mut two = Sheet::new("Attendre, Fig. 8: route flow, two packets over n switches", &COLUMNS);
     let calibrated = [[186, 83], [1_412, 203], [8_115, 521], [0, 1_331], [0, 3_333]];
-    for switches in 1..=if all { 6 } else { 4_u8 } {
+    let mut series = Series::default();
+    for switches in 1..=if all { 8 } else { 5_u8 } {
         let counted = calibrated.get(usize::from(switches) - 1).copied().unwrap_or_default();
-        routing(&mut two, switches, 2, known([0, 0], counted));
+        routing(&mut two, &mut series, switches, 2, known([0, 0], counted));
     }
     two.note("printed: at six switches Attendre saves about a factor of 200");
     let mut many = Sheet::new("Attendre, Fig. 8: route flow, k packets over one switch", &COLUMNS);
     let calibrated = [[10, 10], [186, 83], [2_421, 408], [0, 1_601], [0, 5_494]];
-    for packets in 1..=if all { 5 } else { 4_u8 } {
-        let counted = calibrated[usize::from(packets) - 1];
-        routing(&mut many, 1, packets, known([0, 0], counted));
+    let mut series = Series::default();
+    for packets in 1..=if all { 7 } else { 5_u8 } {
+        let counted = calibrated.get(usize::from(packets) - 1).copied().unwrap_or_default();
+        routing(&mut many, &mut series, 1, packets, known([0, 0], counted));
     }
     many.note("printed: at five packets Attendre saves at least a factor of 20");
     vec![one, two, many]
 }
 
-fn routing(sheet: &mut Sheet, switches: u8, packets: u8, known: Known) {
+fn routing(sheet: &mut Sheet, series: &mut Series, switches: u8, packets: u8, known: Known) {
     let setup = Setup { transitions_max: TRANSITIONS_MAX, ..line(switches, packets, false) };
-    case(sheet, &format!("{switches} switches, {packets} packets"), known, &|protocol| {
+    case(sheet, series, &format!("{switches} switches, {packets} packets"), known, &|protocol| {
         let application = RouteFlow::new(switches.into(), Redundant::Mixed);
         explore(&setup.clone().with_protocol(protocol), application)
     });

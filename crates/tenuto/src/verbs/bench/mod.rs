@@ -4,6 +4,7 @@
 mod admission;
 mod allocations;
 mod attendre_delay;
+mod attendre_figures;
 mod attendre_verify;
 mod hosting;
 mod loko;
