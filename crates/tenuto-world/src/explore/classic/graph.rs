@@ -1,8 +1,9 @@
 //! The graph of a small network's states, for drawing interleavings ([Attendre] Figs. 2 and 3).
 
+use super::application::Application;
 use super::narrate::told;
 use super::setup::Setup;
-use super::step::{Application, Step};
+use super::step::Step;
 use super::world::World;
 use std::collections::{BTreeMap, VecDeque};
 

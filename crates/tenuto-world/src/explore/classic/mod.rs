@@ -9,38 +9,43 @@
 //! state of a key decides what follows. Several searches may run at once, one thread each.
 
 mod answers;
+mod application;
 pub mod apps;
 pub mod balanced;
 mod controller;
+mod controller_steps;
 pub mod graph;
 mod host;
+mod host_steps;
 mod key;
 pub mod lines;
+mod memory;
 mod message;
 mod narrate;
 mod node;
 mod packet;
-mod properties;
+mod property;
 pub mod response;
 mod rule;
 mod search;
 mod setup;
 mod step;
 mod switch;
+mod switch_steps;
 mod transition;
 mod world;
 
 pub use answers::{Answer, Answers, Load};
+pub use application::Application;
 pub use key::{Keyed, Mixer, multiset};
 pub use message::{Command, MessageSet, Order, PacketIn, Reason, Report, Sent};
 pub use narrate::narrate;
 pub use packet::{Ip, Mac, Name, Packet, PacketId, Payload};
-pub use properties::{Finding, Property, Traffic};
+pub use property::{Finding, Property, Traffic};
 pub use rule::{ACTIONS_MAX, Action, Actions, Kind, Match, PRIORITY_DEFAULT, Prefix, Rule};
 pub use search::{Count, Trace, explore, explore_outcomes};
 pub use setup::{
     BufferIds, Counting, HostSetup, Loads, Peer, Protocol, Role, Setup, Spare, SwitchSetup,
     TRANSITIONS_MAX,
 };
-pub use step::Application;
 pub use transition::{Enabled, Strategy, Transition};

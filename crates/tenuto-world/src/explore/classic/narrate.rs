@@ -1,8 +1,9 @@
 //! A trace told line by line: played again, with what each transition is about.
 
+use super::application::Application;
 use super::setup::Setup;
-use super::step::{Application, Step};
-use super::transition::{Enabled, Transition};
+use super::step::Step;
+use super::transition::{Enabled, Strategy, Transition};
 use super::world::World;
 
 /// Tells a path from the start, a line per transition; it ends where a transition is not enabled.
@@ -10,7 +11,7 @@ pub fn narrate<A: Application>(setup: &Setup, application: A, path: &[Transition
     let mut world = World::new(setup, application);
     let mut lines = Vec::with_capacity(path.len());
     for transition in path {
-        if !world.transitions(super::Strategy::CompleteCoverage).contains(transition) {
+        if !world.transitions(Strategy::CompleteCoverage).contains(transition) {
             break;
         }
         lines.push(format!(

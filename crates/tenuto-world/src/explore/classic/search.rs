@@ -1,8 +1,9 @@
 //! Depth first, as the classic tool goes: the order decides which of two states with one key goes on.
 
-use super::properties::Finding;
+use super::application::Application;
+use super::property::Finding;
 use super::setup::Setup;
-use super::step::{Application, Step};
+use super::step::Step;
 use super::transition::Transition;
 use super::world::World;
 use std::collections::{BTreeSet, HashSet};

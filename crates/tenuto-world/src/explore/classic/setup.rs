@@ -1,7 +1,7 @@
 //! What never changes while exploring: topology, what hosts do, protocol, limits, how keys are made.
 
 use super::packet::{Ip, Mac};
-use super::properties::Property;
+use super::property::Property;
 use super::transition::Strategy;
 
 /// The other end of a line.

@@ -1,38 +1,17 @@
 //! One transition: what a node does, and what that enables elsewhere.
 
-use super::answers::{Answers, Load};
+use super::application::Application;
 use super::controller::Controller;
 use super::host::Host;
-use super::key::Mixer;
-use super::message::{PacketIn, Report};
+use super::memory::{Event, Memory};
+use super::message::{Command, Report};
 use super::packet::Packet;
-use super::properties::{Event, Finding, Memory, Property};
+use super::property::{Finding, Property};
 use super::setup::{Peer, Setup, Spare};
 use super::switch::Switch;
 use super::transition::{Enabled, Transition};
 use super::world::World;
 use std::rc::Rc;
-
-/// A controller's application, as the classic tool runs it: a handler ends before anything else
-/// happens.
-pub trait Application: Clone {
-    /// A switch, by number from 0, asks about a packet.
-    fn packet_in(&mut self, switch: usize, asked: &PacketIn, answers: &mut Answers);
-
-    /// A switch's watched port has sent so much.
-    fn statistics(&mut self, _switch: usize, _load: &mut Load) {}
-
-    /// A callback that was enabled from the start.
-    fn callback(&mut self, _number: u8, _answers: &mut Answers) {}
-
-    /// What is wrong with what was last installed, if anything.
-    fn wrong_route(&self, _packet: &Packet) -> Option<String> {
-        None
-    }
-
-    /// What the key contains of its state; `has_learned` includes what the classic key omits.
-    fn key(&self, has_learned: bool, mixer: &mut Mixer);
-}
 
 /// A transition under way.
 #[derive(Debug)]
@@ -181,7 +160,7 @@ impl<'a, A: Application> Step<'a, A> {
     }
 
     /// A command waits at a switch.
-    pub(super) fn command(&mut self, switch: usize, command: super::message::Command) {
+    pub(super) fn command(&mut self, switch: usize, command: Command) {
         self.switch_mut(switch).commands.push(command);
         if self.setup.overtakes && self.switch_mut(switch).commands.len() > 1 {
             self.enable(self.setup.switch_node(switch), Enabled::OvertakeCommand);

@@ -1,12 +1,13 @@
 //! The state of a network: its nodes shared with the states it came from, each with its part of the key.
 
+use super::application::Application;
 use super::controller::Controller;
 use super::host::Host;
 use super::key::{Keyed, Mixer};
+use super::memory::Memory;
 use super::message::Report;
-use super::properties::{Finding, Memory};
+use super::property::Finding;
 use super::setup::Setup;
-use super::step::Application;
 use super::switch::Switch;
 use super::transition::{Enabled, Strategy, Transition};
 use std::rc::Rc;
@@ -104,7 +105,10 @@ impl<A: Application> World<A> {
 
     /// What is violated if nothing more can happen.
     pub(super) fn at_end(&self, setup: &Setup) -> Vec<Finding> {
-        self.memory.state.at_end(setup, self.switches.iter().map(|it| &it.state))
+        let switches = self.switches.iter().enumerate();
+        let stored =
+            switches.flat_map(|(at, it)| it.state.stored().map(move |packet| (at, packet)));
+        self.memory.state.at_end(setup, stored)
     }
 
     /// Makes the keys of changed parts anew: bits by node, the highest for the memory.

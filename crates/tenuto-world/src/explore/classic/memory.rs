@@ -1,90 +1,9 @@
-//! Properties of the classic tool, defined as it defines them, and what they remember.
+//! What properties remember, and how they are defined: as the classic tool defines them.
 
 use super::key::{Keyed, Mixer, multiset};
 use super::packet::{Mac, Name, Packet, PacketId};
+use super::property::{Finding, Property, Traffic};
 use super::setup::Setup;
-use super::switch::Switch;
-
-/// Which packets a property looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// All.
-    Any,
-    /// Those that carry ARP.
-    Arp,
-    /// Those that carry TCP.
-    Tcp,
-}
-
-impl Traffic {
-    const fn contains(self, packet: &Packet) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Arp => packet.is_arp(),
-            Self::Tcp => packet.is_tcp(),
-        }
-    }
-}
-
-/// What is promised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Property {
-    /// No packet comes to a port of a switch twice.
-    NoForwardingLoops,
-    /// At the end each packet to a host has reached it.
-    NoBlackHoles(Traffic),
-    /// The same, but what was sent before or during a move that nobody knows of is forgiven.
-    NoBlackHolesMobile,
-    /// Packets of a pair are asked about by one switch only.
-    DirectPaths,
-    /// Packets sent after both directions had been received are not asked about.
-    StrictDirectPaths,
-    /// At the end no switch stores a packet.
-    NoForgottenPackets(Traffic),
-    /// The ACK of a connection reaches the server of its SYN, from the same address.
-    FlowAffinity,
-    /// What was installed is what the load calls for.
-    UseCorrectRoutingTable,
-    /// Commands name buffers that are in use.
-    KnownBuffers,
-    /// No packet reaches a host that may not be reached from where it was sent.
-    NoForbiddenPackets(Mac),
-}
-
-impl Property {
-    /// Looked at in every exploration.
-    pub const CLASSIC: [Self; 2] =
-        [Self::NoBlackHoles(Traffic::Any), Self::NoForgottenPackets(Traffic::Any)];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoForwardingLoops => "no-forwarding-loops",
-            Self::NoBlackHoles(Traffic::Any) => "no-black-holes",
-            Self::NoBlackHoles(Traffic::Arp) => "no-black-holes-arp",
-            Self::NoBlackHoles(Traffic::Tcp) => "no-black-holes-tcp",
-            Self::NoBlackHolesMobile => "no-black-holes-mobile",
-            Self::DirectPaths => "direct-paths",
-            Self::StrictDirectPaths => "strict-direct-paths",
-            Self::NoForgottenPackets(Traffic::Any) => "no-forgotten-packets",
-            Self::NoForgottenPackets(Traffic::Arp) => "no-forgotten-packets-arp",
-            Self::NoForgottenPackets(Traffic::Tcp) => "no-forgotten-packets-tcp",
-            Self::FlowAffinity => "flow-affinity",
-            Self::UseCorrectRoutingTable => "use-correct-routing-table",
-            Self::KnownBuffers => "known-buffers",
-            Self::NoForbiddenPackets(_) => "no-forbidden-packets",
-        }
-    }
-}
-
-/// A property that is violated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Which.
-    pub property: Property,
-    /// What is wrong, in words.
-    pub text: String,
-}
 
 /// Where properties look.
 #[derive(Debug)]
@@ -354,7 +273,7 @@ impl Memory {
     pub(super) fn at_end<'a>(
         &self,
         setup: &Setup,
-        switches: impl Iterator<Item = &'a Switch> + Clone,
+        stored: impl Iterator<Item = (usize, &'a Packet)> + Clone,
     ) -> Vec<Finding> {
         let all = Property::CLASSIC.iter().chain(&setup.properties);
         all.filter_map(|property| {
@@ -362,9 +281,7 @@ impl Memory {
                 Property::NoBlackHoles(traffic) => undelivered(&self.sent, *traffic, setup),
                 Property::NoBlackHolesMobile if self.is_moving => Some("a host still moves".into()),
                 Property::NoBlackHolesMobile => undelivered(&self.expected, Traffic::Any, setup),
-                Property::NoForgottenPackets(traffic) => {
-                    forgotten(switches.clone(), *traffic, setup)
-                }
+                Property::NoForgottenPackets(traffic) => forgotten(stored.clone(), *traffic, setup),
                 _ => None,
             };
             text.map(|text| Finding { property: *property, text })
@@ -380,13 +297,10 @@ fn undelivered(sent: &[Sent], traffic: Traffic, setup: &Setup) -> Option<String>
 }
 
 fn forgotten<'a>(
-    switches: impl Iterator<Item = &'a Switch>,
+    mut stored: impl Iterator<Item = (usize, &'a Packet)>,
     traffic: Traffic,
     setup: &Setup,
 ) -> Option<String> {
-    let names = setup.switches.iter().map(|switch| &switch.name);
-    switches.zip(names).find_map(|(switch, name)| {
-        let packet = switch.stored().find(|packet| traffic.contains(packet))?;
-        Some(format!("{packet} is forgotten in a buffer of {name}"))
-    })
+    let (switch, packet) = stored.find(|(_, packet)| traffic.contains(packet))?;
+    Some(format!("{packet} is forgotten in a buffer of {}", setup.switches[switch].name))
 }
