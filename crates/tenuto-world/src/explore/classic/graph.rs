@@ -1,4 +1,4 @@
-//! The graph of a small network's states, for drawing interleavings ([Attendre] Figs. 2 and 3).
+//! The graph of a small network's states, for drawing interleavings (\[Attendre\] Figs. 2 and 3).
 
 use super::application::Application;
 use super::narrate::told;

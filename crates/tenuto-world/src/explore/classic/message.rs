@@ -5,7 +5,7 @@ use super::packet::Packet;
 use super::rule::{Actions, Match, Rule};
 use std::fmt;
 
-/// The message set that a command belongs to ([Attendre] IV.C.4).
+/// The message set that a command belongs to (\[Attendre\] IV.C.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageSet {
     /// Its version, from 1; 0 without Attendre.

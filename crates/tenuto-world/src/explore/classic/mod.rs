@@ -1,4 +1,4 @@
-//! The classic model of the field's model checker ([NICE]), as it counts: for published tables.
+//! The classic model of the field's model checker (\[NICE\]), as it counts: for published tables.
 //!
 //! Networks, hosts, switch and controller are models of their own here; the code that runs live is
 //! explored by the other parts of [`super`]. What a transition is, what the key of a state contains

@@ -82,9 +82,9 @@ pub struct Spare {
 pub enum Protocol {
     /// As it was.
     OpenFlow,
-    /// The first switch is answered when the others have confirmed ([Attendre] III.C).
+    /// The first switch is answered when the others have confirmed (\[Attendre\] III.C).
     OpenFlowBarrier,
-    /// With wait entries, message sets and commands on packets ([Attendre] IV).
+    /// With wait entries, message sets and commands on packets (\[Attendre\] IV).
     Attendre,
 }
 
@@ -135,7 +135,7 @@ pub struct Counting {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Loads {
     /// One for each way through the application's comparisons, in each of its states
-    /// ([Attendre] VI.C).
+    /// (\[Attendre\] VI.C).
     #[default]
     Found,
     /// The same in every state.

@@ -23,7 +23,7 @@ impl Keyed for Stored {
     }
 }
 
-/// Packets of these fields wait until a message set is complete ([Attendre] IV.C).
+/// Packets of these fields wait until a message set is complete (\[Attendre\] IV.C).
 #[derive(Clone, Debug)]
 pub(super) struct WaitEntry {
     pub(super) matching: Match,

@@ -1,4 +1,4 @@
-//! What a network can end as: under Attendre nothing that it cannot under OpenFlow ([Attendre] IV.D).
+//! What a network can end as: under Attendre nothing that it cannot under OpenFlow (\[Attendre\] IV.D).
 
 use std::collections::BTreeSet;
 use tenuto_world::explore::classic::apps::{MacLearning, Redundant, RouteFlow, TrafficEngineering};

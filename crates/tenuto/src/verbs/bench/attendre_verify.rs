@@ -1,5 +1,5 @@
 //! `tenuto bench attendre-verify`: what verification costs with OpenFlow, barriers and Attendre
-//! ([Attendre] Tables II and III, Fig. 8), counted as the classic tool counts.
+//! (\[Attendre\] Tables II and III, Fig. 8), counted as the classic tool counts.
 
 use super::attendre_figures;
 use super::sheet::{Form, Sheet, rounded, show};

@@ -1,4 +1,4 @@
-//! Route flow: with the first packet-in, rules on the whole way ([Attendre] III).
+//! Route flow: with the first packet-in, rules on the whole way (\[Attendre\] III).
 
 use crate::explore::classic::Answers;
 use crate::explore::classic::Application;

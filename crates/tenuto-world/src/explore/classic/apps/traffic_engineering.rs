@@ -1,4 +1,4 @@
-//! REsPoNse: always-on paths, and on-demand paths while the load is high ([Attendre] VI.C).
+//! REsPoNse: always-on paths, and on-demand paths while the load is high (\[Attendre\] VI.C).
 
 use crate::explore::classic::Application;
 use crate::explore::classic::Mixer;
