@@ -11,6 +11,7 @@
 //! tick; monitors judge by a period of [`PERIOD_TICKS`]; the quiet window is
 //! [`Settings::quiet_ticks`], which must exceed the spread of signals, as the plan's does.
 
+pub mod classic;
 mod exploration;
 mod frames;
 mod properties;

@@ -1,5 +1,6 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
+mod classic;
 mod controlled;
 mod exact_meters;
 mod exploration;

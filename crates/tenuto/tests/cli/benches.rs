@@ -84,6 +84,9 @@ fn analytic_delays_of_the_other_papers() {
         (Some(600.64), Some(847.68))
     );
     tenuto(&["bench", "mc-sdn"]).exits(0).says(&["1453.45", "13.135", "linear"]);
+    tenuto(&["bench", "attendre-verify", "--only", "engineering"])
+        .exits(0)
+        .says(&["2366", "31346"]);
     tenuto(&["bench", "attendre-delay"]).exits(0).says(&["OpenFlow-Attendre", "OpenFlow-B"]);
 }
 

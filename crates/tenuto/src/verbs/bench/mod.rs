@@ -4,6 +4,8 @@
 mod admission;
 mod allocations;
 mod attendre_delay;
+mod attendre_figures;
+mod attendre_verify;
 mod hosting;
 mod loko;
 mod loko_admission;
@@ -31,6 +33,8 @@ enum Name {
     Admission(crate::args::BenchAdmission),
     /// First packet of a flow with OpenFlow, barriers and Attendre (its Fig. 10)
     AttendreDelay(sheet::Form),
+    /// What verification costs with OpenFlow, barriers and Attendre (its Tables II, III, Fig. 8)
+    AttendreVerify(attendre_verify::AttendreVerify),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
     /// Sandboxes of tenants: how quickly they are there
@@ -44,6 +48,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Loko(it) => loko::run(it),
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
+        Name::AttendreVerify(it) => attendre_verify::run(it),
         Name::Switch(it) => switch::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
@@ -55,6 +60,7 @@ impl Bench {
         match &self.name {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
+            Name::AttendreVerify(it) => it.form.json,
             Name::Switch(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,

@@ -19,7 +19,7 @@ pub(crate) struct Form {
 }
 
 /// One table; units are the last word of a column.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Sheet {
     title: String,
     columns: Vec<String>,
