@@ -1,6 +1,8 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
 mod controlled;
+mod devices;
+mod evaluation;
 mod exact_meters;
 mod exploration;
 mod floods;
@@ -8,6 +10,7 @@ mod found;
 mod installed;
 mod judging;
 mod processors;
+mod profiling;
 mod raises;
 mod rates;
 mod reactive;
