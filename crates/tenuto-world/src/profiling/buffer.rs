@@ -66,7 +66,7 @@ fn largest_whole<R: Rig>(
     }
     let (_, gap) = burst(session, frame, whole.max(2), slot)?;
     let took = slot * u64::from(whole.saturating_sub(1));
-    let served = if gap > 0 { took / gap } else { u64::from(whole) };
+    let served = took.checked_div(gap).unwrap_or(u64::from(whole));
     Ok(Some((whole, served)))
 }
 
