@@ -3,10 +3,12 @@
 
 mod assemble;
 pub mod clockwork;
+pub mod device;
 pub mod explore;
 pub mod fault_model;
 mod ledger;
 mod left_behind;
+pub mod profiling;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{

@@ -65,6 +65,8 @@ pub(crate) enum Verb {
     Trace(crate::verbs::trace::Trace),
     /// What a switch has in its tables, as ovs-ofctl writes it
     Dump(crate::verbs::dump::Dump),
+    /// Measure a switch, and write the profile that plans believe; or hold a profile against it
+    Profile(crate::verbs::profile::Profile),
     /// Visit every interleaving of the mode change and return
     Explore(Explore),
     /// One HTML file with pictures, of a plan or of a run
@@ -458,7 +460,7 @@ impl Verb {
             Self::Show(it) => it.json,
             Self::Controller(_) => false,
             Self::Tenants(it) => it.wants_json(),
-            Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
+            Self::Export(_) | Self::Report(_) | Self::Exec(_) | Self::Profile(_) => false,
             Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -8,7 +8,7 @@ use crate::quantity::{
 use crate::yaml::Value;
 use crate::{MeterCounts, OPENFLOW_BURST_BYTES_MAX, Profile};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "tenuto_profile",
     "name",
     "like",
@@ -29,6 +29,8 @@ const KEYS: [&str; 20] = [
     "purge_per_frame",
     "processor",
     "receive_buffer",
+    // What a measured model rests on: for people and for measuring again. A plan believes the rest of the file.
+    "measured",
 ];
 
 /// What a profile may say a meter counts.

@@ -2,6 +2,8 @@
 
 mod classic;
 mod controlled;
+mod devices;
+mod evaluation;
 mod exact_meters;
 mod exploration;
 mod floods;
@@ -10,6 +12,7 @@ mod frame_log;
 mod installed;
 mod judging;
 mod processors;
+mod profiling;
 mod raises;
 mod rates;
 mod reactive;

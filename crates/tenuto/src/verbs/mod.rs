@@ -14,6 +14,7 @@ mod export;
 pub(crate) mod flow;
 mod import;
 mod plan;
+pub(crate) mod profile;
 mod report;
 mod service_client;
 pub(crate) mod show;
@@ -50,6 +51,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Tenants(it) => tenants::run(&it),
         Verb::Trace(it) => trace::run(&it),
         Verb::Dump(it) => dump::run(&it),
+        Verb::Profile(it) => profile::run(&it),
         Verb::Explore(it) => explore::run(&it),
         Verb::Report(it) => report::run(&it),
         Verb::Bench(it) => bench::run(&it),
