@@ -123,6 +123,13 @@ pub enum ControllerEvent {
         /// How it came to be.
         kind: InstallKind,
     },
+    /// A switch refused its part of a change, and every switch goes back to what it had.
+    ChangeRefused {
+        /// The switch.
+        dpid: u64,
+        /// Why.
+        failure: InstallFailure,
+    },
     /// The switch cannot be brought to what it shall have.
     InstallFailed {
         /// The switch.
@@ -224,6 +231,9 @@ impl fmt::Display for ControllerEvent {
                     InstallKind::Repaired => "held something else, repaired",
                 };
                 write!(f, "switch {dpid:#x}: {how}, read back and equal")
+            }
+            Self::ChangeRefused { dpid, failure } => {
+                write!(f, "switch {dpid:#x}: {failure}; the change is undone everywhere")
             }
             Self::InstallFailed { dpid, failure } => write!(f, "switch {dpid:#x}: {failure}"),
             Self::Activated { dpid, epoch, level } => {
