@@ -15,8 +15,11 @@ use crate::target::Target;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
-use tenuto_openflow::constants::{port_config, port_state};
-use tenuto_openflow::{Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage};
+use tenuto_openflow::constants::{meter, port, port_config, port_state};
+use tenuto_openflow::{
+    Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage, MultipartReply,
+    MultipartRequest, ReplyBody, RequestBody,
+};
 use tenuto_units::Instant;
 
 mod changing;
@@ -375,6 +378,10 @@ impl Controller {
             }
             Body::PacketIn(_) => self.note(dpid, Anomaly::PacketIn),
             Body::FlowRemoved(_) => self.note(dpid, Anomaly::FlowRemoved),
+            Body::MultipartReply(MultipartReply {
+                body: body @ (ReplyBody::PortStats(_) | ReplyBody::Meter(_)),
+                ..
+            }) => self.tell(ControllerEvent::Statistics { dpid, body }),
             // Answers to what an installation asked before it began anew.
             Body::MultipartReply(_) | Body::Experimenter(Experimenter::Modes(_)) => {}
             _ => self.note(dpid, Anomaly::Unexpected),
@@ -492,6 +499,19 @@ impl Controller {
             self.is_ready = false;
         }
         self.change_lost(now, dpid);
+    }
+
+    /// Asks every connected switch for the counters of its ports and meters; the answers are
+    /// [`ControllerEvent::Statistics`].
+    pub fn ask_counters(&mut self) {
+        let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
+        for dpid in dpids {
+            let of_ports = RequestBody::PortStats { port_no: port::ANY };
+            let of_meters = RequestBody::Meter { meter_id: meter::ALL };
+            for body in [of_ports, of_meters] {
+                self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
+            }
+        }
     }
 
     /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`].

@@ -5,7 +5,7 @@ use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use core::net::IpAddr;
 use std::fmt;
-use tenuto_openflow::{ModeEvent, ModeStatus};
+use tenuto_openflow::{ModeEvent, ModeStatus, ReplyBody};
 
 /// A control connection, as its owner numbers them; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +162,13 @@ pub enum ControllerEvent {
         /// Its mode.
         status: ModeStatus,
     },
+    /// Counters of ports or meters that were asked for, or a part of them.
+    Statistics {
+        /// The switch.
+        dpid: u64,
+        /// Its answer.
+        body: ReplyBody,
+    },
     /// A port changed its state.
     PortChanged {
         /// The switch.
@@ -248,6 +255,7 @@ impl fmt::Display for ControllerEvent {
                 let (level, epoch) = (status.level, status.epoch);
                 write!(f, "switch {dpid:#x}: is in mode level {level}, epoch {epoch}")
             }
+            Self::Statistics { dpid, .. } => write!(f, "switch {dpid:#x}: counters"),
             Self::PortChanged { dpid, port, is_up } => {
                 let state = if *is_up { "up" } else { "down" };
                 write!(f, "switch {dpid:#x}: port {port} is {state}")

@@ -3,8 +3,8 @@
 #![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
 
 use super::switch_flags::{
-    PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id, listen,
-    masks, port, tap, tap_file, time,
+    MeterBytes, PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id,
+    link_secret, listen, masks, port, tap, tap_file, time,
 };
 use crate::failure::Failure;
 use crate::outcome::Outcome;
