@@ -15,10 +15,14 @@ use crate::target::Target;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
-use tenuto_openflow::constants::{port_config, port_state};
-use tenuto_openflow::{Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage};
+use tenuto_openflow::constants::{meter, port, port_config, port_state};
+use tenuto_openflow::{
+    Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage, MultipartReply,
+    MultipartRequest, ReplyBody, RequestBody,
+};
 use tenuto_units::Instant;
 
+mod changing;
 mod fairness;
 
 /// Limits of a controller.
@@ -69,6 +73,9 @@ pub struct ControllerConfig {
     pub epoch: u64,
     /// Limits.
     pub limits: ControllerLimits,
+    /// Limits of installations at switches that have their own, instead of [`ControllerLimits::install`]: what
+    /// the plan charges the processor of one with differs from profile to profile ([Loko] section 4).
+    pub install_of: BTreeMap<u64, InstallLimits>,
 }
 
 /// The timers of a controller.
@@ -110,12 +117,15 @@ pub struct Controller {
     events: VecDeque<ControllerEvent>,
     events_lost: u64,
     is_ready: bool,
+    install_of: BTreeMap<u64, InstallLimits>,
+    change: Option<changing::Change>,
 }
 
 impl Controller {
     /// A controller that waits for its switches.
     pub fn new(config: ControllerConfig) -> Self {
         let ControllerConfig { name, sources, limits, modes, start_level, epoch, .. } = config;
+        let install_of = config.install_of;
         let targets = targets(&config.manages, &config.deployments, &modes);
         let by_dpid = targets.map(|(dpid, target)| (dpid, Member::new(target))).collect();
         Self {
@@ -127,6 +137,8 @@ impl Controller {
             events: VecDeque::new(),
             events_lost: 0,
             is_ready: false,
+            install_of,
+            change: None,
         }
     }
 
@@ -177,7 +189,7 @@ impl Controller {
         // A session that ended before has been told of.
         if !channel.session.is_closed() {
             let dpid = channel.switch.map(|(dpid, _)| dpid);
-            self.lose(dpid);
+            self.lose(now, dpid);
             self.tell(ControllerEvent::Closed { conn, dpid, error: None });
         }
     }
@@ -294,7 +306,7 @@ impl Controller {
             installer.advance(now, &mut channel.session);
             let dpid = *dpid;
             match installer.next_event() {
-                Some(event) => self.on_install(dpid, event),
+                Some(event) => self.on_install(now, dpid, event),
                 None if channel.session.is_closed() && channel.session.has_events() => {}
                 None => return,
             }
@@ -309,7 +321,7 @@ impl Controller {
             SessionEvent::Closed(error) => {
                 let channel = self.channels.get_mut(&conn);
                 let dpid = channel.and_then(|channel| channel.switch.take()).map(|(dpid, _)| dpid);
-                self.lose(dpid);
+                self.lose(now, dpid);
                 self.tell(ControllerEvent::Closed { conn, dpid, error: Some(error) });
             }
         }
@@ -335,7 +347,8 @@ impl Controller {
             }
             Some(member) => {
                 member.conn = Some(conn);
-                let mut installer = Installer::new(member.target.clone(), self.limits.install);
+                let limits = self.install_of.get(&dpid).copied().unwrap_or(self.limits.install);
+                let mut installer = Installer::new(member.target.clone(), limits);
                 installer.start();
                 channel.switch = Some((dpid, installer));
                 self.tell(ControllerEvent::Up { conn, dpid });
@@ -365,6 +378,10 @@ impl Controller {
             }
             Body::PacketIn(_) => self.note(dpid, Anomaly::PacketIn),
             Body::FlowRemoved(_) => self.note(dpid, Anomaly::FlowRemoved),
+            Body::MultipartReply(MultipartReply {
+                body: body @ (ReplyBody::PortStats(_) | ReplyBody::Meter(_)),
+                ..
+            }) => self.tell(ControllerEvent::Statistics { dpid, body }),
             // Answers to what an installation asked before it began anew.
             Body::MultipartReply(_) | Body::Experimenter(Experimenter::Modes(_)) => {}
             _ => self.note(dpid, Anomaly::Unexpected),
@@ -403,7 +420,7 @@ impl Controller {
         }
     }
 
-    fn on_install(&mut self, dpid: u64, event: InstallEvent) {
+    fn on_install(&mut self, now: Instant, dpid: u64, event: InstallEvent) {
         match event {
             InstallEvent::Refused { command, error } => {
                 self.tell(ControllerEvent::CommandRefused { dpid, command, error });
@@ -412,8 +429,11 @@ impl Controller {
                 self.tell(ControllerEvent::Differs { dpid, differences });
             }
             InstallEvent::Failed(failure) => {
-                self.tell(ControllerEvent::InstallFailed { dpid, failure });
+                self.tell(ControllerEvent::InstallFailed { dpid, failure: failure.clone() });
+                self.change_failed(now, dpid, &failure);
             }
+            // Told when what it had besides is gone as well.
+            InstallEvent::Installed { .. } if self.changed(now, dpid) => {}
             InstallEvent::Installed { kind, status } => {
                 self.tell(ControllerEvent::Installed { dpid, kind });
                 self.on_installed(dpid, kind, status);
@@ -465,17 +485,49 @@ impl Controller {
     /// Ready is told once per loss: when everything is installed and no activation is open.
     fn check_ready(&mut self) {
         let is_open = self.channels.values().any(|channel| channel.activating.is_some());
+        let is_open = is_open || self.change.is_some();
         if !self.is_ready && !is_open && self.members.all_installed() {
             self.is_ready = true;
             self.tell(ControllerEvent::Ready);
         }
     }
 
-    fn lose(&mut self, dpid: Option<u64>) {
-        if let Some(member) = dpid.and_then(|dpid| self.members.by_dpid.get_mut(&dpid)) {
+    fn lose(&mut self, now: Instant, dpid: Option<u64>) {
+        let Some(dpid) = dpid else { return };
+        if let Some(member) = self.members.by_dpid.get_mut(&dpid) {
             member.lost();
             self.is_ready = false;
         }
+        self.change_lost(now, dpid);
+    }
+
+    /// Asks every connected switch for the counters of its ports and meters; the answers are
+    /// [`ControllerEvent::Statistics`].
+    pub fn ask_counters(&mut self) {
+        let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
+        for dpid in dpids {
+            let of_ports = RequestBody::PortStats { port_no: port::ANY };
+            let of_meters = RequestBody::Meter { meter_id: meter::ALL };
+            for body in [of_ports, of_meters] {
+                self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
+            }
+        }
+    }
+
+    /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`].
+    pub fn ask_modes(&mut self) {
+        if self.members.uses_modes() {
+            let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
+            for dpid in dpids {
+                self.send(dpid, ours(ModesMessage::ModeStatusRequest));
+            }
+        }
+    }
+
+    /// The flow that a monitor of a switch watches, by the id that its events have.
+    pub fn flow_of_monitor(&self, dpid: u64, id: u32) -> Option<&str> {
+        let conn = self.members.by_dpid.get(&dpid)?.conn?;
+        self.channels.get(&conn)?.switch.as_ref()?.1.flow_of_monitor(id)
     }
 
     fn channel_of(&mut self, dpid: u64) -> Option<&mut Channel> {

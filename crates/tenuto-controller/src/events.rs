@@ -5,7 +5,7 @@ use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use core::net::IpAddr;
 use std::fmt;
-use tenuto_openflow::{ModeEvent, ModeStatus};
+use tenuto_openflow::{ModeEvent, ModeStatus, ReplyBody};
 
 /// A control connection, as its owner numbers them; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +123,13 @@ pub enum ControllerEvent {
         /// How it came to be.
         kind: InstallKind,
     },
+    /// A switch refused its part of a change, and every switch goes back to what it had.
+    ChangeRefused {
+        /// The switch.
+        dpid: u64,
+        /// Why.
+        failure: InstallFailure,
+    },
     /// The switch cannot be brought to what it shall have.
     InstallFailed {
         /// The switch.
@@ -154,6 +161,13 @@ pub enum ControllerEvent {
         dpid: u64,
         /// Its mode.
         status: ModeStatus,
+    },
+    /// Counters of ports or meters that were asked for, or a part of them.
+    Statistics {
+        /// The switch.
+        dpid: u64,
+        /// Its answer.
+        body: ReplyBody,
     },
     /// A port changed its state.
     PortChanged {
@@ -225,6 +239,9 @@ impl fmt::Display for ControllerEvent {
                 };
                 write!(f, "switch {dpid:#x}: {how}, read back and equal")
             }
+            Self::ChangeRefused { dpid, failure } => {
+                write!(f, "switch {dpid:#x}: {failure}; the change is undone everywhere")
+            }
             Self::InstallFailed { dpid, failure } => write!(f, "switch {dpid:#x}: {failure}"),
             Self::Activated { dpid, epoch, level } => {
                 write!(f, "switch {dpid:#x}: mode level {level} in force, epoch {epoch}")
@@ -238,6 +255,7 @@ impl fmt::Display for ControllerEvent {
                 let (level, epoch) = (status.level, status.epoch);
                 write!(f, "switch {dpid:#x}: is in mode level {level}, epoch {epoch}")
             }
+            Self::Statistics { dpid, .. } => write!(f, "switch {dpid:#x}: counters"),
             Self::PortChanged { dpid, port, is_up } => {
                 let state = if *is_up { "up" } else { "down" };
                 write!(f, "switch {dpid:#x}: port {port} is {state}")

@@ -25,6 +25,7 @@ use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
 };
 use crate::read_back::{ReadBack, ReadError};
+use crate::renamed::monitor_of;
 use crate::session::{Refusal, Session};
 use crate::tables::{SwitchTables, delete_monitor};
 use crate::target::Target;
@@ -126,6 +127,12 @@ pub(crate) struct Installer {
     turn_sent: usize,
     waits_for_turn: bool,
     reply_by: Option<Instant>,
+    /// What the switch has besides stays there for now.
+    keeps_old: bool,
+    /// The survey under way is of an installed switch.
+    is_audit: bool,
+    /// The contracts of monitors were said in this session: no switch tells them.
+    knows_monitors: bool,
 }
 
 impl Installer {
@@ -141,6 +148,9 @@ impl Installer {
             turn_sent: 0,
             waits_for_turn: false,
             reply_by: None,
+            keeps_old: false,
+            is_audit: false,
+            knows_monitors: false,
         }
     }
 
@@ -148,6 +158,7 @@ impl Installer {
     pub(crate) fn start(&mut self) {
         self.refusals = 0;
         self.reply_by = None;
+        (self.is_audit, self.knows_monitors) = (false, false);
         match self.target.clashes() {
             0 => self.phase = Phase::Surveying(Box::new(self.reading())),
             clashes => self.fail(InstallFailure::Ambiguous { clashes }),
@@ -164,13 +175,44 @@ impl Installer {
                 if self.limits.approach == Approach::Change {
                     self.target.tables = self.target.tables.renamed(&old.tables);
                 }
-                let steps = old.tables.steps_to(&self.target.tables);
-                let steps = steps.into_iter().filter(|step| !step.is_empty());
-                let step = |step: Vec<Body>| Step { is_lenient: false, commands: step.into() };
-                self.command(InstallKind::Updated, steps.map(step).collect());
+                self.command(InstallKind::Updated, steps(&old.tables, &self.target.tables));
             }
             _ => self.start(),
         }
+    }
+
+    /// Wants something else, by differences; with `keeps_old` what the switch has besides stays until the next
+    /// call. What it has already is not read again.
+    pub(crate) fn change_to(&mut self, target: Target, keeps_old: bool) {
+        let is_audit = self.is_audit && matches!(self.phase, Phase::Surveying(_));
+        let is_known = self.phase == Phase::Installed || is_audit;
+        let old = std::mem::replace(&mut self.target, target);
+        self.keeps_old = keeps_old;
+        if !is_known || self.target.clashes() > 0 {
+            return self.start();
+        }
+        (self.is_audit, self.reply_by) = (false, None);
+        self.take_over(&old.tables);
+        let steps = steps(&old.tables, &self.target.tables);
+        if steps.is_empty() {
+            return self.installed(InstallKind::Updated, None);
+        }
+        self.command(InstallKind::Updated, steps);
+    }
+
+    /// What is wanted under the ids that the switch has, and with what stays there for now.
+    fn take_over(&mut self, held: &SwitchTables) {
+        self.target.tables = self.target.tables.renamed(held);
+        if self.keeps_old {
+            self.target.tables = std::mem::take(&mut self.target.tables).with(held);
+        }
+    }
+
+    /// The flow that a monitor watches, by the id that the switch has it under.
+    pub(crate) fn flow_of_monitor(&self, id: u32) -> Option<&str> {
+        let mut entries = self.target.tables.entries.values();
+        let entry = entries.find(|it| monitor_of(&it.instructions) == Some(id))?;
+        self.target.names.get(&entry.cookie).map(String::as_str)
     }
 
     /// Looks again at what the switch holds, if it is installed; begins anew if that had failed.
@@ -178,6 +220,7 @@ impl Installer {
         match self.phase {
             Phase::Installed => {
                 self.refusals = 0;
+                self.is_audit = true;
                 self.phase = Phase::Surveying(Box::new(self.reading()));
             }
             Phase::Failed => self.start(),
@@ -363,8 +406,12 @@ impl Installer {
         if steps.front().is_some_and(|step| step.commands.is_empty()) {
             steps.pop_front();
         }
-        if steps.is_empty() {
-            self.phase = Phase::Verifying(*kind, Box::new(reading));
+        let (is_over, kind) = (steps.is_empty(), *kind);
+        match is_over {
+            // It is read back with the step that ends the change.
+            true if self.keeps_old => self.installed(kind, None),
+            true => self.phase = Phase::Verifying(kind, Box::new(reading)),
+            false => {}
         }
     }
 
@@ -376,11 +423,12 @@ impl Installer {
                 let has_generation =
                     read.status.is_some_and(|status| status.generation == self.target.generation);
                 let is_current = !self.target.needs_modes() || has_generation;
-                if self.limits.approach == Approach::Change {
-                    self.target.tables = self.target.tables.renamed(&read.found);
+                let changes = self.limits.approach == Approach::Change;
+                if changes {
+                    self.take_over(&read.found);
                 }
                 if is_current && self.differences(&read.found).is_empty() {
-                    self.installed(InstallKind::Adopted, read.status);
+                    self.adopt(changes, read.status);
                 } else if self.limits.approach == Approach::Change {
                     self.change(&read.found);
                 } else {
@@ -405,14 +453,23 @@ impl Installer {
     /// Changes what was found by its differences, and tells them unless the switch was empty.
     fn change(&mut self, found: &SwitchTables) {
         let is_empty = found.entries.is_empty() && found.meters.is_empty();
-        if !is_empty {
-            self.events.push_back(InstallEvent::Differs(self.differences(found)));
+        let differences = self.differences(found);
+        if !is_empty && !differences.is_empty() {
+            self.events.push_back(InstallEvent::Differs(differences));
         }
         let kind = if is_empty { InstallKind::Fresh } else { InstallKind::Repaired };
-        let steps = found.steps_to(&self.target.tables).into_iter();
-        let steps = steps.filter(|step| !step.is_empty());
-        let step = |step: Vec<Body>| Step { is_lenient: false, commands: step.into() };
-        self.command(kind, steps.map(step).collect());
+        self.command(kind, steps(found, &self.target.tables));
+    }
+
+    /// The switch has what it shall have, as far as it tells. Contracts of monitors are said again where they may
+    /// be those of a change that a killed controller left half done.
+    fn adopt(&mut self, by_differences: bool, status: Option<ModeStatus>) {
+        let again = self.target.tables.monitors_again();
+        if again.is_empty() || !by_differences || self.knows_monitors {
+            return self.installed(InstallKind::Adopted, status);
+        }
+        let step = Step { is_lenient: false, commands: again.into() };
+        self.command(InstallKind::Adopted, VecDeque::from([step]));
     }
 
     fn differences(&self, found: &SwitchTables) -> Vec<Difference> {
@@ -421,6 +478,7 @@ impl Installer {
 
     fn installed(&mut self, kind: InstallKind, status: Option<ModeStatus>) {
         self.phase = Phase::Installed;
+        (self.is_audit, self.knows_monitors) = (false, true);
         self.events.push_back(InstallEvent::Installed { kind, status });
     }
 
@@ -481,6 +539,12 @@ impl Installer {
         self.waits_for_turn = false;
         self.events.push_back(InstallEvent::Failed(failure));
     }
+}
+
+/// The commands from one to the other, a barrier behind each step.
+fn steps(held: &SwitchTables, wanted: &SwitchTables) -> VecDeque<Step> {
+    let steps = held.steps_to(wanted).into_iter().filter(|step| !step.is_empty());
+    steps.map(|step| Step { is_lenient: false, commands: step.into() }).collect()
 }
 
 /// Whether a command is one of ours, or an entry (which may have our monitor action).

@@ -128,7 +128,8 @@ impl Members {
             self.saw_status(dpid, status);
         }
         // A switch that was running before this controller knew it: so is the network.
-        let was_running = kind == InstallKind::Adopted && self.has_joined(dpid);
+        // One that was changed by differences alone is such a one too.
+        let was_running = kind != InstallKind::Fresh && self.has_joined(dpid);
         self.is_started |= was_running;
         if !self.uses_modes() {
             return None;

@@ -1,9 +1,9 @@
 //! What is wanted under the ids that a switch has it under.
 //!
-//! Ids of meters and groups mean nothing outside of a switch. A plan numbers them anew, so that one flow
+//! Ids of meters, monitors and groups mean nothing outside of a switch. A plan numbers them anew, so that one flow
 //! less renumbers those behind it; carried out as it stands, that would give meters of flows that
 //! stay the rates of others for a moment. Here a meter keeps the id under which the same entry
-//! refers to it, a group that of an equal one, and what is new gets an id that is not in use.
+//! refers to it, so does a monitor, a group has that of an equal one, and what is new gets an id that is not in use.
 
 use crate::tables::SwitchTables;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,12 +12,15 @@ use tenuto_openflow::{Action, Instruction};
 impl SwitchTables {
     /// The same under the ids that `held` has; what it does to a frame does not change.
     pub(crate) fn renamed(&self, held: &Self) -> Self {
-        let meters = self.meter_ids(held);
+        let meters = self.ids_by_entry(held, (&self.meters, &held.meters), meter_of);
+        let monitors = self.ids_by_entry(held, (&self.monitors, &held.monitors), monitor_of);
         let groups = self.group_ids(held);
         let mut renamed = self.clone();
         let of = |ids: &BTreeMap<u32, u32>, id: u32| ids.get(&id).copied().unwrap_or(id);
         renamed.meters =
             self.meters.iter().map(|(id, it)| (of(&meters, *id), it.clone())).collect();
+        renamed.monitors =
+            self.monitors.iter().map(|(id, it)| (of(&monitors, *id), it.clone())).collect();
         renamed.groups =
             self.groups.iter().map(|(id, it)| (of(&groups, *id), it.clone())).collect();
         for entry in renamed.entries.values_mut() {
@@ -26,8 +29,10 @@ impl SwitchTables {
                     Instruction::Meter(id) => *id = of(&meters, *id),
                     Instruction::ApplyActions(actions) | Instruction::WriteActions(actions) => {
                         for action in actions {
-                            if let Action::Group(id) = action {
-                                *id = of(&groups, *id);
+                            match action {
+                                Action::Group(id) => *id = of(&groups, *id),
+                                Action::Monitor(id) => *id = of(&monitors, *id),
+                                _ => {}
                             }
                         }
                     }
@@ -38,25 +43,24 @@ impl SwitchTables {
         renamed
     }
 
-    /// The id of each meter: that of the entry which both have.
-    fn meter_ids(&self, held: &Self) -> BTreeMap<u32, u32> {
-        let meter = |instructions: &[Instruction]| {
-            instructions.iter().find_map(|it| match it {
-                Instruction::Meter(id) => Some(*id),
-                _ => None,
-            })
-        };
-        let mut ids = Ids::beside(held.meters.keys());
+    /// The id of each meter or monitor: that of the entry which both have.
+    fn ids_by_entry<T>(
+        &self,
+        held: &Self,
+        (own, theirs): (&BTreeMap<u32, T>, &BTreeMap<u32, T>),
+        id_of: fn(&[Instruction]) -> Option<u32>,
+    ) -> BTreeMap<u32, u32> {
+        let mut ids = Ids::beside(theirs.keys());
         for (key, entry) in &self.entries {
-            let known = held.entries.get(key).and_then(|it| meter(&it.instructions));
-            if let (Some(id), Some(known)) = (meter(&entry.instructions), known)
-                && self.meters.contains_key(&id)
-                && held.meters.contains_key(&known)
+            let known = held.entries.get(key).and_then(|it| id_of(&it.instructions));
+            if let (Some(id), Some(known)) = (id_of(&entry.instructions), known)
+                && own.contains_key(&id)
+                && theirs.contains_key(&known)
             {
                 ids.take(id, known);
             }
         }
-        ids.complete(self.meters.keys())
+        ids.complete(own.keys())
     }
 
     /// The id of each group: that of an equal one, as any will do.
@@ -72,6 +76,25 @@ impl SwitchTables {
         }
         ids.complete(self.groups.keys())
     }
+}
+
+fn meter_of(instructions: &[Instruction]) -> Option<u32> {
+    instructions.iter().find_map(|it| match it {
+        Instruction::Meter(id) => Some(*id),
+        _ => None,
+    })
+}
+
+/// The monitor that an entry leads past.
+pub(crate) fn monitor_of(instructions: &[Instruction]) -> Option<u32> {
+    let of = |action: &Action| match action {
+        Action::Monitor(id) => Some(*id),
+        _ => None,
+    };
+    instructions.iter().find_map(|it| match it {
+        Instruction::ApplyActions(actions) => actions.iter().find_map(of),
+        _ => None,
+    })
 }
 
 /// Ids that are being given.

@@ -169,8 +169,11 @@ impl SwitchTables {
     /// first what entries refer to, then new and changed entries, then entries that go, then what
     /// only they referred to, and at last changed mode settings. A flow that both have is forwarded
     /// at every moment; deleting a group or a meter first would delete its entries as well.
+    ///
+    /// Mode settings that are not known come first of all: a switch takes no entry of a level that it
+    /// does not have, and settings that it has already change nothing.
     pub(crate) fn steps_to(&self, wanted: &Self) -> [Vec<Body>; 4] {
-        let referred = self.objects_to(wanted);
+        let mut referred = self.objects_to(wanted);
         let changed =
             |(key, value): &(&EntryKey, &EntryValue)| self.entries.get(*key) != Some(*value);
         let added = wanted.entries.iter().filter(changed);
@@ -181,9 +184,33 @@ impl SwitchTables {
         if let Some(config) = &wanted.mode_config
             && self.mode_config.as_ref() != Some(config)
         {
-            last.push(ours(ModesMessage::ModeConfig(config.clone())));
+            let command = ours(ModesMessage::ModeConfig(config.clone()));
+            match self.mode_config {
+                Some(_) => last.push(command),
+                None => referred.insert(0, command),
+            }
         }
         [referred, added.collect(), gone.collect(), last]
+    }
+
+    /// These tables, and what `other` has besides.
+    pub(crate) fn with(mut self, other: &Self) -> Self {
+        fn join<K: Ord + Clone, V: Clone>(into: &mut BTreeMap<K, V>, from: &BTreeMap<K, V>) {
+            for (key, value) in from {
+                into.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        join(&mut self.meters, &other.meters);
+        join(&mut self.groups, &other.groups);
+        join(&mut self.monitors, &other.monitors);
+        join(&mut self.entries, &other.entries);
+        self
+    }
+
+    /// Commands that say what every monitor is, for a switch that has them all.
+    pub(crate) fn monitors_again(&self) -> Vec<Body> {
+        let known = self.monitors.iter().filter_map(|(id, it)| Some((*id, it.as_ref()?)));
+        known.map(|(id, it)| monitor_command(MonitorCommand::Modify, id, it)).collect()
     }
 
     /// New and changed meters, groups and monitors.

@@ -15,6 +15,7 @@ pub(crate) struct Target {
     /// Number of mode levels, where the switch must know modes.
     pub(crate) levels: Option<u8>,
     pub(crate) generation: u64,
+    clashes: usize,
 }
 
 impl Target {
@@ -23,8 +24,10 @@ impl Target {
         let commands = compile(deployment, modes);
         let flows = deployment.entries.iter();
         let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
+        let tables = SwitchTables::after(&commands);
         Self {
-            tables: SwitchTables::after(&commands),
+            clashes: clashes(&commands, &tables),
+            tables,
             commands,
             names,
             levels: needs_modes(deployment, modes).then_some(modes.levels.max(1)),
@@ -39,9 +42,13 @@ impl Target {
 
     /// How many commands name something that another command names as well. The deployment is then
     /// ambiguous: the later would silently replace the earlier.
-    pub(crate) fn clashes(&self) -> usize {
-        let SwitchTables { meters, groups, monitors, mode_config, entries } = &self.tables;
-        let named = meters.len() + groups.len() + monitors.len() + entries.len();
-        self.commands.len() - named - usize::from(mode_config.is_some())
+    pub(crate) const fn clashes(&self) -> usize {
+        self.clashes
     }
+}
+
+fn clashes(commands: &[Body], tables: &SwitchTables) -> usize {
+    let SwitchTables { meters, groups, monitors, mode_config, entries } = tables;
+    let named = meters.len() + groups.len() + monitors.len() + entries.len();
+    commands.len() - named - usize::from(mode_config.is_some())
 }

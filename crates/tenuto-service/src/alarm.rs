@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Something that somebody has to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Alarm {
-    /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`.
+    /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`.
     pub kind: String,
     /// Where, or nothing.
     pub place: String,

@@ -140,6 +140,8 @@ pub enum Denied {
     NotStored(String),
     /// The key was used for something else.
     KeyReused,
+    /// A switch refused its part, and the change is undone everywhere.
+    SwitchRefused(String),
 }
 
 impl Denied {
@@ -183,6 +185,12 @@ impl Denied {
             Self::NotStored(why) => {
                 problem(507, "not-stored", "The decision could not be stored", why.clone())
             }
+            Self::SwitchRefused(why) => problem(
+                409,
+                "switch-refused",
+                "A switch refused its part of the change",
+                why.clone(),
+            ),
             Self::KeyReused => {
                 let detail = "take another Idempotency-Key, or send what was sent with this one";
                 problem(422, "key-reused", "The key was used for something else", detail.into())

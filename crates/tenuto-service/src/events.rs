@@ -15,7 +15,7 @@ pub struct Event {
     pub number: u64,
     /// Milliseconds since 1970.
     pub at_ms: u64,
-    /// Kind: `accepted`, `refused`, `installed`, `certified`, `alarm`, `switch`.
+    /// Kind: `accepted`, `refused`, `installed`, `certified`, `alarm`, `switch`, `mode`, `undone`.
     pub kind: String,
     /// What, in a sentence.
     pub text: String,

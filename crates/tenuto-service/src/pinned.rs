@@ -9,6 +9,10 @@ const PORT_FIRST: u16 = 20_000;
 /// The network of a plan with every route that was chosen and every port that was given written down.
 pub(crate) fn pinned(plan: &Plan) -> Network {
     let mut network = plan.network.clone();
+    // With the window written down: another one would start modes afresh at every switch.
+    if network.modes.len() > 1 {
+        network.mode_return.quiet_ns = network.mode_return.quiet_ns.or(plan.quiet_ns);
+    }
     let addressing = Addressing::new(&plan.network);
     for (index, flow) in network.flows.iter_mut().enumerate() {
         if flow.vl.is_none() {

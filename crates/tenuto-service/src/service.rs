@@ -7,6 +7,9 @@ use crate::change::Change;
 use crate::decide::{Decided, Planning, decide};
 use crate::events::Events;
 use crate::log::{Decision, Entry, Log, LogError, Store};
+use crate::metrics::Metrics;
+use crate::modes::ModeBook;
+use crate::reload::bare;
 use crate::switches;
 use crate::tokens::hex;
 use crate::view::View;
@@ -14,10 +17,11 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tenuto_model::{Network, Plan, network_digest};
+use tenuto_model::{Flow, Network, Plan, network_digest};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -28,6 +32,8 @@ const KEYS_MAX: usize = 10_000;
 const ALARMS_MAX: usize = 256;
 /// Most changes of one batch.
 const CHANGES_MAX: usize = 10_000;
+/// Ranges of decisions that were undone and are remembered.
+const UNDONE_MAX: usize = 1_024;
 /// How decisions are made, as answers say it.
 const DECIDED_BY: &str = "whole plan";
 
@@ -86,13 +92,21 @@ struct Writer {
     /// Digest and answer of requests with a key.
     keys: BTreeMap<String, (String, Result<Accepted, Denied>)>,
     order: VecDeque<String>,
+    /// The flows of the network file, as it was last read.
+    filed: Vec<Flow>,
+    /// Its text.
+    file: String,
 }
 
 #[derive(Debug)]
 pub(crate) struct Inner {
     planning: Planning,
-    file: String,
+    /// The network of the file without its flows.
+    bare: Network,
     writer: Mutex<Writer>,
+    undone: Mutex<VecDeque<(RangeInclusive<u64>, String)>>,
+    pub(crate) metrics: Metrics,
+    pub(crate) modes: ModeBook,
     view: RwLock<Arc<View>>,
     pub(crate) events: Events,
     /// Number of the latest decision.
@@ -153,9 +167,14 @@ impl Service {
             log.append(&opened).map_err(OpenError::NotStored)?;
         }
         let file = if known.is_some() { replayed.file } else { file.to_owned() };
-        let mut writer = Writer { log, keys: BTreeMap::new(), order: VecDeque::new() };
+        let (keys, order) = (BTreeMap::new(), VecDeque::new());
+        let mut writer = Writer { log, keys, order, filed: network.flows.clone(), file };
         for (number, decision) in (1..).zip(&replayed.decisions) {
-            writer.remember_replayed(number, decision, &plan);
+            let is_undone = |(at, it): (u64, &Decision)| {
+                it.undoes_to.is_some_and(|to| (to + 1..at).contains(&number))
+            };
+            let is_undone = (1..).zip(&replayed.decisions).any(is_undone);
+            writer.remember_replayed(number, decision, &plan, is_undone);
         }
         let view = View {
             decision: replayed.decisions.len() as u64,
@@ -167,7 +186,7 @@ impl Service {
             stopped: None,
             alarms: Vec::new(),
         };
-        let service = Self::start(planning, file, writer, view, checker);
+        let service = Self::start(planning, bare(network), writer, view, checker);
         if replayed.torn > 0 {
             let text = format!("{} B of an unfinished record were cut off", replayed.torn);
             service.inner.raise("log-torn", "", text);
@@ -177,7 +196,7 @@ impl Service {
 
     fn start(
         planning: Planning,
-        file: String,
+        bare: Network,
         writer: Writer,
         view: View,
         checker: Checker,
@@ -185,7 +204,10 @@ impl Service {
         let bell = Arc::new(Bell::default());
         let inner = Arc::new(Inner {
             planning,
-            file,
+            bare,
+            undone: Mutex::new(VecDeque::new()),
+            metrics: Metrics::default(),
+            modes: ModeBook::default(),
             writer: Mutex::new(writer),
             decided: watch::Sender::new(view.decision),
             view: RwLock::new(Arc::new(view)),
@@ -218,38 +240,60 @@ impl Service {
     pub fn what_if(&self, changes: &[Change], advice: bool) -> Result<Accepted, Denied> {
         let started = Instant::now();
         let view = self.view();
-        let decided = self.inner.decide(&view, changes, advice)?;
+        let file = self.inner.writer().file.clone();
+        let decided = self.inner.decide(&view, &file, changes, advice)?;
         Ok(accepted(view.decision, false, started, changes, &decided))
     }
 }
 
 impl Service {
     /// Keeps the switches that connect to `listener` at the plan in force, for as long as this is polled; every `audit_every`
-    /// they are read again. For networks of one mode.
+    /// they are read again. Nothing of a mode change waits for it.
     ///
     /// # Errors
-    /// The network has modes, or the listener fails.
+    /// The listener fails.
     pub async fn keep_switches(
         &self,
         listener: TcpListener,
         audit_every: Duration,
     ) -> io::Result<()> {
-        if self.view().network.modes.len() > 1 {
-            let why = "switches of a network with modes are not kept yet: leave --openflow out";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-        }
         self.inner.show(|view| view.keeps_switches = true);
         switches::keep(listener, Arc::clone(&self.inner), audit_every).await
     }
 
     /// Waits until every switch that is kept has the plan of a decision, or a later one; at most for `patience`. How far it has come.
-    pub(crate) async fn reached(&self, decision: u64, patience: Duration) -> &'static str {
+    ///
+    /// # Errors
+    /// A switch refused it, and it is undone.
+    pub(crate) async fn reached(
+        &self,
+        decision: u64,
+        patience: Duration,
+    ) -> Result<&'static str, Denied> {
         let mut latest = self.inner.events.listen();
         let wait = async {
             while self.view().state_of(decision) == "pending" && latest.changed().await.is_ok() {}
         };
         let _ = timeout(patience, wait).await;
-        if self.view().state_of(decision) == "pending" { "pending" } else { "confirmed" }
+        if let Some(why) = self.inner.undone_because(decision) {
+            return Err(Denied::SwitchRefused(why));
+        }
+        Ok(if self.view().state_of(decision) == "pending" { "pending" } else { "confirmed" })
+    }
+
+    /// Events behind a number, the oldest first; the latest 1024 are kept.
+    pub fn events_after(&self, number: u64) -> Vec<crate::Event> {
+        self.inner.events.after(number)
+    }
+
+    /// Tells the number of the latest event whenever there is another one.
+    pub fn listen(&self) -> watch::Receiver<u64> {
+        self.inner.events.listen()
+    }
+
+    /// What is counted, for Prometheus: its text format, or OpenMetrics.
+    pub fn metrics(&self, is_open: bool) -> String {
+        self.inner.metrics.text(&self.view(), &self.inner.modes, is_open)
     }
 }
 
@@ -306,8 +350,18 @@ impl Writer {
     }
 
     /// The answer of a decision before a restart, with the bounds that its flows have now.
-    fn remember_replayed(&mut self, number: u64, decision: &Decision, plan: &Plan) {
+    fn remember_replayed(
+        &mut self,
+        number: u64,
+        decision: &Decision,
+        plan: &Plan,
+        is_undone: bool,
+    ) {
         let Some((key, digest)) = &decision.key else { return };
+        if is_undone {
+            let why = "a switch refused it before the service was started anew".to_owned();
+            return self.remember(key, digest.clone(), Err(Denied::SwitchRefused(why)));
+        }
         let flows = decision.changes.iter().filter_map(|change| match change {
             crate::change::Settled::Add(flow) | crate::change::Settled::Change(flow) => {
                 Some(flow.name.as_str())
@@ -345,7 +399,13 @@ impl Inner {
         self.writer.lock().expect("nobody panics with it")
     }
 
-    fn decide(&self, view: &View, changes: &[Change], advice: bool) -> Result<Decided, Denied> {
+    fn decide(
+        &self,
+        view: &View,
+        file: &str,
+        changes: &[Change],
+        advice: bool,
+    ) -> Result<Decided, Denied> {
         match changes.len() {
             0 => return Err(Denied::Conflict("nothing is asked for: name a change".to_owned())),
             1..=CHANGES_MAX => {}
@@ -354,7 +414,77 @@ impl Inner {
                 return Err(Denied::Conflict(why));
             }
         }
-        decide(&self.planning, (&view.network, &self.file), changes, advice)
+        decide(&self.planning, (&view.network, file), changes, advice)
+    }
+
+    /// The network of the file without its flows, and its flows.
+    pub(crate) fn filed(&self) -> (Network, Vec<Flow>) {
+        (self.bare.clone(), self.writer().filed.clone())
+    }
+
+    /// Decides as [`Inner::submit`] does, on what another text of the file says; what is accepted goes with it.
+    pub(crate) fn submit_file(
+        &self,
+        request: &Request,
+        file: (String, String),
+        flows: Vec<Flow>,
+    ) -> Result<Accepted, Denied> {
+        let mut writer = self.writer();
+        let text = file.1.clone();
+        let accepted = self.decide_and_store(&mut writer, request, "", Some(file))?;
+        (writer.file, writer.filed) = (text, flows);
+        self.tell("accepted", Some(accepted.decision), "the network file was read anew".into());
+        Ok(accepted)
+    }
+
+    /// Goes back to the set of `base`: a switch refused what came since. Nothing of that is in force any more.
+    pub(crate) fn undo(&self, base: &View, why: &str) {
+        let mut writer = self.writer();
+        let number = self.view().decision + 1;
+        let entry = Entry::Accepted(Decision {
+            who: "switches".to_owned(),
+            at_ms: now_ms(),
+            changes: Vec::new(),
+            plan_hash: base.plan.plan_hash.clone(),
+            key: None,
+            took_us: 0,
+            undoes_to: Some(base.decision),
+            file: None,
+        });
+        if let Err(not_stored) = writer.log.append(&entry) {
+            self.raise("not-stored", "", not_stored.clone());
+            self.show(|view| view.stopped = Some(not_stored));
+            return;
+        }
+        let range = base.decision + 1..=number - 1;
+        for (_, answer) in writer.keys.values_mut() {
+            if answer.as_ref().is_ok_and(|it| range.contains(&it.decision)) {
+                *answer = Err(Denied::SwitchRefused(why.to_owned()));
+            }
+        }
+        {
+            let mut undone = self.undone.lock().expect("nobody panics with it");
+            undone.push_back((range, why.to_owned()));
+            if undone.len() > UNDONE_MAX {
+                undone.pop_front();
+            }
+        }
+        self.show(|view| {
+            view.decision = number;
+            view.network = Arc::clone(&base.network);
+            view.plan = Arc::clone(&base.plan);
+        });
+        self.metrics.undone();
+        self.raise("change-undone", "", why.to_owned());
+        self.tell("undone", Some(number), why.to_owned());
+        self.decided.send_replace(number);
+        self.bell.ring();
+    }
+
+    fn undone_because(&self, decision: u64) -> Option<String> {
+        let undone = self.undone.lock().expect("nobody panics with it");
+        let found = undone.iter().find(|(range, _)| range.contains(&decision));
+        found.map(|(_, why)| why.clone())
     }
 
     fn submit(&self, request: &Request) -> Result<Accepted, Denied> {
@@ -365,7 +495,7 @@ impl Inner {
         {
             return if *known == digest { answer.clone() } else { Err(Denied::KeyReused) };
         }
-        let answer = self.decide_and_store(&mut writer, request, &digest);
+        let answer = self.decide_and_store(&mut writer, request, &digest, None);
         let names: Vec<&str> = request.changes.iter().map(Change::name).collect();
         let names = names.join(", ");
         match &answer {
@@ -387,14 +517,35 @@ impl Inner {
         writer: &mut Writer,
         request: &Request,
         digest: &str,
+        file: Option<(String, String)>,
     ) -> Result<Accepted, Denied> {
         let started = Instant::now();
+        let answer = self.decide_at(writer, request, digest, (file, started));
+        let outcome = match &answer {
+            Ok(_) => "accepted",
+            Err(Denied::Refused(_)) => "refused",
+            Err(Denied::Stopped(_)) => "stopped",
+            Err(Denied::NotStored(_)) => "not_stored",
+            Err(_) => "invalid",
+        };
+        self.metrics.decided(outcome, started.elapsed());
+        answer
+    }
+
+    fn decide_at(
+        &self,
+        writer: &mut Writer,
+        request: &Request,
+        digest: &str,
+        (file, started): (Option<(String, String)>, Instant),
+    ) -> Result<Accepted, Denied> {
         let view = self.view();
         let only_removes = request.changes.iter().all(|it| matches!(it, Change::Remove { .. }));
         if let Some(why) = view.stopped.as_ref().filter(|_| !only_removes) {
             return Err(Denied::Stopped(why.clone()));
         }
-        let decided = self.decide(&view, &request.changes, request.advice)?;
+        let text = file.as_ref().map_or(&writer.file, |(_, text)| text).clone();
+        let decided = self.decide(&view, &text, &request.changes, request.advice)?;
         let number = view.decision + 1;
         let answer = accepted(number, true, started, &request.changes, &decided);
         let entry = Entry::Accepted(Decision {
@@ -404,8 +555,13 @@ impl Inner {
             plan_hash: answer.plan_hash.clone(),
             key: request.key.as_ref().map(|key| (key.clone(), digest.to_owned())),
             took_us: answer.took_us,
+            undoes_to: None,
+            file,
         });
-        if let Err(why) = writer.log.append(&entry) {
+        let began = Instant::now();
+        let written = writer.log.append(&entry);
+        self.metrics.stored(began.elapsed());
+        if let Err(why) = written {
             self.raise("not-stored", "", why.clone());
             return Err(Denied::NotStored(why));
         }

@@ -3,8 +3,13 @@
 //! One task owns the core. It is told of bytes, of another plan and of the time for an audit; what it
 //! makes is sent on. A switch that holds something else is changed by its differences, so traffic
 //! of flows that stay is forwarded at every moment, also by a service that was killed in between.
+//!
+//! Between decisions the core goes from one set that all switches have to the next; should one refuse, all
+//! go back, and so does the log ([`Inner::undo`]). What modes do is told by switches and only noted here.
 
-use crate::service::Inner;
+use crate::nearest::nearest;
+use crate::service::{Inner, now_ms};
+use crate::view::View;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +20,7 @@ use tenuto_controller::{
     InstallLimits, ModeSettings,
 };
 use tenuto_model::Plan;
-use tenuto_units::Instant;
+use tenuto_units::{Instant, Span};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,6 +31,12 @@ use tokio::time::{Instant as Moment, sleep_until};
 const INPUT_BYTES: usize = 64 * 1024;
 /// News of sessions that wait for the one task.
 const NEWS_MAX: usize = 256;
+/// How often switches are asked for counters and modes.
+const ASK_EVERY: Duration = Duration::from_secs(10);
+/// Generation of the modes. There is no other: what would change them is another network.
+const GENERATION: u64 = 1;
+/// Least time between mode changes, as signals are charged for.
+const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// Where nothing is due the task looks again after so long.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -44,8 +55,12 @@ struct Switches {
     news: mpsc::Sender<News>,
     writers: BTreeMap<ConnId, mpsc::Sender<Vec<u8>>>,
     next: u64,
-    /// The decision whose plan the core has.
-    decision: u64,
+    /// What the core was last told.
+    told: Arc<View>,
+    /// What it goes back to if a switch refuses.
+    base: Arc<View>,
+    /// A refusal is being written down.
+    undoing: bool,
     names: BTreeMap<u64, String>,
 }
 
@@ -61,11 +76,12 @@ pub(crate) async fn keep(
     let (news, mut heard) = mpsc::channel(NEWS_MAX);
     let mut decisions = inner.decided.subscribe();
     let view = inner.view();
-    let mut switches = Switches::new(&view.plan, Arc::downgrade(&inner), news, view.decision);
-    drop((inner, view));
+    let mut switches = Switches::new(view, Arc::downgrade(&inner), news);
+    drop(inner);
     let mut audit_at = Moment::now() + audit_every;
+    let mut ask_at = Moment::now() + ASK_EVERY;
     loop {
-        let due = switches.due().min(audit_at);
+        let due = switches.due().min(audit_at).min(ask_at);
         tokio::select! {
             accepted = listener.accept() => switches.accept(accepted),
             Some(news) = heard.recv() => switches.take(news),
@@ -81,22 +97,51 @@ pub(crate) async fn keep(
             switches.controller.audit(now);
             audit_at = Moment::now() + audit_every;
         }
-        switches.update();
-        switches.send();
+        if Moment::now() >= ask_at {
+            switches.controller.ask_modes();
+            switches.controller.ask_counters();
+            ask_at = Moment::now() + ASK_EVERY;
+        }
         switches.tell();
+        while switches.update() {
+            switches.tell();
+        }
+        switches.send();
     }
 }
 
 fn deployments(plan: &Plan) -> (Vec<u64>, ModeSettings) {
     let dpids: Vec<u64> = plan.switches.iter().map(|it| it.datapath_id).collect();
-    let modes = ModeSettings { levels: 1, members: dpids.clone(), ..ModeSettings::default() };
+    let modes = ModeSettings {
+        generation: GENERATION,
+        levels: u8::try_from(plan.network.modes.len()).unwrap_or(u8::MAX).max(1),
+        quiet_ns: plan.quiet_ns.unwrap_or(0),
+        signal_copies: plan.signal_copies.max(1),
+        dwell_ns: SIGNAL_DWELL_NS,
+        members: dpids.clone(),
+    };
     (dpids, modes)
 }
 
+/// Limits of installations. What the plan charges a processor with is one message in each of its periods: the profile says
+/// how much time control may take, and not what a message takes ([Loko] section 4).
+fn pace(plan: &Plan) -> (InstallLimits, BTreeMap<u64, InstallLimits>) {
+    let usual = InstallLimits { approach: Approach::Change, ..InstallLimits::default() };
+    let own = |switch: &tenuto_model::SwitchDeployment| {
+        let profile = plan.network.profile_of(plan.network.switch(&switch.switch)?);
+        let control = profile.processor.as_ref()?.control;
+        let turn = Span::from_ns(control.period_ps.div_ceil(1_000));
+        (control.time_ps > 0)
+            .then_some((switch.datapath_id, InstallLimits { messages_per_turn: 1, turn, ..usual }))
+    };
+    (usual, plan.switches.iter().filter_map(own).collect())
+}
+
 impl Switches {
-    fn new(plan: &Plan, inner: Weak<Inner>, news: mpsc::Sender<News>, decision: u64) -> Self {
+    fn new(view: Arc<View>, inner: Weak<Inner>, news: mpsc::Sender<News>) -> Self {
+        let plan = &view.plan;
         let (manages, modes) = deployments(plan);
-        let install = InstallLimits { approach: Approach::Change, ..InstallLimits::default() };
+        let (install, install_of) = pace(plan);
         let controller = Controller::new(ControllerConfig {
             name: "service".to_owned(),
             manages,
@@ -104,11 +149,14 @@ impl Switches {
             modes,
             epoch: 1,
             limits: ControllerLimits { install, ..ControllerLimits::default() },
+            install_of,
             ..ControllerConfig::default()
         });
         let names = plan.switches.iter().map(|it| (it.datapath_id, it.switch.clone())).collect();
         let (began, writers) = (Moment::now(), BTreeMap::new());
-        Self { inner, controller, began, news, writers, next: 0, decision, names }
+        let (told, base) = (Arc::clone(&view), view);
+        let (next, undoing) = (0, false);
+        Self { inner, controller, began, news, writers, next, told, base, undoing, names }
     }
 
     fn now(&self) -> Instant {
@@ -150,14 +198,62 @@ impl Switches {
         }
     }
 
-    /// Wants the plan in force, if it is another.
-    fn update(&mut self) {
-        let Some(inner) = self.inner.upgrade() else { return };
+    /// Wants the plan in force, if it is another; whether something was begun or ended.
+    fn update(&mut self) -> bool {
+        let Some(inner) = self.inner.upgrade() else { return false };
+        if self.controller.is_changing() {
+            return false;
+        }
         let view = inner.view();
-        if view.decision != self.decision {
-            self.decision = view.decision;
-            let (_, modes) = deployments(&view.plan);
-            self.controller.update(self.now(), &view.plan.switches, modes);
+        if self.undoing {
+            // Decided on until the refusal was written down: built on what is gone, and gone with it.
+            if view.network != self.base.network {
+                return false;
+            }
+            self.undoing = false;
+            (self.base, self.told) = (Arc::clone(&view), view);
+            self.tell_installed(&inner);
+            return true;
+        }
+        if view.decision == self.told.decision {
+            return false;
+        }
+        self.base = std::mem::replace(&mut self.told, view);
+        let (_, modes) = deployments(&self.told.plan);
+        let nearest = nearest(&self.base.plan, &self.told.plan);
+        let now = self.now();
+        self.controller.change(now, &self.told.plan.switches, &modes, &nearest)
+    }
+
+    /// Every switch has what the core was told, if that is so.
+    fn tell_installed(&self, inner: &Inner) {
+        if self.controller.is_ready() && !self.undoing {
+            inner.installed(self.told.decision);
+        }
+    }
+
+    /// A switch refused: the log goes back as well, beside this task, which may not wait for the writer.
+    fn undo(&mut self, inner: &Arc<Inner>, why: String) {
+        self.undoing = true;
+        let (inner, base) = (Arc::clone(inner), Arc::clone(&self.base));
+        tokio::task::spawn_blocking(move || inner.undo(&base, &why));
+    }
+
+    fn tell_mode(&self, inner: &Inner, name: &str, event: &ControllerEvent) {
+        let modes = &self.told.network.modes;
+        match event {
+            ControllerEvent::Status { status, .. } => {
+                inner.modes.status(now_ms(), name, status, modes);
+            }
+            ControllerEvent::Mode { dpid, event } => {
+                let flow = self.controller.flow_of_monitor(*dpid, event.monitor_id);
+                let told = inner.modes.event(now_ms(), (name, flow), event, modes);
+                let because =
+                    told.flow.map_or_else(String::new, |flow| format!(", because of {flow}"));
+                let text = format!("{name}: {}, {} to {}{because}", told.kind, told.from, told.to);
+                inner.tell("mode", Some(self.told.decision), text);
+            }
+            _ => {}
         }
     }
 
@@ -191,8 +287,21 @@ impl Switches {
         let Some(inner) = self.inner.upgrade() else { return };
         while let Some(event) = self.controller.next_event() {
             let name = |dpid: &u64| self.names.get(dpid).cloned().unwrap_or_default();
+            let decision = Some(self.told.decision);
             match &event {
-                ControllerEvent::Ready => inner.installed(self.decision),
+                ControllerEvent::Ready => self.tell_installed(&inner),
+                ControllerEvent::ChangeRefused { dpid, .. } => {
+                    let why = format!("{}: {event}", name(dpid));
+                    self.undo(&inner, why);
+                }
+                ControllerEvent::Mode { dpid, .. } | ControllerEvent::Status { dpid, .. } => {
+                    self.tell_mode(&inner, &name(dpid), &event);
+                }
+                ControllerEvent::Statistics { dpid, body } => inner.metrics.told(&name(dpid), body),
+                ControllerEvent::Activated { .. } => {
+                    inner.tell("mode", decision, event.to_string());
+                    self.controller.ask_modes();
+                }
                 ControllerEvent::Differs { dpid, .. } => {
                     inner.raise("drift", &name(dpid), event.to_string());
                 }
@@ -206,12 +315,16 @@ impl Switches {
                     for kind in ["switch-failed", "switch-gone", "drift"] {
                         inner.lower_at(kind, &name(dpid));
                     }
-                    if *kind != InstallKind::Adopted {
-                        inner.tell("switch", Some(self.decision), event.to_string());
+                    if *kind == InstallKind::Repaired {
+                        inner.metrics.repaired(&name(dpid));
                     }
+                    if *kind != InstallKind::Adopted {
+                        inner.tell("switch", decision, event.to_string());
+                    }
+                    self.controller.ask_modes();
                 }
                 ControllerEvent::Up { .. } | ControllerEvent::CommandRefused { .. } => {
-                    inner.tell("switch", Some(self.decision), event.to_string());
+                    inner.tell("switch", decision, event.to_string());
                 }
                 _ => {}
             }

@@ -46,7 +46,14 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("tenuto-hosting", &["tenuto-units", "tenuto-model", "tenuto-io"]),
     (
         "tenuto-service",
-        &["tenuto-units", "tenuto-model", "tenuto-planner", "tenuto-certify", "tenuto-controller"],
+        &[
+            "tenuto-units",
+            "tenuto-openflow",
+            "tenuto-model",
+            "tenuto-planner",
+            "tenuto-certify",
+            "tenuto-controller",
+        ],
     ),
     (
         "tenuto",

@@ -55,6 +55,11 @@ impl<'a> From<&'a Diagnostic> for Problem<'a> {
 }
 
 impl Failure {
+    /// What people read.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Bad input: one message, where it is, and what to do.
     pub(crate) fn input(
         message: impl Into<String>,

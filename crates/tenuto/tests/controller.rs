@@ -96,7 +96,13 @@ fn flows_come_and_go_from_the_command_line() {
     for what in ["flows", "switches", "modes", "alarms"] {
         says(&run(&["show", what]), 0, &[]);
         let shown = run(&["show", what, "--json"]);
-        assert!(serde_json::from_slice::<Value>(&shown.stdout).expect(what).is_array());
+        let shown = serde_json::from_slice::<Value>(&shown.stdout).expect(what);
+        match what {
+            "modes" => {
+                assert!(shown["history"].is_array() && shown["modes"][0]["name"].is_string())
+            }
+            _ => assert!(shown.is_array(), "{shown}"),
+        }
     }
     says(&run(&["show", "plan", "-o", "plan.json"]), 0, &[]);
     says(&tenuto(&folder, &["certify", "plan.json"]), 0, &["CERTIFIED", "every promise holds"]);
@@ -257,4 +263,82 @@ fn the_page_shows_flows_asks_what_if_admits_and_tells_of_refusals() {
             "removed: Admitted: decision 2",
         ],
     );
+}
+
+/// Waits for a line with this in it.
+fn line_with(lines: &std::sync::mpsc::Receiver<String>, part: &str) -> String {
+    let patience = std::time::Duration::from_secs(120);
+    let mut told = Vec::new();
+    loop {
+        let line = lines.recv_timeout(patience);
+        let line = line.unwrap_or_else(|_| panic!("never said `{part}`: {told:?}"));
+        if line.contains(part) {
+            return line;
+        }
+        told.push(line);
+    }
+}
+
+#[test]
+fn a_supervisor_is_told_the_file_is_read_anew_and_the_end_is_in_order() {
+    let folder = folder("controller-supervised");
+    let socket = std::env::temp_dir().join(format!("tenuto-supervisor-{}", std::process::id()));
+    let _ = std::fs::remove_file(&socket);
+    let supervisor = std::os::unix::net::UnixDatagram::bind(&socket).expect("a socket");
+    let args = ["controller", "line.yaml", "--listen", "127.0.0.1:0", "--state", "state"];
+    let mut child = Command::new(TENUTO)
+        .args([&args[..], &["--log", "json"]].concat())
+        .env("NOTIFY_SOCKET", &socket)
+        .env("WATCHDOG_USEC", "200000")
+        .current_dir(&folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let (tell, lines) = std::sync::mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    std::thread::spawn(move || {
+        stderr.lines().map_while(Result::ok).try_for_each(|it| tell.send(it))
+    });
+    let told = |line: &str| {
+        let mut bytes = [0; 64];
+        loop {
+            let count = supervisor.recv(&mut bytes).expect("a line");
+            if &bytes[..count] == line.as_bytes() {
+                return;
+            }
+        }
+    };
+    told("READY=1");
+    told("WATCHDOG=1");
+    told("WATCHDOG=1");
+    let signal = |name: &str| {
+        let id = child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.expect("a program").success());
+    };
+    let event = line_with(&lines, "\"kind\":\"certified\"");
+    assert_eq!(serde_json::from_str::<Value>(&event).expect("an object")["decision"], json!(0));
+    let more = "  NEXT: {source: s2, targets: [d1], message: 5 kB, period: 20 ms}\n";
+    std::fs::write(folder.join("line.yaml"), format!("{NET}{more}")).expect("written");
+    signal("HUP");
+    told("RELOADING=1");
+    told("READY=1");
+    line_with(&lines, "+ NEXT {");
+    line_with(&lines, "the file was read: decision 1");
+    let worse = NET.replace("message: 10 kB", "message: 200 kB");
+    std::fs::write(folder.join("line.yaml"), worse).expect("written");
+    signal("HUP");
+    line_with(&lines, "~ FIRST {");
+    line_with(&lines, "the file is not taken, and the set in force stays");
+    std::fs::write(folder.join("line.yaml"), "tenuto: 1\nname: [").expect("written");
+    signal("HUP");
+    line_with(&lines, "line.yaml: not taken");
+    let flows = tenuto(&folder, &["flow", "list", "--state", "state"]);
+    says(&flows, 0, &["FIRST", "NEXT"]);
+    signal("TERM");
+    told("STOPPING=1");
+    assert_eq!(child.wait().expect("a child").code(), Some(0));
+    let _ = std::fs::remove_file(&socket);
 }

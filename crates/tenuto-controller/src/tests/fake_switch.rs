@@ -35,6 +35,8 @@ pub(super) struct FakeSwitch {
     pub(super) knows_modes: bool,
     /// Refuses instead of carrying out.
     pub(super) refuse: Refuse,
+    /// Refuses so manieth command from now on, and counts down to it.
+    pub(super) refuse_at: Option<usize>,
     /// Answers fields and instructions in another order, and in many parts.
     pub(super) is_contrary: bool,
     /// Answers nothing any more.
@@ -43,6 +45,19 @@ pub(super) struct FakeSwitch {
     pub(super) active: Option<(u64, u8)>,
     pub(super) framer: Framer,
     pub(super) output: Vec<u8>,
+}
+
+/// Whether a message changes what a switch holds.
+fn is_command(body: &Body) -> bool {
+    match body {
+        Body::Experimenter(Experimenter::Modes(message)) => matches!(
+            message,
+            ModesMessage::ShadowFlowMod { .. }
+                | ModesMessage::MonitorMod(_)
+                | ModesMessage::ModeConfig(_)
+        ),
+        other => matches!(other, Body::FlowMod(_) | Body::GroupMod(_) | Body::MeterMod(_)),
+    }
 }
 
 fn match_bytes(match_: &Match) -> Vec<u8> {
@@ -58,6 +73,7 @@ impl FakeSwitch {
             log: Vec::new(),
             knows_modes: true,
             refuse: |_| None,
+            refuse_at: None,
             is_contrary: false,
             is_mute: false,
             active: None,
@@ -87,15 +103,7 @@ impl FakeSwitch {
 
     /// The commands received since the log was last cleared.
     pub(super) fn commands(&self) -> impl Iterator<Item = &Body> {
-        self.log.iter().filter(|body| match body {
-            Body::Experimenter(Experimenter::Modes(message)) => matches!(
-                message,
-                ModesMessage::ShadowFlowMod { .. }
-                    | ModesMessage::MonitorMod(_)
-                    | ModesMessage::ModeConfig(_)
-            ),
-            other => matches!(other, Body::FlowMod(_) | Body::GroupMod(_) | Body::MeterMod(_)),
-        })
+        self.log.iter().filter(|body| is_command(body))
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8]) {
@@ -113,6 +121,15 @@ impl FakeSwitch {
     fn handle(&mut self, message: &Message) -> Result<(), ErrorCode> {
         if let Some(error) = (self.refuse)(&message.body) {
             return Err(error);
+        }
+        if is_command(&message.body)
+            && let Some(left) = &mut self.refuse_at
+        {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.refuse_at = None;
+                return Err(BadRequest::Eperm.into());
+            }
         }
         let xid = message.xid;
         match &message.body {
@@ -200,6 +217,10 @@ impl FakeSwitch {
     fn modes(&mut self, xid: u32, message: &ModesMessage) -> Result<(), ErrorCode> {
         let reply = match message {
             ModesMessage::ShadowFlowMod { level, flow_mod } => {
+                // A level that it was not told of has no table.
+                if self.held.config.as_ref().is_none_or(|config| config.levels <= *level) {
+                    return Err(FlowModFailed::BadTableId.into());
+                }
                 return self.flow_mod(*level, flow_mod);
             }
             ModesMessage::MonitorMod(monitor) => {
@@ -213,8 +234,10 @@ impl FakeSwitch {
                 return Ok(());
             }
             ModesMessage::ModeConfig(config) => {
-                self.held.config = Some(config.clone());
-                self.active = None;
+                if self.held.config.as_ref() != Some(config) {
+                    self.held.config = Some(config.clone());
+                    self.active = None;
+                }
                 return Ok(());
             }
             ModesMessage::ModeActivate { generation, epoch, level } => {

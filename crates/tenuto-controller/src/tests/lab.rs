@@ -13,6 +13,7 @@ use tenuto_model::{
 };
 use tenuto_units::Instant;
 
+#[derive(Clone)]
 pub(super) struct Lab {
     pub(super) controller: Controller,
     pub(super) switches: BTreeMap<ConnId, FakeSwitch>,

@@ -10,3 +10,4 @@ mod reactive;
 mod repairing;
 mod sessions;
 mod strangers;
+mod transactions;

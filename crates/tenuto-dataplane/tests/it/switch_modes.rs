@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use support::{
-    GENERATION, activate, frame, message_frame, mode_config, modes, signal, signal_bytes,
+    GENERATION, activate, frame, message_frame, mode_config, modes, monitor, signal, signal_bytes,
     with_modes,
 };
 use tenuto_dataplane::DropReason as R;
 use tenuto_dataplane::switch::SwitchEvent;
 use tenuto_dataplane::{Dropped, TimerId};
-use tenuto_openflow::{Body, Experimenter, ModeEventKind, ModesMessage};
+use tenuto_openflow::{Body, Experimenter, ModeEventKind, ModesMessage, MonitorKind};
 use tenuto_units::Span;
 use tenuto_wire::{SignalKind as K, SignalRepr};
 
@@ -61,6 +61,23 @@ fn a_violation_raises_inside_the_call_and_loses_no_frame_of_the_message() {
     bench.receive(1, &frame(2, 100));
     assert_eq!(bench.drops(), [R::OutOfMode]);
     bench.drain();
+}
+
+#[test]
+fn a_monitor_that_is_asked_for_again_keeps_what_it_has_seen() {
+    // 200 ms in the lower mode, so the second message is too early by far.
+    let raises = |again: Option<(u32, u64)>| {
+        let mut bench = with_modes();
+        bench.receive(1, &message_frame(1, 1, 1_400));
+        if let Some(lower) = again {
+            bench.ask(monitor(MonitorKind::Message, 1, &[lower, (2_000, 20)]));
+        }
+        bench.wait(Span::from_ms(30));
+        bench.receive(1, &message_frame(1, 2, 1_400));
+        bench.switch.mode().0
+    };
+    assert_eq!((raises(None), raises(Some((2_000, 200)))), (1, 1));
+    assert_eq!(raises(Some((2_000, 199))), 0, "another contract begins anew");
 }
 
 fn event_kind(body: &Body) -> ModeEventKind {

@@ -27,6 +27,8 @@ pub struct PortSettings {
     pub buffer_bytes: u64,
     /// Where what passes is written to.
     pub tap: Option<TapSettings>,
+    /// The switch at the other end and its port there: a trunk, which carries signals of mode changes.
+    pub peer: Option<(String, u32)>,
 }
 
 /// A capture of what passes a port.
@@ -123,6 +125,10 @@ pub struct SwitchSettings {
     pub thread: ThreadSettings,
     /// Threads that receive and send for it; none: it does so itself.
     pub io_threads: IoThreads,
+    /// What keys of trunks are made of, the same in all switches of a network; without it no port is a trunk.
+    pub link_secret: Option<[u8; 16]>,
+    /// Bytes that meters count beyond the frame without its FCS: 4 with it, 24 for what a line carries.
+    pub meter_extra_bytes: u32,
 }
 
 /// Threads beside the data path that serve groups of ports; they wait and are scheduled as it is.
@@ -161,6 +167,9 @@ impl SwitchSettings {
             tls: None,
             thread: ThreadSettings::default(),
             io_threads: IoThreads::default(),
+            link_secret: None,
+            // As users of other switches expect it: frames with their FCS.
+            meter_extra_bytes: 4,
         }
     }
 }
@@ -177,6 +186,7 @@ impl PortSettings {
             levels: QueueLevels::default(),
             buffer_bytes: 1 << 20,
             tap: None,
+            peer: None,
         }
     }
 }

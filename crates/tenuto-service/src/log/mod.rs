@@ -45,6 +45,12 @@ pub(crate) struct Decision {
     pub(crate) key: Option<(String, String)>,
     /// How long deciding took, microseconds: an answer given again is the same.
     pub(crate) took_us: u64,
+    /// The set is that of this decision again: what came since was refused by a switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undoes_to: Option<u64>,
+    /// The network file that the flows come from now: SHA-256 of what it describes, and its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<(String, String)>,
 }
 
 /// Why a log is not read.
@@ -97,6 +103,8 @@ pub struct Replayed {
     pub file: String,
     /// The set in force.
     pub network: Option<Network>,
+    /// The set that the log began with.
+    first: Option<Network>,
     /// Decisions so far.
     pub(crate) decisions: Vec<Decision>,
     /// Bytes of records that hold.
@@ -136,6 +144,7 @@ impl Replayed {
     fn take(&mut self, entry: Entry) -> Result<(), String> {
         match (entry, &mut self.network) {
             (Entry::Opened { digest, file, network }, empty @ None) => {
+                self.first = Some(Network::clone(&network));
                 *empty = Some(*network);
                 (self.digest, self.file) = (Some(digest), file);
                 Ok(())
@@ -143,12 +152,40 @@ impl Replayed {
             (Entry::Opened { .. }, Some(_)) => Err("the log begins twice".to_owned()),
             (Entry::Accepted(decision), Some(network)) => {
                 carry_out(network, &decision.changes)?;
+                if let Some(to) = decision.undoes_to {
+                    *network = set_of(self.first.as_ref(), &self.decisions, to)?;
+                }
+                if let Some((digest, file)) = &decision.file {
+                    (self.digest, self.file) = (Some(digest.clone()), file.clone());
+                }
                 self.decisions.push(decision);
                 Ok(())
             }
             (Entry::Accepted(_), None) => Err("the log has no beginning".to_owned()),
         }
     }
+}
+
+/// The set of an earlier decision: what is undone in between counts for nothing.
+fn set_of(first: Option<&Network>, decisions: &[Decision], to: u64) -> Result<Network, String> {
+    let wrong = || format!("there is no decision {to} to go back to");
+    let mut network = first.ok_or_else(wrong)?.clone();
+    let count = usize::try_from(to).ok().filter(|count| *count <= decisions.len());
+    let mut counted: Vec<Vec<usize>> = vec![Vec::new()];
+    for (place, decision) in decisions[..count.ok_or_else(wrong)?].iter().enumerate() {
+        let next = match decision.undoes_to {
+            Some(to) => {
+                let to = usize::try_from(to).ok().and_then(|to| counted.get(to).cloned());
+                to.ok_or_else(wrong)?
+            }
+            None => counted[place].iter().copied().chain([place]).collect(),
+        };
+        counted.push(next);
+    }
+    for place in counted.pop().unwrap_or_default() {
+        carry_out(&mut network, &decisions[place].changes)?;
+    }
+    Ok(network)
 }
 
 /// A log that is written to.

@@ -27,6 +27,7 @@ pub(crate) struct Who(pub(crate) String);
 /// The role that a request needs; `None` for what everybody may see.
 pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
     match (method, path) {
+        (_, "/metrics") => Some(Role::Read),
         (&Method::GET | &Method::HEAD, path) if !path.starts_with("/v1/") => None,
         (_, "/v1/audit") => Some(Role::Administer),
         (&Method::GET | &Method::HEAD, _) | (_, "/v1/what-if") => Some(Role::Read),

@@ -8,6 +8,7 @@ use crate::alarm::Alarm;
 use crate::answer::{Accepted, BoundRow, Denied, Problem};
 use crate::change::Change;
 use crate::flow_fields::fields;
+use crate::modes::{ModeChange, SwitchMode};
 use crate::service::{Request, Service};
 use crate::view::View;
 use axum::body::Bytes;
@@ -144,6 +145,8 @@ pub(crate) struct ModeRow {
     flows: usize,
     /// Bound of the change from the mode before, nanoseconds.
     raise_bound_ns: Option<u64>,
+    /// So long nothing may exceed this mode before the network returns to it, nanoseconds; null of the highest.
+    quiet_ns: Option<u64>,
 }
 
 /// Where a list goes on.
@@ -221,7 +224,7 @@ async fn submit(
     let (key, advice) = (key_of(headers)?, advice.unwrap_or(true));
     let request = Request { changes, who: who.0, key, advice };
     let mut answer = apart(shared, move |service| service.submit(&request)).await??;
-    answer.state = shared.service.reached(answer.decision, INSTALL_PATIENCE).await.to_owned();
+    answer.state = shared.service.reached(answer.decision, INSTALL_PATIENCE).await?.to_owned();
     Ok(answer)
 }
 
@@ -422,8 +425,34 @@ pub(crate) async fn modes(State(shared): State<Arc<Shared>>) -> Reply {
         name: name.clone(),
         flows: view.network.flows.iter().filter(|flow| flow.level >= level).count(),
         raise_bound_ns: raise(level),
+        quiet_ns: view.plan.quiet_ns.filter(|_| level + 1 < view.network.modes.len()),
     };
     json(StatusCode::OK, &view.network.modes.iter().enumerate().map(row).collect::<Vec<_>>())
+}
+
+/// The mode of every switch that is kept, as it last told it.
+#[utoipa::path(get, path = "/v1/modes/switches", security(("token" = [])), responses((status = 200, body = Vec<SwitchMode>)))]
+pub(crate) async fn mode_of_switches(State(shared): State<Arc<Shared>>) -> Reply {
+    json(StatusCode::OK, &shared.service.inner.modes.switches())
+}
+
+/// Violations and mode changes that switches told of, the latest last.
+#[utoipa::path(get, path = "/v1/modes/history", security(("token" = [])), responses((status = 200, body = Vec<ModeChange>)))]
+pub(crate) async fn mode_history(State(shared): State<Arc<Shared>>) -> Reply {
+    json(StatusCode::OK, &shared.service.inner.modes.changes())
+}
+
+/// Counters for Prometheus: its text format, or OpenMetrics where that is asked for.
+#[utoipa::path(get, path = "/metrics", security(("token" = [])),
+    responses((status = 200, body = String, content_type = "text/plain; version=0.0.4")))]
+pub(crate) async fn metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Reply {
+    let accepts = headers.get("accept").and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let is_open = accepts.contains("application/openmetrics-text");
+    let kind = match is_open {
+        true => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        false => "text/plain; version=0.0.4; charset=utf-8",
+    };
+    Ok(text_of(StatusCode::OK, kind, shared.service.metrics(is_open)))
 }
 
 /// The plan in force, as `tenuto certify` takes it.

@@ -359,3 +359,108 @@ fn the_fields_of_a_flow_are_read_back_to_the_same_flow() {
     service.submit(&ask(vec![Change::Change { name: "A".to_owned(), flow }])).expect("the same");
     assert_eq!(service.view().network.flow("A").cloned(), before);
 }
+
+#[test]
+fn what_a_switch_refused_is_undone_in_the_log_too_however_often() {
+    let medium = Medium::default();
+    let service = open(&medium);
+    let keyed = Request { key: Some("k".to_owned()), ..ask(vec![add("B", "5 kB")]) };
+    service.submit(&ask(vec![add("A", "20 kB")])).expect("it fits");
+    let base = service.view();
+    service.submit(&keyed).expect("it fits");
+    service.submit(&ask(vec![remove("A")])).expect("it goes");
+    service.inner.undo(&base, "sw1: no room");
+    assert_eq!(names(&service), ["FIRST", "A"]);
+    let view = settled(&service);
+    assert_eq!((view.decision, &view.plan.plan_hash), (4, &base.plan.plan_hash));
+    assert_eq!(service.submit(&keyed), Err(Denied::SwitchRefused("sw1: no room".to_owned())));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let reached = |decision| runtime.block_on(service.reached(decision, Duration::ZERO));
+    assert_eq!([1, 2, 3, 4].map(|it| reached(it).is_ok()), [true, false, false, true]);
+    // Undone once more, behind and in front of what was undone.
+    let second = service.view();
+    service.submit(&ask(vec![add("C", "5 kB")])).expect("it fits");
+    service.inner.undo(&second, "sw2: no room");
+    assert_eq!(names(&service), ["FIRST", "A"]);
+    service.submit(&ask(vec![add("D", "5 kB")])).expect("it fits");
+    let live = service.view();
+    assert_eq!(live.decision, 7);
+    drop(service);
+    let again = open(&medium);
+    assert_eq!(again.view().network, live.network);
+    assert_eq!((again.view().decision, names(&again).len()), (7, 3));
+    let why = "a switch refused it before the service was started anew".to_owned();
+    assert_eq!(again.submit(&keyed), Err(Denied::SwitchRefused(why)));
+}
+
+/// The network of a file, and its text.
+fn other_file(from: &str, to: &str) -> (Network, String) {
+    let text = FILE.replace(from, to);
+    assert_ne!(text, FILE);
+    let network = read_network(&MemorySources::new().with("line.yaml", &text), "line.yaml");
+    (network.expect("read").0, text)
+}
+
+#[test]
+fn another_text_of_the_file_is_decided_on_and_what_came_otherwise_stays() {
+    let medium = Medium::default();
+    let service = open(&medium);
+    service.submit(&ask(vec![add("A", "20 kB")])).expect("it fits");
+    let line = "  FIRST: {source: h1, targets: [h2], message: 10 kB, period: 10 ms, priority: 1}\n";
+    let more =
+        format!("{line}  NEXT: {{source: h3, targets: [h2], message: 5 kB, period: 20 ms}}\n");
+    let (network, text) = other_file(line, &more.replace("message: 10 kB", "message: 12 kB"));
+    let reloaded = service.reload(&network, &text).expect("it fits");
+    assert_eq!(reloaded.decision, Some(2));
+    let heads: Vec<&str> = reloaded.differences.iter().map(|it| &it[..6]).collect();
+    assert_eq!(heads, ["~ FIRS", "+ NEXT"]);
+    assert_eq!(names(&service), ["FIRST", "A", "NEXT"]);
+    assert_eq!(service.view().network.flow("FIRST").unwrap().highest().size.bytes(), 12_000);
+    assert_eq!(service.reload(&network, &text).expect("read").decision, None, "nothing differs");
+    // The next start takes this file, and no longer that of the beginning.
+    let set = service.view().network.clone();
+    drop(service);
+    let with = |network: &Network, text: &str| {
+        Service::open(network, text, Box::new(medium.clone()), Planning::default())
+    };
+    assert!(matches!(with(&crate::service::tests::network(), FILE), Err(OpenError::OtherNetwork)));
+    let again = with(&network, &text).expect("it opens");
+    assert_eq!(again.view().network, set);
+    let back = again.reload(&crate::service::tests::network(), FILE).expect("it fits");
+    assert_eq!(back.differences[0], "- NEXT");
+    assert_eq!(names(&again), ["FIRST", "A"]);
+}
+
+#[test]
+fn a_text_that_would_break_a_promise_or_is_another_network_is_refused_whole() {
+    let service = open(&Medium::default());
+    service.submit(&ask(vec![add("A", "100 kB")])).expect("it fits");
+    let before = service.view();
+    let (network, text) = other_file("message: 10 kB", "message: 90 kB");
+    let (denied, differences) = service.reload(&network, &text).expect_err("too much");
+    assert!(matches!(denied, Denied::Refused(_)), "{denied:?}");
+    assert_eq!(differences.len(), 1, "what would have changed is told");
+    let (network, text) = other_file("rate: 100 Mbit/s", "rate: 1 Gbit/s");
+    let (denied, _) = service.reload(&network, &text).expect_err("other links");
+    assert!(denied.problem().detail.contains("links"), "{denied:?}");
+    assert_eq!(service.view().network, before.network);
+    assert_eq!(service.view().decision, 1);
+}
+
+#[test]
+fn what_is_counted_is_told() {
+    let service = open(&Medium::default());
+    service.submit(&ask(vec![add("A", "20 kB")])).expect("it fits");
+    service.submit(&ask(vec![add("B", "200 kB")])).expect_err("too much");
+    let text = service.metrics(false);
+    for line in [
+        "tenuto_flows 2",
+        "tenuto_decisions_total{outcome=\"accepted\"} 1",
+        "tenuto_decisions_total{outcome=\"refused\"} 1",
+        "tenuto_decision_duration_seconds_count 2",
+        "tenuto_log_write_duration_seconds_count 1",
+    ] {
+        assert!(text.lines().any(|it| it == line), "no `{line}` in:\n{text}");
+    }
+    assert!(service.metrics(true).ends_with("# EOF\n"));
+}

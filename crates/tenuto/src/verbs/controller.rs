@@ -1,5 +1,6 @@
 //! `tenuto controller NET`: the admitted flows of a network, kept and served.
 
+use super::supervisor::Supervisor;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::side_by_side::SideBySide;
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
 use tenuto_service::{FileStore, OpenError, Planning, Role, Service, Tokens, new_token};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Where it listens and keeps its state where nothing else is said.
 pub(crate) const STATE_USUAL: &str = "tenuto.state";
@@ -34,18 +35,28 @@ pub(crate) struct Controller {
     /// Folder of its state, made if it is not there: the log of decisions, tokens, who did what
     #[arg(long, value_name = "DIR", default_value = STATE_USUAL)]
     state: PathBuf,
-    /// Where switches connect, such as 0.0.0.0:6653: they are kept at the plan in force; for networks of one mode
+    /// Where switches connect, such as 0.0.0.0:6653: they are kept at the plan in force
     #[arg(long, value_name = "ADDRESS")]
     openflow: Option<SocketAddr>,
     /// How often switches are read again, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     audit: u64,
+    /// Tell every event on stderr, a JSON object a line
+    #[arg(long, value_enum)]
+    log: Option<LogAs>,
     /// Make a token, print it and end: read:NAME, admit:NAME or administer:NAME
     #[arg(long, value_name = "ROLE:NAME", value_parser = role_and_name)]
     new_token: Option<(Role, String)>,
     /// How long that token is good for, such as 30d; without it, until its line is taken out
     #[arg(long = "for", value_name = "DAYS", requires = "new_token", value_parser = days)]
     days: Option<u64>,
+}
+
+/// How events are told.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LogAs {
+    /// A JSON object a line
+    Json,
 }
 
 fn role_and_name(text: &str) -> Result<(Role, String), String> {
@@ -141,7 +152,43 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
     std::fs::write(&told, format!("http://{address}\n")).map_err(|error| at(&told, &error))?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(fail)?;
     let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
+    let mut hung_up = signal(SignalKind::hangup()).map_err(fail)?;
     say_start(args, &shared, address)?;
+    let telling = args.log.map(|LogAs::Json| tokio::spawn(tell_events(Arc::clone(&shared))));
+    let supervisor = Supervisor::of_environment();
+    supervisor.tell("READY=1");
+    let beside = async {
+        let mut alive = tokio::time::interval(supervisor.watchdog_every());
+        loop {
+            tokio::select! {
+                _ = alive.tick() => supervisor.tell("WATCHDOG=1"),
+                _ = hung_up.recv() => {
+                    supervisor.tell("RELOADING=1");
+                    let (path, shared) = (args.network.clone(), Arc::clone(&shared));
+                    let _ = tokio::task::spawn_blocking(move || reload(&path, &shared)).await;
+                    supervisor.tell("READY=1");
+                }
+            }
+        }
+    };
+    let ended = tokio::select! {
+        ended = serve_all(args, listener, &shared, (&mut interrupted, &mut terminated)) => ended,
+        () = beside => Ok(Outcome::Good),
+    };
+    supervisor.tell("STOPPING=1");
+    if let Some(telling) = telling {
+        telling.abort();
+    }
+    ended
+}
+
+async fn serve_all(
+    args: &Controller,
+    listener: TcpListener,
+    shared: &Arc<Shared>,
+    (interrupted, terminated): (&mut Signal, &mut Signal),
+) -> Result<Outcome, Failure> {
+    let fail = |error: io::Error| Failure::undecidable(error.to_string(), None);
     let mut outcome = Outcome::Good;
     let end = async {
         tokio::select! {
@@ -150,7 +197,7 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
         }
     };
     let Some(openflow) = args.openflow else {
-        serve(listener, shared, HttpLimits::default(), end).await.map_err(fail)?;
+        serve(listener, Arc::clone(shared), HttpLimits::default(), end).await.map_err(fail)?;
         return Ok(outcome);
     };
     let cannot =
@@ -158,10 +205,51 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
     let switches = TcpListener::bind(openflow).await.map_err(cannot)?;
     let audit_every = Duration::from_secs(args.audit);
     tokio::select! {
-        served = serve(listener, Arc::clone(&shared), HttpLimits::default(), end) => served.map_err(fail)?,
+        served = serve(listener, Arc::clone(shared), HttpLimits::default(), end) => served.map_err(fail)?,
         kept = shared.service().keep_switches(switches, audit_every) => kept.map_err(cannot)?,
     }
     Ok(outcome)
+}
+
+/// Tells every event as a line of JSON.
+async fn tell_events(shared: Arc<Shared>) {
+    let service = shared.service();
+    let (mut latest, mut seen) = (service.listen(), 0);
+    loop {
+        for event in service.events_after(seen) {
+            seen = event.number;
+            output::complain(&serde_json::to_string(&event).unwrap_or_default());
+        }
+        if latest.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Takes the network file anew, and says what differs and what came of it.
+fn reload(path: &Path, shared: &Shared) {
+    let read = load::network(path).and_then(|network| Ok((network, load::text(path)?)));
+    let (network, file) = match read {
+        Ok(read) => read,
+        Err(failure) => {
+            return output::complain(&format!("{}: not taken: {}", path.display(), failure.text()));
+        }
+    };
+    let (differences, text) = match shared.service().reload(&network, &file) {
+        Ok(reloaded) => {
+            let text = reloaded.decision.map_or_else(
+                || "the file was read, and nothing differs".to_owned(),
+                |decision| format!("the file was read: decision {decision}"),
+            );
+            (reloaded.differences, text)
+        }
+        Err((denied, differences)) => {
+            let why = denied.problem().detail;
+            (differences, format!("the file is not taken, and the set in force stays: {why}"))
+        }
+    };
+    differences.iter().for_each(|line| output::complain(line));
+    output::complain(&text);
 }
 
 fn say_start(args: &Controller, shared: &Shared, address: SocketAddr) -> Result<(), Failure> {

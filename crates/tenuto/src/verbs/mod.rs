@@ -20,6 +20,7 @@ mod service_client;
 pub(crate) mod show;
 mod sim;
 mod slow_auto;
+mod supervisor;
 pub(crate) mod switch;
 mod switch_flags;
 mod tables;

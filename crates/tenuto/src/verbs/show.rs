@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Show) -> Result<Outcome, Failure> {
         return Ok(answer.outcome());
     }
     let text = match args.what {
+        What::Modes => modes(args, &answer.json()?)?,
         What::Plan | What::Network => answer.text,
         What::Flows => match flow::all(&args.to)? {
             Ok(rows) => output::json(&rows),
@@ -83,6 +84,18 @@ pub(crate) fn run(args: &Show) -> Result<Outcome, Failure> {
         None => output::say(&text)?,
     }
     Ok(Outcome::Good)
+}
+
+/// The modes, where every switch is, and how it came there.
+fn modes(args: &Show, modes: &Value) -> Result<String, Failure> {
+    let switches = args.to.ask("GET", "/v1/modes/switches", None)?.json()?;
+    let history = args.to.ask("GET", "/v1/modes/history", None)?.json()?;
+    if args.json {
+        let all = serde_json::json!({"modes": modes, "switches": switches, "history": history});
+        return Ok(output::json(&all));
+    }
+    let parts = [("", modes), ("\nswitches\n", &switches), ("\nhistory\n", &history)];
+    Ok(parts.iter().map(|(head, part)| format!("{head}{}", table(part))).collect())
 }
 
 /// Rows of equal keys as a table, a single value as `key  value` lines.

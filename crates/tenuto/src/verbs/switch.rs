@@ -3,8 +3,8 @@
 #![allow(rustdoc::broken_intra_doc_links)] // brackets in help texts mark what may be left out
 
 use super::switch_flags::{
-    PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id, listen,
-    masks, port, tap, tap_file, time,
+    MeterBytes, PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id,
+    link_secret, listen, masks, port, tap, tap_file, time,
 };
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -33,12 +33,19 @@ pub(crate) struct Switch {
     #[arg(long, value_name = "ID", value_parser = datapath_id)]
     datapath_id: Option<u64>,
     /// Interface, and perhaps its number, rate, queues, which of these share a level, buffer and kind:
-    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,levels=0/1x3+2][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated
+    /// eth1[,number=3][,rate=100Mbit/s][,queues=8][,levels=0/1x3+2][,buffer=1MB][,kind=packet|packet-ring|xdp|tap|memory]; may be repeated.
+    /// With peer=SWITCH:PORT it is a trunk to that port of another switch, for mode changes: --link-secret
     #[arg(long = "port", value_name = "PORT", value_parser = port)]
     ports: Vec<PortFlag>,
     /// Controller: tcp:HOST(:PORT) or tls:HOST(:PORT), perhaps with auxiliary=N; may be repeated
     #[arg(long = "controller", value_name = "WHERE", value_parser = controller)]
     controllers: Vec<ControllerSettings>,
+    /// File of the secret that keys of trunks are made of, 32 hexadecimal digits; the same in all switches of a network
+    #[arg(long, value_name = "FILE")]
+    link_secret: Option<PathBuf>,
+    /// What meters count of a frame; frame unless said
+    #[arg(long, value_enum)]
+    meter_bytes: Option<MeterBytes>,
     /// Where tools such as ovs-ofctl may connect: ptcp:[HOST:]PORT or ptls:[HOST:]PORT; may be
     /// repeated. Without HOST only from this machine
     #[arg(long, value_name = "WHERE", value_parser = listen)]
@@ -236,6 +243,13 @@ fn take_flags(settings: &mut SwitchSettings, args: &Switch) -> Result<(), Failur
         None => settings.fail_mode,
     };
     take_rate(settings, args.packet_in_rate);
+    settings.meter_extra_bytes =
+        args.meter_bytes.map_or(settings.meter_extra_bytes, MeterBytes::extra);
+    if let Some(path) = &args.link_secret {
+        let shown = path.display().to_string();
+        let wrong = |why: String| Failure::input(why, Some(&shown), None);
+        settings.link_secret = Some(link_secret(path).map_err(wrong)?);
+    }
     settings.thread = args.thread.settings();
     settings.io_threads = args.thread.io_threads();
     settings.tls = args.tls.files().or_else(|| settings.tls.take());
@@ -253,6 +267,10 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
     if settings.tls.is_none() && by_tls.any(|transport| transport == Transport::Tls) {
         let text = "TLS needs an authority, a certificate and its key".into();
         return wrong(text, "name them: --tls-ca FILE --tls-cert FILE --tls-key FILE");
+    }
+    if settings.link_secret.is_none() && settings.ports.iter().any(|port| port.peer.is_some()) {
+        let text = "a trunk needs a key, or anybody could raise the mode".into();
+        return wrong(text, "name the secret that all switches share: --link-secret FILE");
     }
     for (place, port) in settings.ports.iter().enumerate() {
         let before = &settings.ports[..place];

@@ -165,14 +165,53 @@ pub(super) fn port(text: &str) -> Result<PortFlag, String> {
             }
             "levels" => settings.levels = value.parse()?,
             "kind" => settings.kind = Some(value.parse()?),
+            "peer" => settings.peer = Some(peer(value)?),
             _ => {
                 return Err(format!(
-                    "`{key}` is none of number, rate, queues, levels, buffer, kind"
+                    "`{key}` is none of number, rate, queues, levels, buffer, kind, peer"
                 ));
             }
         }
     }
     Ok(flag)
+}
+
+/// `SWITCH:PORT`: what is at the other end.
+fn peer(text: &str) -> Result<(String, u32), String> {
+    let said = text.split_once(':').filter(|(name, _)| !name.is_empty());
+    let (name, port) = said.ok_or("peer: write SWITCH:PORT, such as sw2:1")?;
+    Ok((name.to_owned(), whole("peer", port)?))
+}
+
+/// The secret that keys of trunks are made of: 32 hexadecimal digits in a file.
+pub(super) fn link_secret(path: &std::path::Path) -> Result<[u8; 16], String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = text.trim();
+    let number = u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32);
+    let secret = number.map(u128::to_be_bytes);
+    secret.ok_or_else(|| "a secret is 32 hexadecimal digits: openssl rand -hex 16".to_owned())
+}
+
+/// What meters count of a frame.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum MeterBytes {
+    /// The frame without its FCS
+    L2,
+    /// The frame with its FCS
+    Frame,
+    /// What a line carries: preamble, FCS and gap too, as plans with our profile have it
+    Wire,
+}
+
+impl MeterBytes {
+    /// Bytes beyond the frame without its FCS.
+    pub(super) const fn extra(self) -> u32 {
+        match self {
+            Self::L2 => 0,
+            Self::Frame => 4,
+            Self::Wire => 24,
+        }
+    }
 }
 
 pub(super) fn controller(text: &str) -> Result<ControllerSettings, String> {

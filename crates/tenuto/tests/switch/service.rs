@@ -26,8 +26,8 @@ flows:
 ";
 
 /// A controller that is killed with its test.
-struct Service {
-    child: Child,
+pub(crate) struct Service {
+    pub(crate) child: Child,
     address: String,
     token: String,
 }
@@ -41,9 +41,14 @@ impl Drop for Service {
 
 impl Service {
     fn start(folder: &Path) -> Self {
+        Self::start_with(folder, "one.yaml", &[])
+    }
+
+    /// Keeps the switches of this file.
+    pub(crate) fn start_with(folder: &Path, file: &str, more: &[&str]) -> Self {
         let args = [
             "controller",
-            "one.yaml",
+            file,
             "--listen",
             "127.0.0.1:0",
             "--state",
@@ -53,7 +58,7 @@ impl Service {
             "--audit",
             "1",
         ];
-        let mut command = tenuto(&args);
+        let mut command = tenuto(&[&args[..], more].concat());
         let mut child =
             command.current_dir(folder).stdout(Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
@@ -65,7 +70,13 @@ impl Service {
         Self { child, address, token: token.trim().to_owned() }
     }
 
-    fn call(&self, method: &str, path: &str, body: &str) -> Option<Value> {
+    /// Kills it as a loss of power would, but for the machine's memory.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        self.child.wait().expect("a child");
+    }
+
+    pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let (token, length) = (&self.token, body.len());
         let request = format!(
@@ -78,8 +89,21 @@ impl Service {
         serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     }
 
+    /// The text of an answer, head and all.
+    pub(crate) fn text(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it runs");
+        let token = &self.token;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        answer
+    }
+
     /// Asks until the answer is as it shall be.
-    fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + PATIENCE * 4;
         loop {
             let answer = self.call("GET", path, "").expect("it runs");
@@ -99,7 +123,7 @@ fn flow(name: &str) -> Value {
 }
 
 /// A frame of the flow from host `from` to host 2 that has this port.
-fn frame(from: u8, port: u16, number: u32) -> Vec<u8> {
+pub(crate) fn frame(from: u8, port: u16, number: u32) -> Vec<u8> {
     let mut frame = vec![0; 14 + 20 + 8 + 100];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 1, 0x20, 2, 0, 0, 0, from - 1, 0x20]);
     frame[12..14].copy_from_slice(&[8, 0]);
@@ -114,7 +138,7 @@ fn frame(from: u8, port: u16, number: u32) -> Vec<u8> {
 }
 
 /// Takes what came, numbers by port.
-fn take(port: &mut PacketPort, into: &mut Vec<(u16, u32)>) {
+pub(crate) fn take(port: &mut PacketPort, into: &mut Vec<(u16, u32)>) {
     let mut sink = |_, bytes: &[u8]| {
         if bytes.len() >= 46 && bytes[12..14] == [8, 0] && bytes[23] == 17 {
             let port = u16::from_be_bytes([bytes[36], bytes[37]]);

@@ -377,7 +377,11 @@ impl Switch {
         let mut contracts: Vec<_> = monitor_mod.contracts.iter().map(contract).collect();
         contracts.sort_by_key(|contract| contract.level);
         let place = self.tables.monitor_place(monitor_mod.monitor_id);
-        *place = Some(MonitorState::new(kind, &contracts));
+        // Said again, as a controller that was restarted does, it keeps what it has seen: a fresh one would
+        // let one message pass that came too early.
+        if !place.as_ref().is_some_and(|it| it.is_of(kind, &contracts)) {
+            *place = Some(MonitorState::new(kind, &contracts));
+        }
         Ok(())
     }
 }

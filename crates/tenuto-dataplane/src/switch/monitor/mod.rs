@@ -20,6 +20,7 @@ use crate::switch::path_cache::cached_path::Record;
 use crate::switch::path_cache::meter_monitor_store::{Lendable, NOT_LENT};
 pub(in crate::switch) use line::LineMonitor;
 use std::hash::Hasher;
+use std::sync::Arc;
 use tenuto_units::{Instant, Span};
 use wide::WideMonitor;
 
@@ -48,6 +49,9 @@ pub struct MonitorState {
     /// Messages that asked for more than level 0.
     pub violations: u64,
     wide: Option<Box<WideMonitor>>,
+    /// What it was asked for.
+    asked: Arc<[LevelContract]>,
+    kind: MonitorKind,
     /// The path that its line is lent to.
     pub(super) lent: u32,
     line: LineMonitor,
@@ -63,7 +67,13 @@ impl MonitorState {
                 (LineMonitor::wide(kind), Some(Box::new(wide)))
             }
         };
-        Self { told: Instant::ZERO, messages: 0, violations: 0, wide, lent: NOT_LENT, line }
+        let (told, asked) = (Instant::ZERO, contracts.into());
+        Self { told, messages: 0, violations: 0, wide, asked, kind, lent: NOT_LENT, line }
+    }
+
+    /// Whether it is what [`MonitorState::new`] would make of these, but for what it has seen.
+    pub(in crate::switch) fn is_of(&self, kind: MonitorKind, contracts: &[LevelContract]) -> bool {
+        self.kind == kind && *self.asked == *contracts
     }
 
     /// Messages (or frames) judged.

@@ -5,18 +5,36 @@ use super::super::frame_store::frame_bits_least;
 use super::super::settings::{PortSettings, SwitchSettings};
 use super::ENTRIES_AT_ONCE;
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_dataplane::switch::{
     ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, SwitchConfig,
 };
 use tenuto_dataplane::{EgressConfig, UNPACED_BPS};
 use tenuto_io::MonotonicClock;
 use tenuto_units::{Rate, Span};
+use tenuto_world::link_key;
+
+fn ns_since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A port with another switch behind it is a trunk, under the key that both ends make of the secret.
+fn role(settings: &SwitchSettings, port: &PortSettings) -> PortRole {
+    match (&settings.link_secret, &port.peer) {
+        (Some(secret), Some((peer, peer_port))) => {
+            let own = (settings.name.as_str(), port.number);
+            PortRole::Trunk(link_key(*secret, own, (peer, *peer_port)))
+        }
+        _ => PortRole::Host,
+    }
+}
 
 /// What the core is made of.
 pub(super) fn config(settings: &SwitchSettings, hash_key: HashKey) -> SwitchConfig {
     let port = |port: &PortSettings| PortConfig {
         port: port.number,
-        role: PortRole::Host,
+        role: role(settings, port),
         egress: EgressConfig {
             rate: port.rate.or(Rate::from_bps(UNPACED_BPS)).expect("a trillion is not zero"),
             queues: port.queues,
@@ -33,11 +51,11 @@ pub(super) fn config(settings: &SwitchSettings, hash_key: HashKey) -> SwitchConf
         entries_max: settings.entries_max,
         meters_max: settings.meters_max,
         groups_max: settings.groups_max,
-        // As users of other switches expect it: frames with their FCS.
-        meter_extra_bytes: 4,
+        meter_extra_bytes: settings.meter_extra_bytes,
         classifier: ClassifierKind::ByMask,
         hash_key,
-        boot_seed: MonotonicClock::now().as_ns(),
+        // Greater from start to start, also when the machine was started anew.
+        boot_seed: ns_since_1970(),
         mode_retry: Span::from_ms(100),
         general: Some(GeneralConfig {
             buffers_max: settings.buffers_max,
