@@ -21,6 +21,7 @@ mod sim;
 mod slow_auto;
 pub(crate) mod switch;
 mod switch_flags;
+mod switch_slices;
 mod tables;
 pub(crate) mod tenants;
 pub(crate) mod trace;

@@ -11,6 +11,7 @@ mod ofctl;
 mod osken;
 mod peer;
 mod service;
+mod slices;
 mod tls;
 mod tools;
 mod waits;
