@@ -4,13 +4,15 @@
 //! packet-out of a tenant has to be trusted. Slices at one port never claim the same frame
 //! ([`SliceTraffic::overlaps`]).
 
-use crate::switch::actions::packet::{Layers, Network, long, short};
 use std::fmt;
+use tenuto_openflow::constants::ethertype;
 
 /// VLAN identifiers of IEEE 802.1Q.
 const VLANS: usize = 4_096;
 /// The bits of a tag that name its VLAN.
 const VLAN_MASK: u16 = 0xfff;
+/// Tags that are passed over; behind more no address is found.
+const TAGS_MAX: usize = 8;
 
 /// What a slice may receive and send.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,15 +88,15 @@ impl SliceTraffic {
         if self.vlans.is_none() && self.networks.is_empty() {
             return true;
         }
-        let layers = Layers::locate(frame);
-        self.has_vlan(vlan_of(&layers, frame)) && self.has_addresses(&layers, frame)
+        let (vlan, network) = headers(frame);
+        self.has_vlan(vlan) && self.has_addresses(network, frame)
     }
 
-    fn has_addresses(&self, layers: &Layers, frame: &[u8]) -> bool {
+    fn has_addresses(&self, network: Network, frame: &[u8]) -> bool {
         if self.networks.is_empty() {
             return true;
         }
-        match layers.network() {
+        match network {
             Network::V4(at) => {
                 self.has_address(long(frame, at + 12)) && self.has_peer(long(frame, at + 16))
             }
@@ -103,7 +105,7 @@ impl SliceTraffic {
                 let (sender, target) = (long(frame, at + 14), long(frame, at + 24));
                 (sender == 0 || self.has_address(sender)) && self.has_address(target)
             }
-            _ => false,
+            Network::Arp(_) | Network::Other => false,
         }
     }
 
@@ -120,9 +122,40 @@ impl SliceTraffic {
     }
 }
 
-/// The outermost VLAN of a frame; 0 without one.
-fn vlan_of(layers: &Layers, frame: &[u8]) -> u16 {
-    layers.vlan_at().map_or(0, |at| short(frame, at + 2) & VLAN_MASK)
+/// What addresses stand in a frame, and where their header begins.
+#[derive(Clone, Copy)]
+enum Network {
+    V4(usize),
+    Arp(usize),
+    Other,
+}
+
+/// The outermost VLAN of a frame, 0 without one, and what is behind its tags.
+fn headers(frame: &[u8]) -> (u16, Network) {
+    let (mut at, mut vlan) = (12, None);
+    for _ in 0..TAGS_MAX {
+        let is_tag = matches!(short(frame, at), ethertype::VLAN | ethertype::SERVICE_VLAN);
+        if !is_tag || frame.len() < at + 6 {
+            break;
+        }
+        vlan = vlan.or(Some(short(frame, at + 2) & VLAN_MASK));
+        at += 4;
+    }
+    let behind = at + 2;
+    let network = match short(frame, at) {
+        ethertype::IPV4 if frame.len() >= behind + 20 => Network::V4(behind),
+        ethertype::ARP if frame.len() >= behind + 28 => Network::Arp(behind),
+        _ => Network::Other,
+    };
+    (vlan.unwrap_or(0), network)
+}
+
+fn short(frame: &[u8], at: usize) -> u16 {
+    frame.get(at..at + 2).map_or(0, |b| u16::from(b[0]) << 8 | u16::from(b[1]))
+}
+
+fn long(frame: &[u8], at: usize) -> u32 {
+    u32::from(short(frame, at)) << 16 | u32::from(short(frame, at + 2))
 }
 
 /// Whether ARP asks for IPv4 addresses of Ethernet.

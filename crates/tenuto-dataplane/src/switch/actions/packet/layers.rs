@@ -61,11 +61,11 @@ pub(in crate::switch) struct Layers {
     pub(super) is_frame: bool,
 }
 
-pub(in crate::switch) fn short(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn short(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).map_or(0, |b| u16::from(b[0]) << 8 | u16::from(b[1]))
 }
 
-pub(in crate::switch) fn long(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn long(bytes: &[u8], at: usize) -> u32 {
     u32::from(short(bytes, at)) << 16 | u32::from(short(bytes, at + 2))
 }
 
@@ -83,16 +83,6 @@ fn mac(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl Layers {
-    /// The network layer.
-    pub(in crate::switch) const fn network(&self) -> Network {
-        self.network
-    }
-
-    /// Where the outermost VLAN tag begins, with its EtherType.
-    pub(in crate::switch) const fn vlan_at(&self) -> Option<usize> {
-        self.vlan
-    }
-
     pub(in crate::switch) fn locate(bytes: &[u8]) -> Self {
         let mut layers = Self { end: bytes.len(), ..Self::default() };
         if bytes.len() < ETHERNET_LEN {

@@ -16,7 +16,7 @@ pub(in crate::switch) use buffer::Buffer;
 pub(in crate::switch) use edit::TtlExpired;
 pub(in crate::switch) use edit_set::EditSet;
 pub use ipv6::BehindExtensions;
-pub(in crate::switch) use layers::{Layers, Network, long, short};
+pub(in crate::switch) use layers::Layers;
 
 use tenuto_openflow::Oxm;
 
