@@ -7,6 +7,7 @@ use tenuto_openflow::{
     GroupMod, GroupModCommand, GroupType, Hello, Instruction, Match, Message, MeterBand, MeterMod,
     MeterModCommand, ModeConfig, ModesMessage, MonitorCommand, MonitorContract, MonitorKind,
     MonitorMod, MultipartRequest, Oxm, QueueShare, QueuesMessage, RequestBody,
+    SlicesMessage,
 };
 use tenuto_wire::signal::SIGNAL_FRAME_LEN;
 use tenuto_wire::{LinkKey, MacAddress, ShimRepr, SignalKind, SignalRepr, Stamp, UdpFrame};
@@ -251,6 +252,21 @@ fn queues() -> Vec<Body> {
 }
 
 /// Length, kind, content: the life of a general switch.
+/// An entry that floods every frame.
+fn flood() -> Vec<u8> {
+    let port = tenuto_openflow::constants::port::FLOOD;
+    let instructions = vec![Instruction::ApplyActions(vec![Action::Output { port, max_len: 0 }])];
+    let flow_mod = FlowMod { instructions, ..FlowMod::new(FlowModCommand::Add, 0) };
+    stream(&[Body::Hello(Hello::default()), Body::FlowMod(flow_mod)])
+}
+
+/// A frame of a VLAN.
+fn in_vlan(vlan: u8) -> Vec<u8> {
+    let mut tagged = frame(1, 7, 60);
+    tagged.splice(12..12, [0x81, 0, 0, vlan]);
+    tagged
+}
+
 fn life(events: &[(u8, Vec<u8>)]) -> Vec<u8> {
     arrivals(events)
 }
@@ -294,6 +310,20 @@ fn write_the_seeds() {
         (0x13, frame(1, 8, 60)),
     ];
     seed("switch_general", "everything", &life(&events));
+
+    // Both slices flood what enters; then frames of each, and of nobody.
+    let flood = flood();
+    let events = [
+        (0x10, flood.clone()),
+        (0x20, flood),
+        (0x12, frame(1, 7, 60)),
+        (0x22, in_vlan(2)),
+        (0x32, in_vlan(3)),
+        (0x22, in_vlan(4)),
+        (0x00, stream(&[Body::Experimenter(Experimenter::Slices(SlicesMessage::Request))])),
+        (0xff, Vec::new()),
+    ];
+    seed("switch_slices", "floods", &life(&events));
 
     let queues = stream(&queues());
     seed("openflow_decode", "queues", &queues);

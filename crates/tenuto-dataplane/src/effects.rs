@@ -61,6 +61,8 @@ pub enum DropReason {
     Spent,
     /// A copy that had already arrived over the other network.
     Duplicate,
+    /// It was to leave a slice of a switch, and is not among what the slice may send.
+    OutOfSlice,
 }
 
 /// A frame that went no further.

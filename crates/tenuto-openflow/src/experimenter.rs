@@ -9,6 +9,7 @@ use crate::error::{BadRequest, ErrorCode};
 use crate::flow::FlowMod;
 use crate::multipart::{FlowStats, split_by_len};
 use crate::queue_messages::QueuesMessage;
+use crate::slice_messages::SlicesMessage;
 use crate::wire::{Reader, Writer, closed_enum};
 
 /// Types of our messages.
@@ -40,6 +41,8 @@ pub enum Experimenter {
     Attendre(AttendreMessage),
     /// One of ours, about queues.
     Queues(QueuesMessage),
+    /// About slices.
+    Slices(SlicesMessage),
     /// Another experimenter's, or one of ours that this version does not know.
     Unknown {
         /// The experimenter id.
@@ -245,6 +248,7 @@ impl Experimenter {
             Self::Modes(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Attendre(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Queues(message) => (EXPERIMENTER_ID, message.exp_type()),
+            Self::Slices(message) => (EXPERIMENTER_ID, message.exp_type()),
             Self::Unknown { experimenter, exp_type, .. } => (*experimenter, *exp_type),
         }
     }
@@ -261,6 +265,9 @@ impl Experimenter {
             if let Some(message) = QueuesMessage::read(exp_type, r)? {
                 return Ok(Self::Queues(message));
             }
+            if let Some(message) = SlicesMessage::read(exp_type, r)? {
+                return Ok(Self::Slices(message));
+            }
         }
         Ok(Self::Unknown { experimenter, exp_type, data: r.rest().to_vec() })
     }
@@ -273,6 +280,7 @@ impl Experimenter {
             Self::Modes(message) => message.write(w),
             Self::Attendre(message) => message.write(w),
             Self::Queues(message) => message.write(w),
+            Self::Slices(message) => message.write(w),
             Self::Unknown { data, .. } => w.bytes(data),
         }
     }

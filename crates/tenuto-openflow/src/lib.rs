@@ -44,6 +44,7 @@ mod ports;
 mod queue_messages;
 mod queues;
 mod session;
+mod slice_messages;
 mod text;
 mod wire;
 
@@ -84,4 +85,5 @@ pub use ports::{Port, PortMod, PortReason, PortStatus};
 pub use queue_messages::{DelayRange, QueueDetail, QueueShare, QueuesMessage};
 pub use queues::{PacketQueue, QueueConfig, QueueProperty};
 pub use session::{ControllerRole, ErrorMessage, Features, Role, SwitchConfigMsg, TableMod};
+pub use slice_messages::{SliceStatus, SlicesMessage};
 pub use text::FixedText;

@@ -2,7 +2,7 @@
 
 use backlog::Backlog;
 use std::io;
-use tenuto_dataplane::switch::{Burst, Switch, SwitchEvent};
+use tenuto_dataplane::switch::{Burst, Datapath, Switch, SwitchEvent};
 use tenuto_dataplane::{Effects, FramePool, Frames, Transmit};
 use tenuto_io::{BURST_FRAMES, Lent, MonotonicClock};
 use tenuto_units::Instant;
@@ -71,8 +71,8 @@ pub(crate) trait Witness {
 }
 
 /// The core, with the store of its frames.
-pub(crate) struct Forwarding {
-    pub(crate) switch: Switch,
+pub(crate) struct Forwarding<D = Switch> {
+    pub(crate) switch: D,
     pub(crate) pool: FramePool,
     pub(crate) fx: Effects<SwitchEvent>,
     /// Ports that were found lost, by their place, each with the reason.
@@ -82,9 +82,9 @@ pub(crate) struct Forwarding {
     burst: Burst,
 }
 
-impl Forwarding {
+impl<D: Datapath> Forwarding<D> {
     /// A switch with a store of so many frames.
-    pub(crate) fn new(mut switch: Switch, frames: usize) -> Self {
+    pub(crate) fn new(mut switch: D, frames: usize) -> Self {
         switch.set_aside(frames);
         Self {
             switch,

@@ -2,6 +2,7 @@
 
 use super::classifier::hash_key::HashKey;
 use super::classifier::table::ClassifierKind;
+use super::slices::guard::SliceConfig;
 use crate::EgressConfig;
 use std::collections::BTreeMap;
 use tenuto_units::{Instant, Span};
@@ -83,6 +84,8 @@ pub struct GeneralConfig {
     pub tables_change: bool,
     /// What Attendre may keep, once a controller switches it on; `None`: it is not offered.
     pub attendre: Option<AttendreLimits>,
+    /// Whether it is the virtual datapath of a slice; `None`: it has the whole switch.
+    pub slice: Option<SliceConfig>,
 }
 
 /// What Attendre may keep in a switch: apart from the buffers of flows, and bounded (docs/theory/attendre.md,
@@ -143,6 +146,7 @@ impl Default for GeneralConfig {
             frame_bits_least: 0,
             tables_change: true,
             attendre: Some(AttendreLimits::default()),
+            slice: None,
         }
     }
 }

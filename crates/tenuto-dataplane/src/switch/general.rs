@@ -10,12 +10,15 @@ use super::classifier::hash_key::HashKey;
 use super::config::GeneralConfig;
 use super::control::LongWork;
 use super::control::connection::ConnectionId;
-use super::meter::{Meter, MeterState};
+use super::meter::MeterState;
 use super::path_cache::action_program::Step;
 use super::port::features::PortFeatures;
+use super::slices::guard::SliceState;
 use super::tables::expiry::Expiry;
 use super::tables::table_set::TableSet;
+use super::token_bucket::Meter;
 use std::collections::BTreeMap;
+use tenuto_openflow::SliceStatus;
 
 /// Bytes of a packet that go to the controller where no action says it
 /// (`OFP_DEFAULT_MISS_SEND_LEN`).
@@ -52,6 +55,10 @@ pub(super) struct General {
     pub(super) copies_max: u32,
     /// What the links of ports are able to do, as far as it was told, by port number.
     pub(super) features: BTreeMap<u32, PortFeatures>,
+    /// What makes it the virtual datapath of a slice.
+    pub(super) slice: Option<Box<SliceState>>,
+    /// What the operator's connections are told of the slices that share the switch.
+    pub(super) slices: Vec<SliceStatus>,
 }
 
 impl General {
@@ -76,6 +83,8 @@ impl General {
             miss_send_len: MISS_SEND_LEN,
             copies_max: config.copies_max.max(u32::try_from(ports).unwrap_or(u32::MAX)),
             features: BTreeMap::new(),
+            slice: config.slice.as_ref().map(SliceState::new).map(Box::new),
+            slices: Vec::new(),
         }
     }
 

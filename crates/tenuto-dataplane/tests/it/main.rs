@@ -18,6 +18,8 @@ mod places;
 mod port_counters;
 mod queue_messages;
 mod shares;
+mod slices;
+mod slices_properties;
 #[path = "../support/mod.rs"]
 mod support;
 mod switch_classifier;

@@ -9,13 +9,16 @@ mod profile;
 pub(crate) mod reader;
 mod scenario;
 mod scenario_events;
+mod slices_file;
 mod switch_file;
 pub(crate) mod tables;
 mod tenants_file;
+mod tenants_slices;
 
 pub use added::read_flows;
 pub use network::read_network;
 pub use scenario::read_scenario;
+pub use slices_file::{SLICES_MAX, SliceBudget, SliceFile, SlicesFile, read_slices};
 pub use switch_file::{
     JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
     SwitchFile, SwitchFilePort, SwitchText, read_switch,
@@ -23,3 +26,4 @@ pub use switch_file::{
 pub use tenants_file::{
     JudgeTenant, Restart, TENANTS_MAX, Tenant, TenantNic, TenantText, TenantsFile, read_tenants,
 };
+pub use tenants_slices::check_tenant_slices;

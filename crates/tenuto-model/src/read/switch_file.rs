@@ -172,7 +172,7 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Switc
 }
 
 /// A number that fits a smaller type.
-fn small<T: TryFrom<u64>>(
+pub(super) fn small<T: TryFrom<u64>>(
     reader: &mut Reader,
     of: &Field<'_>,
     key: &str,
@@ -192,7 +192,7 @@ fn read_time(reader: &mut Reader, field: &Field<'_>) -> Option<u64> {
     Some(ns)
 }
 
-fn read_datapath_id(reader: &mut Reader, field: &Field<'_>) -> Option<u64> {
+pub(super) fn read_datapath_id(reader: &mut Reader, field: &Field<'_>) -> Option<u64> {
     let text = reader.text(field)?;
     let hex = text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
     let id = hex.unwrap_or_else(|| text.parse()).ok();
@@ -218,7 +218,7 @@ fn judged(
     }
 }
 
-fn judged_list(
+pub(super) fn judged_list(
     reader: &mut Reader,
     of: &Field<'_>,
     key: &str,
@@ -228,7 +228,7 @@ fn judged_list(
     items.iter().filter_map(|item| judged(reader, item, &judge)).collect()
 }
 
-fn read_controllers(
+pub(super) fn read_controllers(
     reader: &mut Reader,
     top: &Field<'_>,
     judge: JudgeText<'_>,

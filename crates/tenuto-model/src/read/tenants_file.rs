@@ -18,6 +18,8 @@ const CORE: u64 = 1_000;
 pub struct TenantsFile {
     /// What people call this host of tenants; part of the names of its groups and interfaces.
     pub name: String,
+    /// File of the slices of the switch that they share, beside this file.
+    pub slices: Option<String>,
     /// The tenants, in the order of the file.
     pub tenants: Vec<Tenant>,
 }
@@ -55,6 +57,8 @@ pub struct Tenant {
     pub backoff_max_ns: u64,
     /// Bytes of its log that are kept.
     pub log_bytes: u64,
+    /// Its slice of the switch.
+    pub slice: Option<String>,
 }
 
 /// The virtual NIC of a tenant.
@@ -97,8 +101,8 @@ pub enum Restart {
     Never,
 }
 
-const KEYS: [&str; 3] = ["tenuto_tenants", "name", "tenants"];
-const TENANT_KEYS: [&str; 15] = [
+const KEYS: [&str; 4] = ["tenuto_tenants", "name", "slices", "tenants"];
+const TENANT_KEYS: [&str; 16] = [
     "program",
     "environment",
     "variables",
@@ -114,6 +118,7 @@ const TENANT_KEYS: [&str; 15] = [
     "restart",
     "backoff_max",
     "log",
+    "slice",
 ];
 
 /// Reads a file of tenants.
@@ -168,8 +173,19 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeTenant<'_>) -> Opt
         .map(|(name, field)| (field, read_tenant(reader, name, field, judge)))
         .collect();
     check_apart(reader, &read);
+    let slices = top.get("slices").and_then(|f| reader.text(&f)).map(str::to_owned);
+    if slices.is_none() {
+        let with_slice = read.iter().filter_map(|(field, _)| field.get("slice"));
+        for field in with_slice {
+            reader.error(
+                &field,
+                "the file names no slices",
+                "add `slices: slices.yaml` at the top",
+            );
+        }
+    }
     let tenants = read.into_iter().filter_map(|(_, tenant)| tenant).collect();
-    Some(TenantsFile { name: name?.to_owned(), tenants })
+    Some(TenantsFile { name: name?.to_owned(), slices, tenants })
 }
 
 /// Whether a name can be that of a folder, of a control group and of an interface; otherwise an error.
@@ -233,6 +249,7 @@ fn read_tenant(
             .unwrap_or(Restart::OnFailure),
         backoff_max_ns: backoff.unwrap_or(30_000_000_000),
         log_bytes: log.unwrap_or(1_000_000),
+        slice: field.get("slice").and_then(|f| reader.text(&f)).map(str::to_owned),
     };
     if let Some(rate) = rate.filter(|_| field.get("address").is_none()) {
         reader.error(&rate, "a tenant without an address has no virtual NIC", "add `address`");
@@ -501,11 +518,11 @@ mod tests {
 
     #[test]
     fn a_whole_file_is_read() {
-        let text = "tenuto_tenants: 1\nname: box\ntenants:\n  blue:\n    program: [/bin/c, \"ptcp:6653\"]\n    \
+        let text = "tenuto_tenants: 1\nname: box\nslices: s.yaml\ntenants:\n  blue:\n    program: [/bin/c, \"ptcp:6653\"]\n    \
             environment: sandbox\n    variables: {LEVEL: debug}\n    files: [/opt/blue]\n    data: /srv/blue\n    \
             cores: 0.5\n    pinned: [1, 0, 1]\n    memory: 256 MB\n    processes: 64\n    \
             rate: {packets: 20000 /s, bits: 100 Mbit/s}\n    address: 10.99.1.2/30\n    control: [6653]\n    \
-            restart: always\n    backoff_max: 5 s\n    log: 2 MB\n  red: {program: [/bin/d]}\n";
+            restart: always\n    backoff_max: 5 s\n    log: 2 MB\n    slice: b\n  red: {program: [/bin/d]}\n";
         let file = read_tenants(text, "t.yaml").expect("it is whole");
         let blue = Tenant {
             name: "blue".into(),
@@ -528,8 +545,10 @@ mod tests {
             restart: Restart::Always,
             backoff_max_ns: 5_000_000_000,
             log_bytes: 2_000_000,
+            slice: Some("b".into()),
         };
         assert_eq!((file.name.as_str(), &file.tenants[0]), ("box", &blue));
+        assert_eq!(file.slices.as_deref(), Some("s.yaml"));
         let red = &file.tenants[1];
         assert_eq!((red.restart, red.log_bytes, &red.nic), (Restart::OnFailure, 1_000_000, &None));
     }
@@ -541,11 +560,12 @@ mod tests {
             processes: 0\n    pinned: []\n  c:\n    program: [/bin/c]\n    address: 10.0.0.2/31\n    \
             restart: sometimes\n    files: [/, ../x, /bad]\n    rate: {packets: 20000}\n    backoff_max: 1 ms\n  \
             d: {program: [/bin/c], address: 10.9.0.2/24}\n  e: {program: [/bin/c], address: 10.9.0.9/29}\n  \
-            f: {program: [/bin/c], control: [6653]}\n  g: {program: [/bin/c], address: \"fe80::1/64\"}\n";
+            f: {program: [/bin/c], control: [6653]}\n  g: {program: [/bin/c], address: \"fe80::1/64\"}\n  \
+            h: {program: [/bin/c], slice: h}\n";
         let problems = read_tenants(text, "t.yaml").expect_err("much is wrong");
         let mut lines: Vec<u32> = problems.iter().filter_map(|problem| problem.line).collect();
         lines.dedup();
-        let expected = [3, 5, 6, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 21, 22, 23];
+        let expected = [3, 5, 6, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 21, 22, 23, 24];
         assert_eq!(lines, expected, "{problems}");
         for words in [
             "did you mean program?",

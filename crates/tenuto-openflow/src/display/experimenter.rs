@@ -13,6 +13,7 @@ impl Display for Experimenter {
             Self::Modes(message) => message.fmt(f),
             Self::Attendre(message) => message.fmt(f),
             Self::Queues(message) => message.fmt(f),
+            Self::Slices(message) => message.fmt(f),
             Self::Unknown { experimenter, exp_type, data } => {
                 write!(f, "id=0x{experimenter:08x} type={exp_type} {} bytes", data.len())
             }

@@ -8,6 +8,7 @@ mod experimenter;
 mod flow;
 mod multipart;
 mod queues;
+mod slices;
 mod statistics;
 mod syntax;
 mod tables;

@@ -7,5 +7,6 @@ mod golden_attendre;
 mod golden_full;
 mod golden_modes;
 mod golden_queues;
+mod golden_slices;
 mod malformed;
 mod properties;

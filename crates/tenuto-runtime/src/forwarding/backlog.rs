@@ -7,7 +7,7 @@
 //! until it takes all that its queues hold.
 
 use super::{ForwardingPort, send_burst};
-use tenuto_dataplane::switch::Switch;
+use tenuto_dataplane::switch::Datapath;
 use tenuto_dataplane::{FrameId, FramePool, Frames, Transmit};
 use tenuto_io::{BURST_FRAMES, MonotonicClock};
 use tenuto_units::Instant;
@@ -71,7 +71,7 @@ impl Backlog {
     pub(super) fn turn<P: ForwardingPort>(
         &mut self,
         ports: &mut [P],
-        switch: &mut Switch,
+        switch: &mut impl Datapath,
         pool: &mut FramePool,
         lost: &mut Vec<(usize, String)>,
     ) {

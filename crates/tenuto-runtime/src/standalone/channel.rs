@@ -58,6 +58,8 @@ pub(super) struct Channel {
     whole_at: Option<Instant>,
     /// Since when the next message has begun and is not whole.
     partial_since: Option<Instant>,
+    /// When the next message is within the budget of its slice, if it has to wait for that.
+    pub(super) budget_at: Option<Instant>,
 }
 
 impl Channel {
@@ -89,6 +91,7 @@ impl Channel {
             began: now,
             whole_at: None,
             partial_since: None,
+            budget_at: None,
         }
     }
 
@@ -145,6 +148,11 @@ impl Channel {
         let header = waiting.first_chunk::<HEADER_BYTES>()?;
         let length = usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES);
         (waiting.len() >= length).then_some(length)
+    }
+
+    /// What has come and waits for its turn, from the header of the next message on.
+    pub(super) fn next_bytes(&self) -> &[u8] {
+        &self.input[self.taken..]
     }
 
     /// The next message, or what can be none; `false` until it is whole and its answer has room.
@@ -231,6 +239,10 @@ impl Channel {
     /// Ends too when a message takes too long.
     pub(super) fn keep_alive(&mut self, now: Instant, probe: Span) -> Result<(), Ended> {
         self.note_partial(now);
+        if self.budget_at.is_some() {
+            // What it has sent waits for us.
+            self.heard = now;
+        }
         if let Some((_, what)) = self.message_deadline().filter(|(at, _)| *at <= now) {
             return Err(format!("{what} came in {} s", MESSAGE_TIME.as_ns() / 1_000_000_000));
         }

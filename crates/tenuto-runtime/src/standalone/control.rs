@@ -31,7 +31,8 @@ const LASTING: Span = Span::from_s(5);
 
 /// Connections at once, of both kinds.
 pub(super) fn connections_max(settings: &SwitchSettings) -> u16 {
-    let own = settings.controllers.iter().map(|it| 1 + u16::from(it.auxiliary));
+    let all = settings.slices.iter().map(|slice| &slice.controllers);
+    let own = all.chain([&settings.controllers]).flatten().map(|it| 1 + u16::from(it.auxiliary));
     own.fold(SERVICE_MAX, u16::saturating_add)
 }
 
@@ -49,6 +50,8 @@ pub(super) enum Purpose {
 /// A connection to be made again whenever it is lost.
 struct Slot {
     way: Way,
+    /// The slice that its controller is of.
+    slice: usize,
     /// 0 for the main connection.
     auxiliary: u8,
     /// The slot of the main connection.
@@ -74,6 +77,8 @@ struct Caller {
 }
 
 struct Listener {
+    /// The slice that it is a way to.
+    slice: usize,
     socket: TcpListener,
     key: PollKey,
     tls: Option<Tls>,
@@ -91,8 +96,8 @@ struct Listener {
 
 /// What the switch core is to do about connections.
 pub(super) enum Change {
-    /// Take on a connection.
-    New(ConnectionId, Purpose),
+    /// Take on a connection of a slice, by its place; of the whole switch, 0.
+    New(ConnectionId, usize, Purpose),
     /// Forget one.
     Gone(ConnectionId),
 }
@@ -132,8 +137,10 @@ impl Control {
             strangers: Quota::new(LOST_TOLD),
             gone: Vec::new(),
         };
-        for at in &settings.listen {
-            let listener = Listener::open(at, tls.as_ref(), poll)?;
+        let of_slices = settings.slices.iter().map(|slice| &slice.listen);
+        let all = [&settings.listen].into_iter().chain(of_slices).enumerate();
+        for (slice, at) in all.flat_map(|(slice, list)| list.iter().map(move |at| (slice, at))) {
+            let listener = Listener::open(slice, at, tls.as_ref(), poll)?;
             let local = listener.socket.local_addr()?;
             let shown = ListenAt { port: local.port(), ..at.clone() };
             news(SwitchNews::Listening(shown.to_string()));
@@ -227,7 +234,7 @@ impl Control {
         changes: &mut Vec<Change>,
         news: &mut dyn FnMut(SwitchNews),
     ) {
-        let Slot { auxiliary, main, .. } = self.slots[place];
+        let Slot { slice, auxiliary, main, .. } = self.slots[place];
         let purpose = match (auxiliary, &self.slots[main].state) {
             (0, _) => Purpose::Controller,
             (number, SlotState::Up(main)) => Purpose::Auxiliary(*main, number),
@@ -241,7 +248,7 @@ impl Control {
         self.slots[place].state = SlotState::Up(id);
         news(SwitchNews::Connected(peer.clone()));
         self.add(id, peer, stream, None, poll);
-        changes.push(Change::New(id, purpose));
+        changes.push(Change::New(id, slice, purpose));
     }
 
     /// Auxiliary connections follow when the main one has been answered.
@@ -270,6 +277,7 @@ impl Control {
         for place in 0..self.listeners.len() {
             let mut fresh = Vec::new();
             let listener = &mut self.listeners[place];
+            let slice = listener.slice;
             let mut refused = Vec::new();
             let is_over = listener.full_until.is_some_and(|until| until <= MonotonicClock::now());
             if is_over || poll.readiness(listener.key).readable {
@@ -293,7 +301,7 @@ impl Control {
                     Err(why) => self.tell_of_stranger(name, why, 0, news),
                     Ok(id) => {
                         self.add(id, name, stream, Some(origin), poll);
-                        changes.push(Change::New(id, Purpose::Service));
+                        changes.push(Change::New(id, slice, Purpose::Service));
                     }
                 }
             }
@@ -408,7 +416,10 @@ impl Control {
 /// The main connection of every controller, and its auxiliary ones.
 fn slots(settings: &SwitchSettings, tls: Option<&Tls>) -> Vec<Slot> {
     let mut slots = Vec::new();
-    for controller in &settings.controllers {
+    let of_slices = settings.slices.iter().map(|slice| &slice.controllers);
+    let all = [&settings.controllers].into_iter().chain(of_slices).enumerate();
+    for (slice, controller) in all.flat_map(|(slice, list)| list.iter().map(move |it| (slice, it)))
+    {
         let main = slots.len();
         for auxiliary in 0..=controller.auxiliary {
             let way = Way {
@@ -417,7 +428,7 @@ fn slots(settings: &SwitchSettings, tls: Option<&Tls>) -> Vec<Slot> {
                 backoff_max: settings.backoff_max,
             };
             let (state, since) = (SlotState::Idle, Instant::ZERO);
-            slots.push(Slot { way, auxiliary, main, state, failures: 0, since });
+            slots.push(Slot { way, slice, auxiliary, main, state, failures: 0, since });
         }
     }
     slots
@@ -461,7 +472,12 @@ fn network_of(address: IpAddr) -> IpAddr {
 }
 
 impl Listener {
-    fn open(at: &ListenAt, tls: Option<&Tls>, poll: &mut PollSet) -> io::Result<Self> {
+    fn open(
+        slice: usize,
+        at: &ListenAt,
+        tls: Option<&Tls>,
+        poll: &mut PollSet,
+    ) -> io::Result<Self> {
         let step = |error: io::Error| {
             let why = match error.kind() {
                 io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
@@ -487,7 +503,19 @@ impl Listener {
         waker.set_nonblocking(true)?;
         let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
         let (waiting, full_until) = (Waiting::default(), None);
-        Ok(Self { socket, key, tls, shaken, tell, wake, waker, wake_key, waiting, full_until })
+        Ok(Self {
+            slice,
+            socket,
+            key,
+            tls,
+            shaken,
+            tell,
+            wake,
+            waker,
+            wake_key,
+            waiting,
+            full_until,
+        })
     }
 
     /// Takes connections in; what could not be taken comes with the reason.

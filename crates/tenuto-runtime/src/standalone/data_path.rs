@@ -15,16 +15,17 @@ use super::io_threads::{self, IoGroups, RunningIo};
 use super::news::SwitchNews;
 use super::ports::{self, SwitchPort};
 use super::reopening::Reopening;
-use super::settings::{PortSettings, SwitchSettings};
+use super::settings::{PortSettings, SliceSettings, SwitchSettings};
 use super::telling::Telling;
 use crate::beside;
 use crate::forwarding::{Forwarding, Witness};
+use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use tenuto_dataplane::DropReason;
-use tenuto_dataplane::switch::{ConnectionId, HashKey, Switch};
+use tenuto_dataplane::switch::{ConnectionId, Datapath, HashKey, Overlap, SlicedSwitch, Switch};
 use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{Interest, LinkWatch, MonotonicClock, PollKey, PollSet, PortWait, random_bytes};
 use tenuto_units::Instant;
@@ -55,8 +56,8 @@ pub struct SwitchSummary {
     pub unread: u64,
 }
 
-struct DataPath<'a> {
-    core: Forwarding,
+struct DataPath<'a, D = Switch> {
+    core: Forwarding<D>,
     ports: Vec<SwitchPort>,
     control: Control,
     changes: Vec<Change>,
@@ -80,6 +81,8 @@ struct DataPath<'a> {
     ports_at: Option<Instant>,
     /// When it was last asked for what devices have lost.
     losses_at: Option<Instant>,
+    /// What slices were refused, as far as it was told, by name.
+    refused: BTreeMap<String, [u64; 3]>,
 }
 
 /// Runs a switch until SIGINT or SIGTERM; to be called before any other thread is started. News are
@@ -93,6 +96,27 @@ pub fn run_switch(
     tell: impl FnMut(SwitchNews) + Send + 'static,
 ) -> io::Result<SwitchSummary> {
     tenuto_io::realtime::steady_allocation();
+    let hash_key = HashKey::new(random_bytes()?);
+    if settings.slices.is_empty() {
+        let config = core_config::config(settings, hash_key);
+        return run(settings, Switch::new(Arc::new(config)), tell);
+    }
+    let (operator, slices) = core_config::sliced(settings, hash_key)?;
+    let switch = SlicedSwitch::new(Arc::new(operator), slices).map_err(|Overlap(one, other)| {
+        let text = format!(
+            "slices {one} and {other} would both own some frames: give them other ports, VLANs or addresses"
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    })?;
+    run(settings, switch, tell)
+}
+
+/// Runs a datapath.
+fn run<D: Datapath>(
+    settings: &SwitchSettings,
+    switch: D,
+    tell: impl FnMut(SwitchNews) + Send + 'static,
+) -> io::Result<SwitchSummary> {
     let signals = SignalFd::new(&[Signal::Interrupt, Signal::Terminate])?;
     beside::remember_processors();
     // Before this thread is put on one of them.
@@ -113,8 +137,7 @@ pub fn run_switch(
     if let Some(text) = io_threads::advice(settings.io_threads.count, processors) {
         news(SwitchNews::Warning(text));
     }
-    let config = core_config::config(settings, HashKey::new(random_bytes()?));
-    let mut core = Forwarding::new(Switch::new(Arc::new(config)), pool_frames(settings));
+    let mut core = Forwarding::new(switch, pool_frames(settings));
     if settings.io_threads.count > 0 {
         core.ask_lanes();
     }
@@ -138,9 +161,13 @@ pub fn run_switch(
         first_work: None,
         ports_at: needs_a_look(settings).then_some(Instant::ZERO),
         losses_at: None,
+        refused: BTreeMap::new(),
     };
     let (name, ports) = (settings.name.clone(), settings.ports.len());
     (path.news)(SwitchNews::Up { name, datapath_id: settings.datapath_id, ports });
+    for SliceSettings { name, datapath_id, .. } in &settings.slices {
+        (path.news)(SwitchNews::Slice { name: name.clone(), datapath_id: *datapath_id });
+    }
     path.core.switch.keep_delays();
     path.share_queues(&settings.ports)?;
     (0..path.ports.len()).for_each(|place| path.learn_features(place));
@@ -154,7 +181,8 @@ pub fn run_switch(
 
 /// Whether ports are to be looked at although nothing has happened.
 fn needs_a_look(settings: &SwitchSettings) -> bool {
-    settings.io_threads.count > 0 || settings.ports.iter().any(|port| port.tap.is_some())
+    let shared = settings.io_threads.count > 0 || !settings.slices.is_empty();
+    shared || settings.ports.iter().any(|port| port.tap.is_some())
 }
 
 /// Counts what forwarding tells.
@@ -166,7 +194,7 @@ impl Witness for Counted<'_> {
     }
 }
 
-impl DataPath<'_> {
+impl<D: Datapath> DataPath<'_, D> {
     /// Puts queues into the levels that the settings say.
     fn share_queues(&mut self, ports: &[PortSettings]) -> io::Result<()> {
         for port in ports.iter().filter(|port| !port.levels.is_empty()) {
@@ -183,9 +211,11 @@ impl DataPath<'_> {
 
     /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
     fn turn(&mut self) -> io::Result<Option<bool>> {
-        let due = self.core.switch.next_deadline().map(|(_, at)| at);
-        let control_at =
-            if self.has_work() { Some(Instant::ZERO) } else { self.control.deadline() };
+        let due = self.core.switch.next_deadline_at();
+        let control_at = match self.has_work() {
+            true => Some(Instant::ZERO),
+            false => [self.control.deadline(), self.budget_at()].into_iter().flatten().min(),
+        };
         let retry_at = self.core.retry_at();
         let first = [due, retry_at, control_at, self.ports_at].into_iter().flatten().min();
         let Self { wait, poll, ports, .. } = self;
@@ -280,13 +310,8 @@ impl DataPath<'_> {
                 (self.news)(SwitchNews::Warning(text));
             }
         }
-        let ports = self
-            .core
-            .switch
-            .ports()
-            .map(|(_, counters, egress)| (counters.received, egress.stats().frames));
-        let (received, sent) =
-            ports.fold((0, 0), |(r, s), (more_r, more_s)| (r + more_r, s + more_s));
+        let (received, sent) = self.core.switch.frames_passed();
+        let (packet_ins_limited, packet_ins_unheard) = self.core.switch.packet_ins_withheld();
         let refused: u64 = self.ports.iter_mut().map(SwitchPort::take_last_refused).sum();
         // What waits for its device goes no further.
         let refused = refused + self.core.kept() as u64;
@@ -299,8 +324,8 @@ impl DataPath<'_> {
             dropped: self.summary.dropped + refused,
             cut_short: self.summary.cut_short,
             not_stored: self.summary.not_stored,
-            packet_ins_limited: self.core.switch.packet_ins_limited(),
-            packet_ins_unheard: self.core.switch.packet_ins_unheard(),
+            packet_ins_limited,
+            packet_ins_unheard,
             unread: self.control.unread(),
         }
     }

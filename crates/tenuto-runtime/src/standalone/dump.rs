@@ -7,7 +7,8 @@ use tenuto_openflow::constants::{group, meter, port, queue};
 use tenuto_openflow::{
     Body, Experimenter, Features, FlowStats, FlowStatsRequest, Framer, GroupDescription,
     GroupStats, Message, MeterConfig, MeterStats, ModeStatus, ModesMessage, MultipartReply, Port,
-    PortStats, QueueDetail, QueueStats, QueuesMessage, ReplyBody, RequestBody,
+    PortStats, QueueDetail, QueueStats, QueuesMessage, ReplyBody, RequestBody, SliceStatus,
+    SlicesMessage,
 };
 
 /// What can be asked for.
@@ -23,11 +24,14 @@ pub enum DumpPart {
     Ports,
     /// What queues counted, their levels, depths and delays.
     Queues,
+    /// Slices that share the switch.
+    Slices,
 }
 
 impl DumpPart {
     /// All of them, in the order of a file.
-    pub const ALL: [Self; 5] = [Self::Ports, Self::Queues, Self::Meters, Self::Groups, Self::Flows];
+    pub const ALL: [Self; 6] =
+        [Self::Slices, Self::Ports, Self::Queues, Self::Meters, Self::Groups, Self::Flows];
 }
 
 /// What a switch has in its tables.
@@ -59,6 +63,8 @@ pub struct Dump {
     pub is_standalone: bool,
     /// Entries that come into effect with a mode, by its level.
     pub shadows: Vec<(u8, FlowStats)>,
+    /// Slices that share the switch; none of one that is whole, or does not tell.
+    pub slices: Vec<SliceStatus>,
 }
 
 impl Dump {
@@ -85,6 +91,7 @@ impl Dump {
                 DumpPart::Queues => {
                     vec![RequestBody::Queue { port_no: port::ANY, queue_id: queue::ALL }]
                 }
+                DumpPart::Slices => Vec::new(),
             };
             for request in requests {
                 client.ask(request)?.into_iter().for_each(|reply| dump.take(reply));
@@ -95,6 +102,9 @@ impl Dump {
                     let (port, queue) = (port::ANY, queue::ALL);
                     let request = QueuesMessage::DetailRequest { port, queue };
                     dump.ask_ours(client, Experimenter::Queues(request))?;
+                }
+                DumpPart::Slices => {
+                    dump.ask_ours(client, Experimenter::Slices(SlicesMessage::Request))?;
                 }
                 _ => {}
             }
@@ -119,7 +129,8 @@ impl Dump {
     fn ask_ours(&mut self, client: &mut SwitchClient, message: Experimenter) -> io::Result<bool> {
         let has_more = |part: &Experimenter| match part {
             Experimenter::Modes(ModesMessage::ShadowStatsReply { more, .. })
-            | Experimenter::Queues(QueuesMessage::DetailReply { more, .. }) => *more,
+            | Experimenter::Queues(QueuesMessage::DetailReply { more, .. })
+            | Experimenter::Slices(SlicesMessage::Reply { more, .. }) => *more,
             _ => false,
         };
         let Some(parts) = client.ask_ours(message, has_more)? else { return Ok(false) };
@@ -139,6 +150,9 @@ impl Dump {
             }
             Experimenter::Queues(QueuesMessage::DetailReply { mut queues, .. }) => {
                 self.queue_details.append(&mut queues);
+            }
+            Experimenter::Slices(SlicesMessage::Reply { mut slices, .. }) => {
+                self.slices.append(&mut slices);
             }
             _ => {}
         }
@@ -163,6 +177,10 @@ impl Dump {
         if !self.queue_details.is_empty() {
             let replies = QueuesMessage::detail_replies(self.queue_details.clone());
             ours.extend(replies.into_iter().map(Experimenter::Queues));
+        }
+        if !self.slices.is_empty() {
+            let replies = SlicesMessage::replies(self.slices.clone());
+            ours.extend(replies.into_iter().map(Experimenter::Slices));
         }
         ours
     }

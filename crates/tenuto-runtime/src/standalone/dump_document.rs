@@ -6,7 +6,7 @@ use super::dump_text::{TABLE_WATCH, detail_of, shown};
 use super::trace_text::TraceNames;
 use serde::Serialize;
 use tenuto_openflow::constants::port;
-use tenuto_openflow::{DelayRange, FlowStats, ModeStatus, QueueDetail, QueueStats};
+use tenuto_openflow::{DelayRange, FlowStats, ModeStatus, QueueDetail, QueueStats, SliceStatus};
 
 /// The parts that were asked for.
 #[derive(Debug, Serialize)]
@@ -26,6 +26,56 @@ pub struct DumpDocument {
     /// Queues and what they counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     queues: Option<Vec<QueueRow>>,
+    /// Slices that share the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slices: Option<Vec<SliceRow>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SliceRow {
+    /// Name.
+    name: String,
+    /// Datapath id that its controllers see.
+    datapath_id: u64,
+    /// Port numbers.
+    ports: Vec<u32>,
+    /// Control connections.
+    connections: u32,
+    /// Entries in its tables.
+    entries: u32,
+    /// Frames that entered and are its own.
+    received_packets: u64,
+    /// Frames that left.
+    sent_packets: u64,
+    /// Frames that were to leave and are not its own.
+    escaped_packets: u64,
+    /// Messages of its controllers.
+    messages: u64,
+    /// Messages that reach out of it.
+    messages_refused: u64,
+    /// Messages above its budget.
+    messages_limited: u64,
+    /// Packet-ins above its budget.
+    packet_ins_limited: u64,
+}
+
+impl SliceRow {
+    fn new(of: &SliceStatus) -> Self {
+        Self {
+            name: of.name.to_string(),
+            datapath_id: of.datapath_id,
+            ports: of.ports.clone(),
+            connections: of.connections,
+            entries: of.entries,
+            received_packets: of.received,
+            sent_packets: of.sent,
+            escaped_packets: of.escaped,
+            messages: of.messages,
+            messages_refused: of.refused,
+            messages_limited: of.limited,
+            packet_ins_limited: of.packet_ins_limited,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -140,6 +190,8 @@ impl DumpDocument {
             queues: has(DumpPart::Queues).then(|| {
                 tables.queues.iter().map(|it| QueueRow::of(it, detail_of(tables, it))).collect()
             }),
+            slices: has(DumpPart::Slices)
+                .then(|| tables.slices.iter().map(SliceRow::new).collect()),
         }
     }
 }

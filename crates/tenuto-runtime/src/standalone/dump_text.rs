@@ -18,6 +18,10 @@ pub fn dump_text(tables: &Dump, parts: &[DumpPart], names: &dyn TraceNames) -> S
     let mut lines = Vec::new();
     let several = parts.len() > 1;
     for part in parts {
+        // Most switches have no slices.
+        if several && *part == DumpPart::Slices && tables.slices.is_empty() {
+            continue;
+        }
         if several {
             lines.push(format!("{part:?}"));
         }
@@ -27,6 +31,7 @@ pub fn dump_text(tables: &Dump, parts: &[DumpPart], names: &dyn TraceNames) -> S
             DumpPart::Meters => shown(&tables.meters, &tables.meter_stats),
             DumpPart::Ports => shown(&tables.ports, &tables.port_stats),
             DumpPart::Queues => queues(tables),
+            DumpPart::Slices => shown(&tables.slices, &[] as &[&str]),
         });
     }
     lines.iter().map(|line| format!(" {line}\n")).collect()

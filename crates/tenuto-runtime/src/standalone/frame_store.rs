@@ -15,17 +15,24 @@ const FRAMES_MAX: u64 = 65_536;
 /// where the buffers could hold more of these than [`FRAMES_MAX`]. Else a flood at some ports would leave
 /// no room for what arrives at all others, whatever its priority.
 pub(super) fn frame_bits_least(settings: &SwitchSettings) -> u32 {
-    let sizes_bytes = settings.ports.iter().map(|port| port.buffer_bytes);
-    let all_bytes = sizes_bytes.fold(0, u64::saturating_add);
+    let all_bytes = buffers_bytes(settings).fold(0, u64::saturating_add);
     let least_bytes = all_bytes.div_ceil(FRAMES_MAX).max(SMALLEST_WIRE_BYTES);
     u32::try_from(least_bytes.saturating_mul(8)).unwrap_or(u32::MAX)
+}
+
+/// The sizes of all egress buffers: those of ports, or those that each slice has at its ports.
+fn buffers_bytes(settings: &SwitchSettings) -> impl Iterator<Item = u64> {
+    let is_sliced = !settings.slices.is_empty();
+    let of_ports = settings.ports.iter().filter(move |_| !is_sliced).map(|port| port.buffer_bytes);
+    let of_slices = settings.slices.iter();
+    of_ports.chain(of_slices.flat_map(|it| it.ports.iter().map(|_| it.buffer_bytes)))
 }
 
 /// Frames that all egress buffers hold together, in the worst case, a burst for each device that has no room
 /// for it, and those that wait for a message set.
 pub(super) fn pool_frames(settings: &SwitchSettings) -> usize {
     let least_bytes = u64::from(frame_bits_least(settings)) / 8;
-    let held: u64 = settings.ports.iter().map(|port| port.buffer_bytes / least_bytes).sum();
+    let held: u64 = buffers_bytes(settings).map(|bytes| bytes / least_bytes).sum();
     let waiting = usize::from(AttendreLimits::default().frames_max);
     let kept = settings.ports.len() as u64 * BURST_FRAMES as u64;
     let frames = held.min(FRAMES_MAX) + kept + FRAMES_SPARE;

@@ -47,8 +47,8 @@ pub use pcap_read::pcap_frame;
 pub use queue_levels::QueueLevels;
 pub use replica::Replica;
 pub use settings::{
-    ControllerSettings, IoThreads, PortSettings, SwitchSettings, TapDirection, TapSettings,
-    TlsFiles,
+    ControllerSettings, IoThreads, PortSettings, SliceSettings, SwitchSettings, TapDirection,
+    TapSettings, TlsFiles,
 };
 pub(crate) use telling::Quota;
 pub use trace_text::{TraceNames, trace_text};

@@ -14,6 +14,24 @@ pub enum SwitchNews {
         /// Its ports.
         ports: usize,
     },
+    /// A slice of the switch is there.
+    Slice {
+        /// Its name.
+        name: String,
+        /// Its datapath id.
+        datapath_id: u64,
+    },
+    /// A slice was refused messages, or frames that it was to send.
+    SliceRefused {
+        /// Its name.
+        name: String,
+        /// Messages that reach out of it, since the last such news.
+        messages: u64,
+        /// Messages and packet-ins that are more than its budget.
+        limited: u64,
+        /// Frames that are not its own.
+        frames: u64,
+    },
     /// It can be connected to here.
     Listening(String),
     /// A connection is there.
@@ -78,6 +96,14 @@ pub enum SwitchNews {
 impl Display for SwitchNews {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Slice { name, datapath_id } => {
+                write!(f, "slice {name} is up: datapath {datapath_id:#x}")
+            }
+            Self::SliceRefused { name, messages, limited, frames } => write!(
+                f,
+                "slice {name} was refused {messages} messages and {frames} frames that reach out of it, and \
+                 {limited} messages above its budget"
+            ),
             Self::Up { name, datapath_id, ports } => {
                 let plural = if *ports == 1 { "" } else { "s" };
                 write!(f, "{name} is up: datapath 0x{datapath_id:016x}, {ports} port{plural}")

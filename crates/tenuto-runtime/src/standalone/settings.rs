@@ -3,7 +3,7 @@
 use super::endpoint::{Endpoint, ListenAt};
 use super::queue_levels::QueueLevels;
 use std::path::PathBuf;
-use tenuto_dataplane::switch::FailMode;
+use tenuto_dataplane::switch::{FailMode, MessageBudget};
 use tenuto_io::{PortKind, ThreadSettings};
 use tenuto_units::{Rate, Span};
 
@@ -129,6 +129,46 @@ pub struct SwitchSettings {
     pub link_secret: Option<[u8; 16]>,
     /// Bytes that meters count beyond the frame without its FCS: 4 with it, 24 for what a line carries.
     pub meter_extra_bytes: u32,
+    /// Virtual datapaths that share it; none: it is one datapath. With slices, controllers and listeners of the
+    /// switch are those of its operator, who may only read.
+    pub slices: Vec<SliceSettings>,
+}
+
+/// A slice of the switch: a virtual datapath with controllers of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SliceSettings {
+    /// What people call it.
+    pub name: String,
+    /// The datapath id that its controllers see.
+    pub datapath_id: u64,
+    /// Its ports, by their numbers, each with its share of the rate.
+    pub ports: Vec<(u32, Option<Rate>)>,
+    /// Bytes on the wire that wait at each port at most.
+    pub buffer_bytes: u64,
+    /// VLANs, 0 for frames without one; `None`: all.
+    pub vlans: Option<Vec<u16>>,
+    /// IPv4 networks, each with the length of its prefix; none: all frames.
+    pub networks: Vec<(std::net::Ipv4Addr, u8)>,
+    /// What its control messages may take.
+    pub budget: MessageBudget,
+    /// Controllers that it connects to.
+    pub controllers: Vec<ControllerSettings>,
+    /// Where tools and controllers may connect to it.
+    pub listen: Vec<ListenAt>,
+    /// What it does without a controller.
+    pub fail_mode: FailMode,
+    /// Flow tables.
+    pub tables: u8,
+    /// Entries over all tables.
+    pub entries_max: usize,
+    /// Distinct masks over all tables.
+    pub masks_max: usize,
+    /// Actions over all entries.
+    pub actions_max: usize,
+    /// Groups.
+    pub groups_max: usize,
+    /// Meters.
+    pub meters_max: usize,
 }
 
 /// Threads beside the data path that serve groups of ports; they wait and are scheduled as it is.
@@ -170,6 +210,7 @@ impl SwitchSettings {
             link_secret: None,
             // As users of other switches expect it: frames with their FCS.
             meter_extra_bytes: 4,
+            slices: Vec::new(),
         }
     }
 }

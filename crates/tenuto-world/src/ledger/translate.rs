@@ -59,6 +59,7 @@ impl Observation {
             DropReason::NoOutput => "no_output",
             DropReason::Spent => "spent",
             DropReason::Duplicate => "duplicate",
+            DropReason::OutOfSlice => "out-of-slice",
         }
     }
 }

@@ -65,6 +65,8 @@ enum Part {
     Ports,
     /// Counters of queues, their levels, depths and delays
     Queues,
+    /// Slices that share the switch, as their operator is told
+    Slices,
     /// Everything
     All,
 }
@@ -77,6 +79,7 @@ impl Part {
             Self::Meters => vec![DumpPart::Meters],
             Self::Ports => vec![DumpPart::Ports],
             Self::Queues => vec![DumpPart::Queues],
+            Self::Slices => vec![DumpPart::Slices],
             Self::All => DumpPart::ALL.to_vec(),
         }
     }

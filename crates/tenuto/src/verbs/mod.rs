@@ -23,6 +23,7 @@ mod slow_auto;
 mod supervisor;
 pub(crate) mod switch;
 mod switch_flags;
+mod switch_slices;
 mod tables;
 pub(crate) mod tenants;
 pub(crate) mod trace;

@@ -6,6 +6,7 @@ use super::switch_flags::{
     MeterBytes, PortFlag, ThreadFlags, TlsFlags, actions, buckets, controller, copies, datapath_id,
     link_secret, listen, masks, port, tap, tap_file, time,
 };
+use super::switch_slices;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output;
@@ -77,6 +78,10 @@ pub(crate) struct Switch {
     /// Packet-ins of one port in a second, 10000 unless said; 0 for no limit
     #[arg(long, value_name = "N")]
     packet_in_rate: Option<u32>,
+    /// File of slices that share the switch (docs/reference/switch.md): controllers and --listen of the switch
+    /// then only read
+    #[arg(long, value_name = "FILE")]
+    slices: Option<PathBuf>,
     #[command(flatten)]
     thread: ThreadFlags,
     /// Silence after which a controller is asked whether it is there, 5s unless said
@@ -109,6 +114,9 @@ fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
     }
     take_flags(&mut settings, args)?;
     check(&settings)?;
+    if let Some(path) = &args.slices {
+        switch_slices::take(&mut settings, path)?;
+    }
     Ok(settings)
 }
 
@@ -299,7 +307,8 @@ fn check(settings: &SwitchSettings) -> Result<(), Failure> {
 
 /// Whether it drops every frame for ever: no entry can come, and without entries it is no bridge.
 fn is_deaf(settings: &SwitchSettings) -> bool {
-    settings.controllers.is_empty()
+    settings.slices.is_empty()
+        && settings.controllers.is_empty()
         && settings.listen.is_empty()
         && settings.fail_mode == FailMode::Secure
 }

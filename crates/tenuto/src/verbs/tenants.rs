@@ -1,5 +1,6 @@
 //! `tenuto tenants`: many tenants' controllers on this machine, each in a sandbox.
 
+use super::switch_slices;
 use crate::failure::{Failure, Problem};
 use crate::header::Header;
 use crate::outcome::Outcome;
@@ -12,7 +13,7 @@ use tenuto_hosting::{
     Answer, Missing, Request, StateFolder, Status, SupervisorEnd, TenantState, ask, judge, probe,
     read_log, state_of, up,
 };
-use tenuto_model::{TenantsFile, read_tenants};
+use tenuto_model::{TenantsFile, check_tenant_slices, read_tenants};
 
 #[derive(Debug, Flags)]
 pub(crate) struct Tenants {
@@ -123,7 +124,21 @@ fn read(path: &Path) -> Result<(String, TenantsFile), Failure> {
     })?;
     let file = read_tenants(&text, &shown, &judge)
         .map_err(|problems| Failure::of(&problems, "no tenant was started"))?;
+    check_slices(path, &file)?;
     Ok((text, file))
+}
+
+/// The slices that the tenants have, if they share a switch: their file, their budgets, and whose each is.
+fn check_slices(path: &Path, file: &TenantsFile) -> Result<(), Failure> {
+    let Some(name) = &file.slices else { return Ok(()) };
+    let beside = path.parent().unwrap_or(Path::new("")).join(name);
+    let slices = switch_slices::read(&beside)?;
+    let problems = check_tenant_slices(file, &slices);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let hint = "`slice: NAME` of a tenant names one of the slices, whose `controllers` are at the tenant's address";
+    Err(Failure::input(problems.join("; "), Some(&path.display().to_string()), Some(hint)))
 }
 
 fn state(named: &Named, file: &TenantsFile) -> StateFolder {

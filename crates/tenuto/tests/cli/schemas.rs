@@ -445,6 +445,11 @@ fn dump() -> Dump {
             duration_sec: 0,
             duration_nsec: 0,
         }],
+        slices: vec![tenuto_openflow::SliceStatus {
+            name: tenuto_openflow::FixedText::new("blue"),
+            ports: vec![1],
+            ..Default::default()
+        }],
         queue_details: vec![tenuto_openflow::QueueDetail {
             port: 2,
             share: tenuto_openflow::QueueShare { queue: 1, level: 1, weight: 3 },

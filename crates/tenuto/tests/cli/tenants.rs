@@ -92,6 +92,26 @@ fn every_problem_of_a_file_is_told_at_its_line() {
 }
 
 #[test]
+fn slices_are_checked_with_their_tenants() {
+    let folder = folder("tenants-slices");
+    let tenants = TENANTS.replace("name: stranger", "name: sliced\nslices: slices.yaml");
+    write(&folder, "tenants.yaml", &tenants.replace("processes: 9", "slice: blue"));
+    let slices = "tenuto_slices: 1\nmessage: 20 us\ncontrol: {time: 20 ms, per: 100 ms}\nslices:\n  \
+        blue: {datapath_id: 0x101, ports: [eth1]}\n  red: {datapath_id: 0x102, ports: [eth2]}\n";
+    let check = || tenuto_in(&folder, &["tenants", "check", "tenants.yaml"]);
+    write(&folder, "slices.yaml", slices);
+    // By default 1000 messages and 500 packet-ins a second, a tenth at once: 300 in 100 ms.
+    let words = ["take up to 12000 us in 100000 us", "blue 6000 us, red 6000 us"];
+    write(&folder, "slices.yaml", &slices.replace("time: 20 ms", "time: 11 ms"));
+    check().exits(2).complains_of(&words);
+    write(&folder, "slices.yaml", &slices.replace("blue:", "green:"));
+    check().exits(2).complains_of(&["tenant blue: no slice is called `blue`"]);
+    write(&folder, "slices.yaml", slices);
+    let said = check();
+    assert!(matches!(said.code, Some(0 | 3)), "{}", said.stderr);
+}
+
+#[test]
 fn without_a_supervisor_nobody_answers() {
     let folder = folder("tenants-none");
     write(&folder, "tenants.yaml", TENANTS);

@@ -12,6 +12,7 @@ mod osken;
 mod peer;
 mod service;
 mod service_modes;
+mod slices;
 mod tls;
 mod tools;
 mod waits;

@@ -31,7 +31,7 @@ use tenuto_openflow::constants::{capability, config_flag};
 use tenuto_openflow::{
     AttendreMessage, BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter,
     Features, Framer, Hello, HelloFailed, Message, ModesMessage, QueuesMessage, Role,
-    SwitchConfigFailed, SwitchConfigMsg,
+    SlicesMessage, SwitchConfigFailed, SwitchConfigMsg,
 };
 use tenuto_units::Instant;
 
@@ -82,7 +82,9 @@ impl Switch {
                     Ok(message) => alive = self.message(now, id, &message, frames, fx),
                     Err(error) => {
                         alive = !error.is_fatal();
-                        if let Some(Message { xid, body }) = error.answer() {
+                        if self.charges_malformed(now)
+                            && let Some(Message { xid, body }) = error.answer()
+                        {
                             self.emit(id, xid, body, fx);
                         }
                     }
@@ -108,10 +110,11 @@ impl Switch {
     ) -> bool {
         self.finish_work(connection, now, frames, fx);
         let request = Request { now, connection, xid: message.xid };
-        let done = match self.is_denied(connection, &message.body) {
+        let within = self.judge_slice(now, &message.body);
+        let done = within.and_then(|()| match self.is_denied(connection, &message.body) {
             true => Err(BadRequest::IsSlave.into()),
             false => self.handle(request, &message.body, frames, fx),
-        };
+        });
         if let Err(code) = done {
             self.answer_error(request, code, message, fx);
         }
@@ -215,6 +218,12 @@ impl Switch {
             Body::Experimenter(Experimenter::Queues(message)) => {
                 self.queues(request, message, fx)?;
             }
+            Body::Experimenter(Experimenter::Slices(SlicesMessage::Request)) => {
+                self.tell_slices(request, fx);
+            }
+            Body::Experimenter(Experimenter::Slices(SlicesMessage::Reply { .. })) => {
+                return Err(BadRequest::BadType.into());
+            }
             Body::Experimenter(Experimenter::Unknown { experimenter: EXPERIMENTER_ID, .. }) => {
                 return Err(BadRequest::BadExpType.into());
             }
@@ -225,6 +234,14 @@ impl Switch {
             _ => return Err(BadRequest::BadType.into()),
         }
         Ok(())
+    }
+
+    /// Tells the operator of the slices; in a slice there is none to tell of.
+    fn tell_slices(&self, request: Request, fx: &mut Effects<SwitchEvent>) {
+        let slices = self.general.as_ref().map_or_else(Vec::new, |it| it.slices.clone());
+        for reply in SlicesMessage::replies(slices) {
+            self.answer(request, Body::Experimenter(Experimenter::Slices(reply)), fx);
+        }
     }
 
     /// What only a general switch answers.

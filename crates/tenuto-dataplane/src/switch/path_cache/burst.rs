@@ -56,6 +56,19 @@ impl Burst {
     }
 }
 
+impl Burst {
+    /// Takes out the next frame with its port and arrival, and the hold on it.
+    pub(in crate::switch) fn pop(&mut self) -> Option<(u32, Instant, FrameId)> {
+        let &Waiting { port, it, .. } = self.frames.get(self.next)?;
+        self.next += 1;
+        if self.next == self.frames.len() {
+            self.frames.clear();
+            (self.next, self.ahead) = (0, 0);
+        }
+        Some((port, it.arrival, it.frame))
+    }
+}
+
 impl Switch {
     /// Handles the next frame of a burst as [`Switch::receive`] does; `None` if there is none, and
     /// the burst can be used again.

@@ -125,7 +125,7 @@ pub(in crate::switch) fn report(
             R::BufferFull => counters.buffer_full += 1,
             R::SignalRejected => counters.signals_rejected += 1,
             R::CommandRejected => counters.commands_rejected += 1,
-            R::Purged | R::PoolFull | R::Duplicate => {}
+            R::Purged | R::PoolFull | R::Duplicate | R::OutOfSlice => {}
         }
     }
     fx.drops.push(drop);

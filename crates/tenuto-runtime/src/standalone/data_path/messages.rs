@@ -6,7 +6,7 @@ use super::super::control::{Change, Purpose};
 use super::DataPath;
 use crate::forwarding::Forwarding;
 use std::io;
-use tenuto_dataplane::switch::ConnectionId;
+use tenuto_dataplane::switch::{ConnectionId, Datapath};
 use tenuto_io::MonotonicClock;
 use tenuto_openflow::constants::multipart_type::PORT_STATS;
 use tenuto_units::{Instant, Span};
@@ -21,7 +21,7 @@ fn asks_for_ports(message: &[u8]) -> bool {
     message.get(1) == Some(&MULTIPART_REQUEST) && kind == Some(&PORT_STATS.to_be_bytes()[..])
 }
 
-impl DataPath<'_> {
+impl<D: Datapath> DataPath<'_, D> {
     /// Whether there is control work that waits for nothing but its turn.
     pub(super) fn has_work(&self) -> bool {
         let is_paused = |id| {
@@ -29,8 +29,24 @@ impl DataPath<'_> {
         };
         self.core.switch.at_work().any(|id| !is_paused(id))
             || self.control.channels.iter().any(|channel| {
-                channel.has_message() && self.core.switch.at_work().all(|id| id != channel.id)
+                channel.has_message()
+                    && channel.budget_at.is_none()
+                    && self.core.switch.at_work().all(|id| id != channel.id)
             })
+    }
+
+    /// When the first message is within the budget of its slice that has to wait for that.
+    pub(super) fn budget_at(&self) -> Option<Instant> {
+        self.control.channels.iter().filter_map(|channel| channel.budget_at).min()
+    }
+
+    /// Whether the next message of a connection is within the budget of its slice; if not, it waits until then.
+    fn is_within_budget(&mut self, place: usize) -> bool {
+        let channel = &mut self.control.channels[place];
+        let now = MonotonicClock::now();
+        let at = self.core.switch.message_at(channel.id, now, channel.next_bytes());
+        channel.budget_at = (at > now && channel.has_message()).then_some(at);
+        channel.budget_at.is_none()
     }
 
     /// Goes a step on with what takes several of them: of each connection in turn, for no longer than
@@ -126,6 +142,7 @@ impl DataPath<'_> {
         while is_followed
             && !is_over
             && self.core.switch.at_work().all(|other| other != id)
+            && self.is_within_budget(place)
             && self.control.channels[place].next_message(&mut message)
         {
             if asks_for_ports(&message) {
@@ -157,16 +174,14 @@ impl DataPath<'_> {
                     }
                     self.core.fx.channels.retain(|(number, _)| *number != id.0);
                 }
-                Change::New(id, purpose) => {
+                Change::New(id, slice, purpose) => {
+                    let Forwarding { switch, fx, .. } = &mut self.core;
                     let taken = match purpose {
-                        Purpose::Controller => {
-                            self.core.switch.connected_to(id, None, &mut self.core.fx)
-                        }
+                        Purpose::Controller => switch.connected_in(slice, id, None, fx),
                         Purpose::Auxiliary(main, number) => {
-                            let auxiliary = Some((main, number));
-                            self.core.switch.connected_to(id, auxiliary, &mut self.core.fx)
+                            switch.connected_in(slice, id, Some((main, number)), fx)
                         }
-                        Purpose::Service => self.core.switch.serve(id, &mut self.core.fx),
+                        Purpose::Service => switch.serve_in(slice, id, fx),
                     };
                     if taken.is_err() {
                         let why = "there is no room for it";

@@ -5,6 +5,7 @@ use super::super::news::SwitchNews;
 use super::super::reopening::{self, Attempt};
 use super::DataPath;
 use std::io;
+use tenuto_dataplane::switch::Datapath;
 use tenuto_io::{LinkState, MonotonicClock, OpenedPort};
 use tenuto_units::Span;
 
@@ -13,7 +14,7 @@ const LOOK_AT_PORTS: Span = Span::from_s(1);
 /// What devices have lost is asked for no more often, however often a controller asks.
 const LOSSES_KEPT: Span = Span::from_ms(1);
 
-impl DataPath<'_> {
+impl<D: Datapath> DataPath<'_, D> {
     /// Asks every port for its link.
     pub(super) fn look_at_links(&mut self) {
         (0..self.ports.len()).for_each(|place| self.look_at_link(place));
@@ -135,10 +136,27 @@ impl DataPath<'_> {
         }
         self.ports_at = Some(now + LOOK_AT_PORTS);
         self.learn_losses();
+        self.tell_refusals();
         for port in &mut self.ports {
             if let Some(why) = port.tap_end() {
                 (self.news)(SwitchNews::TapEnded { interface: port.interface.clone(), why });
             }
         }
+    }
+
+    /// Tells what slices were refused since it was last told.
+    fn tell_refusals(&mut self) {
+        let Self { core, refused, news, .. } = self;
+        core.switch.for_each_slice(&mut |name, all, counted| {
+            let limited = all.limited + all.packet_ins_limited;
+            let now = [all.refused, limited, counted.escaped];
+            let told = refused.entry(name.to_owned()).or_default();
+            if now != *told {
+                let [messages, limited, frames] = [0, 1, 2].map(|place| now[place] - told[place]);
+                *told = now;
+                let name = name.to_owned();
+                news(SwitchNews::SliceRefused { name, messages, limited, frames });
+            }
+        });
     }
 }

@@ -212,6 +212,7 @@ impl Fixed {
                 copies_max: 64,
                 frame_bits_least: 0,
                 attendre: Some(AttendreLimits::default()),
+                slice: None,
             }),
         }
     }

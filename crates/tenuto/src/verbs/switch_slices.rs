@@ -1,0 +1,87 @@
+//! Slices of a stand-alone switch, from their file.
+
+use super::switch_flags::{controller, listen};
+use crate::failure::Failure;
+use std::path::Path;
+use tenuto_dataplane::switch::{FailMode, MessageBudget};
+use tenuto_model::{SliceBudget, SliceFile, SlicesFile, SwitchText, read_slices};
+use tenuto_runtime::standalone::{ControllerSettings, SliceSettings, SwitchSettings};
+use tenuto_units::Rate;
+
+/// What a slice may have where its file does not say: small, as many share the switch.
+const BUFFER_BYTES: u64 = 256 << 10;
+const TABLES: u8 = 16;
+const ENTRIES: usize = 10_000;
+const MASKS: usize = 128;
+const ACTIONS: usize = 100_000;
+const GROUPS: usize = 128;
+const METERS: usize = 128;
+
+/// Reads a file of slices.
+pub(super) fn read(path: &Path) -> Result<SlicesFile, Failure> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = "name a file of slices (docs/reference/switch.md)";
+        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), Some(hint))
+    })?;
+    let judge = |what, text: &str| match what {
+        SwitchText::Controller => controller(text).map(drop),
+        SwitchText::Listen => listen(text).map(drop),
+        // A slice has neither ports of its own kind nor captures.
+        SwitchText::PortKind | SwitchText::Tap | SwitchText::Levels => Ok(()),
+    };
+    Ok(read_slices(&text, &shown, &judge)?)
+}
+
+/// Has the switch be shared by the slices of a file.
+pub(super) fn take(settings: &mut SwitchSettings, path: &Path) -> Result<(), Failure> {
+    for slice in &read(path)?.slices {
+        let slice = of_file(settings, slice)?;
+        settings.slices.push(slice);
+    }
+    Ok(())
+}
+
+fn of_file(settings: &SwitchSettings, slice: &SliceFile) -> Result<SliceSettings, Failure> {
+    let mut ports = Vec::new();
+    for (interface, share) in &slice.ports {
+        let port = settings.ports.iter().find(|port| port.interface == *interface);
+        let port = port.ok_or_else(|| {
+            let hint = "slices stand at ports of the switch: --port eth1,rate=100Mbit/s";
+            let text = format!("slice {}: no port is called `{interface}`", slice.name);
+            Failure::input(text, None, Some(hint))
+        })?;
+        ports.push((port.number, share.and_then(Rate::from_bps)));
+    }
+    let limit =
+        |limit: Option<u64>, or| limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(or);
+    let to_controller = |(text, auxiliary): &(String, u8)| {
+        controller(text).ok().map(|it| ControllerSettings { auxiliary: *auxiliary, ..it })
+    };
+    Ok(SliceSettings {
+        name: slice.name.clone(),
+        datapath_id: slice.datapath_id,
+        ports,
+        buffer_bytes: slice.buffer_bytes.unwrap_or(BUFFER_BYTES),
+        vlans: slice.vlans.clone(),
+        networks: slice.addresses.clone(),
+        budget: budget(slice.budget),
+        controllers: slice.controllers.iter().filter_map(to_controller).collect(),
+        listen: slice.listen.iter().filter_map(|text| listen(text).ok()).collect(),
+        fail_mode: match slice.standalone {
+            Some(true) => FailMode::Standalone,
+            _ => FailMode::Secure,
+        },
+        tables: slice.tables.unwrap_or(TABLES),
+        entries_max: limit(slice.entries, ENTRIES),
+        masks_max: limit(slice.masks, MASKS),
+        actions_max: limit(slice.actions, ACTIONS),
+        groups_max: limit(slice.groups, GROUPS),
+        meters_max: limit(slice.meters, METERS),
+    })
+}
+
+const fn budget(of: SliceBudget) -> MessageBudget {
+    let SliceBudget { messages, changes, packet_outs, statistics, packet_ins } = of;
+    MessageBudget { messages, changes, packet_outs, statistics, packet_ins }
+}
