@@ -123,6 +123,9 @@ const ROWS_USEFUL: usize = 600;
 const BATCHES_IN_VAIN: usize = 4;
 const GAIN_ONE_IN: i128 = 1_000;
 
+/// One part in so many of the effort for whole trees is spent again on ways that got too little.
+const CUT_PARTS: usize = 3;
+
 /// The bounds of ways together, ps; `None` if one has none.
 fn sum(ways: &[Way], analysis: &Analysis) -> Option<i128> {
     let mut bounds = ways.iter().flat_map(|way| &way.bounds);
@@ -167,6 +170,7 @@ impl Lower<'_> {
         if self.options.effort >= Effort::Plp {
             self.in_order(known, &solved, analysis, progress);
             self.over_whole_trees(known, &solved, analysis, progress);
+            self.over_what_was_cut(known, &solved, analysis, progress);
         }
         whatever_order(known, self.options, &solved, analysis, progress);
     }
@@ -238,13 +242,50 @@ impl Lower<'_> {
         if were_whole && options.rows_max.min(self.share(total)) >= rows_max {
             return;
         }
+        self.over_largest_trees(&ways, rows_max, known, solved, analysis, progress);
+    }
+
+    /// Where many ways share the effort, the program with the dates of all parts does not fit for
+    /// the longest of them, whose bounds then rest on few dates in a small tree. These ways get
+    /// the size of program that one way alone has.
+    fn over_what_was_cut(
+        &self,
+        known: Known<'_>,
+        solved: &Solved<'_>,
+        analysis: &mut Analysis,
+        progress: &mut dyn FnMut(Progress),
+    ) {
+        let options = self.options;
+        let is_asked = options.effort >= Effort::Tight && self.topology.is_acyclic;
+        let mut ways = self.ways(analysis);
+        let shared = options.whole_rows_total_max / ways.len().max(1);
+        if !is_asked || options.whole_servers_max == 0 || shared >= options.rows_max {
+            return;
+        }
+        let has_few_dates = |&index: &usize| analysis.bounds[index].method <= Method::Plp;
+        ways.retain(|way| way.servers.len() > 1 && way.bounds.iter().any(has_few_dates));
+        ways.truncate(options.whole_rows_total_max / CUT_PARTS / options.rows_max.max(1));
+        self.over_largest_trees(&ways, options.rows_max, known, solved, analysis, progress);
+    }
+
+    /// Lowers bounds of ways by programs with few dates over the largest trees that fit.
+    fn over_largest_trees(
+        &self,
+        ways: &[Way],
+        rows_max: usize,
+        known: Known<'_>,
+        solved: &Solved<'_>,
+        analysis: &mut Analysis,
+        progress: &mut dyn FnMut(Progress),
+    ) {
+        let total = ways.len();
         for (batch, ways) in ways.chunks(BATCH).enumerate() {
             progress(Progress { method: Method::Plp, done: batch * BATCH, total });
             let bounds: &Analysis = analysis;
             let search = |index: usize| {
                 let way: &Way = &ways[index];
                 let limit = way.limit(self.graph, bounds);
-                whole::delay(&known, &way.servers, options, rows_max, solved, limit)
+                whole::delay(&known, &way.servers, self.options, rows_max, solved, limit)
             };
             let found = gather(self.executor, ways.len(), search);
             for (way, found) in ways.iter().zip(found) {
