@@ -6,10 +6,12 @@
 mod wire_bodies;
 
 mod attendre;
+mod packets;
 mod switch;
 mod texts;
 
 pub use attendre::switch_attendre;
+pub use packets::reactive_packet;
 pub use switch::{switch_control, switch_general, switch_receive};
 pub use texts::{
     afdx_designer_xml, applications_xml, can_csv, certify_bounds, certify_plan, gml, graphml,
@@ -24,13 +26,14 @@ use tenuto_openflow::{DecodeError, Framer, Message};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 28] = [
     ("openflow_decode", openflow_decode),
     ("wire_frames", wire_frames),
     ("switch_control", switch_control),
     ("switch_receive", switch_receive),
     ("switch_general", switch_general),
     ("switch_attendre", switch_attendre),
+    ("reactive_packet", reactive_packet),
     ("network_yaml", network_yaml),
     ("scenario_yaml", scenario_yaml),
     ("servers_yaml", servers_yaml),
