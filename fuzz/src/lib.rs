@@ -7,11 +7,13 @@ mod wire_bodies;
 
 mod attendre;
 mod slices;
+mod packets;
 mod switch;
 mod texts;
 
 pub use attendre::switch_attendre;
 pub use slices::switch_slices;
+pub use packets::reactive_packet;
 pub use switch::{switch_control, switch_general, switch_receive};
 pub use texts::{
     afdx_designer_xml, applications_xml, can_csv, certify_bounds, certify_plan, gml, graphml,
@@ -34,6 +36,7 @@ pub const TARGETS: [Target; 28] = [
     ("switch_general", switch_general),
     ("switch_attendre", switch_attendre),
     ("switch_slices", switch_slices),
+    ("reactive_packet", reactive_packet),
     ("network_yaml", network_yaml),
     ("scenario_yaml", scenario_yaml),
     ("servers_yaml", servers_yaml),

@@ -1,11 +1,17 @@
 //! Answers to packet-ins, and the message sets that they become (\[Attendre\] section IV.C).
 
-use super::Packet;
+use super::packet::Packet;
+use super::timers::TimerChange;
+use std::collections::BTreeSet;
 use tenuto_openflow::constants::{NO_BUFFER, port};
 use tenuto_openflow::{
-    Action, AttendreMessage, Body, Encap, Experimenter, FlowMod, FlowModCommand, Instruction,
-    MessageSet, PacketOut, Version,
+    Action, AttendreMessage, Body, Encap, Experimenter, FlowMod, FlowModCommand, GroupMod,
+    Instruction, MessageSet, MeterMod, MultipartRequest, PacketOut, RequestBody, Version,
 };
+use tenuto_units::{Instant, Span};
+
+/// Notes that an answer takes; further ones are left out.
+const NOTES_MAX: usize = 64;
 
 /// The packet-in that an answer is for, at a switch that waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +27,18 @@ pub struct Numbered {
 enum Member {
     FlowMod(FlowMod),
     PacketOut(PacketOut),
+    /// A message that message sets do not have; it keeps its place in the order.
+    Other(Body),
+}
+
+impl Member {
+    fn plain(self) -> Body {
+        match self {
+            Self::FlowMod(flow_mod) => Body::FlowMod(flow_mod),
+            Self::PacketOut(packet_out) => Body::PacketOut(packet_out),
+            Self::Other(body) => body,
+        }
+    }
 }
 
 /// The way of the packets: through a port of one switch to the next.
@@ -31,21 +49,68 @@ struct Lead {
     to: u64,
 }
 
-/// What is done about one packet-in, over all switches.
+/// What is done about one packet-in or other event, over all switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a switch waits for the answer until it is finished and sent"]
 pub struct Answer {
     asked_by: u64,
     numbered: Option<Numbered>,
+    now: Instant,
     messages: Vec<(u64, Member)>,
     leads: Vec<Lead>,
+    pub(super) timers: Vec<TimerChange>,
+    pub(super) notes: Vec<String>,
+    pub(super) fault: Option<String>,
 }
 
 impl Answer {
     /// An answer without messages, to a packet-in of a switch. `numbered` if that switch waits for
     /// a message set.
     pub const fn new(asked_by: u64, numbered: Option<Numbered>) -> Self {
-        Self { asked_by, numbered, messages: Vec::new(), leads: Vec::new() }
+        Self {
+            asked_by,
+            numbered,
+            now: Instant::ZERO,
+            messages: Vec::new(),
+            leads: Vec::new(),
+            timers: Vec::new(),
+            notes: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// This answer, given at an instant.
+    pub const fn at(mut self, now: Instant) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// When it is given, by the clock of whoever runs the application.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Starts a timer, or starts it anew: [`ReactiveApp::timer`](super::ReactiveApp::timer) is
+    /// called with its name once, after that time.
+    pub fn start_timer(&mut self, name: &str, after: Span) {
+        self.timers.push(TimerChange::Start(name.to_owned(), self.now + after));
+    }
+
+    /// Stops a timer, if it runs.
+    pub fn stop_timer(&mut self, name: &str) {
+        self.timers.push(TimerChange::Stop(name.to_owned()));
+    }
+
+    /// Tells the user something, a line of text.
+    pub fn note(&mut self, text: impl Into<String>) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(text.into());
+        }
+    }
+
+    /// Says that the application itself has failed, and where; the first time counts.
+    pub fn fail(&mut self, text: impl Into<String>) {
+        self.fault.get_or_insert_with(|| text.into());
     }
 
     /// Sends a flow-mod to a switch.
@@ -79,6 +144,22 @@ impl Answer {
         self.messages.push((datapath, Member::PacketOut(packet_out)));
     }
 
+    /// Changes a group of a switch. Entries that use it are to be sent afterwards.
+    pub fn group_mod(&mut self, datapath: u64, group_mod: GroupMod) {
+        self.messages.push((datapath, Member::Other(Body::GroupMod(group_mod))));
+    }
+
+    /// Changes a meter of a switch. Entries that use it are to be sent afterwards.
+    pub fn meter_mod(&mut self, datapath: u64, meter_mod: MeterMod) {
+        self.messages.push((datapath, Member::Other(Body::MeterMod(meter_mod))));
+    }
+
+    /// Asks a switch for statistics. Replies about ports and flows reach the application.
+    pub fn ask(&mut self, datapath: u64, request: RequestBody) {
+        let request = Body::MultipartRequest(MultipartRequest::new(request));
+        self.messages.push((datapath, Member::Other(request)));
+    }
+
     /// Says that the packets reach the switch `to` through a port of `from`: with message sets, `to`
     /// is told ahead of the first packet to keep what its entry is not there for yet. Of several
     /// flow-mods to `to` the one in the earliest table counts, and of several there the first.
@@ -87,16 +168,18 @@ impl Answer {
     }
 
     /// The messages by switch, in the order in which they were added.
-    pub fn finish(mut self) -> Vec<(u64, Body)> {
+    pub fn finish(self) -> Vec<(u64, Body)> {
+        self.finish_among(&BTreeSet::new())
+    }
+
+    /// The messages, where these switches are known not to speak Attendre: they get plain ones.
+    pub(super) fn finish_among(mut self, plain: &BTreeSet<u64>) -> Vec<(u64, Body)> {
         let Some(numbered) = self.numbered else {
-            let plain = |(datapath, member)| match member {
-                Member::FlowMod(flow_mod) => (datapath, Body::FlowMod(flow_mod)),
-                Member::PacketOut(packet_out) => (datapath, Body::PacketOut(packet_out)),
-            };
-            return self.messages.into_iter().map(plain).collect();
+            return self.messages.into_iter().map(|(to, member)| (to, member.plain())).collect();
         };
         for lead in std::mem::take(&mut self.leads) {
-            if let Some(encap) = self.encap(lead, numbered.version) {
+            let is_spoken = !plain.contains(&lead.from) && !plain.contains(&lead.to);
+            if is_spoken && let Some(encap) = self.encap(lead, numbered.version) {
                 self.attach(lead, encap);
             }
         }
@@ -108,28 +191,28 @@ impl Answer {
             messages,
             answers: if datapath == asked_by { numbered.number } else { 0 },
         };
-        let is_empty = !sizes.iter().any(|(datapath, _)| *datapath == asked_by);
-        let messages =
-            self.messages.into_iter().zip(sizes).map(|((datapath, member), (_, size))| {
-                let set = set(datapath, size);
-                let message = match member {
-                    Member::FlowMod(flow_mod) => AttendreMessage::SetFlowMod { set, flow_mod },
-                    Member::PacketOut(packet_out) => {
-                        AttendreMessage::SetPacketOut { set, packet_out }
-                    }
-                };
-                (datapath, message)
-            });
+        let is_empty = self.size(asked_by) == 0;
+        let body = |message| Body::Experimenter(Experimenter::Attendre(message));
+        let messages = self.messages.into_iter().zip(sizes).map(|((to, member), (_, size))| {
+            let set = set(to, size);
+            let message = match member {
+                member if plain.contains(&to) => return (to, member.plain()),
+                Member::FlowMod(flow_mod) => AttendreMessage::SetFlowMod { set, flow_mod },
+                Member::PacketOut(packet_out) => AttendreMessage::SetPacketOut { set, packet_out },
+                Member::Other(other) => return (to, other),
+            };
+            (to, body(message))
+        });
         // The switch that asked waits for a set whatever is decided.
-        let empty = is_empty.then(|| (asked_by, AttendreMessage::SetEmpty(set(asked_by, 0))));
-        let body =
-            |(datapath, message)| (datapath, Body::Experimenter(Experimenter::Attendre(message)));
-        messages.chain(empty).map(body).collect()
+        let empty = is_empty.then(|| (asked_by, body(AttendreMessage::SetEmpty(set(asked_by, 0)))));
+        messages.chain(empty).collect()
     }
 
     /// Messages of the set of a switch.
     fn size(&self, datapath: u64) -> u16 {
-        let count = self.messages.iter().filter(|(other, _)| *other == datapath).count();
+        let of_set =
+            |(to, member): &&(u64, Member)| *to == datapath && !matches!(member, Member::Other(_));
+        let count = self.messages.iter().filter(of_set).count();
         u16::try_from(count).unwrap_or(u16::MAX)
     }
 
@@ -158,14 +241,14 @@ impl Answer {
         let of_from = |(datapath, _): &&mut (u64, Member)| *datapath == lead.from;
         let outs = self.messages.iter_mut().filter(of_from).filter_map(|(_, m)| match m {
             Member::PacketOut(packet_out) => Some(&mut packet_out.actions),
-            Member::FlowMod(_) => None,
+            Member::FlowMod(_) | Member::Other(_) => None,
         });
         if insert_before_output(outs, lead.port, &encap) {
             return;
         }
         let entries = self.messages.iter_mut().filter(of_from).filter_map(|(_, m)| match m {
             Member::FlowMod(flow_mod) => Some(&mut flow_mod.instructions),
-            Member::PacketOut(_) => None,
+            Member::PacketOut(_) | Member::Other(_) => None,
         });
         let lists = entries.flatten().filter_map(|instruction| match instruction {
             Instruction::ApplyActions(list) | Instruction::WriteActions(list) => Some(list),

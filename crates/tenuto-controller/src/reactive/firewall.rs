@@ -1,6 +1,9 @@
 //! A firewall with a memory: who inside speaks to somebody outside may be answered.
 
-use super::{Answer, Packet, ReactiveApp, between, entry, output};
+use super::answer::Answer;
+use super::app::ReactiveApp;
+use super::entry::{entry, output};
+use super::packet::{Packet, between};
 use std::collections::BTreeSet;
 
 /// One switch between an inside and an outside.

@@ -1,6 +1,9 @@
 //! MAC learning, switch by switch (\[Attendre\] section VI.B).
 
-use super::{Answer, Packet, ReactiveApp, entry, output};
+use super::answer::Answer;
+use super::app::ReactiveApp;
+use super::entry::{entry, output};
+use super::packet::Packet;
 use std::collections::BTreeMap;
 use tenuto_openflow::constants::port;
 

@@ -1,6 +1,9 @@
 //! A load balancer: each new client goes to the next replica of a service and stays there.
 
-use super::{Answer, Packet, ReactiveApp, entry, output};
+use super::answer::Answer;
+use super::app::ReactiveApp;
+use super::entry::{entry, output};
+use super::packet::Packet;
 use tenuto_openflow::{Action, Oxm};
 
 /// A server of the service.

@@ -1,7 +1,10 @@
 //! Route flow: entries on the whole way of a flow as soon as its first packet asks (\[Attendre\]
 //! section III).
 
-use super::{Answer, Packet, ReactiveApp, entry, output};
+use super::answer::Answer;
+use super::app::ReactiveApp;
+use super::entry::{entry, output};
+use super::packet::Packet;
 use std::collections::BTreeMap;
 
 /// A switch on a way.
