@@ -12,5 +12,6 @@ mod raises;
 mod rates;
 mod reactive;
 mod runs;
+mod schedules;
 mod support;
 mod verdicts;
