@@ -1,19 +1,19 @@
 //! Plans, certifies and attacks networks; what was seen beside what was certified.
 
-use crate::aim::Aim;
 use crate::finding::{Finding, exceeded};
-use crate::flood::flooded;
-use crate::layout::Layout;
-use crate::play::Player;
-use crate::rows::{Row, RowKind, ratio_ppm};
-use crate::schedule::Schedule;
-use crate::search::climb;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use tenuto_model::{Network, Plan};
 use tenuto_planner::{Curves, Options, WholePaths};
 use tenuto_units::Draws;
+use tenuto_witness::aim::Aim;
+use tenuto_witness::flood::flooded;
+use tenuto_witness::layout::Layout;
+use tenuto_witness::play::Player;
+use tenuto_witness::rows::{Row, RowKind, ratio_ppm};
+use tenuto_witness::schedule::Schedule;
+use tenuto_witness::search::climb;
 
 /// Inequalities of whole-path programs that one network may take.
 const ROWS_MAX: usize = 4_000;

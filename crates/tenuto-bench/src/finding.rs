@@ -1,10 +1,10 @@
 //! What the adversary found, as a file that can be played again.
 
-use crate::layout::Layout;
-use crate::play::Player;
-use crate::rows::{Row, ratio_ppm};
-use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
+use tenuto_witness::layout::Layout;
+use tenuto_witness::play::Player;
+use tenuto_witness::rows::{Row, ratio_ppm};
+use tenuto_witness::schedule::Schedule;
 
 /// A promise that a schedule broke, or a plan that planner and checker do not agree on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,39 +1,15 @@
-//! An adversary of certified bounds: frames played through planned networks, aimed and at random.
+//! An adversary of certified bounds on random networks: plan, certify, attack, report.
 //!
-//! The planner and the checker follow the same chapter of theory, so a mistake in it certifies false
-//! bounds. This crate takes no part in that chapter. It knows what a network does with frames
-//! (ARCHITECTURE.md, "Life of a packet"; `docs/theory/modes.md`), plays schedules that hosts may
-//! legally produce, and searches for one whose delay or backlog is above a certified bound.
+//! Frames are played and schedules are searched by `tenuto-witness`, which has not read the analysis.
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`layout`] | a plan as arrays: ports, trees, guards, and the bounds of its rows |
-//! | [`schedule`] | what the adversary chooses, and what a conforming host may choose |
-//! | [`play`] | frames through ports and switches, one event after the other |
-//! | [`aim`] | schedules constructed against one row |
-//! | [`flood`] | schedules of one babbling host |
-//! | [`search`] | hill climbing from constructed and random schedules |
 //! | [`draw`] | random networks |
 //! | [`agreement`] | the checker beside the proved one, on plans with lower claims, too |
 //! | [`campaign`] | plan, certify, attack, and what was seen beside what was certified |
-//!
-//! Not played: networks with shared processors, other traffic, the time after the loss of a link, and
-//! returns to a lower mode. All instants are whole nanoseconds, as devices hand frames over; the
-//! fraction of a nanosecond that a line owes is carried exactly.
+//! | [`finding`] | a broken promise as a file that can be played again |
 
 pub mod agreement;
-pub mod aim;
 pub mod campaign;
 pub mod draw;
-mod events;
 pub mod finding;
-pub mod flood;
-mod framing;
-mod guard;
-pub mod layout;
-pub mod play;
-mod port;
-mod raises;
-pub mod rows;
-pub mod schedule;
-pub mod search;

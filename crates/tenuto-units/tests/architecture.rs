@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every crate and the crates of ours that it may depend on.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 19] = [
     ("tenuto-units", &[]),
     ("tenuto-wire", &["tenuto-units"]),
     ("tenuto-openflow", &["tenuto-units"]),
@@ -27,6 +27,7 @@ const EDGES: [(&str, &[&str]); 18] = [
             "tenuto-controller",
         ],
     ),
+    ("tenuto-witness", &["tenuto-units", "tenuto-model"]),
     ("tenuto-io", &["tenuto-units"]),
     (
         "tenuto-runtime",
@@ -68,6 +69,7 @@ const EDGES: [(&str, &[&str]); 18] = [
             "tenuto-planner",
             "tenuto-dataplane",
             "tenuto-controller",
+            "tenuto-witness",
             "tenuto-world",
             "tenuto-io",
             "tenuto-runtime",
@@ -75,7 +77,10 @@ const EDGES: [(&str, &[&str]); 18] = [
             "tenuto-hosting",
         ],
     ),
-    ("tenuto-bench", &["tenuto-units", "tenuto-model", "tenuto-planner", "tenuto-certify"]),
+    (
+        "tenuto-bench",
+        &["tenuto-units", "tenuto-model", "tenuto-planner", "tenuto-certify", "tenuto-witness"],
+    ),
 ];
 
 /// What pure crates may take from elsewhere: libraries without clocks, files, sockets or threads of

@@ -10,7 +10,7 @@ use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_runtime::{LabPorts, SwitchProcesses};
-use values::{duration_ns, format, lab_ports, rate_bps, slow, times};
+use values::{duration_ns, format, lab_ports, rate_bps, slow, threads, times};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -47,6 +47,8 @@ pub(crate) enum Verb {
     Certify(Certify),
     /// Run a plan in virtual time and hold what happens against what was promised
     Sim(Sim),
+    /// For every bound a schedule that comes close to it, or breaks it
+    Witness(Witness),
     /// Run a plan live on this machine, with real frames, and hold it against what was promised
     Up(Up),
     /// Run a program inside a node of a running lab
@@ -338,6 +340,45 @@ pub(crate) struct Sim {
     /// Write out/NAME-TIME/ with report.html, run.json and plan.json
     #[arg(long)]
     pub(crate) report: bool,
+    /// Repeat a schedule of `witness` instead: it decides all that a run would draw
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "duration_ns", "seed"])]
+    pub(crate) schedule: Option<PathBuf>,
+    /// Draw the ports on the way of the schedule's victim, as SVG
+    #[arg(long, value_name = "SVG", requires = "schedule")]
+    pub(crate) gantt: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Debug, Flags)]
+pub(crate) struct Witness {
+    /// Network or plan file
+    #[arg(value_name = "NET|PLAN")]
+    pub(crate) input: PathBuf,
+    /// The bounds of this flow only, port by port
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Option<String>,
+    /// Schedules to play against each bound
+    #[arg(long, value_name = "N", default_value_t = 1_500, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) plays: u64,
+    /// Stop the search after this time, such as 60s; what it finds until then depends on this machine
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) duration_ns: Option<u64>,
+    /// Seed of the search: with the same plays it finds the same
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Threads; without it, as many as there are processors
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Folder for witness.json and, per bound, a schedule and a chart
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Every row, not only the 20 loosest
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
@@ -451,6 +492,7 @@ impl Verb {
             Self::Certify(it) => it.json,
             Self::Sim(it) => it.run.json,
             Self::Up(it) => it.run.json,
+            Self::Witness(it) => it.json,
             Self::Explore(it) => it.json,
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,

@@ -36,6 +36,7 @@ mod tables_ovs;
 mod tables_text;
 mod tenants_text;
 mod verbs;
+mod witness;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -23,6 +23,11 @@ impl Progress {
         Self { next: Instant::now() + PATIENCE, is_terminal, is_painted: false }
     }
 
+    /// Speaks from the first word on: for a search that shows from the beginning how far it has come.
+    pub(crate) fn at_once() -> Self {
+        Self { next: Instant::now(), ..Self::new() }
+    }
+
     /// Says how it is going, if it is time to.
     pub(crate) fn say(&mut self, text: impl FnOnce() -> String) {
         let now = Instant::now();

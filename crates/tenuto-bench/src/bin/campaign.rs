@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tenuto_bench::campaign::{Effort, Report};
+use tenuto_bench::draw;
 use tenuto_bench::finding::{Finding, exceeded};
-use tenuto_bench::{draw, layout::Layout, play::Player};
 use tenuto_model::{MemorySources, Network, Sources, read_network};
+use tenuto_witness::{layout::Layout, play::Player};
 
 /// What is tried against each network of a campaign.
 const EFFORT: Effort = Effort { rows: 10, constructions: 6, changes: 40 };

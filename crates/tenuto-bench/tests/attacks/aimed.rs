@@ -3,14 +3,14 @@
 //! What it has to reach is computed by hand from the network alone: it depends on no bound.
 
 use crate::common::{EARLY_AT_ITS_OWN_PORT, EARLY_UNSEEN, SMALL_BEHIND_LARGE, flow, layout, row};
-use tenuto_bench::aim::{Aim, BASE_NS};
-use tenuto_bench::layout::Layout;
-use tenuto_bench::play::Player;
-use tenuto_bench::rows::Row;
-use tenuto_bench::schedule::{Release, Schedule};
-use tenuto_bench::search::climb;
 use tenuto_planner::Curves;
 use tenuto_units::Draws;
+use tenuto_witness::aim::{Aim, BASE_NS};
+use tenuto_witness::layout::Layout;
+use tenuto_witness::play::Player;
+use tenuto_witness::rows::Row;
+use tenuto_witness::schedule::{Release, Schedule};
+use tenuto_witness::search::climb;
 
 /// The delay of a schedule that is written down, ns after [`BASE_NS`].
 fn written(layout: &Layout, row: Row, releases: &[(u64, &str, u32)]) -> u64 {

@@ -1,13 +1,13 @@
 //! The player and the simulated world show the same delays of the same releases, where nothing is drawn.
 
 use crate::common::{flow, network};
-use tenuto_bench::layout::Layout;
-use tenuto_bench::play::Player;
-use tenuto_bench::rows::{Row, Subject};
-use tenuto_bench::schedule::{Release, Schedule};
 use tenuto_model::{Plan, Scenario};
 use tenuto_planner::Options;
 use tenuto_units::Draws;
+use tenuto_witness::layout::Layout;
+use tenuto_witness::play::Player;
+use tenuto_witness::rows::{Row, Subject};
+use tenuto_witness::schedule::{Release, Schedule};
 use tenuto_world::clockwork;
 
 const TWO_SWITCHES: &str = "
@@ -63,7 +63,7 @@ fn the_same_releases_give_the_same_delays() {
         schedule.settle(&layout);
         player.play(&schedule);
         for (name, target, observed_ns) in of_world(&plan, &schedule.releases) {
-            let is_it = |it: &tenuto_bench::layout::Leaf| {
+            let is_it = |it: &tenuto_witness::layout::Leaf| {
                 layout.flows[it.flow].name == name && it.target == target
             };
             let leaf = layout.leaves.iter().position(is_it).unwrap();

@@ -1,9 +1,9 @@
 //! Plans of networks that tests state as text.
 
-use tenuto_bench::layout::Layout;
-use tenuto_bench::rows::{Row, Subject};
 use tenuto_model::{MemorySources, Network, Plan, read_network};
 use tenuto_planner::{Curves, Options};
+use tenuto_witness::layout::Layout;
+use tenuto_witness::rows::{Row, Subject};
 
 pub(crate) fn network(text: &str) -> Network {
     let sources = MemorySources::new().with("net.yaml", text);

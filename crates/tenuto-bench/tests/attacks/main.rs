@@ -5,3 +5,4 @@ mod as_clockwork;
 mod bounds_hold;
 mod common;
 mod played_by_hand;
+mod witnesses;

@@ -3,10 +3,10 @@
 //! Links have 5 m: 27 ns. At 100 Mbit/s a frame of 1518 B takes 123.04 us, one of 64 B 6.72 us.
 
 use crate::common::{flow, layout, plan, row};
-use tenuto_bench::play::Player;
-use tenuto_bench::rows::{Row, Subject};
-use tenuto_bench::schedule::{Release, Schedule, WHOLE};
 use tenuto_planner::Curves;
+use tenuto_witness::play::Player;
+use tenuto_witness::rows::{Row, Subject};
+use tenuto_witness::schedule::{Release, Schedule, WHOLE};
 
 const STAR: &str = "
 tenuto: 1
@@ -133,9 +133,9 @@ fn what_a_conforming_host_cannot_do_is_put_off() {
 #[test]
 fn rows_of_a_layout_have_the_bounds_of_the_plan() {
     let plan = plan(STAR, Curves::Buckets);
-    let layout = tenuto_bench::layout::Layout::new(&plan).unwrap();
+    let layout = tenuto_witness::layout::Layout::new(&plan).unwrap();
     for bound in &plan.flows {
-        let is_of = |it: &&tenuto_bench::layout::Leaf| {
+        let is_of = |it: &&tenuto_witness::layout::Leaf| {
             layout.flows[it.flow].name == bound.flow && it.target == bound.target
         };
         let leaf = layout.leaves.iter().position(|it| is_of(&it)).unwrap();

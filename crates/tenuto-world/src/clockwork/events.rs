@@ -1,6 +1,7 @@
 //! The queue of what is to happen, in order of time and then of cause.
 
 use super::processor::Received;
+use super::schedule::LINE_FREE_RANK;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use tenuto_dataplane::FrameId;
@@ -29,6 +30,8 @@ pub(super) enum Event {
     Scenario(usize),
     /// A host that sends what it should not sends the next frame.
     Babble(usize),
+    /// The babbling host of a schedule sends its next frame.
+    ScheduledFrame(usize),
     /// A recorded message is released again.
     Release { node: usize, flow: u16, bytes: u32 },
 }
@@ -36,7 +39,8 @@ pub(super) enum Event {
 #[derive(Clone, Debug)]
 struct Entry {
     at: Instant,
-    order: u64,
+    /// Rank at that instant, then in the order they were queued.
+    order: (u8, u64),
     event: Event,
 }
 
@@ -70,8 +74,13 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn push(&mut self, at: Instant, event: Event) {
+        self.push_ranked(at, LINE_FREE_RANK, event);
+    }
+
+    /// Queues what a schedule ranks among the events of its instant, lowest first.
+    pub(super) fn push_ranked(&mut self, at: Instant, rank: u8, event: Event) {
         self.order += 1;
-        self.heap.push(Entry { at, order: self.order, event });
+        self.heap.push(Entry { at, order: (rank, self.order), event });
     }
 
     pub(super) fn pop(&mut self) -> Option<(Instant, Event)> {

@@ -5,21 +5,28 @@
 //! or a line of the scenario; events of one instant happen in the order they were caused. Nothing
 //! is drawn but from the seed, so a run replays bit for bit from (plan, scenario, seed, version).
 
+mod choices;
 mod controlled;
 mod events;
 mod faults;
 mod frame_log;
 mod processor;
+mod schedule;
 mod script;
 mod setup;
 
 pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
 pub use frame_log::{FrameLog, HOPS_MAX, LoggedFrame, LoggedHop};
+pub use schedule::{
+    FlowChoices, SCHEDULE_SCHEMA, Schedule, ScheduledFrame, ScheduledRelease, Transmission, Witness,
+};
 pub use script::follow;
+pub use setup::play_schedule;
 
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument, assemble};
 use events::{Event, Queue};
 use processor::SharedProcessor;
+use schedule::LINE_FREE_RANK;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_controller::{ConnId, Controller, ControllerEvent};
@@ -49,6 +56,8 @@ pub enum RunError {
     LogFull,
     /// An end system refuses its configuration.
     Host(String),
+    /// A schedule is not of this plan.
+    Schedule(String),
 }
 
 impl std::fmt::Display for RunError {
@@ -59,6 +68,7 @@ impl std::fmt::Display for RunError {
                 write!(f, "its frames take more than {HOPS_MAX} hops; a shorter run has fewer")
             }
             Self::SetupFailed(why) => write!(f, "the switches did not come up: {why}"),
+            Self::Schedule(why) => f.write_str(why),
             Self::Host(why) => write!(f, "an end system refuses its configuration: {why}"),
         }
     }
@@ -136,6 +146,8 @@ pub struct Clockwork<'a> {
     conn_next: u64,
     /// Releases to repeat, instead of sources that send by themselves.
     recorded: Option<&'a [Release]>,
+    /// What a schedule decides, instead of draws.
+    choices: Option<Box<choices::Choices>>,
     /// What decides the order of events, instead of timers and links.
     script: Option<script::Script>,
     /// The controller that changes modes itself, instead of one that leaves it to the switches.
@@ -181,7 +193,7 @@ pub fn run_with_frames(
     world.set_up()?;
     world.start_traffic();
     world.recorder = Some(frame_log::Recorder::default());
-    let document = world.play(progress);
+    let document = world.run_to_end(progress);
     world.drain();
     if world.recorder.as_ref().is_some_and(frame_log::Recorder::is_full) {
         return Err(RunError::LogFull);
@@ -209,11 +221,11 @@ pub fn replay<'a>(
 
 impl<'a> Clockwork<'a> {
     fn finish(mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
-        self.play(progress)
+        self.run_to_end(progress)
     }
 
     /// Plays the scenario to its end, and closes the ledger.
-    fn play(&mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
+    fn run_to_end(&mut self, progress: &mut dyn FnMut(RunProgress)) -> RunDocument {
         let end = self.start + Span::from_ns(self.scenario.duration_ns);
         let mut next_word = self.start + Span::from_ms(100);
         while let Some(at) = self.queue.next_at() {
@@ -274,6 +286,7 @@ impl<'a> Clockwork<'a> {
             }
             Event::Scenario(index) => self.happen(index),
             Event::Babble(index) => self.babble(index),
+            Event::ScheduledFrame(index) => self.scheduled_frame(index),
             Event::Release { node, flow, bytes } => self.release(node, flow, bytes),
         }
     }
@@ -288,6 +301,9 @@ impl<'a> Clockwork<'a> {
             Core::Switch(switch) => {
                 if let Some(recorder) = &mut self.recorder {
                     recorder.enter(node, self.pool.bytes(frame), now);
+                }
+                if let Some(choices) = &mut self.choices {
+                    choices.record_queued(node, frame, now);
                 }
                 switch.receive(now, arrival, port, frame, &mut self.pool, &mut self.switch_fx);
                 self.after_switch(node);
@@ -380,6 +396,15 @@ impl<'a> Clockwork<'a> {
         if let Some(recorder) = &mut self.recorder {
             recorder.leave(node, port, self.pool.bytes(frame), departure);
         }
+        if let Some(choices) = &mut self.choices {
+            let (name, bytes) = (&self.nodes[node].name, self.pool.bytes(frame));
+            choices.record_transmission(
+                (node, name, port),
+                (frame, bytes),
+                departure,
+                self.start.as_ns(),
+            );
+        }
         let is_signal = self.pool.bytes(frame).get(12..14) == Some(&[0x0f, 0x00]);
         let far = self.nodes[node].links.get_mut(&port).and_then(|far| {
             if is_signal && far.signals_to_lose > 0 {
@@ -407,11 +432,21 @@ impl<'a> Clockwork<'a> {
             return;
         }
         let (least, most) = target.latency_ns;
-        let latency = least + self.draw.below(most - least + 1);
-        let last = target.processed.entry(far.port).or_default();
+        let choices = self.choices.as_deref();
+        let chosen = choices.map(|it| it.of(self.pool.bytes(frame), far.node, is_signal));
+        let latency = match chosen {
+            Some(chosen) => chosen.latency_ns.unwrap_or(least),
+            None => least + self.draw.below(most - least + 1),
+        };
+        let rank = chosen.map_or(LINE_FREE_RANK, |it| it.rank);
+        let last = self.nodes[far.node].processed.entry(far.port).or_default();
         let at = (arrival + Span::from_ns(latency)).max(*last);
         *last = at;
-        self.queue.push(at, Event::Enter { node: far.node, port: far.port, frame, arrival });
+        self.queue.push_ranked(
+            at,
+            rank,
+            Event::Enter { node: far.node, port: far.port, frame, arrival },
+        );
     }
 
     fn observe(&mut self, observation: &Observation) {

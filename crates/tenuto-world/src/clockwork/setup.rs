@@ -1,16 +1,44 @@
 //! Bringing a world up: nodes, links, the controller's installation, then traffic.
 
+use super::choices::{self, Choices, NodeLatencies};
 use super::processor::SharedProcessor;
+use super::schedule::LINE_FREE_RANK;
+use super::schedule::{Schedule, Transmission};
 use super::{
     Arc, BTreeMap, BTreeSet, CONTROL_LATENCY, Clockwork, ConnId, Controller, ControllerEvent, Core,
     Draws, Effects, Event, FRAMES_MAX, Far, FramePool, Instant, LEAD, Ledger, LedgerSettings, Node,
     Plan, Queue, RunError, SETUP_LIMIT, Scenario, Span, Switch, assemble,
 };
-use crate::{Played, Release};
+use crate::fault_model::{self, Judged};
+use crate::{Observation, Played, Release, RunDocument};
 use tenuto_controller::ControllerConfig;
 use tenuto_dataplane::endsystem::{Behaviour, Conduct, EndSystem};
 use tenuto_dataplane::switch::HashKey;
-use tenuto_model::{Offsets, SwitchDeployment};
+use tenuto_model::{EventAction, Offsets, SwitchDeployment};
+
+/// Runs a schedule in virtual time, in the switches and end systems that run live.
+///
+/// # Errors
+/// [`RunError`] if the plan cannot be brought up, or the schedule is not of this plan.
+pub fn play_schedule(
+    plan: &Plan,
+    schedule: &Schedule,
+) -> Result<(RunDocument, Vec<Transmission>), RunError> {
+    let releases = choices::releases(&plan.network, schedule).map_err(RunError::Schedule)?;
+    let scenario = Scenario::plain(schedule.duration_ns, 1);
+    let mut world = Clockwork::new(plan, &scenario)?;
+    let nodes: Vec<NodeLatencies<'_>> =
+        world.nodes.iter().map(|it| (it.name.as_str(), it.latency_ns)).collect();
+    let choices = Choices::read(&plan.network, &nodes, schedule).map_err(RunError::Schedule)?;
+    world.choices = Some(Box::new(choices));
+    world.recorded = Some(&releases);
+    world.set_up()?;
+    world.start_traffic();
+    world.start_scheduled_frames();
+    let document = world.run_to_end(&mut |_| {});
+    let sent = world.choices.take().map_or_else(Vec::new, |it| it.transmissions);
+    Ok((document, sent))
+}
 
 fn switch_node(plan: &Plan, deployment: &SwitchDeployment, secret: [u8; 16]) -> Node {
     let config = assemble::switch_config(plan, deployment, secret, 1, HashKey::fixed());
@@ -64,6 +92,7 @@ impl<'a> Clockwork<'a> {
             failure: None,
             conn_next: 1,
             recorded: None,
+            choices: None,
             script: None,
             controlled: None,
             recorder: None,
@@ -85,6 +114,11 @@ impl<'a> Clockwork<'a> {
         Ok(())
     }
 
+    /// The mode in which all switches start.
+    fn start_level(&self) -> u8 {
+        self.choices.as_ref().map_or(0, |it| it.start_level)
+    }
+
     pub(super) fn start_controller(&mut self) {
         let settings = assemble::mode_settings(self.plan, 1);
         self.controller = Some(Controller::new(ControllerConfig {
@@ -92,7 +126,7 @@ impl<'a> Clockwork<'a> {
             manages: self.plan.switches.iter().map(|s| s.datapath_id).collect(),
             deployments: self.plan.switches.clone(),
             modes: settings,
-            start_level: 0,
+            start_level: self.start_level(),
             epoch: 1,
             ..ControllerConfig::default()
         }));
@@ -174,7 +208,7 @@ impl<'a> Clockwork<'a> {
         };
         let settings = LedgerSettings::simulated(scenario.seed, self.start.as_ns(), played);
         let mut ledger = Ledger::new(self.plan, settings);
-        ledger.set_up_complete();
+        ledger.set_up_complete(self.start_level());
         self.ledger = Some(ledger);
         match self.recorded {
             Some(releases) => self.repeat(releases),
@@ -209,9 +243,55 @@ impl<'a> Clockwork<'a> {
         for &Release { at_ns, flow, bytes } in releases {
             if let Some(&node) = sender_of.get(&flow) {
                 let at = self.start + Span::from_ns(at_ns);
-                self.queue.push(at, Event::Release { node, flow, bytes });
+                let rank = self.choices.as_ref().map_or(LINE_FREE_RANK, |it| it.rank_of(flow));
+                self.queue.push_ranked(at, rank, Event::Release { node, flow, bytes });
             }
         }
+    }
+
+    /// Queues what the babbling host sends, and has it judged.
+    fn start_scheduled_frames(&mut self) {
+        let Some(choices) = &self.choices else { return };
+        let Some(host) = choices.babbling_host.clone() else { return };
+        for (index, (flow, frame)) in choices.frames.iter().enumerate() {
+            let at = self.start + Span::from_ns(frame.at_ns);
+            let rank = choices.rank_of(*flow);
+            self.queue.push_ranked(at, rank, Event::ScheduledFrame(index));
+        }
+        let action = EventAction::Babble {
+            host,
+            flows: Vec::new(),
+            frame_bytes: 0,
+            rate_bps: None,
+            for_ns: None,
+        };
+        let network = &self.plan.network;
+        let Judged { tolerated, misbehaving } =
+            fault_model::judge(network, &action, &mut self.misbehaving, |_| false);
+        let text = fault_model::describe(&action, network);
+        let at_ns = self.start.as_ns();
+        self.observe(&Observation::Event { text, at_ns, tolerated, misbehaving });
+    }
+
+    /// The next frame of the babbling host, on every port by which its flow leaves.
+    pub(super) fn scheduled_frame(&mut self, index: usize) {
+        let Some(choices) = &self.choices else { return };
+        let (flow, ref frame) = choices.frames[index];
+        let network = &self.plan.network;
+        let source = &network.flows[usize::from(flow)].source;
+        let Some(node) = self.nodes.iter().position(|it| it.name == *source) else { return };
+        let mut buffer = [0; tenuto_wire::ethernet::FRAME_LEN_MAX];
+        let Some(len) = choices::emit(network, flow, frame, &mut buffer) else { return };
+        let now = self.now;
+        if let Core::Host(host) = &mut self.nodes[node].core {
+            let sender = host.config().senders.iter().find(|it| it.flow == flow);
+            let ports = sender.map_or_else(Vec::new, |it| it.ports.clone());
+            for port in ports {
+                let (pool, fx) = (&mut self.pool, &mut self.host_fx);
+                host.inject(now, port, 0, &buffer[..len], pool, fx);
+            }
+        }
+        self.after_host(node);
     }
 
     pub(super) fn release(&mut self, node: usize, flow: u16, bytes: u32) {

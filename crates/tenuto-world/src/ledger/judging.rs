@@ -71,7 +71,8 @@ impl Ledger<'_> {
             return window.change;
         }
         let before = windows.iter().rev().find(|w| w.to_ns < from);
-        Transition::Steady(before.map_or(0, |w| w.change.level_after()))
+        let start_level = self.timelines.iter().map(|it| it.start_level).max().unwrap_or(0);
+        Transition::Steady(before.map_or(start_level, |w| w.change.level_after()))
     }
 
     /// How long a message without a bound of its own, out of mode at its host, may be under way.

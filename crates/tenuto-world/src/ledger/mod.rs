@@ -212,9 +212,9 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The network was brought up before this ledger was opened: every switch is in its start mode.
-    pub fn set_up_complete(&mut self) {
-        self.timelines.iter_mut().for_each(Timeline::set_up_complete);
+    /// The network was brought up before this ledger was opened: every switch is in its start mode, of that level.
+    pub fn set_up_complete(&mut self, level: u8) {
+        self.timelines.iter_mut().for_each(|it| it.set_up_complete(level));
     }
 
     /// The scenario was not played to its end: what it expects may be missing. Where nodes could not

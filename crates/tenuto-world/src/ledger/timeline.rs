@@ -42,6 +42,8 @@ pub(super) struct Timeline {
     last_excess_ns: Option<u64>,
     first_trigger: Option<(String, u32, u8, u64)>,
     modes: usize,
+    /// The level before any change.
+    pub(super) start_level: u8,
 }
 
 impl Timeline {
@@ -55,12 +57,14 @@ impl Timeline {
             last_excess_ns: None,
             first_trigger: None,
             modes,
+            start_level: 0,
         }
     }
 
     /// Every switch is in its start mode.
-    pub(super) fn set_up_complete(&mut self) {
-        self.levels.fill(0);
+    pub(super) fn set_up_complete(&mut self, level: u8) {
+        self.start_level = level;
+        self.levels.fill(level);
         self.started.fill(true);
     }
 
@@ -68,7 +72,7 @@ impl Timeline {
     pub(super) fn level_now(&self) -> u8 {
         match self.changes.last() {
             Some(change) => change.change.level_after(),
-            None => 0,
+            None => self.start_level,
         }
     }
 

@@ -27,7 +27,7 @@ fn judged(plan: &Plan, flow: &str, tell: impl Fn(&mut Ledger<'_>, u16)) -> RunDo
         ..LedgerSettings::simulated(1, START_NS, Default::default())
     };
     let mut ledger = Ledger::new(plan, settings);
-    ledger.set_up_complete();
+    ledger.set_up_complete(0);
     ledger.observe(&Observation::Released { flow, message: 1, at_ns: RELEASE_NS, bytes: 0 });
     tell(&mut ledger, flow);
     ledger.close(END_NS)

@@ -17,5 +17,6 @@ mod raises;
 mod rates;
 mod reactive;
 mod runs;
+mod schedules;
 mod support;
 mod verdicts;

@@ -65,7 +65,7 @@ fn judged(plan: &Plan, scenario: &Scenario, tell: impl Fn(&mut Ledger<'_>)) -> R
     let settings =
         LedgerSettings { world: "live", ..LedgerSettings::simulated(1, START_NS, played) };
     let mut ledger = Ledger::new(plan, settings);
-    ledger.set_up_complete();
+    ledger.set_up_complete(0);
     tell(&mut ledger);
     ledger.close(START_NS + scenario.duration_ns)
 }
@@ -188,7 +188,7 @@ fn a_message_after_its_deadline_is_late_by_this_machine() {
         ..LedgerSettings::simulated(1, START_NS, played)
     };
     let mut ledger = Ledger::new(&plan, settings);
-    ledger.set_up_complete();
+    ledger.set_up_complete(0);
     heard(&plan, &mut ledger, longest + 1);
     let run = ledger.close(START_NS + 10_000 * MS);
     assert_eq!(run.verdict, Verdict::Late, "{}", run.summary);

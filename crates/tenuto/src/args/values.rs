@@ -18,6 +18,14 @@ pub(super) fn rate_bps(text: &str) -> Result<u64, String> {
 }
 
 /// A length of time with its unit, above zero.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    const THREADS_MAX: usize = 1_024;
+    match text.parse() {
+        Ok(count @ 1..=THREADS_MAX) => Ok(count),
+        _ => Err(format!("1 to {THREADS_MAX} threads")),
+    }
+}
+
 pub(super) fn duration_ns(text: &str) -> Result<u64, String> {
     const DAY_NS: u64 = 86_400_000_000_000;
     let number = text.trim();

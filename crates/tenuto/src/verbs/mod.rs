@@ -28,6 +28,7 @@ mod tables;
 pub(crate) mod tenants;
 pub(crate) mod trace;
 mod up;
+mod witness;
 
 use crate::args::Verb;
 use crate::failure::Failure;
@@ -43,6 +44,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Tables(it) => tables::run(&it),
         Verb::Certify(it) => certify::run(&it),
         Verb::Sim(it) => sim::run(&it),
+        Verb::Witness(it) => witness::run(&it),
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
         Verb::Exec(it) => return exec::run(&it),

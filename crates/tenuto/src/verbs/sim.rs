@@ -18,6 +18,9 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     if !planned.promise().can_run() {
         return refused(&planned, args.run.json);
     }
+    if let Some(path) = &args.schedule {
+        return scheduled(args, &planned, path);
+    }
     let (scenario, _) = scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
     if let Some(words) = programs::left_out(&scenario) {
         output::complain(&words);
@@ -27,6 +30,30 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
         output::write_file(path, &output::json(&frames))?;
     }
     conclude(&document, &args.run, kept(args, &planned, &document))
+}
+
+/// Repeats a schedule: nothing is drawn.
+fn scheduled(args: &Sim, planned: &Planned, path: &Path) -> Result<Outcome, Failure> {
+    let schedule = crate::witness::schedule_file::read(path)?;
+    let plan = &planned.plan;
+    let shown = path.display().to_string();
+    if schedule.plan_hash != plan.plan_hash {
+        output::complain(&format!("note: {shown} was made for another plan; bounds may differ"));
+    }
+    let played = clockwork::play_schedule(plan, &schedule);
+    let (document, sent) =
+        played.map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
+    if let Some(svg) = &args.gantt {
+        let chart = crate::witness::gantt::chart(plan, &schedule, &sent).ok_or_else(|| {
+            Failure::input(
+                "the schedule was made for no delay: nothing to draw",
+                Some(&shown),
+                None,
+            )
+        })?;
+        output::write_file(svg, &chart)?;
+    }
+    conclude(&document, &args.run, kept(args, planned, &document))
 }
 
 /// Writes what the command line wants kept, and says where it is.

@@ -16,3 +16,4 @@ mod server_graphs;
 mod source;
 mod stranger;
 mod tenants;
+mod witnesses;

@@ -19,7 +19,7 @@ const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "m
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 24] = [
+const DOCUMENTS: [Document; 26] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -84,6 +84,12 @@ const DOCUMENTS: [Document; 24] = [
             ("tenuto/src/verbs/certify.rs", "BoundsDocument"),
         ],
         "`certify --json` of a plan, and of bounds on a server graph",
+    ),
+    ("tenuto-witness/1", &[("tenuto/src/witness/document.rs", "Document")], "`witness --json`"),
+    (
+        "tenuto-schedule/1",
+        &[("tenuto-world/src/clockwork/schedule.rs", "Schedule")],
+        "`witness -o DIR`, per bound; what `sim --schedule` reads",
     ),
     ("tenuto-exploration/1", &[("tenuto/src/verbs/explore.rs", "Document")], "`explore --json`"),
     ("tenuto-trace/1", &[("tenuto-world/src/explore/trace.rs", "Trace")], "`explore -o TRACE`"),
@@ -368,6 +374,7 @@ fn real_output() -> Vec<(String, String)> {
         words("sim line.yaml"),
         words("sim late.yaml"),
         words("plan line.yaml"),
+        words("witness line.yaml --plays 50 -o found"),
         words("plan late.yaml"),
         words("plan graph.yaml"),
         words("plan line.yaml --explain speed"),
@@ -402,6 +409,9 @@ fn real_output() -> Vec<(String, String)> {
     }
     all.extend(crate::tenants::status(&folder).map(|text| ("tenants status".into(), text)));
     let trace = std::fs::read_to_string(folder.join("reactive.json")).expect("a trace");
+    let schedule = folder.join("found/0000-speed-to-display-in-normal.schedule.json");
+    let schedule = std::fs::read_to_string(schedule).expect("a schedule");
+    all.push(("witness -o".into(), schedule));
     all.push(("explore attendre -o".into(), trace));
     all.push(("explore -o".into(), serde_json::to_string(&trace_of_all()).expect("a trace")));
     all

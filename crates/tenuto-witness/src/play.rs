@@ -8,11 +8,12 @@
 use crate::events::{Event, Events, LINE_FREE_ORDER};
 use crate::framing::frames_of;
 use crate::guard::{Meter, Monitor};
-use crate::layout::Layout;
+use crate::layout::{Layout, part_of};
 use crate::port::{Frame, PortState, SIGNALS};
 use crate::raises::{Raised, Raises};
 use crate::rows::{Row, Subject, Values};
-use crate::schedule::{Release, Schedule, WHOLE};
+use crate::schedule::{Release, Schedule};
+use crate::scope::Scope;
 use tenuto_model::NodeRef;
 use tenuto_units::FRAME_BYTES_MIN;
 
@@ -63,6 +64,12 @@ pub struct Player<'a> {
     /// Per release and leaf of its flow: frames that have not come.
     missing: Vec<u32>,
     outcome: Outcome,
+    /// By hop: whether frames are played there.
+    scope: Vec<bool>,
+    /// A play ends when every message of this leaf's flow has come there, if there is one.
+    awaited: Option<usize>,
+    /// Messages that have not.
+    awaited_count: usize,
     /// Per release: its first place in `queued`, less the first hop of its flow.
     passages_at: Vec<usize>,
     /// Per release and hop: when its last frame was queued there, 0 if none was.
@@ -91,16 +98,32 @@ impl<'a> Player<'a> {
                 policed: 0,
                 violation: None,
             },
+            scope: vec![true; layout.hops.len()],
+            awaited: None,
+            awaited_count: 0,
             passages_at: Vec::new(),
             passages: Vec::new(),
         }
+    }
+
+    /// From now on plays these hops only, and no longer than until the messages of the awaited leaf's flow have
+    /// come there. Rows of other leaves may show less than they would.
+    pub fn limit_to(&mut self, scope: &Scope, awaited: Option<usize>) {
+        self.scope.clone_from(&scope.hops);
+        self.awaited = awaited;
+    }
+
+    /// From now on plays everything, to its end.
+    pub fn lift_limits(&mut self) {
+        self.scope.fill(true);
+        self.awaited = None;
     }
 
     /// Plays a settled schedule.
     pub fn play(&mut self, schedule: &Schedule) -> &Outcome {
         self.restart(schedule);
         let mut next = 0;
-        while self.outcome.frame_hops < FRAME_HOPS_MAX {
+        while self.outcome.frame_hops < FRAME_HOPS_MAX && !self.is_over() {
             let release = schedule.releases.get(next);
             let is_release = match (release, self.events.next_at()) {
                 (None, None) => break,
@@ -119,6 +142,10 @@ impl<'a> Player<'a> {
         }
         self.outcome.raises = u32::try_from(self.raises.list().len()).unwrap_or(u32::MAX);
         &self.outcome
+    }
+
+    const fn is_over(&self) -> bool {
+        self.awaited.is_some() && self.awaited_count == 0
     }
 
     /// What the last schedule showed.
@@ -147,6 +174,8 @@ impl<'a> Player<'a> {
         self.missing_at.clear();
         self.passages_at.clear();
         self.passages.clear();
+        let awaited = self.awaited.map(|leaf| self.layout.leaves[leaf].flow);
+        self.awaited_count = schedule.releases.iter().filter(|it| Some(it.flow) == awaited).count();
         for release in &schedule.releases {
             self.missing_at.push(self.missing.len());
             let flow = &self.layout.flows[release.flow];
@@ -166,6 +195,9 @@ impl<'a> Player<'a> {
         let flow = &layout.flows[release.flow];
         let number = u32::try_from(index).unwrap_or(Frame::SIGNAL);
         for &hop in &flow.roots {
+            if !self.scope[hop] {
+                continue;
+            }
             let frame = |frame_bytes| Frame { release: number, hop: index_u32(hop), frame_bytes };
             if release.babbled.is_some() {
                 let bytes = release.bytes.max(FRAME_BYTES_MIN);
@@ -185,7 +217,7 @@ impl<'a> Player<'a> {
             Event::Forward { frame } => self.forward(schedule, now_ns, frame),
             Event::Swap { switch, level } => self.swap(schedule, now_ns, switch as usize, level),
             Event::Arrive { frame, queued_ns } => {
-                if self.judge(schedule, now_ns, frame) {
+                if self.judge(schedule, now_ns, queued_ns, frame) {
                     let order = order_of(schedule, frame);
                     self.events.push(queued_ns, order, Event::Forward { frame });
                 }
@@ -217,10 +249,11 @@ impl<'a> Player<'a> {
         let (frame, next) = self.ports[port].hand_over(layout.ports[port].line);
         self.hand_over_at(next, port);
         self.outcome.frame_hops += 1;
+        let arrival_ns = now_ns + layout.ports[port].propagation_ns;
         if frame.release == Frame::SIGNAL {
+            self.signal(schedule, arrival_ns, frame, port);
             return;
         }
-        let arrival_ns = now_ns + layout.ports[port].propagation_ns;
         let hop = &layout.hops[frame.hop as usize];
         if let Some(leaf) = hop.leaf {
             self.receive(schedule, arrival_ns, frame, leaf);
@@ -237,16 +270,29 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// A mode signal has come to the far end of a line; it takes effect after that switch's latency.
+    fn signal(&mut self, schedule: &Schedule, arrival_ns: u64, frame: Frame, port: usize) {
+        let NodeRef::Switch(switch) = self.layout.ports[port].far else { return };
+        if !schedule.signalled {
+            return;
+        }
+        let at_ns = arrival_ns + self.layout.latency_ns(switch, schedule.swaps[switch]);
+        let at_ns = at_ns.max(self.queued_ns[port]);
+        self.queued_ns[port] = at_ns;
+        let level = u8::try_from(frame.hop).unwrap_or(u8::MAX);
+        let event = Event::Swap { switch: index_u32(switch), level };
+        self.events.push(at_ns, SWAP_ORDER, event);
+    }
+
     fn latency_ns(&self, schedule: &Schedule, frame: Frame, switch: usize) -> u64 {
-        let of = &self.layout.switches[switch];
         let release = &schedule.releases[frame.release as usize];
         let of_flow = schedule.latencies[release.flow * self.layout.switches.len() + switch];
         let part = release.latency.unwrap_or(of_flow);
-        of.latency_ns_min + part_of(of.latency_ns_max - of.latency_ns_min, part)
+        self.layout.latency_ns(switch, part)
     }
 
     /// Monitor, then meter; whether the frame goes on.
-    fn judge(&mut self, schedule: &Schedule, now_ns: u64, frame: Frame) -> bool {
+    fn judge(&mut self, schedule: &Schedule, now_ns: u64, queued_ns: u64, frame: Frame) -> bool {
         let hop = &self.layout.hops[frame.hop as usize];
         let release = &schedule.releases[frame.release as usize];
         let switch = self.layout.far_switch(frame.hop as usize);
@@ -258,7 +304,7 @@ impl<'a> Player<'a> {
                 let violation =
                     Violation { at_ns: now_ns, release: frame.release as usize, early_ns };
                 self.outcome.violation.get_or_insert(violation);
-                self.raise(schedule, now_ns, wanted);
+                self.raise(schedule, (now_ns, queued_ns), switch, wanted);
             }
         }
         let Some(meter) = hop.meter else { return true };
@@ -272,12 +318,24 @@ impl<'a> Player<'a> {
         self.layout.flows[flow].level >= self.levels[switch]
     }
 
-    fn raise(&mut self, schedule: &Schedule, at_ns: u64, to: u8) {
+    /// The frame that arrived at `at_ns` is looked up at `queued_ns`: then its switch swaps.
+    fn raise(
+        &mut self,
+        schedule: &Schedule,
+        (at_ns, queued_ns): (u64, u64),
+        starter: Option<usize>,
+        to: u8,
+    ) {
         let from = self.raises.level();
         let times = self.layout.raise_times.get(&(from, to)).copied();
         let drain_ns = times.and_then(|it| it.drain_ns);
         let settled_ns = drain_ns.map_or(u64::MAX, |it| at_ns + it);
         self.raises.push(Raised { at_ns, from, to, settled_ns });
+        if let (true, Some(switch)) = (schedule.signalled, starter) {
+            let event = Event::Swap { switch: index_u32(switch), level: to };
+            self.events.push(queued_ns, 0, event);
+            return;
+        }
         let spread_ns = times.map_or(0, |it| it.spread_ns);
         for switch in 0..self.layout.switches.len() {
             let swap_ns = at_ns + part_of(spread_ns, schedule.swaps[switch]);
@@ -298,7 +356,8 @@ impl<'a> Player<'a> {
         for &port in &layout.switches[switch].ports {
             self.ports[port].purge(ends);
         }
-        let signal = Frame { release: Frame::SIGNAL, hop: 0, frame_bytes: FRAME_BYTES_MIN };
+        let signal =
+            Frame { release: Frame::SIGNAL, hop: level.into(), frame_bytes: FRAME_BYTES_MIN };
         for &port in &layout.switches[switch].trunks {
             for _ in 0..layout.signal_copies {
                 let next =
@@ -317,7 +376,9 @@ impl<'a> Player<'a> {
         }
         let class = usize::from(layout.flows[hop.flow].class) + 1;
         for &next in &hop.next {
-            self.enqueue(schedule, now_ns, Frame { hop: index_u32(next), ..frame }, class);
+            if self.scope[next] {
+                self.enqueue(schedule, now_ns, Frame { hop: index_u32(next), ..frame }, class);
+            }
         }
     }
 
@@ -333,6 +394,8 @@ impl<'a> Player<'a> {
         if *missing > 0 {
             return;
         }
+        let is_awaited = usize::from(self.awaited == Some(leaf));
+        self.awaited_count = self.awaited_count.saturating_sub(is_awaited);
         let found = self.raises.transition(self.layout, release.at_ns, now_ns);
         if let Some((transition, _)) = found.filter(|&(_, to)| flow.level >= to) {
             let row = Row { subject: Subject::Delay(leaf), transition };
@@ -357,12 +420,6 @@ impl<'a> Player<'a> {
 
 fn order_of(schedule: &Schedule, frame: Frame) -> u8 {
     schedule.orders[schedule.releases[frame.release as usize].flow]
-}
-
-/// So many [`WHOLE`]ths of a range.
-fn part_of(range_ns: u64, part: u16) -> u64 {
-    let scaled = u128::from(range_ns) * u128::from(part) / u128::from(WHOLE);
-    u64::try_from(scaled).unwrap_or(range_ns)
 }
 
 fn index_u32(index: usize) -> u32 {

@@ -7,10 +7,12 @@
 //! - Hosts may turn to a higher contract; what a monitor would notice is put off until the monitor bears with it,
 //!   unless the row is one of a raise.
 
+use crate::framing::frames_of;
 use crate::layout::{FlowLayout, Layout};
 use crate::play::Player;
 use crate::rows::{Row, Subject};
 use crate::schedule::{Release, Schedule, WHOLE};
+use crate::scope::Scope;
 use tenuto_model::Transition;
 use tenuto_units::Draws;
 
@@ -22,6 +24,8 @@ const MESSAGES_MAX: u64 = 12;
 const FRAMES_MAX: u64 = 3_000;
 /// Times that interferers are aligned again with where the victim was seen.
 const ROUNDS: usize = 4;
+/// Times that a flood is aligned.
+const FLOOD_ROUNDS: usize = 3;
 /// Messages of a flow, from its first on, that may be the one to meet the victim.
 pub(crate) const MEETING_MAX: usize = 3;
 /// Violations that are put off before a schedule is played as it is.
@@ -42,8 +46,17 @@ pub struct Aim {
     pub tame_until_ns: u64,
     /// How far messages around the victim matter, ns.
     pub window_ns: u64,
-    /// Largest ratio of window that a flow's messages fill.
+    /// The row is one of a raise.
     pub(crate) has_raise: bool,
+    /// The hops that can matter.
+    pub(crate) scope: Scope,
+    /// Flows whose releases can matter; the victim is among them.
+    pub(crate) flows: Vec<usize>,
+    /// By flow: where its way meets the victim's, as its hop there and the victim's.
+    joins: Vec<Vec<(usize, usize)>>,
+    /// Schedules are replayed in the switch core: switches swap when a signal reaches them, instead of anywhere within
+    /// the certified spread, and nothing is chosen that a replay cannot follow.
+    pub is_replayed: bool,
 }
 
 impl Aim {
@@ -67,20 +80,44 @@ impl Aim {
             Subject::Delay(_) => layout.bounds.get(row)? / 1_000,
             Subject::Backlog(port) => layout.ports[port].time_ns(layout.bounds.get(row)?),
         };
+        let scope = Scope::of(layout, &path);
+        let joins =
+            |flow: usize| if flow == victim { Vec::new() } else { joins(layout, &path, flow) };
         let mut aim = Self {
             row,
             victim,
-            path,
             start_level,
             tame_until_ns: u64::MAX,
             window_ns: window_ns.max(1_000),
             has_raise,
+            flows: scope.flows().collect(),
+            joins: (0..layout.flows.len()).map(joins).collect(),
+            scope,
+            path,
+            is_replayed: false,
         };
         if has_raise {
             aim.tame_until_ns =
                 BASE_NS - window_ns.min(BASE_NS / 2) + draws.below(2 * window_ns + 1);
         }
         Some(aim)
+    }
+
+    /// A host that can matter, one after the other by a growing number.
+    pub(crate) fn host(&self, layout: &Layout, number: usize) -> usize {
+        let mut hosts: Vec<usize> = self.flows.iter().map(|&it| layout.flows[it].host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts[number % hosts.len()]
+    }
+
+    /// What a player has to be limited to for this row.
+    pub fn limit(&self, player: &mut Player<'_>) {
+        let awaited = match self.row.subject {
+            Subject::Delay(leaf) => Some(leaf),
+            Subject::Backlog(_) => None,
+        };
+        player.limit_to(&self.scope, awaited);
     }
 
     /// A schedule constructed against the row, as it was best after some rounds of alignment.
@@ -92,13 +129,16 @@ impl Aim {
     ) -> (Schedule, u64) {
         let mut schedule = self.draft(layout, draws);
         let mut best = (schedule.clone(), 0);
+        let is_serial = draws.below(3) > 0;
         for round in 0..ROUNDS {
             self.tame(layout, player, &mut schedule);
             let seen = player.outcome().seen.get(self.row).unwrap_or(0);
             if seen > best.1 || round == 0 {
                 best = (schedule.clone(), seen);
             }
-            if round + 1 < ROUNDS {
+            if round + 1 < ROUNDS && is_serial {
+                self.line_up(layout, player, &mut schedule, draws);
+            } else if round + 1 < ROUNDS {
                 self.align(layout, player, &mut schedule, draws);
             }
         }
@@ -109,10 +149,12 @@ impl Aim {
     fn draft(&self, layout: &Layout, draws: &mut Draws) -> Schedule {
         let mut schedule = Schedule::empty(layout);
         schedule.start_level = self.start_level;
+        schedule.signalled = self.is_replayed;
         // What breaks an analysis often needs every host to do the same: drawn apart they hardly ever do.
         let common = (draws.below(2) == 0).then(|| Style::draw(draws));
         let victim_order = draws.one_of(&[200, 200, 200, 40]);
-        for (index, flow) in layout.flows.iter().enumerate() {
+        for &index in &self.flows {
+            let flow = &layout.flows[index];
             schedule.orders[index] =
                 if index == self.victim { victim_order } else { draws.one_of(&[20, 60, 100]) };
             if index == self.victim {
@@ -170,7 +212,7 @@ impl Aim {
     /// Plays a schedule, and puts off what would raise the mode before it may: a message that comes too early
     /// until the monitor bears with it, one that is too large to the largest of the mode.
     pub fn tame(&self, layout: &Layout, player: &mut Player<'_>, schedule: &mut Schedule) {
-        schedule.settle(layout);
+        self.settle(layout, schedule);
         for _ in 0..TAMED_MAX {
             player.play(schedule);
             let violation = player.outcome().violation;
@@ -189,9 +231,17 @@ impl Aim {
                 None if release.bytes > size => schedule.releases[violation.release].bytes = size,
                 None => return,
             }
-            schedule.settle(layout);
+            self.settle(layout, schedule);
         }
         player.play(schedule);
+    }
+
+    fn settle(&self, layout: &Layout, schedule: &mut Schedule) {
+        if self.is_replayed {
+            schedule.settle_apart(layout);
+        } else {
+            schedule.settle(layout);
+        }
     }
 
     /// Moves every interferer so that one message of it is queued when the victim is, where their ways join.
@@ -204,15 +254,122 @@ impl Aim {
     ) {
         let mut shifts = vec![0; layout.flows.len()];
         let common = (draws.below(2) == 0).then(|| draws.index(MEETING_MAX));
-        for (flow, shift) in shifts.iter_mut().enumerate() {
+        for &flow in &self.flows {
             let place = common.unwrap_or_else(|| draws.index(MEETING_MAX));
             let to = self.shift_of(layout, player, schedule, (flow, place), draws);
-            *shift = to.unwrap_or(0);
+            shifts[flow] = to.unwrap_or(0);
         }
         self.carry_companions(layout, schedule, &mut shifts, draws);
         for release in &mut schedule.releases {
             release.at_ns = release.at_ns.saturating_add_signed(shifts[release.flow]);
         }
+    }
+
+    /// Lines a flood and everybody else up, as long as the row shows more.
+    pub(crate) fn line_up_flood(
+        &self,
+        layout: &Layout,
+        player: &mut Player<'_>,
+        start: (Schedule, u64),
+        draws: &mut Draws,
+    ) -> (Schedule, u64) {
+        let mut best = start;
+        for _ in 0..FLOOD_ROUNDS {
+            let mut next = best.0.clone();
+            player.play(&next);
+            self.line_up(layout, player, &mut next, draws);
+            self.tame(layout, player, &mut next);
+            let seen = player.outcome().seen.get(self.row).unwrap_or(0);
+            if seen >= best.1 {
+                best = (next, seen);
+            }
+        }
+        best
+    }
+
+    /// Moves every interferer so that what comes over one line comes back to back, and the last of it just ahead
+    /// of the victim: then the victim meets the whole of it. Lower classes begin just before the first of them.
+    fn line_up(
+        &self,
+        layout: &Layout,
+        player: &Player<'_>,
+        schedule: &mut Schedule,
+        draws: &mut Draws,
+    ) {
+        let Some(victim) = schedule.releases.iter().position(|it| it.flow == self.victim) else {
+            return;
+        };
+        let place = draws.index(MEETING_MAX);
+        let mut arrivals = Vec::new();
+        for &flow in &self.flows {
+            arrivals.extend(self.arrival_of(layout, player, schedule, (flow, place), draws));
+        }
+        arrivals.sort_by_key(|it| (it.victim_hop, it.line, it.queued_ns));
+        let mut shifts = vec![0; layout.flows.len()];
+        for group in arrivals.chunk_by(|a, b| a.victim_hop == b.victim_hop) {
+            let Some(met_ns) = player.queued_ns(schedule, victim, group[0].victim_hop) else {
+                continue;
+            };
+            self.line_up_at(layout, group, met_ns, &mut shifts);
+        }
+        self.carry_companions(layout, schedule, &mut shifts, draws);
+        for release in &mut schedule.releases {
+            release.at_ns = release.at_ns.saturating_add_signed(shifts[release.flow]);
+        }
+    }
+
+    /// Targets of what joins at one hop of the victim, as shifts.
+    fn line_up_at(&self, layout: &Layout, group: &[Arrival], met_ns: u64, shifts: &mut [i64]) {
+        let victim_class = layout.flows[self.victim].class;
+        let is_lower = |it: &Arrival| layout.flows[it.flow].class > victim_class;
+        let mut longest_ns = 0;
+        for line in group.chunk_by(|a, b| a.line == b.line) {
+            let mut ahead_ns = 0;
+            for arrival in line.iter().rev().filter(|it| !is_lower(it)) {
+                shifts[arrival.flow] =
+                    distance_ns(arrival.queued_ns, met_ns.saturating_sub(ahead_ns));
+                // Serialised on its line; what starts at the victim's own source starts at once.
+                ahead_ns += if arrival.line == usize::MAX { 0 } else { arrival.on_line_ns };
+                longest_ns = longest_ns.max(ahead_ns);
+            }
+        }
+        for arrival in group.iter().filter(|it| is_lower(it)) {
+            let at_ns = met_ns.saturating_sub(longest_ns + 1);
+            shifts[arrival.flow] = distance_ns(arrival.queued_ns, at_ns);
+        }
+    }
+
+    /// When and by which line the message of a place comes to where its flow meets the victim.
+    fn arrival_of(
+        &self,
+        layout: &Layout,
+        player: &Player<'_>,
+        schedule: &Schedule,
+        (flow, place): (usize, usize),
+        draws: &mut Draws,
+    ) -> Option<Arrival> {
+        let joins = &self.joins[flow];
+        let (hop, victim_hop) = *joins.get(draws.index(joins.len()))?;
+        let own = || (0..schedule.releases.len()).filter(|&it| schedule.releases[it].flow == flow);
+        let is_flood = schedule.babbler == Some(layout.flows[flow].host);
+        let last = own().count().checked_sub(1)?;
+        // A flood comes as a whole; what its meter dropped comes nowhere.
+        let queued = |release: usize| Some((release, player.queued_ns(schedule, release, hop)?));
+        let (release, queued_ns) = match is_flood {
+            true => own().filter_map(queued).last()?,
+            false => queued(own().nth(place.min(last))?)?,
+        };
+        let line = layout.hops[hop].before.map(|it| layout.hops[it].port);
+        let size = layout.flows[flow].highest().size;
+        let bits_of = |release: usize| -> u64 {
+            frames_of(size, schedule.releases[release].bytes).map(tenuto_units::wire_bits).sum()
+        };
+        let bits = match is_flood {
+            true => own().filter(|&it| it <= release).map(bits_of).sum(),
+            false => bits_of(release),
+        };
+        let on_line_ns = line.map_or(0, |it| layout.ports[it].time_ns(bits));
+        Some(Arrival { flow, victim_hop, line: line.unwrap_or(usize::MAX), queued_ns, on_line_ns })
     }
 
     /// How far a flow has to be moved so that its message of that place (the last, if it has fewer) meets the
@@ -231,7 +388,7 @@ impl Aim {
         let victim = schedule.releases.iter().position(|it| it.flow == self.victim)?;
         let own: Vec<usize> =
             (0..schedule.releases.len()).filter(|&it| schedule.releases[it].flow == flow).collect();
-        let joins = self.joins(layout, flow);
+        let joins = &self.joins[flow];
         let (hop, victim_hop) = *joins.get(draws.index(joins.len()))?;
         let met_ns = player.queued_ns(schedule, victim, victim_hop)?;
         let release = *own.get(place.min(own.len().saturating_sub(1)))?;
@@ -242,23 +399,6 @@ impl Aim {
         Some(wish_ns - i64::from(is_lower))
     }
 
-    /// Where the way of a flow meets the victim's: its hop there, and the victim's.
-    fn joins(&self, layout: &Layout, flow: usize) -> Vec<(usize, usize)> {
-        let meets = |hop: usize| {
-            let port = layout.hops[hop].port;
-            self.path.iter().copied().find(|&it| layout.hops[it].port == port)
-        };
-        let joins: Vec<(usize, usize)> =
-            layout.flows[flow].hops.clone().filter_map(|hop| Some((hop, meets(hop)?))).collect();
-        // Behind the first they share the way.
-        let comes_shared = |&(hop, _): &(usize, usize)| {
-            joins.iter().any(|&(before, _)| layout.hops[before].next.contains(&hop))
-        };
-        let first: Vec<(usize, usize)> =
-            joins.iter().copied().filter(|it| !comes_shared(it)).collect();
-        if first.is_empty() { joins } else { first }
-    }
-
     /// Flows that do not meet the victim go along with one of their host's that does, just ahead of it.
     fn carry_companions(
         &self,
@@ -267,15 +407,15 @@ impl Aim {
         shifts: &mut [i64],
         draws: &mut Draws,
     ) {
-        for flow in 0..layout.flows.len() {
-            if flow == self.victim || !self.joins(layout, flow).is_empty() {
+        for &flow in &self.flows {
+            if flow == self.victim || !self.joins[flow].is_empty() {
                 continue;
             }
             let host = layout.flows[flow].host;
             let meets = |it: &usize| {
-                *it != flow && layout.flows[*it].host == host && !self.joins(layout, *it).is_empty()
+                *it != flow && layout.flows[*it].host == host && !self.joins[*it].is_empty()
             };
-            let partners: Vec<usize> = (0..layout.flows.len()).filter(meets).collect();
+            let partners: Vec<usize> = self.flows.iter().copied().filter(meets).collect();
             let Some(&partner) = partners.get(draws.index(partners.len())) else { continue };
             let first = |flow: usize| schedule.releases.iter().find(|it| it.flow == flow);
             if let (Some(own), Some(other)) = (first(flow), first(partner)) {
@@ -285,6 +425,21 @@ impl Aim {
             }
         }
     }
+}
+
+/// Where the way of a flow meets the victim's: its hop there, and the victim's. Behind the first they share the way.
+fn joins(layout: &Layout, path: &[usize], flow: usize) -> Vec<(usize, usize)> {
+    let meets = |hop: usize| {
+        let port = layout.hops[hop].port;
+        path.iter().copied().find(|&it| layout.hops[it].port == port)
+    };
+    let joins: Vec<(usize, usize)> =
+        layout.flows[flow].hops.clone().filter_map(|hop| Some((hop, meets(hop)?))).collect();
+    let comes_shared = |&(hop, _): &(usize, usize)| {
+        joins.iter().any(|&(before, _)| layout.hops[before].next.contains(&hop))
+    };
+    let first: Vec<(usize, usize)> = joins.iter().copied().filter(|it| !comes_shared(it)).collect();
+    if first.is_empty() { joins } else { first }
 }
 
 /// Puts a babbled message off, or takes the frame out that made it too large.
@@ -330,6 +485,22 @@ impl Style {
     fn draw(draws: &mut Draws) -> Self {
         Self { is_eager: draws.below(2) == 0, meeting: draws.below(3), sizes: draws.below(4) }
     }
+}
+
+/// A message where its flow meets the victim.
+struct Arrival {
+    flow: usize,
+    /// The victim's hop there.
+    victim_hop: usize,
+    /// The port by which it came; `usize::MAX` at its source.
+    line: usize,
+    queued_ns: u64,
+    /// What the message takes on that line.
+    on_line_ns: u64,
+}
+
+fn distance_ns(from_ns: u64, to_ns: u64) -> i64 {
+    to_ns.cast_signed() - from_ns.cast_signed()
 }
 
 /// How close messages of a flow may come.

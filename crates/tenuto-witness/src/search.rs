@@ -43,9 +43,9 @@ fn change(
         2 => move_flow(aim, schedule, draws),
         3 => move_host(layout, aim, schedule, draws),
         4 => resize(layout, aim, schedule, draws),
-        5 => change_latency(layout, schedule, draws),
+        5 => change_latency(layout, aim, schedule, draws),
         6 => {
-            let flow = draws.index(schedule.orders.len());
+            let flow = aim.flows[draws.index(aim.flows.len())];
             schedule.orders[flow] = draws.one_of(&[10, 20, 60, 100, 150, 200, 250]);
         }
         7 if aim.has_raise => draw_swaps(&mut schedule.swaps, draws),
@@ -74,7 +74,7 @@ fn move_one(aim: &Aim, schedule: &mut Schedule, draws: &mut Draws) {
 }
 
 fn move_flow(aim: &Aim, schedule: &mut Schedule, draws: &mut Draws) {
-    let flow = draws.index(schedule.orders.len());
+    let flow = aim.flows[draws.index(aim.flows.len())];
     let by_ns = distance(aim.window_ns, draws);
     for release in schedule.releases.iter_mut().filter(|it| it.flow == flow) {
         release.at_ns = release.at_ns.saturating_add_signed(by_ns);
@@ -82,7 +82,7 @@ fn move_flow(aim: &Aim, schedule: &mut Schedule, draws: &mut Draws) {
 }
 
 fn move_host(layout: &Layout, aim: &Aim, schedule: &mut Schedule, draws: &mut Draws) {
-    let host = draws.index(layout.hosts.len());
+    let host = layout.flows[aim.flows[draws.index(aim.flows.len())]].host;
     let by_ns = distance(aim.window_ns, draws);
     for release in schedule.releases.iter_mut().filter(|it| layout.flows[it.flow].host == host) {
         release.at_ns = release.at_ns.saturating_add_signed(by_ns);
@@ -107,9 +107,9 @@ fn resize(layout: &Layout, aim: &Aim, schedule: &mut Schedule, draws: &mut Draws
     };
 }
 
-fn change_latency(layout: &Layout, schedule: &mut Schedule, draws: &mut Draws) {
+fn change_latency(layout: &Layout, aim: &Aim, schedule: &mut Schedule, draws: &mut Draws) {
     let part = draws.one_of(&[0, WHOLE, WHOLE, WHOLE / 2]);
-    if draws.below(3) > 0 {
+    if aim.is_replayed || draws.below(3) > 0 {
         let place = draws.index(schedule.latencies.len());
         if let Some(latency) = schedule.latencies.get_mut(place) {
             *latency = part;
@@ -129,7 +129,7 @@ fn align_flow(
     schedule: &mut Schedule,
     draws: &mut Draws,
 ) {
-    let flow = draws.index(schedule.orders.len());
+    let flow = aim.flows[draws.index(aim.flows.len())];
     schedule.settle(layout);
     player.play(schedule);
     let Some(by_ns) =
@@ -168,7 +168,7 @@ fn align_host(
     schedule: &mut Schedule,
     draws: &mut Draws,
 ) {
-    let flow = draws.index(schedule.orders.len());
+    let flow = aim.flows[draws.index(aim.flows.len())];
     let host = layout.flows[flow].host;
     schedule.settle(layout);
     player.play(schedule);

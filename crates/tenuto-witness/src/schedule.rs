@@ -1,10 +1,11 @@
 //! What the adversary chooses: releases, latencies, order at one instant, swaps; and what a conforming host may choose.
 
+pub use crate::layout::WHOLE;
 use crate::layout::{FlowLayout, Layout};
 use serde::{Deserialize, Serialize};
 
-/// The end of a range that is cut into as many parts.
-pub const WHOLE: u16 = u16::MAX;
+/// Times that releases are put apart and settled again.
+const APART_ROUNDS: usize = 3;
 
 /// Everything about a run that is not fixed by the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +18,12 @@ pub struct Schedule {
     pub latencies: Vec<u16>,
     /// Per flow: order of its frames at one instant, lowest first; lines become free at 128.
     pub orders: Vec<u8>,
-    /// Per switch: which part of a raise's spread passes before it swaps.
+    /// Per switch: which part of a raise's spread passes before it swaps; with `signalled`, which part of its
+    /// latency range mode signals take there.
     pub swaps: Vec<u16>,
+    /// Switches swap when a signal of the raise reaches them, instead of anywhere within the certified spread.
+    #[serde(default)]
+    pub signalled: bool,
     /// The host that sends what it likes, by index.
     pub babbler: Option<usize>,
 }
@@ -57,6 +62,7 @@ impl Schedule {
             latencies: vec![0; layout.flows.len() * layout.switches.len()],
             orders: vec![100; layout.flows.len()],
             swaps: vec![0; layout.switches.len()],
+            signalled: false,
             babbler: None,
         }
     }
@@ -76,6 +82,30 @@ impl Schedule {
             *next_ns = nominal + contract.period_ns;
         }
         self.sort();
+    }
+
+    /// Settles, with no two releases of one host at the same instant: an end system releases one message after the
+    /// other, in an order that no schedule decides. Those that would be are a nanosecond apart, in their order.
+    pub fn settle_apart(&mut self, layout: &Layout) {
+        for _ in 0..APART_ROUNDS {
+            self.settle(layout);
+            let orders = &self.orders;
+            self.releases.sort_by_key(|it| (it.at_ns, orders[it.flow]));
+            let mut last_ns: Vec<Option<u64>> = vec![None; layout.hosts.len()];
+            let mut moved = false;
+            for release in self.releases.iter_mut().filter(|it| it.babbled.is_none()) {
+                let last = &mut last_ns[layout.flows[release.flow].host];
+                if last.is_some_and(|last| release.at_ns <= last) {
+                    release.at_ns = last.map_or(release.at_ns, |it| it + 1);
+                    moved = true;
+                }
+                *last = Some(release.at_ns);
+            }
+            if !moved {
+                return;
+            }
+        }
+        self.settle(layout);
     }
 
     /// Says the first release that a conforming host could not make.

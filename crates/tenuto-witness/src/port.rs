@@ -59,7 +59,9 @@ impl PortState {
 
     /// Empties it.
     pub(crate) fn clear(&mut self) {
-        self.queues.iter_mut().for_each(VecDeque::clear);
+        if self.waiting != 0 {
+            self.queues.iter_mut().for_each(VecDeque::clear);
+        }
         self.committed.clear();
         (self.waiting, self.committed_bits) = (0, 0);
         (self.free_ns, self.owed, self.backlog_bits) = (0, 0, 0);

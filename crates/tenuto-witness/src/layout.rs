@@ -11,6 +11,8 @@ use tenuto_model::{
 use tenuto_units::Rate;
 
 const PPM: u64 = 1_000_000;
+/// The end of a range that is cut into as many parts.
+pub const WHOLE: u16 = u16::MAX;
 
 /// What a player has to know of a plan.
 #[derive(Clone, Debug)]
@@ -144,6 +146,8 @@ pub struct Hop {
     pub flow: usize,
     /// Egress port.
     pub port: usize,
+    /// The hop in front of it; `None` at the source.
+    pub before: Option<usize>,
     /// Hops behind the node at the other end.
     pub next: Vec<usize>,
     /// The leaf that it ends at, if the node at the other end is a target.
@@ -235,6 +239,12 @@ impl Layout {
         }
     }
 
+    /// The latency of a switch for a part of its range ([`WHOLE`] is all of it), ns.
+    pub fn latency_ns(&self, switch: usize, part: u16) -> u64 {
+        let of = &self.switches[switch];
+        of.latency_ns_min + part_of(of.latency_ns_max - of.latency_ns_min, part)
+    }
+
     /// The switch that a hop's frames arrive at, if it is one.
     pub fn far_switch(&self, hop: usize) -> Option<usize> {
         match self.ports[self.hops[hop].port].far {
@@ -290,6 +300,7 @@ impl Layout {
                         known.insert(port, hop);
                         if let Some(&before) = path.last() {
                             self.hops[before].next.push(hop);
+                            self.hops[hop].before = Some(before);
                         }
                         hop
                     }
@@ -333,7 +344,15 @@ impl Layout {
                 self.meters.push((spec.clone(), profile.meter_counts));
             }
         }
-        self.hops.push(Hop { flow: index, port: at, next: Vec::new(), leaf: None, monitor, meter });
+        self.hops.push(Hop {
+            flow: index,
+            port: at,
+            before: None,
+            next: Vec::new(),
+            leaf: None,
+            monitor,
+            meter,
+        });
         Ok(self.hops.len() - 1)
     }
 
@@ -363,6 +382,12 @@ impl Layout {
         }
         self.bounds = bounds;
     }
+}
+
+/// So many [`WHOLE`]ths of a range.
+pub(crate) fn part_of(range_ns: u64, part: u16) -> u64 {
+    let scaled = u128::from(range_ns) * u128::from(part) / u128::from(WHOLE);
+    u64::try_from(scaled).unwrap_or(range_ns)
 }
 
 /// Says what of a plan is not played.
