@@ -3,6 +3,7 @@
 //! Bytes come in by connection and go out by connection; which switch a connection belongs to is
 //! known from the handshake. See the members for when modes are started.
 
+use crate::change::Change;
 use crate::compile::{ModeSettings, ours};
 use crate::events::{Anomaly, ConnId, ControllerEvent};
 use crate::installer::{InstallLimits, InstallTimer, Installer};
@@ -118,7 +119,7 @@ pub struct Controller {
     events_lost: u64,
     is_ready: bool,
     install_of: BTreeMap<u64, InstallLimits>,
-    change: Option<changing::Change>,
+    change: Option<Change>,
 }
 
 impl Controller {

@@ -15,6 +15,7 @@
 //!   that equals what is wanted, field by field.
 //! - *Everything has a limit*, and nothing that a switch sends makes the controller panic.
 
+mod change;
 mod compile;
 mod controller;
 mod difference;

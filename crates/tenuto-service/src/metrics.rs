@@ -86,7 +86,7 @@ impl Metrics {
         let told = kept.switches.entry(switch.to_owned()).or_default();
         match body {
             ReplyBody::PortStats(all) => {
-                told.ports.extend(all.iter().map(|it| (it.port_no, it.clone())));
+                told.ports.extend(all.iter().map(|it| (it.port_no, *it)));
             }
             ReplyBody::Meter(all) => {
                 told.meters.extend(all.iter().map(|it| (it.meter_id, it.clone())));
@@ -144,7 +144,7 @@ impl Metrics {
                     .map(move |(port, it)| ((name.as_str(), port.to_string()), count(it)))
             })
         };
-        let ports: [(&str, &str, fn(&PortStats) -> u64); 4] = [
+        let ports: [(&str, &str, OfPort); 4] = [
             ("tenuto_port_received_frames", "Frames received by a port", |it| it.rx_packets),
             ("tenuto_port_sent_frames", "Frames sent by a port", |it| it.tx_packets),
             ("tenuto_port_received_dropped_frames", "Frames dropped on receipt", |it| {
@@ -171,6 +171,9 @@ struct Page {
     text: String,
     is_open: bool,
 }
+
+/// A counter of a port.
+type OfPort = fn(&PortStats) -> u64;
 
 type Labels<'a> = Vec<(&'a str, &'a str)>;
 

@@ -42,3 +42,8 @@ pub(crate) fn free_port(network: &Network) -> Option<u16> {
         .chain(PORT_FIRST..above)
         .find(|port| !taken.contains(port))
 }
+
+/// A network without what may change.
+pub(crate) fn bare(network: &Network) -> Network {
+    Network { flows: Vec::new(), ..network.clone() }
+}

@@ -6,6 +6,7 @@
 use crate::answer::Denied;
 use crate::change::Change;
 use crate::flow_fields::fields;
+use crate::pinned::bare;
 use crate::service::{Request, Service};
 use tenuto_model::{Flow, Network, network_digest};
 
@@ -16,11 +17,6 @@ pub struct Reloaded {
     pub decision: Option<u64>,
     /// The differences, a line each.
     pub differences: Vec<String>,
-}
-
-/// A network without what may change.
-pub(crate) fn bare(network: &Network) -> Network {
-    Network { flows: Vec::new(), ..network.clone() }
 }
 
 impl Service {

@@ -1,6 +1,5 @@
 //! The service without its surfaces: one writer of decisions, any number of readers.
 
-use crate::alarm::Alarm;
 use crate::answer::{Accepted, BoundRow, Denied};
 use crate::certifying::{self, Bell};
 use crate::change::Change;
@@ -9,7 +8,7 @@ use crate::events::Events;
 use crate::log::{Decision, Entry, Log, LogError, Store};
 use crate::metrics::Metrics;
 use crate::modes::ModeBook;
-use crate::reload::bare;
+use crate::pinned::bare;
 use crate::switches;
 use crate::tokens::hex;
 use crate::view::View;
@@ -28,12 +27,8 @@ use tokio::time::timeout;
 
 /// Keys of requests that are remembered.
 const KEYS_MAX: usize = 10_000;
-/// Alarms that are kept, the latest ones.
-const ALARMS_MAX: usize = 256;
 /// Most changes of one batch.
 const CHANGES_MAX: usize = 10_000;
-/// Ranges of decisions that were undone and are remembered.
-const UNDONE_MAX: usize = 1_024;
 /// How decisions are made, as answers say it.
 const DECIDED_BY: &str = "whole plan";
 
@@ -437,56 +432,6 @@ impl Inner {
         Ok(accepted)
     }
 
-    /// Goes back to the set of `base`: a switch refused what came since. Nothing of that is in force any more.
-    pub(crate) fn undo(&self, base: &View, why: &str) {
-        let mut writer = self.writer();
-        let number = self.view().decision + 1;
-        let entry = Entry::Accepted(Decision {
-            who: "switches".to_owned(),
-            at_ms: now_ms(),
-            changes: Vec::new(),
-            plan_hash: base.plan.plan_hash.clone(),
-            key: None,
-            took_us: 0,
-            undoes_to: Some(base.decision),
-            file: None,
-        });
-        if let Err(not_stored) = writer.log.append(&entry) {
-            self.raise("not-stored", "", not_stored.clone());
-            self.show(|view| view.stopped = Some(not_stored));
-            return;
-        }
-        let range = base.decision + 1..=number - 1;
-        for (_, answer) in writer.keys.values_mut() {
-            if answer.as_ref().is_ok_and(|it| range.contains(&it.decision)) {
-                *answer = Err(Denied::SwitchRefused(why.to_owned()));
-            }
-        }
-        {
-            let mut undone = self.undone.lock().expect("nobody panics with it");
-            undone.push_back((range, why.to_owned()));
-            if undone.len() > UNDONE_MAX {
-                undone.pop_front();
-            }
-        }
-        self.show(|view| {
-            view.decision = number;
-            view.network = Arc::clone(&base.network);
-            view.plan = Arc::clone(&base.plan);
-        });
-        self.metrics.undone();
-        self.raise("change-undone", "", why.to_owned());
-        self.tell("undone", Some(number), why.to_owned());
-        self.decided.send_replace(number);
-        self.bell.ring();
-    }
-
-    fn undone_because(&self, decision: u64) -> Option<String> {
-        let undone = self.undone.lock().expect("nobody panics with it");
-        let found = undone.iter().find(|(range, _)| range.contains(&decision));
-        found.map(|(_, why)| why.clone())
-    }
-
     fn submit(&self, request: &Request) -> Result<Accepted, Denied> {
         let mut writer = self.writer();
         let digest = digest_of(&request.changes);
@@ -574,69 +519,9 @@ impl Inner {
         self.bell.ring();
         Ok(answer)
     }
-
-    /// The checker's word on the set of a decision.
-    pub(crate) fn certified(&self, decision: u64, findings: Vec<String>) {
-        if findings.is_empty() {
-            self.show(|view| {
-                view.certified = Some(view.certified.unwrap_or(0).max(decision));
-                view.stopped = None;
-            });
-            self.lower("not-certified");
-            return self.tell("certified", Some(decision), "the checker accepts the set".into());
-        }
-        let first = findings.first().cloned().unwrap_or_default();
-        let text = format!("the checker does not accept decision {decision}: {first}");
-        self.show(|view| view.stopped = Some(text.clone()));
-        self.raise("not-certified", "", text);
-    }
-
-    pub(crate) fn tell(&self, kind: &str, decision: Option<u64>, text: String) {
-        self.events.tell(now_ms(), kind, decision, text);
-    }
-
-    /// Somebody has to look at something.
-    pub(crate) fn raise(&self, kind: &str, place: &str, text: String) {
-        let at_ms = now_ms();
-        self.show(|view| {
-            let known = view.alarms.iter_mut().find(|it| it.kind == kind && it.place == place);
-            if let Some(alarm) = known {
-                (alarm.text, alarm.at_ms, alarm.is_raised) = (text.clone(), at_ms, true);
-                alarm.count += 1;
-                return;
-            }
-            let (kind, place) = (kind.to_owned(), place.to_owned());
-            let text = text.clone();
-            view.alarms.push(Alarm { kind, place, text, at_ms, count: 1, is_raised: true });
-            if view.alarms.len() > ALARMS_MAX {
-                view.alarms.remove(0);
-            }
-        });
-        self.tell("alarm", None, text);
-    }
-
-    /// Every switch has the plan of a decision.
-    pub(crate) fn installed(&self, decision: u64) {
-        self.show(|view| view.installed = Some(decision));
-        self.tell("installed", Some(decision), "every switch has the set, read back".into());
-    }
-
-    /// What the alarm of a kind told of one place is over.
-    pub(crate) fn lower_at(&self, kind: &str, place: &str) {
-        self.show(|view| {
-            let alarms = view.alarms.iter_mut();
-            let mine = alarms.filter(|it| it.kind == kind && it.place == place);
-            mine.for_each(|it| it.is_raised = false);
-        });
-    }
-
-    /// What alarms of a kind told of is over.
-    pub(crate) fn lower(&self, kind: &str) {
-        self.show(|view| {
-            view.alarms.iter_mut().filter(|it| it.kind == kind).for_each(|it| it.is_raised = false);
-        });
-    }
 }
 
+mod telling;
 #[cfg(test)]
 mod tests;
+mod undoing;

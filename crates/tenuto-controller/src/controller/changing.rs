@@ -11,6 +11,7 @@
 //! brought to what is wanted when it comes.
 
 use super::Controller;
+use crate::change::{Change, Stage};
 use crate::compile::ModeSettings;
 use crate::events::ControllerEvent;
 use crate::outcome::InstallFailure;
@@ -18,57 +19,6 @@ use crate::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_model::SwitchDeployment;
 use tenuto_units::Instant;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
-    Adding,
-    Removing,
-    Undoing,
-}
-
-/// A change under way.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Change {
-    stage: Stage,
-    /// Switches that are changed together, next to destinations first; every managed one once.
-    waves: Vec<Vec<u64>>,
-    /// Waves of this stage that are done or under way.
-    begun: usize,
-    /// Switches whose confirmation is waited for.
-    awaited: BTreeSet<u64>,
-    /// Switches that take part: installed when it began, and there ever since.
-    taking_part: BTreeSet<u64>,
-    old: BTreeMap<u64, Target>,
-    new: BTreeMap<u64, Target>,
-}
-
-impl Change {
-    /// The switches of the next wave; `None` if this stage has no more.
-    fn next_wave(&mut self) -> Option<Vec<u64>> {
-        let place = match self.stage {
-            Stage::Adding | Stage::Undoing => self.begun,
-            Stage::Removing => self.waves.len().checked_sub(self.begun + 1)?,
-        };
-        let wave = match self.stage {
-            Stage::Undoing if self.begun > 0 => None,
-            // They stood together before, so their order does not matter.
-            Stage::Undoing => Some(self.waves.concat()),
-            _ => self.waves.get(place).cloned(),
-        };
-        self.begun += usize::from(wave.is_some());
-        wave
-    }
-
-    /// What a switch shall have in this stage, and whether what it has besides stays.
-    fn target(&self, dpid: u64) -> Option<(Target, bool)> {
-        let (targets, keeps_old) = match self.stage {
-            Stage::Adding => (&self.new, true),
-            Stage::Removing => (&self.new, false),
-            Stage::Undoing => (&self.old, false),
-        };
-        Some((targets.get(&dpid)?.clone(), keeps_old))
-    }
-}
 
 impl Controller {
     /// Whether a change is under way.

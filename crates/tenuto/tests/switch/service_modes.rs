@@ -118,6 +118,18 @@ struct Traffic {
     is_over: AtomicBool,
     /// Between frames of the camera, ms.
     camera_ms: AtomicU64,
+    /// Frames of the camera so far.
+    sent: AtomicU64,
+}
+
+impl Traffic {
+    /// Waits until so many more frames were sent.
+    fn wait(&self, more: u64) {
+        let end = self.sent.load(Ordering::Relaxed) + more;
+        while self.sent.load(Ordering::Relaxed) < end {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// The port of a flow, numbers of frames sent, and what came by port.
@@ -136,6 +148,7 @@ fn send(hosts: &Hosts, traffic: &Traffic, [camera, stream]: [u16; 2]) -> (u32, C
             assert!(from.send(&frame(1, camera, numbers[0])).expect("it fits"));
             from.flush().expect("it is there");
             numbers[0] += 1;
+            traffic.sent.fetch_add(1, Ordering::Relaxed);
             // From the sending on, so that a late one is followed by no early one.
             let ms = traffic.camera_ms.load(Ordering::Relaxed);
             due[0] = MonotonicClock::now() + Span::from_ms(ms);
@@ -206,7 +219,7 @@ fn a_raise_is_in_nobodys_way_and_a_restarted_service_leaves_it() {
             // The raise, with the service dead: switches agree on it by themselves.
             service.kill();
             traffic.camera_ms.store(20, Ordering::Relaxed);
-            std::thread::sleep(std::time::Duration::from_millis(400));
+            traffic.wait(20);
             service = Service::start_with(&folder, "two.yaml", &[]);
             service.until("/v1/status", |it| it["installed"] == json!(0));
             let raised = service.until("/v1/modes/switches", all_in("HI"));
@@ -235,7 +248,7 @@ fn a_raise_is_in_nobodys_way_and_a_restarted_service_leaves_it() {
             service.until("/v1/modes/switches", all_in("HI"));
             traffic.camera_ms.store(300, Ordering::Relaxed);
             service.until("/v1/modes/switches", all_in("LO"));
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            traffic.wait(1);
             traffic.is_over.store(true, Ordering::Relaxed);
             sending.join().expect("it ends")
         });
@@ -254,7 +267,7 @@ fn a_raise_is_in_nobodys_way_and_a_restarted_service_leaves_it() {
         let end = std::time::Instant::now() + PATIENCE;
         while !service.text("/metrics").contains("tenuto_port_sent_frames_total{switch=\"s2\"") {
             assert!(std::time::Instant::now() < end, "{}", service.text("/metrics"));
-            std::thread::sleep(std::time::Duration::from_millis(200));
+            std::thread::yield_now();
         }
         let metrics = service.text("/metrics");
         is_taken_by_promtool(metrics.split_once("\r\n\r\n").expect("a body").1);
