@@ -46,7 +46,7 @@ pub struct OwnWork {
     pub period_ps: u64,
 }
 
-/// Entries that the hardware has no room for are looked up by a general purpose processor ([DetOF] section V.A).
+/// Entries that the hardware has no room for are looked up by a general purpose processor (\[DetOF\] section V.A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftwareTable {
     /// Entries that the hardware holds: those added first.
