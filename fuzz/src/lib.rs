@@ -28,7 +28,7 @@ use tenuto_openflow::{DecodeError, Framer, Message};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     ("openflow_decode", openflow_decode),
     ("wire_frames", wire_frames),
     ("switch_control", switch_control),
