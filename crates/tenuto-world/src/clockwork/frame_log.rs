@@ -3,18 +3,16 @@
 //! The log is what the machine-checked model of a network calls a trace (proof/README.md, "Runs as
 //! traces"): a checker of traces that shares no code with this program holds a run against that model.
 
-use super::{Clockwork, Core, Instant, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tenuto_units::FRAME_BYTES_MIN;
+use tenuto_model::Plan;
+use tenuto_units::{FRAME_BYTES_MIN, Instant};
 use tenuto_wire::build::UDP_PAYLOAD_START;
 use tenuto_wire::shim::SHIM_BYTES;
 use tenuto_wire::{ShimRepr, Stamp};
 
 /// Hops that a log holds at most.
 pub const HOPS_MAX: usize = 500_000;
-/// Time after the end of a run in which frames that are under way come out.
-const DRAIN: Span = Span::from_s(10);
 /// Bytes at the head of a frame that tell copies of one message apart: addresses, and UDP ports.
 const HEAD_BYTES: usize = 38;
 
@@ -142,54 +140,37 @@ impl Recorder {
     pub(super) const fn is_full(&self) -> bool {
         self.hops >= HOPS_MAX
     }
-}
 
-impl Clockwork<'_> {
-    /// Sources stop, and what is under way comes out.
-    pub(super) fn drain(&mut self) {
-        for node in &mut self.nodes {
-            let Core::Host(host) = &mut node.core else { continue };
-            let flows: Vec<u16> = host.config().senders.iter().map(|it| it.flow).collect();
-            for flow in flows {
-                // A host stops what it sends itself: no other flow is asked for.
-                let _ = host.stop_flow(flow);
-            }
-        }
-        let end = self.now + DRAIN;
-        while self.pool.in_use() > 0 && self.queue.next_at().is_some_and(|at| at <= end) {
-            self.step();
-        }
-    }
-
-    /// The log of a run that has been recorded.
-    pub(super) fn frame_log(&mut self) -> Option<FrameLog> {
-        let recorder = self.recorder.take()?;
-        let flows = &self.plan.network.flows;
-        let frames = recorder.frames.into_iter().map(|(key, (frame_bytes, hops))| LoggedFrame {
+    /// The log of a run of `plan`, whose nodes have these names.
+    pub(super) fn log(self, plan: &Plan, seed: u64, names: &[&str]) -> FrameLog {
+        let flows = &plan.network.flows;
+        let frames = self.frames.into_iter().map(|(key, (frame_bytes, hops))| LoggedFrame {
             flow: flows.get(usize::from(key.flow)).map_or_else(String::new, |it| it.name.clone()),
             message: key.message,
             part: key.part,
             frame_bytes,
             release_ns: key.release.as_ns(),
-            hops: hops.iter().map(|hop| self.logged(hop)).collect(),
+            hops: hops.iter().map(|hop| hop.logged(names)).collect(),
         });
-        Some(FrameLog {
+        FrameLog {
             schema: "tenuto-frames/1".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             world: "simulated".into(),
-            seed: self.scenario.seed,
-            plan_hash: self.plan.plan_hash.clone(),
-            frames_without_stamp: recorder.unstamped,
+            seed,
+            plan_hash: plan.plan_hash.clone(),
+            frames_without_stamp: self.unstamped,
             frames: frames.collect(),
-        })
+        }
     }
+}
 
-    fn logged(&self, hop: &Hop) -> LoggedHop {
+impl Hop {
+    fn logged(&self, names: &[&str]) -> LoggedHop {
         LoggedHop {
-            node: self.nodes[hop.node].name.clone(),
-            port: hop.port,
-            arrival_ns: hop.arrival.as_ns(),
-            departure_ns: hop.departure.as_ns(),
+            node: names[self.node].to_owned(),
+            port: self.port,
+            arrival_ns: self.arrival.as_ns(),
+            departure_ns: self.departure.as_ns(),
         }
     }
 }

@@ -11,12 +11,14 @@ mod events;
 mod faults;
 mod frame_log;
 mod processor;
+mod recorded;
 mod schedule;
 mod script;
 mod setup;
 
 pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
 pub use frame_log::{FrameLog, HOPS_MAX, LoggedFrame, LoggedHop};
+pub use recorded::run_with_frames;
 pub use schedule::{
     FlowChoices, SCHEDULE_SCHEMA, Schedule, ScheduledFrame, ScheduledRelease, Transmission, Witness,
 };
@@ -177,28 +179,6 @@ pub fn run_with_progress(
     world.set_up()?;
     world.start_traffic();
     Ok(world.finish(progress))
-}
-
-/// As [`run`], with each frame of the run and its hops. Sources stop at the end of the scenario, and
-/// what is under way then comes out before the log ends.
-///
-/// # Errors
-/// As [`run`], and [`RunError::LogFull`].
-pub fn run_with_frames(
-    plan: &Plan,
-    scenario: &Scenario,
-    progress: &mut dyn FnMut(RunProgress),
-) -> Result<(RunDocument, FrameLog), RunError> {
-    let mut world = Clockwork::new(plan, scenario)?;
-    world.set_up()?;
-    world.start_traffic();
-    world.recorder = Some(frame_log::Recorder::default());
-    let document = world.run_to_end(progress);
-    world.drain();
-    if world.recorder.as_ref().is_some_and(frame_log::Recorder::is_full) {
-        return Err(RunError::LogFull);
-    }
-    Ok((document, world.frame_log().expect("it was recorded")))
 }
 
 /// Runs the recorded releases of a live run again in virtual time, where every bound holds

@@ -35,7 +35,7 @@ impl Default for MessageBudget {
 
 /// The kind of a message, as far as budgets tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::switch) enum MessageKind {
+pub(crate) enum MessageKind {
     Change,
     PacketOut,
     Statistics,
@@ -44,7 +44,7 @@ pub(in crate::switch) enum MessageKind {
 
 impl MessageKind {
     /// By the type in its header (`OFPT_*`, OpenFlow 1.3.5, section 7.1).
-    pub(in crate::switch) const fn of_type(type_: u8) -> Self {
+    pub(crate) const fn of_type(type_: u8) -> Self {
         match type_ {
             // Experimenter, set-config, the mods, role request, set-async.
             4 | 9 | 14..=17 | 24 | 28 | 29 => Self::Change,
@@ -58,7 +58,7 @@ impl MessageKind {
 
 /// What is left of a budget.
 #[derive(Clone, Debug)]
-pub(in crate::switch) struct Budget {
+pub(crate) struct Budget {
     all: Meter,
     changes: Meter,
     packet_outs: Meter,
@@ -67,7 +67,7 @@ pub(in crate::switch) struct Budget {
 }
 
 impl Budget {
-    pub(in crate::switch) fn new(budget: MessageBudget) -> Self {
+    pub(crate) fn new(budget: MessageBudget) -> Self {
         Self {
             all: Meter::of_packets(budget.messages),
             changes: Meter::of_packets(budget.changes),
@@ -87,13 +87,13 @@ impl Budget {
     }
 
     /// When a message of a kind is within the budget: `now` or later.
-    pub(in crate::switch) fn ready_at(&self, kind: MessageKind, now: Instant) -> Instant {
+    pub(crate) fn ready_at(&self, kind: MessageKind, now: Instant) -> Instant {
         let own = self.of(kind).map_or(now, |meter| meter.packet_at(now));
         own.max(self.all.packet_at(now))
     }
 
     /// Whether a message is within the budget, from which it is then taken.
-    pub(in crate::switch) fn takes(&mut self, kind: MessageKind, now: Instant) -> bool {
+    pub(crate) fn takes(&mut self, kind: MessageKind, now: Instant) -> bool {
         if self.ready_at(kind, now) > now {
             return false;
         }
@@ -106,7 +106,7 @@ impl Budget {
         own && self.all.takes_packet(now)
     }
 
-    pub(in crate::switch) fn takes_packet_in(&mut self, now: Instant) -> bool {
+    pub(crate) fn takes_packet_in(&mut self, now: Instant) -> bool {
         self.packet_ins.takes_packet(now)
     }
 }

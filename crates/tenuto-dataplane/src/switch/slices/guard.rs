@@ -55,20 +55,20 @@ pub struct SliceCounters {
 
 /// A slice's state beside that of its switch.
 #[derive(Clone, Debug)]
-pub(in crate::switch) struct SliceState {
-    pub(in crate::switch) config: SliceConfig,
-    pub(in crate::switch) budget: Budget,
-    pub(in crate::switch) messages: SliceMessages,
+pub(crate) struct SliceState {
+    pub(crate) config: SliceConfig,
+    pub(crate) budget: Budget,
+    pub(crate) messages: SliceMessages,
 }
 
 impl SliceState {
-    pub(in crate::switch) fn new(config: &SliceConfig) -> Self {
+    pub(crate) fn new(config: &SliceConfig) -> Self {
         let budget = Budget::new(config.budget);
         Self { config: config.clone(), budget, messages: SliceMessages::default() }
     }
 
     /// Counts a message; an error if it is more than the budget, or reaches out of the slice.
-    pub(in crate::switch) fn judge(&mut self, now: Instant, body: &Body) -> Result<(), ErrorCode> {
+    pub(crate) fn judge(&mut self, now: Instant, body: &Body) -> Result<(), ErrorCode> {
         self.messages.all += 1;
         if !self.budget.takes(MessageKind::of_type(body.type_()), now) {
             self.messages.limited += 1;
