@@ -68,7 +68,7 @@ let highest as_stated contracts =
 let signals net plan tolerance ports is_switch =
   let count = List.length (list (field "switches" net)) and levels = List.length (list (field "modes" net)) in
   let copies = small (field "signal_copies" plan) in
-  let number = copies * (max 4 levels + 2 * count) in
+  let number = copies * (max 4 (2 * (levels - 1)) + 2 * count) in
   let dwell = Z.of_int 100_000 in      (* us: times a million plus the tolerance, it is in ps *)
   let at p = { f_class = zero; f_monitor = None; f_admitted = true; f_meter = None;
                f_contract = { c_message = Z.of_int (number * 816); c_frame = Z.of_int 816; c_jitter = zero;

@@ -68,11 +68,15 @@ pub enum SignalKind {
     Challenge = 7,
     /// The origin's mode, with the nonce of the challenge.
     Answer = 8,
+    /// The origin's mode, repeated until the neighbour reports the same.
+    State = 9,
+    /// The origin's mode, in answer to a raise, an answer or a state.
+    Known = 10,
 }
 
 impl SignalKind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Raise,
         Self::Propose,
         Self::Vote,
@@ -81,6 +85,8 @@ impl SignalKind {
         Self::Resume,
         Self::Challenge,
         Self::Answer,
+        Self::State,
+        Self::Known,
     ];
 
     fn from_byte(byte: u8) -> Option<Self> {
@@ -97,6 +103,8 @@ impl SignalKind {
             Self::Resume => "resume",
             Self::Challenge => "challenge",
             Self::Answer => "answer",
+            Self::State => "state",
+            Self::Known => "known",
         }
     }
 }
@@ -124,7 +132,8 @@ pub struct SignalRepr {
     pub epoch: u64,
     /// Datapath id of the switch that this began at, not of the one that passed it on.
     pub origin: u64,
-    /// Ties an answer to its challenge; otherwise zero.
+    /// Ties an answer to its challenge; numbers the floods of a return; in a state or known, the
+    /// highest epoch that the origin has heard of; otherwise zero.
     pub nonce: u64,
     /// Strictly increasing per sender and link.
     pub sequence: u64,
@@ -324,7 +333,7 @@ mod tests {
         assert_eq!(broken(13, 1), field("ethertype", 0x0f01));
         assert_eq!(broken(14, 2), field("version", 2));
         assert_eq!(broken(15, 0), field("kind", 0));
-        assert_eq!(broken(15, 9), field("kind", 9));
+        assert_eq!(broken(15, 11), field("kind", 11));
         assert_eq!(broken(19, 4), field("flags", 4));
         assert_eq!(
             SignalFrame::parse(&raise()[..77]).map(|frame| frame.repr()),
@@ -333,10 +342,10 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_one_to_eight() {
+    fn kinds_are_one_to_ten() {
         for byte in 0..=255 {
             let kind = SignalKind::from_byte(byte);
-            assert_eq!(kind.map(|kind| kind as u8), (1..=8).contains(&byte).then_some(byte));
+            assert_eq!(kind.map(|kind| kind as u8), (1..=10).contains(&byte).then_some(byte));
         }
     }
 

@@ -449,6 +449,9 @@ pub(crate) struct Explore {
     /// Signals that may be lost; without it, what the network tolerates
     #[arg(long, value_name = "N")]
     pub(crate) lost_signals: Option<u8>,
+    /// Times that a switch may lose its power and start again
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) crashes: u8,
     /// Most ticks that a frame is on a link
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) delay_ticks: u8,

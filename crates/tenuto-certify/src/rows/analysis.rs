@@ -212,7 +212,7 @@ impl<'a> Context<'a> {
         }
         let switches = u64::try_from(self.net.raw.switches.len()).unwrap_or(u64::MAX);
         let levels = u64::try_from(self.net.raw.modes.len()).unwrap_or(u64::MAX);
-        self.signal_copies() * (levels.max(4) + 2 * switches)
+        self.signal_copies() * ((2 * levels.saturating_sub(1)).max(4) + 2 * switches)
     }
 
     /// The bucket of mode signals, of which every trunk port has one above all classes.

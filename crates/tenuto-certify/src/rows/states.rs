@@ -11,7 +11,7 @@ use crate::rows::ends::Ends;
 use crate::rows::port_rows::{self, Backlogs};
 use crate::rows::settling::{self, Before};
 use crate::rows::{bounds, inequality, mode_change, processor, processor_rows, raise};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The scale of everything that is stated or enforced.
 pub(crate) fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {

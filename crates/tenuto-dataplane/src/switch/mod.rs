@@ -34,7 +34,7 @@ pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, 
 pub use control::connection::{ConnectionId, ConnectionRefused};
 pub use events::SwitchEvent;
 pub use meter::{BandEffect, BandState, Bands, MeterState};
-pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant};
+pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant, repeat_period};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
 pub use path_cache::burst::Burst;
 pub use port::features::PortFeatures;
@@ -79,6 +79,7 @@ pub struct Switch {
     returns: u64,
     purged: u64,
     mode_actions: Vec<ModeAction>,
+    #[cfg(feature = "mutants")]
     mutant: Mutant,
     /// What a dry run has noted; `None` in any other.
     trace: Option<Vec<TraceStep>>,
@@ -114,6 +115,7 @@ impl Switch {
             returns: 0,
             purged: 0,
             mode_actions: Vec::new(),
+            #[cfg(feature = "mutants")]
             mutant: Mutant::None,
             trace: None,
             config,
@@ -315,19 +317,27 @@ impl Switch {
     }
 
     /// Replaces the mode protocol by a broken one; for exploration only.
+    #[cfg(feature = "mutants")]
     pub fn set_mutant(&mut self, mutant: Mutant) {
         self.mutant = mutant;
-        if let Some(agent) = &mut self.agent {
-            agent.set_mutant(mutant);
-        }
+        self.agent = self.agent.take().map(|agent| agent.broken(mutant));
     }
 
+    /// The mode protocol as it is: there is no other in this build.
+    #[cfg(not(feature = "mutants"))]
+    pub const fn set_mutant(&mut self, _: Mutant) {}
+
     /// Replaces Attendre by a broken one; for exploration only.
+    #[cfg(feature = "mutants")]
     pub fn set_attendre_mutant(&mut self, mutant: AttendreMutant) {
         if let Some(attendre) = self.attendre_mut() {
             attendre.mutant = mutant;
         }
     }
+
+    /// Attendre as it is: there is no other in this build.
+    #[cfg(not(feature = "mutants"))]
+    pub const fn set_attendre_mutant(&mut self, _: AttendreMutant) {}
 
     /// Notes a drop; of a frame that entered at `place`, or was sent by a controller.
     fn report(

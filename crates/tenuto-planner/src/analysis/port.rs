@@ -41,11 +41,12 @@ pub(crate) struct Arriving {
     pub(crate) varying: Vec<Option<Picos>>,
 }
 
-/// Bits of the mode signals on a trunk: copies·(max(4, levels) + 2·switches) frames of 102 B, per
-/// dwell time: one raise into every level, and a return.
+/// Bits of the mode signals on a trunk: copies·(max(4, 2·(levels − 1)) + 2·switches) frames of 102 B,
+/// per dwell time: a raise into every level and a report of each, and a return.
 pub(crate) fn signals(copies: u8, switches: usize, levels: usize) -> Bucket {
     const DWELLS_PER_S: i128 = 10;
-    let changes = levels.max(4).saturating_add(switches.saturating_mul(2));
+    let raises = levels.saturating_sub(1).saturating_mul(2).max(4);
+    let changes = raises.saturating_add(switches.saturating_mul(2));
     let frames = i128::from(copies) * i128::try_from(changes).unwrap_or(i128::MAX / 1_024);
     let burst_ubit = frames * SIGNAL_WIRE_UBIT;
     Bucket { burst_ubit, rate_ubps: burst_ubit * DWELLS_PER_S }

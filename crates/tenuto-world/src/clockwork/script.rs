@@ -7,7 +7,8 @@
 
 use super::{Clockwork, Core, Event, RunError};
 use crate::explore::{
-    Action, Settings, Step, TICK, Trace, mode_words, source::Source, ticked_config, ticked_plan,
+    Action, Deployed, Settings, Step, TICK, Trace, mode_words, source::Source, ticked_config,
+    ticked_plan,
 };
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_dataplane::{FrameId, Frames, TimerId};
@@ -19,6 +20,10 @@ use tenuto_units::{Instant, Span};
 pub(super) struct Script {
     /// Frames that left a port and are still on its link, by sending node and port.
     on_links: BTreeMap<(usize, u32), VecDeque<FrameId>>,
+    /// What a switch starts again with.
+    deployed: Option<Deployed>,
+    /// How often a switch has started, where more than once.
+    starts: BTreeMap<usize, u8>,
 }
 
 impl Script {
@@ -46,7 +51,8 @@ pub fn follow(
     let start = world.now;
     let at = |tick: u64| start + Span::from_ns(TICK.as_ns() * tick);
     world.run_until(at(u64::from(settings.quiet_ticks)));
-    world.script = Some(Script::default());
+    let deployed = Deployed::new(&plan, settings, world.secret);
+    world.script = Some(Script { deployed: Some(deployed), ..Script::default() });
     let mut done = Vec::new();
     for (number, step) in (1..).zip(&trace.steps) {
         world.run_until(at(step.tick));
@@ -95,6 +101,7 @@ impl Clockwork<'_> {
                 let (_, _, frame) = self.off_link(from, to)?;
                 self.pool.release(frame);
             }
+            Action::Crash { switch } => self.start_again(switch)?,
             Action::Exceed { flow } => self.let_in(flow, 2)?,
             Action::Arrive { flow } => self.let_in(flow, 1)?,
         }
@@ -110,6 +117,18 @@ impl Clockwork<'_> {
         is_due.then_some(())?;
         switch.fire(timer, now, &mut self.pool, &mut self.switch_fx);
         self.after_switch(node);
+        Some(())
+    }
+
+    /// A switch that has lost its power, with its tables and without its mode.
+    fn start_again(&mut self, name: &str) -> Option<()> {
+        let (node, now) = (self.switch_named(name)?, self.now);
+        let place = self.plan.switches.iter().position(|d| d.switch == name)?;
+        let script = self.script.as_mut()?;
+        let starts = script.starts.entry(place).or_insert(1);
+        *starts += 1;
+        let fresh = script.deployed.as_ref()?.started(place, *starts, now, &mut self.pool).ok()?;
+        self.nodes[node].core = Core::Switch(Box::new(fresh));
         Some(())
     }
 

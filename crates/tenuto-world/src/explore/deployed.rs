@@ -17,15 +17,17 @@ use tenuto_units::Instant;
 pub(crate) struct Deployed {
     plan: Plan,
     mutant: Mutant,
+    /// Of it the keys of the links follow.
+    secret: [u8; 16],
     bodies: Vec<Vec<Body>>,
 }
 
 impl Deployed {
     /// Of a plan that is in ticks already.
-    pub(crate) fn new(plan: &Plan, settings: &Settings) -> Self {
+    pub(crate) fn new(plan: &Plan, settings: &Settings, secret: [u8; 16]) -> Self {
         let modes = assemble::mode_settings(plan, 1);
         let bodies = plan.switches.iter().map(|deployment| compile(deployment, &modes)).collect();
-        Self { plan: plan.clone(), mutant: settings.mutant, bodies }
+        Self { plan: plan.clone(), mutant: settings.mutant, secret, bodies }
     }
 
     /// Every switch with all that the plan installs, in the start mode.
@@ -61,7 +63,7 @@ impl Deployed {
         // Numbers of signals grow from start to start, by more than one start can send.
         let boot_seed = 1 + u64::from(starts - 1) * TICK.as_ns();
         let key = HashKey::fixed();
-        let config = assemble::switch_config(&self.plan, deployment, [7; 16], boot_seed, key);
+        let config = assemble::switch_config(&self.plan, deployment, self.secret, boot_seed, key);
         let mut switch = Switch::new(ticked_config(&config));
         switch.set_mutant(self.mutant);
         install(&mut switch, &self.bodies[place], now, frames)?;

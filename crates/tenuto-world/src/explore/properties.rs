@@ -7,7 +7,8 @@ use tenuto_dataplane::switch::{ModeAgent, Switch};
 /// A property of the mode change and return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
-    /// When nothing is under way any more, all switches agree on epoch and level.
+    /// While no more is lost than the network tolerates: when nothing is under way any more, all
+    /// switches agree on epoch and level.
     Agreement,
     /// After its swap a switch commits no out-of-mode frame to any port.
     NoLateCommit,
@@ -16,20 +17,25 @@ pub enum Property {
     ResumeLast,
     /// An edge admits a lower level only if every switch has been quiet, or has raised since.
     QuietBeforeResume,
-    /// Signals stay within the envelope that the analysis charges.
+    /// While no more is lost than the network tolerates, signals stay within the envelope that the
+    /// analysis charges.
     SignalEnvelope,
+    /// After what went beyond that (more signals lost, switches that lost their power) all switches
+    /// agree again in time.
+    Heals,
     /// In the end every switch is back at the start level, with nothing left to do.
     Returns,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Agreement,
         Self::NoLateCommit,
         Self::ResumeLast,
         Self::QuietBeforeResume,
         Self::SignalEnvelope,
+        Self::Heals,
         Self::Returns,
     ];
 
@@ -41,6 +47,7 @@ impl Property {
             Self::ResumeLast => "resume-last",
             Self::QuietBeforeResume => "quiet-before-resume",
             Self::SignalEnvelope => "signal-envelope",
+            Self::Heals => "heals",
             Self::Returns => "returns",
         }
     }
@@ -60,11 +67,17 @@ pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option
             format!("{} committed a frame of flow {cookie} after its swap", fixed.names[place]);
         return Some((Property::NoLateCommit, text));
     }
-    if after.signal_refused {
+    let is_tolerated = after.is_within_tolerance(fixed);
+    if after.signal_refused && is_tolerated {
         let text = "a mode signal was refused".to_owned();
         return Some((Property::SignalEnvelope, text));
     }
-    if after.is_silent() && agents(after).all(ModeAgent::is_steady) {
+    if after.apart_ticks > fixed.heal_ticks_max {
+        let ticks = after.apart_ticks;
+        let text = format!("{ticks} ticks after the last fault, {}", words(after, fixed));
+        return Some((Property::Heals, text));
+    }
+    if is_tolerated && after.is_silent() && agents(after).all(ModeAgent::is_steady) {
         let mut modes = after.switches.iter().map(|s| s.mode());
         let first = modes.next()?;
         if modes.any(|mode| mode != first) {
@@ -78,23 +91,29 @@ pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option
         .switches
         .iter()
         .zip(&after.switches)
-        .position(|(b, a)| a.mode().1 < b.mode().1)
-        .and_then(|place| check_resume(after, place, fixed))
+        .position(|(b, a)| a.mode().1 < b.mode().1 && a.has_joined())
+        .and_then(|place| check_resume(before, after, place, fixed))
 }
 
-fn check_resume(world: &World, place: usize, fixed: &Fixed) -> Option<Finding> {
+fn check_resume(before: &World, world: &World, place: usize, fixed: &Fixed) -> Option<Finding> {
     let now = tenuto_units::Instant::from_ns(world.tick * super::TICK.as_ns());
     let (_, admitted, epoch) = world.switches[place].mode();
     let name = &fixed.names[place];
-    for (other, switch) in fixed.names.iter().zip(&world.switches) {
+    // A switch that joins is let in by a neighbour, whose windows have passed.
+    let resumes = before.switches[place].has_joined();
+    for (place, (other, switch)) in fixed.names.iter().zip(&world.switches).enumerate() {
         let (level, _, theirs) = switch.mode();
+        if !switch.has_joined() || world.has_restarted(place) {
+            // What it voted for and saw is forgotten, and where it lags it drops what was let in.
+            continue;
+        }
         if theirs <= epoch && level > admitted {
             let text = format!("{name} admits while {other} still forwards the higher level");
             return Some((Property::ResumeLast, text));
         }
         let noisy =
             switch.agent().is_some_and(|agent| agent.last_excess(admitted) + fixed.quiet > now);
-        if theirs <= epoch && noisy {
+        if resumes && theirs <= epoch && noisy {
             let text = format!("{name} admits although {other} saw excess within the quiet window");
             return Some((Property::QuietBeforeResume, text));
         }

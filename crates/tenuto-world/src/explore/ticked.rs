@@ -9,7 +9,7 @@ use tenuto_units::Span;
 /// At this rate the largest frame leaves within a tick.
 const RATE_BPS: u64 = 20_000_000;
 /// A leader repeats itself after so many ticks: longer than any round of signals.
-const RETRY_TICKS: u64 = 24;
+pub(super) const RETRY_TICKS: u64 = 24;
 
 /// The plan with monitors, quiet window, copies and line rates as `settings` abstract them.
 pub(crate) fn ticked_plan(plan: &Plan, settings: &Settings) -> Plan {
@@ -17,10 +17,14 @@ pub(crate) fn ticked_plan(plan: &Plan, settings: &Settings) -> Plan {
     plan.quiet_ns = Some(TICK.as_ns() * u64::from(settings.quiet_ticks));
     plan.signal_copies = settings.signal_copies;
     for deployment in &mut plan.switches {
-        for contract in deployment.monitors.iter_mut().flat_map(|m| &mut m.contracts) {
-            let ticks = if contract.level == 0 { PERIOD_TICKS } else { 0 };
-            (contract.period_ns, contract.jitter_ns) = (ticks * TICK.as_ns(), 0);
-            contract.bytes_max = u32::MAX;
+        for contracts in deployment.monitors.iter_mut().map(|monitor| &mut monitor.contracts) {
+            let highest = contracts.iter().map(|contract| contract.level).max();
+            for contract in contracts {
+                let is_highest = Some(contract.level) == highest;
+                let ticks = if is_highest { 0 } else { PERIOD_TICKS };
+                (contract.period_ns, contract.jitter_ns) = (ticks * TICK.as_ns(), 0);
+                contract.bytes_max = u32::MAX;
+            }
         }
         deployment.ports.iter_mut().for_each(|port| port.rate_bps = RATE_BPS);
     }

@@ -21,6 +21,11 @@ pub enum Action {
         /// Receiving switch.
         to: String,
     },
+    /// A switch loses its power, with all that waits in it, and starts again with its tables.
+    Crash {
+        /// Switch.
+        switch: String,
+    },
     /// A port hands its frame over to the link.
     Send {
         /// Switch.
@@ -33,7 +38,7 @@ pub enum Action {
         /// Switch.
         switch: String,
     },
-    /// A watched flow exceeds its start contract at its monitor.
+    /// A watched flow exceeds every contract but its highest at its monitor.
     Exceed {
         /// Flow.
         flow: String,
@@ -76,6 +81,7 @@ impl fmt::Display for Action {
         match self {
             Self::Deliver { from, to } => write!(f, "{to} receives a frame from {from}"),
             Self::Lose { from, to } => write!(f, "a signal from {from} to {to} is lost"),
+            Self::Crash { switch } => write!(f, "{switch} loses its power and starts again"),
             Self::Send { switch, port } => write!(f, "{switch} sends through port {port}"),
             Self::Think { switch } => write!(f, "{switch}: timer of the mode agent"),
             Self::Exceed { flow } => write!(f, "{flow} exceeds its contract"),

@@ -1,22 +1,20 @@
 //! The explored world: switches, what is on the links, and what may still happen.
 
+use super::deployed::Deployed;
 use super::frames::Interned;
 use super::properties::{Finding, check_end, check_step};
 use super::search::Explored;
 use super::source::Source;
-use super::ticked::{mode_words, ticked_config, ticked_plan};
+use super::ticked::{RETRY_TICKS, mode_words, ticked_plan};
 use super::trace::{Action, Step};
 use super::{Settings, TICK};
-use crate::assemble;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;
-use tenuto_controller::compile;
-use tenuto_dataplane::switch::{HashKey, Switch, SwitchEvent};
+use tenuto_dataplane::switch::{Switch, SwitchEvent, repeat_period};
 use tenuto_dataplane::{DropReason, Effects, FrameId, TimerId};
 use tenuto_model::{Plan, PortRole};
-use tenuto_openflow::{Body, Experimenter, Message, ModesMessage};
 use tenuto_units::{Instant, Span};
 
 /// A link in one direction between two switches.
@@ -38,6 +36,12 @@ pub(super) struct Fixed {
     arrivals: Vec<Source>,
     delay_max: u64,
     pub(super) quiet: Span,
+    deployed: Deployed,
+    losses: u8,
+    losses_tolerated: u8,
+    crashes: u8,
+    /// Ticks in which switches agree again after a loss, a crash or an excess.
+    pub(super) heal_ticks_max: u64,
 }
 
 /// A state.
@@ -50,6 +54,11 @@ pub(super) struct World {
     excesses_left: Vec<u8>,
     arrivals_left: Vec<u8>,
     losses_left: u8,
+    crashes_left: u8,
+    /// How often each switch has started.
+    starts: Vec<u8>,
+    /// Ticks since the last loss, crash or excess in which the switches have not agreed.
+    pub(super) apart_ticks: u64,
     /// A signal was refused for want of credit or buffer: the budgets are beyond the envelope.
     pub(super) signal_refused: bool,
     /// Out-of-mode frames committed after the swap, if any: (switch, cookie).
@@ -67,7 +76,8 @@ impl Fixed {
         frames: &mut Interned,
     ) -> Result<(Self, World), String> {
         let plan = &ticked_plan(plan, settings);
-        let switches = deployed(plan, settings, frames)?;
+        let deployed = Deployed::new(plan, settings, [7; 16]);
+        let switches = deployed.activated(frames)?;
         let links = links(plan);
         let mut sources = |flows: &[(String, u8)]| {
             flows.iter().map(|(flow, _)| Source::new(plan, flow, frames)).collect::<Result<_, _>>()
@@ -76,11 +86,14 @@ impl Fixed {
         let arrivals: Vec<Source> = sources(&settings.frames)?;
         let world = World {
             tick: u64::from(settings.quiet_ticks) + 1,
+            starts: vec![1; switches.len()],
             switches,
             channels: vec![VecDeque::new(); links.len()],
             excesses_left: settings.excesses.iter().map(|(_, n)| *n).collect(),
             arrivals_left: settings.frames.iter().map(|(_, n)| *n).collect(),
             losses_left: settings.lost_signals,
+            crashes_left: settings.crashes,
+            apart_ticks: 0,
             signal_refused: false,
             late_commit: None,
         };
@@ -92,52 +105,23 @@ impl Fixed {
             arrivals,
             delay_max: u64::from(settings.delay_ticks_max.max(1)),
             quiet: Span::from_ns(plan.quiet_ns.unwrap_or(0)),
+            losses: settings.lost_signals,
+            losses_tolerated: settings.signal_copies.max(1) - 1,
+            crashes: settings.crashes,
+            heal_ticks_max: heal_ticks_max(plan.switches.len(), settings),
+            deployed,
         };
         Ok((fixed, world))
     }
 }
 
-/// The switches of a plan with all that it installs, in the start mode.
-fn deployed(
-    plan: &Plan,
-    settings: &Settings,
-    frames: &mut Interned,
-) -> Result<Vec<Arc<Switch>>, String> {
-    let modes = assemble::mode_settings(plan, 1);
-    let activate = ModesMessage::ModeActivate { generation: 1, epoch: 1, level: 0 };
-    let activate = Body::Experimenter(Experimenter::Modes(activate));
-    let mut switches = Vec::new();
-    for deployment in &plan.switches {
-        let config = assemble::switch_config(plan, deployment, [7; 16], 1, HashKey::fixed());
-        let mut switch = Switch::new(ticked_config(&config));
-        switch.set_mutant(settings.mutant);
-        install(&mut switch, &compile(deployment, &modes), frames)?;
-        if plan.network.modes.len() > 1 {
-            install(&mut switch, std::slice::from_ref(&activate), frames)?;
-        }
-        switches.push(Arc::new(switch));
-    }
-    Ok(switches)
-}
-
-/// Sends messages to a switch as a controller does, and takes any error for a refusal.
-fn install(switch: &mut Switch, bodies: &[Body], frames: &mut Interned) -> Result<(), String> {
-    let mut fx = Effects::new();
-    switch.connected(&mut fx);
-    for (xid, body) in (1u32..).zip(bodies) {
-        fx.control.clear();
-        let bytes = Message { xid, body: body.clone() }.to_bytes();
-        switch.control(Instant::ZERO, &bytes, frames, &mut fx);
-        let mut framer = tenuto_openflow::Framer::new();
-        let _ = framer.push(&fx.control);
-        while let Some(Ok(answer)) = framer.next() {
-            if let Body::Error(error) = answer.body {
-                return Err(format!("a switch refuses its deployment: {error:?} to {body:?}"));
-            }
-        }
-    }
-    switch.disconnected();
-    Ok(())
+/// Ticks in which all switches are to agree again (docs/theory/modes.md, "Healing"): a member waits
+/// for its leader through all its repeats, and then what is repeated spreads from switch to switch.
+fn heal_ticks_max(switches: usize, settings: &Settings) -> u64 {
+    let switches = u64::try_from(switches).unwrap_or(u64::MAX);
+    let hop = repeat_period(Span::from_ns(TICK.as_ns() * RETRY_TICKS)).as_ns() / TICK.as_ns()
+        + 2 * u64::from(settings.delay_ticks_max.max(1));
+    (2 * 8 + 2) * RETRY_TICKS + switches * hop
 }
 
 fn links(plan: &Plan) -> Vec<Link> {
@@ -169,6 +153,10 @@ impl World {
         };
         actions.extend(left(&fixed.excesses, &self.excesses_left, |flow| Action::Exceed { flow }));
         actions.extend(left(&fixed.arrivals, &self.arrivals_left, |flow| Action::Arrive { flow }));
+        if self.crashes_left > 0 {
+            let crash = |switch: &String| Action::Crash { switch: switch.clone() };
+            actions.extend(fixed.names.iter().map(crash));
+        }
         let is_old = |sent: u64| self.tick - sent >= fixed.delay_max;
         let mut fronts = self.channels.iter().filter_map(VecDeque::front);
         if !is_due && !fronts.any(|&(_, sent)| is_old(sent)) {
@@ -240,13 +228,51 @@ impl World {
     fn lose(&mut self, from: &str, to: &str, fixed: &Fixed) -> Option<()> {
         let index = fixed.link(from, to)?;
         self.losses_left = self.losses_left.checked_sub(1)?;
+        self.apart_ticks = 0;
         self.channels[index].pop_front().map(|_| ())
+    }
+
+    /// A switch starts again; what is on its links stays there.
+    fn crash(&mut self, switch: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
+        let place = fixed.place(switch)?;
+        self.crashes_left = self.crashes_left.checked_sub(1)?;
+        self.apart_ticks = 0;
+        self.starts[place] += 1;
+        let starts = self.starts[place];
+        let fresh = fixed.deployed.started(place, starts, self.now(), frames).ok()?;
+        self.switches[place] = Arc::new(fresh);
+        Some(())
+    }
+
+    /// Whether no more was lost than the network tolerates: then a raise needs no repeats.
+    pub(super) fn is_within_tolerance(&self, fixed: &Fixed) -> bool {
+        fixed.losses - self.losses_left <= fixed.losses_tolerated
+            && self.crashes_left == fixed.crashes
+    }
+
+    /// Whether a switch has forgotten what it saw.
+    pub(super) fn has_restarted(&self, place: usize) -> bool {
+        self.starts[place] > 1
+    }
+
+    /// Another tick; the time apart goes on only while the switches differ.
+    fn pass(&mut self) {
+        self.tick += 1;
+        self.apart_ticks = if self.is_agreed() { 0 } else { self.apart_ticks + 1 };
+    }
+
+    fn is_agreed(&self) -> bool {
+        let mut modes = self.switches.iter().map(|switch| (switch.mode(), switch.has_joined()));
+        let first = modes.next();
+        let owes = |switch: &Arc<Switch>| switch.agent().is_some_and(|agent| !agent.owes_nothing());
+        modes.all(|mode| Some(mode) == first) && !self.switches.iter().any(owes)
     }
 
     /// Two messages at once: more than any start contract allows.
     fn exceed(&mut self, flow: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
         let index = fixed.excesses.iter().position(|s| s.flow == *flow)?;
         self.excesses_left[index] = self.excesses_left[index].checked_sub(1)?;
+        self.apart_ticks = 0;
         self.enter(&fixed.excesses[index], 2, fixed, frames);
         Some(())
     }
@@ -341,6 +367,7 @@ impl Explored for World {
             }
         }
         (&self.excesses_left, &self.arrivals_left, self.losses_left).hash(&mut hasher);
+        (self.crashes_left, &self.starts, self.apart_ticks).hash(&mut hasher);
         hasher.finish128().as_u128()
     }
 
@@ -351,7 +378,8 @@ impl Explored for World {
     fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
         let mut next = self.clone();
         match action {
-            Action::Tick => next.tick += 1,
+            Action::Tick => next.pass(),
+            Action::Crash { switch } => next.crash(switch, fixed, frames)?,
             Action::Send { switch, port } => {
                 next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
             }

@@ -5,43 +5,59 @@ use crate::support;
 use tenuto_model::Plan;
 use tenuto_planner::{Options, plan};
 use tenuto_world::clockwork;
-use tenuto_world::explore::{Mutant, Outcome, Property, Settings, Trace, explore, replay};
+use tenuto_world::explore::{Action, Mutant, Outcome, Property, Settings, Trace, explore, replay};
 
-/// Three switches, a host at each; `up` and `down` are watched at opposite ends, `video` has no
-/// place above LO.
-fn network(links: &str) -> String {
+/// So many switches, a host at each; `up` and `low` are watched at the first, `over` and
+/// `down` at the last; `video` has no place above LO.
+fn network(switches: usize, links: &[(usize, usize)]) -> String {
+    let each =
+        |one: &dyn Fn(usize) -> String| (1..=switches).map(one).collect::<Vec<_>>().join(", ");
+    let hosts = each(&|n| format!("h{n}: {{}}"));
+    let nodes = each(&|n| format!("sw{n}: {{profile: tenuto}}"));
+    let edges: String = (1..=switches).map(|n| format!("  - {{ends: [h{n}, sw{n}]}}\n")).collect();
+    let trunks: String =
+        links.iter().map(|(a, b)| format!("  - {{ends: [sw{a}, sw{b}]}}\n")).collect();
     format!(
         "
 tenuto: 1
-name: three
+name: explored
 modes: [LO, MID, HI]
-hosts: {{h1: {{}}, h2: {{}}, h3: {{}}}}
-switches: {{sw1: {{profile: tenuto}}, sw2: {{profile: tenuto}}, sw3: {{profile: tenuto}}}}
+hosts: {{{hosts}}}
+switches: {{{nodes}}}
 defaults: {{link: {{rate: 100 Mbit/s, length: 2 m}}}}
 links:
-  - {{ends: [h1, sw1]}}
-  - {{ends: [h2, sw2]}}
-  - {{ends: [h3, sw3]}}
-{links}
+{edges}{trunks}
 flows:
-  up: {{source: h1, targets: [h3], level: HI, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms, HI: 20 ms}}, deadline: 20 ms, priority: 0}}
-  down: {{source: h3, targets: [h1], level: MID, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms}}, deadline: 40 ms, priority: 1}}
-  video: {{source: h1, targets: [h3], level: LO, message: 1 kB, period: 40 ms, deadline: 40 ms, priority: 2}}
+  up: {{source: h1, targets: [h{switches}], level: HI, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms, HI: 20 ms}}, deadline: 20 ms, priority: 0}}
+  down: {{source: h{switches}, targets: [h1], level: MID, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms}}, deadline: 40 ms, priority: 1}}
+  over: {{source: h{switches}, targets: [h1], level: HI, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms, HI: 20 ms}}, deadline: 20 ms, priority: 0}}
+  low: {{source: h1, targets: [h{switches}], level: MID, message: 1 kB, period: {{LO: 80 ms, MID: 40 ms}}, deadline: 40 ms, priority: 1}}
+  video: {{source: h1, targets: [h{switches}], level: LO, message: 1 kB, period: 40 ms, deadline: 40 ms, priority: 2}}
 tolerates: {{lost_signals: 1}}
 "
     )
 }
 
-fn planned(links: &str) -> Plan {
-    plan(&support::network(&network(links)), &Options::default())
+fn planned(switches: usize, links: &[(usize, usize)]) -> Plan {
+    plan(&support::network(&network(switches, links)), &Options::default())
+}
+
+/// The least in which two can be in different modes.
+fn pair() -> Plan {
+    planned(2, &[(1, 2)])
 }
 
 fn line() -> Plan {
-    planned("  - {ends: [sw1, sw2]}\n  - {ends: [sw2, sw3]}")
+    planned(3, &[(1, 2), (2, 3)])
 }
 
 fn ring() -> Plan {
-    planned("  - {ends: [sw1, sw2]}\n  - {ends: [sw2, sw3]}\n  - {ends: [sw3, sw1]}")
+    planned(3, &[(1, 2), (2, 3), (3, 1)])
+}
+
+/// Its hub leads returns.
+fn star() -> Plan {
+    planned(4, &[(1, 2), (1, 3), (1, 4)])
 }
 
 fn explored(plan: &Plan, settings: &Settings) -> Outcome<Trace> {
@@ -56,7 +72,10 @@ fn explored(plan: &Plan, settings: &Settings) -> Outcome<Trace> {
         started.elapsed()
     );
     if let Some(trace) = &outcome.counterexample {
-        println!("{trace}");
+        println!("{}: {}", trace.property, trace.finding);
+        for step in trace.steps.iter().filter(|step| !matches!(step.action, Action::Tick)) {
+            println!("{} {}: {}", step.tick, step.action, step.modes.join(", "));
+        }
     }
     outcome
 }
@@ -64,7 +83,7 @@ fn explored(plan: &Plan, settings: &Settings) -> Outcome<Trace> {
 fn holds(plan: &Plan, settings: &Settings) {
     let outcome = explored(plan, settings);
     assert!(outcome.is_exhaustive, "every state was visited");
-    assert_eq!(outcome.counterexample, None);
+    assert!(outcome.counterexample.is_none(), "nothing is violated");
 }
 
 fn up_once() -> Settings {
@@ -89,6 +108,33 @@ fn out_of_mode_frames_are_never_committed_after_the_swap() {
 #[test]
 fn one_lost_signal_of_two_copies_changes_nothing_on_a_line() {
     holds(&line(), &Settings { lost_signals: 1, signal_copies: 2, ..up_once() });
+}
+
+#[test]
+fn switches_agree_again_after_two_lost_copies_on_a_line() {
+    holds(&line(), &Settings { lost_signals: 2, ..up_once() });
+}
+
+#[test]
+fn two_switches_agree_again_after_a_lost_signal_and_a_crash() {
+    holds(&pair(), &Settings { lost_signals: 1, crashes: 1, ..up_once() });
+}
+
+#[test]
+fn switches_agree_again_after_a_lost_signal_on_a_ring_and_a_star() {
+    holds(&ring(), &Settings { lost_signals: 1, ..up_once() });
+    holds(&star(), &Settings { lost_signals: 1, ..up_once() });
+}
+
+#[test]
+fn two_raises_and_a_lost_signal_of_two_switches() {
+    let excesses = vec![("up".into(), 1), ("down".into(), 1)];
+    holds(&pair(), &Settings { excesses, lost_signals: 1, ..Settings::default() });
+}
+
+#[test]
+fn switches_agree_again_after_a_crash_on_a_line() {
+    holds(&line(), &Settings { crashes: 1, ..up_once() });
 }
 
 #[test]
@@ -144,4 +190,42 @@ fn a_vote_that_survives_a_violation_is_caught() {
     let settings =
         Settings { excesses, mutant: Mutant::VoteSurvivesViolation, ..Settings::default() };
     caught(&line(), &settings, Property::QuietBeforeResume);
+}
+
+/// What goes beyond the tolerated must heal: each broken variant is caught, by somebody's faults.
+#[test]
+fn broken_ways_to_agree_are_caught() {
+    let of = |flows: &[&str]| flows.iter().map(|&flow| (flow.to_owned(), 1)).collect::<Vec<_>>();
+    // The leader sits at `up`: a raise of `down` that it misses is not mended by its proposals.
+    let lossy = |flow, lost_signals, crashes| Settings {
+        excesses: of(&[flow]),
+        lost_signals,
+        crashes,
+        ..Settings::default()
+    };
+    let both = |quiet_ticks| Settings {
+        excesses: of(&["up", "down"]),
+        quiet_ticks,
+        ..Settings::default()
+    };
+    // The leader raises to the lower of two levels, with the greater epoch.
+    let three = Settings { excesses: of(&["down", "over", "low"]), ..Settings::default() };
+    let cases = [
+        (Mutant::RepeatsNever, pair(), lossy("down", 1, 0), Property::Heals),
+        (Mutant::RepeatsOnce, pair(), lossy("down", 2, 0), Property::Heals),
+        (Mutant::IgnoresState, pair(), lossy("down", 1, 0), Property::Heals),
+        (Mutant::ReportsNothing, pair(), lossy("up", 0, 1), Property::Heals),
+        (Mutant::AsksOnce, pair(), lossy("up", 1, 1), Property::Heals),
+        (Mutant::MemberWaits, pair(), lossy("up", 0, 1), Property::Heals),
+        (Mutant::LeaderWaits, pair(), lossy("up", 0, 1), Property::Heals),
+        (Mutant::FirstConfirmation, line(), lossy("up", 0, 0), Property::ResumeLast),
+        (Mutant::VotesUnquiet, line(), both(20), Property::QuietBeforeResume),
+        (Mutant::AnswersCommitted, line(), lossy("up", 0, 1), Property::ResumeLast),
+        (Mutant::RaiseLowers, pair(), three, Property::QuietBeforeResume),
+        (Mutant::LevelIgnored, line(), both(8), Property::Agreement),
+    ];
+    for (mutant, plan, settings, property) in cases {
+        println!("{mutant:?}");
+        caught(&plan, &Settings { mutant, ..settings }, property);
+    }
 }

@@ -24,6 +24,7 @@ struct Document<'a> {
     excesses: &'a [(String, u8)],
     frames: &'a [(String, u8)],
     lost_signals: u8,
+    crashes: u8,
     signal_copies: u8,
     delay_ticks_max: u8,
     quiet_ticks: u8,
@@ -89,6 +90,7 @@ fn settings(args: &Explore, plan: &Plan) -> Result<Settings, Failure> {
             is_dropped,
         )?,
         lost_signals: args.lost_signals.unwrap_or(tolerated),
+        crashes: args.crashes,
         signal_copies: plan.signal_copies.max(1),
         delay_ticks_max: args.delay_ticks,
         quiet_ticks: args.quiet_ticks,
@@ -139,6 +141,7 @@ fn conclude(
             excesses: &settings.excesses,
             frames: &settings.frames,
             lost_signals: settings.lost_signals,
+            crashes: settings.crashes,
             signal_copies: settings.signal_copies,
             delay_ticks_max: settings.delay_ticks_max,
             quiet_ticks: settings.quiet_ticks,
@@ -162,11 +165,12 @@ fn text(plan: &Plan, settings: &Settings, found: &Found) -> String {
     };
     let name = &plan.network.name;
     let mut out = format!(
-        "{name} explored   excesses {}   frames {}   lost signals {} (each sent {} times)\n",
+        "{name} explored   excesses {}   frames {}   lost signals {} (each sent {} times)   crashes {}\n",
         list(&settings.excesses),
         list(&settings.frames),
         settings.lost_signals,
         settings.signal_copies,
+        settings.crashes,
     );
     out.push_str(&format!(
         "abstracted  a tick is 1 ms, a frame is on a link for up to {}, quiet window {}\n",

@@ -33,6 +33,7 @@ pub(crate) enum AppName {
 }
 
 /// A broken variant.
+#[cfg(feature = "mutants")]
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MutantName {
     /// Buffers are released last frame first
@@ -71,6 +72,7 @@ pub(crate) struct AttendreFlags {
     #[arg(long, value_name = "NAME", value_parser = property, requires = "app")]
     pub(crate) property: Vec<Property>,
     /// Break Attendre, to see it noticed
+    #[cfg(feature = "mutants")]
     #[arg(long, value_name = "VARIANT", requires = "app")]
     pub(crate) mutant: Option<MutantName>,
 }
@@ -142,6 +144,9 @@ fn one(flags: &AttendreFlags, app: AppName, states_max: usize) -> Settings {
         AppName::LoadBalancer => Application::LoadBalancer,
         AppName::Firewall => Application::Firewall,
     };
+    #[cfg(not(feature = "mutants"))]
+    let mutant = AttendreMutant::None;
+    #[cfg(feature = "mutants")]
     let mutant = match flags.mutant {
         None => AttendreMutant::None,
         Some(MutantName::ReleasesOutOfOrder) => AttendreMutant::ReleasesOutOfOrder,

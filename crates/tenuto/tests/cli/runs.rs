@@ -198,6 +198,13 @@ fn the_doctor_answers_first() {
     said.says(&["This machine can", "rights", "measured"]);
 }
 
+#[cfg(feature = "mutants")]
+#[test]
+fn a_broken_attendre_is_noticed() {
+    let broken = ["explore", "attendre", "--app", "route-flow", "--mutant", "forgets-completion"];
+    tenuto(&broken).exits(1).says(&["frames wait at s1"]);
+}
+
 #[test]
 fn races_are_found_and_attendre_is_without() {
     tenuto(&["explore", "attendre"]).exits(0).says(&[
@@ -208,8 +215,6 @@ fn races_are_found_and_attendre_is_without() {
     let document = tenuto(&["explore", "attendre", "--json"]).exits(0).json();
     assert_eq!(document["verdict"], "holds");
     assert_eq!(document["runs"].as_array().map(Vec::len), Some(10));
-    let broken = ["explore", "attendre", "--app", "route-flow", "--mutant", "forgets-completion"];
-    tenuto(&broken).exits(1).says(&["frames wait at s1"]);
     tenuto(&["explore", "attendre", "--app", "route-flow", "--property", "speed"])
         .exits(2)
         .complains_of(&["in-order"]);

@@ -2,7 +2,7 @@
 //! docs/theory/attendre.md, "What waits, where, for what").
 
 use super::buffers::Asked;
-use super::{AttendreMutant, COMMANDS_MAX};
+use super::{COMMANDS_MAX, is_mutant};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::pipeline::{NO_SLOT, PacketContext};
 use crate::switch::{PortRole, Switch, SwitchEvent};
@@ -139,7 +139,7 @@ impl Switch {
     }
 
     pub(in crate::switch) fn sends_commands_behind(&self) -> bool {
-        self.attendre().is_some_and(|a| a.mutant == AttendreMutant::CommandBehindPacket)
+        self.attendre().is_some_and(|_attendre| is_mutant!(_attendre, CommandBehindPacket))
     }
 
     /// A command arrives: what it speaks of waits here from now on (Fig. 5, lines 2 to 15).

@@ -30,21 +30,37 @@ use std::hash::Hash;
 use tenuto_openflow::{BufferTotals, Match, Version};
 use tenuto_units::{Instant, Span};
 
-/// Broken variants, to show that exploration notices.
+/// Broken variants, to show that exploration notices; with feature `mutants` only there is any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AttendreMutant {
     /// As it should be.
     #[default]
     None,
     /// Buffers are released last frame first.
+    #[cfg(feature = "mutants")]
     ReleasesOutOfOrder,
     /// A complete message set releases nothing.
+    #[cfg(feature = "mutants")]
     ForgetsCompletion,
     /// A command leaves behind its packet instead of ahead of it.
+    #[cfg(feature = "mutants")]
     CommandBehindPacket,
     /// A buffer whose time is over drops its frames.
+    #[cfg(feature = "mutants")]
     TimeoutDrops,
 }
+
+/// Whether this is the broken variant: never without the feature.
+macro_rules! is_mutant {
+    ($attendre:expr, $variant:ident) => {{
+        #[cfg(feature = "mutants")]
+        let found = $attendre.mutant == $crate::switch::AttendreMutant::$variant;
+        #[cfg(not(feature = "mutants"))]
+        let found = false;
+        found
+    }};
+}
+pub(super) use is_mutant;
 
 /// The longest time that a buffer waits, whatever a controller says.
 const TIMEOUT_MAX: Span = Span::from_s(60);
@@ -76,6 +92,7 @@ pub(super) struct Attendre {
     #[allow(clippy::vec_box)] // they move into frames that wait and back, whole
     spare_edits: Vec<Box<EditSet>>,
     pub(super) totals: BufferTotals,
+    #[cfg(feature = "mutants")]
     pub(super) mutant: AttendreMutant,
 }
 
@@ -94,6 +111,7 @@ impl Attendre {
             outgoing: Vec::with_capacity(COMMANDS_MAX),
             spare_edits: Vec::new(),
             totals: BufferTotals::default(),
+            #[cfg(feature = "mutants")]
             mutant: AttendreMutant::None,
             limits,
         }

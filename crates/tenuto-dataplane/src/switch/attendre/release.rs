@@ -1,8 +1,8 @@
 //! Buffers end: their set is complete, or their time is over (\[Attendre\] section IV.C.4;
 //! docs/theory/attendre.md, "Why it always ends" and "What it costs the others").
 
-use super::AttendreMutant;
 use super::buffers::{Held, drop_all};
+use super::is_mutant;
 use crate::switch::pipeline::PacketContext;
 use crate::switch::pipeline::executor::Executor;
 use crate::switch::{Switch, SwitchEvent};
@@ -37,7 +37,7 @@ impl Switch {
         let Some(attendre) = self.attendre_mut() else { return };
         let ended = attendre.sets.carried_out(set.version, set.messages);
         attendre.totals.completed += u64::from(ended[0].is_some());
-        if attendre.mutant == AttendreMutant::ForgetsCompletion {
+        if is_mutant!(attendre, ForgetsCompletion) {
             return;
         }
         let is_late = ended[0].is_none() && attendre.is_complete(set.version);
@@ -73,14 +73,12 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         let Some(attendre) = self.attendre_mut() else { return };
-        let mutant = attendre.mutant;
+        let drops = is_mutant!(attendre, TimeoutDrops);
         let Some(buffer) = attendre.get_mut(place).filter(|b| b.until <= now) else { return };
         if buffer.phase == BufferPhase::Waiting {
             buffer.phase = BufferPhase::Releasing;
             attendre.totals.timed_out += 1;
-            if mutant == AttendreMutant::TimeoutDrops
-                && let Some(buffer) = attendre.close(place)
-            {
+            if drops && let Some(buffer) = attendre.close(place) {
                 drop_all(buffer, DropReason::NoOutput, frames, fx);
                 return;
             }
@@ -98,7 +96,7 @@ impl Switch {
     ) {
         loop {
             let Some(attendre) = self.attendre_mut() else { return };
-            let (meter, mutant) = (attendre.meter, attendre.mutant);
+            let (meter, is_reversed) = (attendre.meter, is_mutant!(attendre, ReleasesOutOfOrder));
             let Some(buffer) = attendre.get_mut(place) else { return };
             // A frame that missed again has opened it anew: the rest waits for that answer.
             if buffer.phase == BufferPhase::Waiting {
@@ -119,10 +117,7 @@ impl Switch {
             let buffer = self.attendre_mut().and_then(|attendre| attendre.get_mut(place));
             let held = buffer.and_then(|buffer| {
                 buffer.firsts = buffer.firsts.saturating_sub(1);
-                match mutant {
-                    AttendreMutant::ReleasesOutOfOrder => buffer.frames.pop_back(),
-                    _ => buffer.frames.pop_front(),
-                }
+                if is_reversed { buffer.frames.pop_back() } else { buffer.frames.pop_front() }
             });
             let Some(held) = held else { return };
             self.match_again(now, place, held, meter, frames, fx);

@@ -6,7 +6,7 @@ use super::{Done, Request};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
 use crate::switch::tables::TABLE_WATCH;
-use crate::switch::{Switch, SwitchEvent};
+use crate::switch::{PortConfig, PortRole, Switch, SwitchEvent};
 use crate::{Effects, Frames};
 use tenuto_openflow::{
     BadRequest, Body, Experimenter, FlowMod, FlowModCommand, FlowModFailed, FlowStatsRequest,
@@ -170,8 +170,11 @@ impl Switch {
     ) {
         self.tables.set_levels(config.levels);
         let nonce_seed = self.agent.as_ref().map_or(self.config.boot_seed, ModeAgent::nonce_next);
-        let mut agent = ModeAgent::new(self.config.datapath_id, config, nonce_seed, now);
-        agent.set_mutant(self.mutant);
+        let is_trunk = |port: &&PortConfig| matches!(port.role, PortRole::Trunk(_));
+        let trunks = self.config.ports.iter().filter(is_trunk).map(|port| port.port).collect();
+        let agent = ModeAgent::new(self.config.datapath_id, config, trunks, nonce_seed, now);
+        #[cfg(feature = "mutants")]
+        let agent = agent.broken(self.mutant);
         (self.level, self.admitted) = (agent.level(), agent.admitted());
         self.agent = Some(agent);
         // Back at the highest level until it has joined: what has no place there leaves the queues.

@@ -1,6 +1,6 @@
 //! Going back to a lower level: propose, vote, commit, confirm, resume (see [`super`]).
 
-use super::{ModeAction, ModeAgent, Mutant, Phase};
+use super::{ModeAction, ModeAgent, Phase, is_mutant};
 use tenuto_units::Instant;
 use tenuto_wire::{SignalKind, SignalRepr};
 
@@ -27,10 +27,10 @@ impl ModeAgent {
         };
         let epoch = self.epoch_seen.max(self.epoch) + 1;
         self.epoch_seen = epoch;
-        let votes = match self.mutant {
-            Mutant::CommitWithoutVotes => self.all_members(),
-            _ => self.member_bit(self.me),
-        };
+        let mut votes = self.member_bit(self.me);
+        if is_mutant!(self, CommitWithoutVotes) {
+            votes = self.all_members();
+        }
         self.phase = Phase::Proposed { epoch, to, votes, retry_at: now + self.config.retry };
         let proposal = self.announce(SignalKind::Propose, epoch, to);
         actions.push(proposal);
@@ -62,7 +62,7 @@ impl ModeAgent {
     ) {
         if signal.from_level > self.level && signal.epoch > self.epoch && self.is_steady() {
             // The leader is in a higher mode, and has been for a quiet window: we missed the raise.
-            self.join_again(now, actions);
+            self.catch_up(now, signal.from_level, actions);
             return;
         }
         let known = match self.phase {
@@ -70,7 +70,8 @@ impl ModeAgent {
             _ => self.epoch,
         };
         let stale = signal.epoch <= known || signal.level >= self.level;
-        if stale || self.leads() || !self.quiet_for(now, signal.level) {
+        let is_quiet = self.quiet_for(now, signal.level) || is_mutant!(self, VotesUnquiet);
+        if stale || self.leads() || !is_quiet {
             return;
         }
         self.phase = Phase::Voted { epoch: signal.epoch, to: signal.level };
@@ -112,7 +113,8 @@ impl ModeAgent {
     fn commit(&mut self, now: Instant, epoch: u64, to: u8, actions: &mut Vec<ModeAction>) {
         self.epoch = epoch;
         self.level = to;
-        if self.mutant == Mutant::ResumeAtCommit {
+        self.owe_nobody();
+        if is_mutant!(self, ResumeAtCommit) {
             self.admitted = to;
         }
         let confirms = self.member_bit(self.me);
@@ -142,7 +144,10 @@ impl ModeAgent {
         if signal.epoch != self.epoch || !self.leads() {
             return;
         }
-        let bit = self.member_bit(signal.origin);
+        let mut bit = self.member_bit(signal.origin);
+        if is_mutant!(self, FirstConfirmation) {
+            bit = self.all_members();
+        }
         match &mut self.phase {
             Phase::Committed { confirms, .. } => {
                 *confirms |= bit;

@@ -13,6 +13,8 @@ impl ModeAgent {
         (self.epoch, self.level, self.admitted, self.epoch_seen, self.attempt).hash(hasher);
         (self.nonce_next, &self.relayed, &self.config).hash(hasher);
         self.excess_at.iter().for_each(|&at| rel(at).hash(hasher));
+        self.debts.owed().for_each(|trunk| trunk.hash(hasher));
+        self.repeat_at().map(rel).hash(hasher);
         match self.phase {
             Phase::Joining { nonce, retry_at } => (0u8, nonce, rel(retry_at)).hash(hasher),
             Phase::Steady => 1u8.hash(hasher),

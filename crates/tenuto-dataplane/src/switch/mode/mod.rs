@@ -16,13 +16,21 @@
 //! A missing vote means no return. What is lost beyond the copies is repeated by the leader.
 //!
 //! **Join.** A switch starts in the highest level, not yet joined, and forwards no lower one until
-//! a neighbour has answered its challenge (a fresh nonce) or the controller activates it. A switch
-//! that learns from a proposal that it missed a raise joins again in the same way.
+//! a neighbour has answered its challenge (a fresh nonce) or the controller activates it.
+//!
+//! **Healing.** A raise is repeated to each neighbour that has not reported it ([`healing`]). A
+//! switch that learns from a proposal that it missed a raise goes up at once.
 
 mod going_back;
+mod healing;
 mod identity;
+mod mutant;
 pub(in crate::switch) mod signals;
 
+use healing::Debts;
+pub use healing::repeat_period;
+pub use mutant::Mutant;
+use mutant::is_mutant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_units::{Instant, Span};
@@ -32,7 +40,7 @@ use tenuto_wire::{SignalKind, SignalRepr};
 pub const MEMBERS_MAX: usize = 64;
 /// Largest epoch that is taken from outside, so that a raise above it always remains possible.
 pub(super) const EPOCH_MAX: u64 = u64::MAX / 2;
-/// Repeats of a commit before the leader gives the return up.
+/// Repeats of a commit before the leader gives the return up; a member waits for twice as many.
 const TRIES_MAX: u8 = 8;
 /// Levels that a network may have.
 pub const LEVELS_MAX: usize = 8;
@@ -52,26 +60,6 @@ pub struct ModeConfig {
     pub copies: u8,
     /// Datapath ids that take part, ascending; at most [`MEMBERS_MAX`].
     pub members: Arc<[u64]>,
-}
-
-/// A mutation of the protocol, for showing that exploration finds it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mutant {
-    /// The protocol as it is.
-    #[default]
-    None,
-    /// Sources resume at the commit already, not after the last confirmation.
-    ResumeAtCommit,
-    /// A vote survives a later violation: the voter does not raise above the proposal.
-    VoteSurvivesViolation,
-    /// The leader commits without waiting for every vote.
-    CommitWithoutVotes,
-    /// Signals are not flooded on.
-    NoForwarding,
-    /// One copy of each signal, whatever is configured.
-    SingleCopy,
-    /// Equal epochs are resolved by arrival, not by level.
-    LevelIgnored,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +111,7 @@ pub enum ModeAction {
 pub struct ModeAgent {
     me: u64,
     config: ModeConfig,
+    #[cfg(feature = "mutants")]
     mutant: Mutant,
     epoch: u64,
     level: u8,
@@ -137,20 +126,28 @@ pub struct ModeAgent {
     /// Number of the last flood of ours, so that repeats count as news.
     attempt: u64,
     nonce_next: u64,
+    debts: Debts,
 }
 
 impl ModeAgent {
-    /// An agent at the highest level that has not joined yet.
+    /// An agent at the highest level that has not joined yet; `trunks` lead to its neighbours.
     ///
     /// # Panics
     /// With more than [`LEVELS_MAX`] levels or [`MEMBERS_MAX`] members: the control channel
     /// refuses such a configuration first.
-    pub fn new(me: u64, config: ModeConfig, nonce_seed: u64, now: Instant) -> Self {
+    pub fn new(
+        me: u64,
+        config: ModeConfig,
+        trunks: Arc<[u32]>,
+        nonce_seed: u64,
+        now: Instant,
+    ) -> Self {
         assert!(usize::from(config.levels) <= LEVELS_MAX && config.members.len() <= MEMBERS_MAX);
         let top = config.levels.saturating_sub(1);
         Self {
             me,
             config,
+            #[cfg(feature = "mutants")]
             mutant: Mutant::None,
             epoch: 0,
             level: top,
@@ -161,12 +158,14 @@ impl ModeAgent {
             relayed: BTreeMap::new(),
             attempt: 0,
             nonce_next: nonce_seed,
+            debts: Debts::new(trunks),
         }
     }
 
     /// Replaces the protocol by a broken one; for exploration only.
-    pub fn set_mutant(&mut self, mutant: Mutant) {
-        self.mutant = mutant;
+    #[cfg(feature = "mutants")]
+    pub(in crate::switch) fn broken(self, mutant: Mutant) -> Self {
+        Self { mutant, ..self }
     }
 
     /// Level of the forwarding tables.
@@ -201,7 +200,7 @@ impl ModeAgent {
 
     /// Copies of each signal per link.
     pub fn copies(&self) -> u8 {
-        if self.mutant == Mutant::SingleCopy { 1 } else { self.config.copies }
+        if is_mutant!(self, SingleCopy) { 1 } else { self.config.copies }
     }
 
     /// When behaviour above `level` was last seen, or had to be assumed.
@@ -270,13 +269,17 @@ impl ModeAgent {
 
     /// The controller says which mode is in force; ignored unless newer than what is known.
     pub fn activate(&mut self, now: Instant, epoch: u64, level: u8, actions: &mut Vec<ModeAction>) {
-        let newer =
-            if self.has_joined() { epoch > self.epoch } else { self.may_join(epoch, level) };
+        let had_joined = self.has_joined();
+        let newer = if had_joined { epoch > self.epoch } else { self.may_join(epoch, level) };
         if level >= self.config.levels || epoch > EPOCH_MAX || !newer {
             return;
         }
         self.adopt(now, epoch, level, level);
         self.phase = Phase::Steady;
+        if had_joined {
+            // Who joins now is told by the controller as well, or asks.
+            self.owe_all(now);
+        }
         actions.push(self.swap_action());
     }
 
@@ -309,7 +312,7 @@ impl ModeAgent {
         }
         let voted_away = match self.phase {
             Phase::Voted { to, .. } | Phase::Proposed { to, .. } => {
-                to < wanted && self.mutant != Mutant::VoteSurvivesViolation
+                to < wanted && !is_mutant!(self, VoteSurvivesViolation)
             }
             Phase::Committed { .. } => self.level < wanted,
             Phase::Joining { .. } | Phase::Steady => false,
@@ -326,6 +329,7 @@ impl ModeAgent {
         let from = self.level;
         self.adopt(now, self.epoch_seen.max(self.epoch) + 1, level, level);
         self.phase = Phase::Steady;
+        self.owe_all(now);
         actions.push(self.swap_action());
         actions.push(ModeAction::Flood(self.signal(SignalKind::Raise, self.epoch, level, from)));
     }
@@ -343,7 +347,7 @@ impl ModeAgent {
             return false;
         }
         if signal.kind == SignalKind::Challenge {
-            self.answer(port, signal, actions);
+            self.answer(now, port, signal, actions);
             return true;
         }
         if signal.generation != self.config.generation {
@@ -354,8 +358,10 @@ impl ModeAgent {
         }
         self.epoch_seen = self.epoch_seen.max(signal.epoch);
         match signal.kind {
-            SignalKind::Raise => self.on_raise(now, signal, actions),
-            SignalKind::Answer => self.on_answer(now, signal, actions),
+            SignalKind::Answer if !self.has_joined() => self.on_answer(now, port, signal, actions),
+            SignalKind::Raise | SignalKind::State | SignalKind::Known | SignalKind::Answer => {
+                self.on_state(now, port, signal, actions);
+            }
             SignalKind::Challenge => {}
             _ if !self.is_news(signal) => {}
             kind => {
@@ -373,24 +379,25 @@ impl ModeAgent {
     }
 
     fn relay(&self, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        if self.mutant != Mutant::NoForwarding {
+        if !is_mutant!(self, NoForwarding) {
             let hops = signal.hops.saturating_add(1);
             actions.push(ModeAction::Flood(SignalRepr { hops, ..*signal }));
         }
     }
 
     fn on_raise(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
-        let greater = match self.mutant {
-            Mutant::LevelIgnored => signal.epoch > self.epoch,
-            _ => (signal.epoch, signal.level) > (self.epoch, self.level),
-        };
-        if !greater {
+        let greater = (signal.epoch, signal.level) > (self.epoch, self.level);
+        if !greater || is_mutant!(self, LevelIgnored) && signal.epoch == self.epoch {
             return;
         }
         // A raise that would lower us was sent without knowing of us: we answer with our level.
-        let level = signal.level.max(self.level).max(self.admitted);
+        let mut level = signal.level.max(self.level).max(self.admitted);
+        if is_mutant!(self, RaiseLowers) {
+            level = signal.level;
+        }
         let from = self.level;
         self.adopt(now, signal.epoch, level, level);
+        self.owe_all(now);
         if self.has_joined() {
             self.phase = Phase::Steady;
         }
@@ -409,7 +416,16 @@ impl ModeAgent {
 
     /// When the agent wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
+        self.phase_deadline().into_iter().chain(self.repeat_at()).min()
+    }
+
+    fn phase_deadline(&self) -> Option<Instant> {
         match self.phase {
+            Phase::Joining { nonce, .. }
+                if nonce == self.nonce_next && is_mutant!(self, AsksOnce) =>
+            {
+                None
+            }
             Phase::Joining { retry_at, .. } => Some(retry_at),
             Phase::Steady if self.leads() && self.level > 0 => Some(self.quiet_at()),
             Phase::Proposed { retry_at, .. } => Some(retry_at),
@@ -420,10 +436,19 @@ impl ModeAgent {
 
     /// Its time has come: ask again, propose, repeat, or give a return up.
     pub fn fire(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
+        if self.repeat_at().is_some_and(|at| at <= now) {
+            self.repeat(now, actions);
+        }
+        if self.phase_deadline().is_some_and(|at| at <= now) {
+            self.go_on(now, actions);
+        }
+    }
+
+    fn go_on(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
         match self.phase {
             Phase::Joining { .. } => self.challenge(now, actions),
             Phase::Steady | Phase::Proposed { .. } if self.leads() => self.propose(now, actions),
-            Phase::Committed { tries: TRIES_MAX.., .. } if self.leads() => {
+            Phase::Committed { tries, .. } if tries >= self.tries_max() => {
                 // Somebody is gone: back to the safe level, until all are there again.
                 self.raise(now, self.admitted, actions);
             }
@@ -439,30 +464,51 @@ impl ModeAgent {
         }
     }
 
-    /// Signals were lost beyond the copies: back to the safest level until a neighbour answers.
-    fn join_again(&mut self, now: Instant, actions: &mut Vec<ModeAction>) {
-        let top = self.config.levels.saturating_sub(1);
-        self.adopt(now, self.epoch, top, top);
-        actions.push(self.swap_action());
-        self.challenge(now, actions);
+    /// A member waits for longer: its leader may be about to give up, or to start again.
+    fn tries_max(&self) -> u8 {
+        let leads = self.leads();
+        if leads && is_mutant!(self, LeaderWaits) || !leads && is_mutant!(self, MemberWaits) {
+            return u8::MAX;
+        }
+        if leads { TRIES_MAX } else { 2 * TRIES_MAX }
     }
 
-    fn answer(&self, port: u32, challenge: &SignalRepr, actions: &mut Vec<ModeAction>) {
+    fn answer(
+        &mut self,
+        now: Instant,
+        port: u32,
+        challenge: &SignalRepr,
+        actions: &mut Vec<ModeAction>,
+    ) {
         // A proposal or a vote changes nothing in force yet, and the asker who joins now is quiet
         // only after another window: a leader that waits for its vote must tell it the mode first.
         // Between commit and resume nobody answers: the asker stays at the safe level.
-        if !matches!(self.phase, Phase::Joining { .. } | Phase::Committed { .. }) {
+        let is_between = matches!(self.phase, Phase::Committed { .. });
+        if self.has_joined() && (!is_between || is_mutant!(self, AnswersCommitted)) {
             let answer = self.signal(SignalKind::Answer, self.epoch, self.level, self.level);
             actions.push(ModeAction::Reply(port, SignalRepr { nonce: challenge.nonce, ..answer }));
+            if challenge.generation == self.config.generation {
+                // Whoever asks has forgotten what it reported.
+                self.owe(now, port);
+            }
         }
     }
 
-    fn on_answer(&mut self, now: Instant, signal: &SignalRepr, actions: &mut Vec<ModeAction>) {
+    fn on_answer(
+        &mut self,
+        now: Instant,
+        port: u32,
+        signal: &SignalRepr,
+        actions: &mut Vec<ModeAction>,
+    ) {
         let Phase::Joining { nonce, .. } = self.phase else { return };
         if signal.nonce == nonce && self.may_join(signal.epoch, signal.level) {
             self.adopt(now, signal.epoch, signal.level, signal.level);
             self.phase = Phase::Steady;
             actions.push(self.swap_action());
+            // The one that answered may be behind the others, and waits for a report.
+            self.owe_all(now);
+            actions.push(ModeAction::Reply(port, self.report(SignalKind::State)));
         }
     }
 }

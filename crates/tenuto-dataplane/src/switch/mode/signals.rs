@@ -7,7 +7,7 @@ use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE,
 use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::signal::SIGNAL_DST;
-use tenuto_wire::{SignalFrame, SignalRepr, frame_bytes};
+use tenuto_wire::{SignalFrame, SignalKind, SignalRepr, frame_bytes};
 
 /// Least time in which the signals of one change may be sent again (docs/theory/analysis.md, "Return
 /// from c to a").
@@ -40,7 +40,8 @@ impl Credit {
 pub(in crate::switch) fn signals_per_dwell(copies: u8, levels: u8, members: usize) -> u32 {
     #[allow(clippy::cast_possible_truncation)] // at most 64 members
     let members = members as u32;
-    u32::from(copies) * (u32::from(levels.max(4)) + 2 * members)
+    let levels = u32::from(levels);
+    u32::from(copies) * ((2 * levels.saturating_sub(1)).max(4) + 2 * members)
 }
 
 impl Switch {
@@ -142,7 +143,12 @@ impl Switch {
         let config = self.config.clone();
         let PortRole::Trunk(key) = &config.ports[place].role else { return };
         let Some(agent) = &self.agent else { return };
-        let (copies, modes) = (agent.copies(), agent.config());
+        let modes = agent.config();
+        // Each copy of a question is answered, and what is repeated until it is heard needs no copies.
+        let copies = match signal.kind {
+            SignalKind::Answer | SignalKind::State | SignalKind::Known => 1,
+            _ => agent.copies(),
+        };
         let limit = signals_per_dwell(modes.copies, modes.levels, modes.members.len());
         for _ in 0..copies {
             let port = &mut self.ports[place];

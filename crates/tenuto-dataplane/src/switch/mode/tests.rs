@@ -41,7 +41,7 @@ fn from(origin: u64, kind: SignalKind, epoch: u64, level: u8, nonce: u64) -> Sig
 /// Agent `me` of two levels in the named phase at 1 s: epoch 5 in steady state at level 1, the
 /// return proposed as epoch 6.
 fn in_phase(me: u64, phase: &str) -> ModeAgent {
-    let mut agent = ModeAgent::new(me, config(2), 99, Instant::ZERO);
+    let mut agent = ModeAgent::new(me, config(2), [3].into(), 99, Instant::ZERO);
     let mut actions = Vec::new();
     if phase == "joining" {
         agent.fire(ms(1_000), &mut actions);
@@ -116,8 +116,14 @@ fn every_phase_against_every_signal() {
         (K::Resume, 6, 0, 1),
         (K::Challenge, 0, 1, 3),
         (K::Answer, 9, 0, 3),
+        (K::State, 7, 1, 2),
+        (K::State, 5, 1, 2),
+        (K::State, 4, 1, 2),
+        (K::Known, 7, 1, 2),
+        (K::Known, 5, 1, 2),
     ];
-    let raised = |epoch: u64| format!("steady {epoch}/1/1: swap 1 1, relay");
+    let raised = |epoch: u64| format!("steady {epoch}/1/1: swap 1 1, relay, known {epoch}/1 at 3");
+    let adopted = |epoch: u64| format!("steady {epoch}/1/1: swap 1 1, relay");
     for (me, phase) in [
         (2, "joining"),
         (2, "steady"),
@@ -141,7 +147,13 @@ fn every_phase_against_every_signal() {
                 (_, _, K::Raise, 7) => raised(7),
                 (_, "committed", K::Raise, 6) => raised(6),
                 (_, "steady" | "proposed" | "voted", K::Raise, 6) => raised(6),
-                (_, _, K::Raise, _) | (_, _, K::Answer, _) => same.clone(),
+                (_, "committed", K::Raise | K::State | K::Known, ..=6) => same.clone(),
+                (_, _, K::State, 7) => raised(7),
+                (_, _, K::Known, 7) => adopted(7),
+                (_, _, K::Known, _) => same.clone(),
+                (_, _, K::Raise | K::State, _) => format!("{same}known 5/1 at 3"),
+                // Nobody was asked, but it is a neighbour's mode: higher than ours, at a lower level.
+                (_, _, K::Answer, _) => "steady 9/1/1: swap 1 1, raise 9/1, known 9/1 at 3".into(),
                 // A proposal and a vote change nothing in force: they may be answered.
                 (_, "steady" | "proposed" | "voted", K::Challenge, _) => {
                     format!("{same}answer 5/1 at 3")
@@ -218,7 +230,7 @@ fn a_leader_without_confirmations_goes_back_up() {
 
 /// Three levels, committed to 0 while edges still admit 2.
 fn committed_from_two() -> ModeAgent {
-    let mut agent = ModeAgent::new(2, config(3), 99, Instant::ZERO);
+    let mut agent = ModeAgent::new(2, config(3), [3].into(), 99, Instant::ZERO);
     let mut actions = Vec::new();
     agent.activate(Instant::ZERO, 5, 2, &mut actions);
     for (kind, nonce) in [(SignalKind::Propose, 1), (SignalKind::Commit, 2)] {
@@ -235,13 +247,13 @@ fn a_raise_during_a_return_lets_nobody_in() {
     agent.excess(ms(1_001), 1, &mut actions);
     assert_eq!(shown(&agent, &actions), "steady 7/2/2: swap 2 2, raise 7/2");
     let raised = after(committed_from_two(), &from(3, SignalKind::Raise, 7, 1, 0));
-    assert_eq!(raised, "steady 7/2/2: swap 2 2, raise 7/2");
+    assert_eq!(raised, "steady 7/2/2: swap 2 2, raise 7/2, known 7/2 at 3");
 }
 
 #[test]
 fn what_a_joining_switch_has_answered_binds_it() {
     let joining = || {
-        let mut agent = ModeAgent::new(2, config(3), 99, Instant::ZERO);
+        let mut agent = ModeAgent::new(2, config(3), [3].into(), 99, Instant::ZERO);
         let mut actions = Vec::new();
         agent.fire(ms(1), &mut actions);
         agent.receive(ms(2), 3, &from(3, SignalKind::Raise, 6, 1, 0), &mut actions);
@@ -252,8 +264,8 @@ fn what_a_joining_switch_has_answered_binds_it() {
     let answer = |epoch, level| after(joining(), &from(3, SignalKind::Answer, epoch, level, nonce));
     assert_eq!(answer(5, 0), "joining 6/2/2: ");
     assert_eq!(answer(6, 1), "joining 6/2/2: ", "it has raised everybody to 2");
-    assert_eq!(answer(6, 2), "steady 6/2/2: swap 2 2");
-    assert_eq!(answer(7, 0), "steady 7/0/0: swap 0 0");
+    assert_eq!(answer(6, 2), "steady 6/2/2: swap 2 2, state 6/2 at 3");
+    assert_eq!(answer(7, 0), "steady 7/0/0: swap 0 0, state 7/0 at 3");
     for (epoch, level, joined) in [(5, 0, false), (6, 1, false), (6, 2, true), (7, 0, true)] {
         let mut agent = joining();
         agent.activate(ms(3), epoch, level, &mut Vec::new());
@@ -291,7 +303,7 @@ proptest! {
 
     #[test]
     fn what_must_always_hold(me in 1u64..4, inputs in prop::collection::vec(input(), 0..60)) {
-        let mut agent = ModeAgent::new(me, config(3), 99, Instant::ZERO);
+        let mut agent = ModeAgent::new(me, config(3), [3].into(), 99, Instant::ZERO);
         let mut now = ms(1);
         let mut votes = std::collections::BTreeSet::new();
         let mut confirms = std::collections::BTreeSet::new();
@@ -327,16 +339,14 @@ proptest! {
             let old = (before.level, before.admitted);
             prop_assert_eq!(swap.unwrap_or(old), mode);
             let told_by_controller = matches!(input, Input::Activate(..));
-            let answered = matches!(&input, Input::Signal(s) if s.kind == SignalKind::Answer);
-            if answered && agent != before {
-                let Phase::Joining { nonce, .. } = before.phase else {
-                    // An answer to nobody's question says at most which epochs there are.
-                    prop_assert_eq!((mode, agent.epoch), (old, before.epoch));
-                    continue;
-                };
-                if agent.has_joined() {
-                    prop_assert!(matches!(&input, Input::Signal(s) if s.nonce == nonce));
-                }
+            // An answer to nobody's question is a neighbour's report: it lowers nothing.
+            let answered = !before.has_joined()
+                && matches!(&input, Input::Signal(s) if s.kind == SignalKind::Answer);
+            if let Phase::Joining { nonce, .. } = before.phase
+                && answered
+                && agent.has_joined()
+            {
+                prop_assert!(matches!(&input, Input::Signal(s) if s.nonce == nonce));
             }
             if told_by_controller || answered {
                 continue;
@@ -376,4 +386,73 @@ impl ModeAgent {
     fn quiet_since(&self, now: Instant, before: &Self) -> bool {
         before.quiet_for(now, self.level)
     }
+}
+
+/// A raise to level 1 in epoch 6 by member 2 of three, whose trunks are 3 and 4.
+fn raised_at_two_trunks() -> ModeAgent {
+    let mut agent = ModeAgent::new(2, config(2), [3, 4].into(), 99, Instant::ZERO);
+    agent.activate(Instant::ZERO, 5, 0, &mut Vec::new());
+    assert!(agent.owes_nothing(), "the controller tells everybody");
+    agent.excess(ms(1_000), 1, &mut Vec::new());
+    agent
+}
+
+#[test]
+fn a_raise_is_repeated_until_each_neighbour_has_reported_it() {
+    let mut agent = raised_at_two_trunks();
+    let fired = |agent: &mut ModeAgent, now| {
+        let mut actions = Vec::new();
+        agent.fire(now, &mut actions);
+        shown(agent, &actions)
+    };
+    assert_eq!(agent.deadline(), Some(ms(1_100)));
+    assert_eq!(fired(&mut agent, ms(1_099)), "steady 6/1/1: ", "not yet");
+    agent.receive(ms(1_099), 3, &from(1, SignalKind::Known, 6, 1, 6), &mut Vec::new());
+    assert_eq!(fired(&mut agent, ms(1_100)), "steady 6/1/1: state 6/1 at 4");
+    // A report of something older is none, and is answered with what holds.
+    let mut actions = Vec::new();
+    agent.receive(ms(1_101), 4, &from(3, SignalKind::State, 5, 0, 5), &mut actions);
+    assert_eq!(shown(&agent, &actions), "steady 6/1/1: known 6/1 at 4");
+    assert_eq!(fired(&mut agent, ms(1_200)), "steady 6/1/1: state 6/1 at 4");
+    agent.receive(ms(1_201), 4, &from(3, SignalKind::Known, 6, 1, 6), &mut Vec::new());
+    assert_eq!((agent.deadline(), agent.owes_nothing()), (None, true));
+}
+
+#[test]
+fn a_neighbour_that_asks_has_forgotten_and_is_owed_again() {
+    let mut agent = raised_at_two_trunks();
+    for port in [3, 4] {
+        agent.receive(ms(1_001), port, &from(1, SignalKind::Known, 6, 1, 6), &mut Vec::new());
+    }
+    let challenge = from(3, SignalKind::Challenge, 0, 1, 77);
+    let mut actions = Vec::new();
+    agent.receive(ms(1_002), 4, &challenge, &mut actions);
+    assert_eq!(shown(&agent, &actions), "steady 6/1/1: answer 6/1 at 4");
+    assert_eq!(agent.deadline(), Some(ms(1_102)));
+    let other_plan = SignalRepr { generation: GENERATION + 1, ..challenge };
+    agent.receive(ms(1_003), 3, &other_plan, &mut actions);
+    assert_eq!(agent.debts.owed().collect::<Vec<_>>(), [4], "it could not report");
+}
+
+#[test]
+fn a_leader_that_started_again_proposes_above_what_it_has_forgotten() {
+    let mut agent = in_phase(1, "steady");
+    agent.receive(ms(500), 3, &from(2, SignalKind::Known, 5, 1, 900), &mut Vec::new());
+    let mut actions = Vec::new();
+    agent.fire(ms(1_000), &mut actions);
+    assert_eq!(shown(&agent, &actions), "proposed 5/1/1: propose 901/0");
+}
+
+#[test]
+fn a_member_whose_leader_is_gone_goes_back_up() {
+    let mut agent = in_phase(2, "committed");
+    let mut now = ms(1_000);
+    for _ in 0..2 * TRIES_MAX {
+        now += RETRY;
+        agent.fire(now, &mut Vec::new());
+        assert_eq!(name(&agent), "committed");
+    }
+    let mut actions = Vec::new();
+    agent.fire(now + RETRY, &mut actions);
+    assert_eq!(shown(&agent, &actions), "steady 7/1/1: swap 1 1, raise 7/1");
 }
