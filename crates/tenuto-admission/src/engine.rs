@@ -130,6 +130,8 @@ pub struct Engine {
     quiet_since: Option<Instant>,
     /// Until it is over nothing is accepted, freed or lowered.
     change: Option<Change>,
+    /// What `exact` would hold by now; `None` where many requests are expected.
+    pub(crate) shadow: Option<Box<Engine>>,
 }
 
 impl Engine {
@@ -156,6 +158,7 @@ impl Engine {
             draining: BTreeSet::new(),
             quiet_since: None,
             change: None,
+            shadow: None,
         }
     }
 
@@ -189,7 +192,9 @@ impl Engine {
     /// nothing and tells what is held.
     pub fn add(&mut self, request: &Request) -> Decision {
         self.remember(request);
-        self.decide(request)
+        let decision = self.decide(request);
+        self.follow(request);
+        decision
     }
 
     /// What [`Engine::add`] would say; nothing changes.
@@ -243,7 +248,10 @@ impl Engine {
             }
         }
         self.books.keep();
-        requests.iter().for_each(|request| self.remember(request));
+        for request in requests {
+            self.remember(request);
+            self.follow(request);
+        }
         let slots = requests.iter().filter_map(|request| self.flows.get(&request.id));
         Ok(slots.map(|(slot, _)| self.grant(*slot)).collect())
     }
@@ -257,6 +265,9 @@ impl Engine {
             None => Err(RemovalError::NotHeld),
             Some((_, stage @ Stage::Held)) => {
                 *stage = Stage::Leaving;
+                if let Some(shadow) = &mut self.shadow {
+                    shadow.strike(id);
+                }
                 Ok(())
             }
             Some(_) => Err(RemovalError::AlreadyLeaving),
@@ -419,8 +430,12 @@ impl Engine {
     }
 
     /// Looks for a reservation that would serve requests like those seen so far better, by trial on
-    /// copies, and takes the best that can be taken. Meant to run between decisions, beside them.
+    /// copies, and takes the best that can be taken. Meant to run between decisions, beside them. Where few
+    /// requests are expected nothing is looked for: a forecast goes on until much of it is refused.
     pub fn adapt(&mut self, seed: u64) -> Option<Replanned> {
+        if self.shadow.is_some() {
+            return None;
+        }
         let ranked = rehearsal::rehearse(self, &self.history, seed);
         ranked.into_iter().find_map(|candidate| self.replan(candidate.reservation))
     }
@@ -505,6 +520,21 @@ impl Engine {
                 Decision::Accepted(self.grant(slot))
             }
             Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    /// The shadow decides it too.
+    fn follow(&mut self, request: &Request) {
+        if let Some(shadow) = &mut self.shadow {
+            shadow.decide(request);
+        }
+    }
+
+    /// A flow of this number counts no more: for engines that promise nothing.
+    pub(crate) fn strike(&mut self, id: u64) {
+        if let Some((slot, _)) = self.flows.remove(&id) {
+            self.books.strike(slot);
+            self.books.keep();
         }
     }
 

@@ -31,6 +31,7 @@ mod request;
 mod reservation;
 mod routes;
 mod search;
+mod shadow;
 mod slack;
 mod timing;
 mod transition;

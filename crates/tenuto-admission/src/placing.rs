@@ -24,7 +24,10 @@ impl Engine {
             Err(refused) => refused,
         };
         match self.method {
-            Method::Reserve => self.place_yielding(request).ok_or(refused),
+            Method::Reserve => self
+                .place_yielding(request, self.reservation.yielding)
+                .or_else(|| self.place_as_shadow(request))
+                .ok_or(refused),
             Method::Budget | Method::Exact => Err(refused),
         }
     }

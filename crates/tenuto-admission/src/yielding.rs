@@ -18,28 +18,57 @@ struct Lowered {
     before_ns: i64,
 }
 
+/// Eighths of what is reserved beyond the need that stay, tried in turn: the flow takes from all queues
+/// on its way alike no more than it has to.
+const KEPT_EIGHTHS: [i64; 8] = [7, 6, 5, 4, 3, 2, 1, 0];
+
+/// Times that all queues are lowered to their need: each need follows from delays farther ahead.
+const ROUNDS_BY_NEED: usize = 4;
+
 impl Engine {
     /// Enters the flow over a way along which reserved delays are lowered to what is needed, and raised
     /// as `exact` does; `None`, and the books as before, if it still does not fit, or nothing yields.
-    pub(crate) fn place_yielding(&mut self, request: &Request) -> Option<Slot> {
-        let yielding = self.reservation.yielding;
+    pub(crate) fn place_yielding(&mut self, request: &Request, yielding: Yielding) -> Option<Slot> {
         let trunk = match yielding {
             Yielding::Nothing => return None,
             Yielding::FirstBetweenSwitches => Some(0),
             Yielding::Everything => None,
         };
+        for kept in KEPT_EIGHTHS {
+            for way in self.ways_in_order(request) {
+                let mark = self.books.mark();
+                let ports: Vec<PortId> =
+                    self.routes.way(request, way).iter().map(|step| step.port).collect();
+                self.work.checks = 0;
+                let lowered = lower(&mut self.books, &ports, yielding, kept);
+                if let Ok(slot) = self.place_on(request, way, trunk, Method::Exact.limits()) {
+                    self.give_back(slot, &lowered);
+                    return Some(slot);
+                }
+                self.books.take_back(mark);
+            }
+        }
+        None
+    }
+
+    /// As [`Engine::place_yielding`], with what no queue of the network needs given up: flows held on other
+    /// ways bear more then where they meet this one.
+    pub(crate) fn place_by_need(&mut self, request: &Request) -> Option<Slot> {
+        let all: Vec<PortId> =
+            (0_u32..).map(PortId).take(self.books.network.ports().len()).collect();
+        let mark = self.books.mark();
+        let mut lowered = Vec::new();
+        for _ in 0..ROUNDS_BY_NEED {
+            lowered.extend(lower(&mut self.books, &all, Yielding::Everything, 0));
+        }
         for way in self.ways_in_order(request) {
-            let mark = self.books.mark();
-            let ports: Vec<PortId> =
-                self.routes.way(request, way).iter().map(|step| step.port).collect();
             self.work.checks = 0;
-            let lowered = lower(&mut self.books, &ports, yielding);
-            if let Ok(slot) = self.place_on(request, way, trunk, Method::Exact.limits()) {
+            if let Ok(slot) = self.place_on(request, way, None, Method::Exact.limits()) {
                 self.give_back(slot, &lowered);
                 return Some(slot);
             }
-            self.books.take_back(mark);
         }
+        self.books.take_back(mark);
         None
     }
 
@@ -49,14 +78,19 @@ impl Engine {
             self.books.visits(slot).map(|visit| (visit.port, visit.queue.into())).collect();
         let fixed = Method::Budget.limits();
         for it in lowered.iter().filter(|it| !visited.contains(&(it.port, it.queue))) {
-            if self.books.delay_ns(it.port, it.queue) >= it.before_ns {
+            // What was given up may have been taken by raises on the way of the same flows.
+            let bearable_ns = self.books.bearable_ns(it.port, it.queue, it.before_ns);
+            let again_ns = match self.books.members(it.port, it.queue).is_empty() {
+                true => it.before_ns,
+                false => it.before_ns.min(bearable_ns),
+            };
+            if self.books.delay_ns(it.port, it.queue) >= again_ns {
                 continue;
             }
             let mark = self.books.mark();
             let mut changed = vec![(it.port, it.queue)];
-            self.books.reserve(it.port, it.queue, it.before_ns, |port, queue| {
-                changed.push((port, queue))
-            });
+            self.books
+                .reserve(it.port, it.queue, again_ns, |port, queue| changed.push((port, queue)));
             self.work.checks = 0;
             self.work.begin(&self.books, changed.into_iter());
             if self.work.settle(&mut self.books, &self.reservation, fixed).is_err() {
@@ -66,8 +100,13 @@ impl Engine {
     }
 }
 
-/// Lowers what yields of those ports to what its flows need.
-fn lower(books: &mut Books, ports: &[PortId], yielding: Yielding) -> Vec<Lowered> {
+/// Lowers what yields of those ports to what its flows need, and so many eighths of the rest.
+fn lower(
+    books: &mut Books,
+    ports: &[PortId],
+    yielding: Yielding,
+    kept_eighths: i64,
+) -> Vec<Lowered> {
     let mut lowered = Vec::new();
     for port in ports {
         let queues = usize::from(books.network.port(*port).queues).min(QUEUES_MAX);
@@ -83,6 +122,7 @@ fn lower(books: &mut Books, ports: &[PortId], yielding: Yielding) -> Vec<Lowered
                 false => books.needed_ns(*port, queue, before_ns),
             };
             let least = needed.unwrap_or(before_ns).max(books.floor_ns(*port, queue));
+            let least = least + (before_ns - least).max(0) / 8 * kept_eighths;
             if least < before_ns {
                 books.reserve(*port, queue, least, |_, _| {});
                 lowered.push(Lowered { port: *port, queue, before_ns });

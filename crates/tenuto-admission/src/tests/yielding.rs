@@ -6,6 +6,19 @@ use crate::{Decision, Engine, Method, Request, Reservation, Visit, Yielding};
 
 const M100: u64 = 100_000_000;
 
+#[test]
+fn the_number_of_requests_that_are_expected_decides_what_is_kept_for_others() {
+    let network = chain(12, 1, true, M100);
+    let held = |expected: usize| {
+        let reservation = Reservation::starting_on(&network);
+        let mut engine =
+            Engine::new(network.clone(), Method::Reserve, reservation).expecting(expected);
+        let urgent = request(1, host(&network, 0), host(&network, 6), 2);
+        matches!(engine.add(&urgent), Decision::Accepted(_))
+    };
+    assert!(held(96) && !held(97));
+}
+
 /// Flows of a ring of twelve held of sixty, and whether an audit finds every promise kept.
 fn held(yielding: Yielding) -> (usize, bool) {
     let network = chain(12, 1, true, M100);
