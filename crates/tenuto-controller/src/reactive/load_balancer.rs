@@ -89,7 +89,7 @@ impl LoadBalancer {
         Some(assigned)
     }
 
-    fn to_replica(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
+    fn balance(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         let flow = Conversation::of(packet);
         let Some(Assigned { replica, cookie }) = self.assigned(flow) else { return };
         let address = Oxm::EthDst { value: replica.address, mask: None };
@@ -162,7 +162,7 @@ impl ReactiveApp for LoadBalancer {
     /// An entry for the flow of a client, and one for what the replica answers.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         if packet.dst == self.service {
-            self.to_replica(datapath, packet, answer);
+            self.balance(datapath, packet, answer);
         }
     }
 

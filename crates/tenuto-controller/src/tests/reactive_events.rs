@@ -174,16 +174,16 @@ fn every_event_reaches_the_application_as_a_box_too() {
 
 #[test]
 fn a_box_has_the_state_of_what_is_in_it() {
-    let hash = |app: &Box<dyn ReactiveApp>| {
+    let hash = |app: &dyn ReactiveApp| {
         let mut hasher = DefaultHasher::new();
         app.hash(&mut hasher);
         hasher.finish()
     };
     let one: Box<dyn ReactiveApp> = Box::new(Diary::default());
     let mut other = one.clone();
-    assert!(*one == *other && hash(&one) == hash(&other));
+    assert!(*one == *other && hash(&*one) == hash(&*other));
     other.switch_down(1, &mut Answer::new(1, None));
-    assert!(*one != *other && hash(&one) != hash(&other));
+    assert!(*one != *other && hash(&*one) != hash(&*other));
     assert_eq!(format!("{other:?}"), "Diary { lines: [\"1 down\"] }");
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Silent;
