@@ -19,6 +19,8 @@
 //! [`standalone`] is a switch of its own over real interfaces, for any controller, with the tools
 //! that ask it.
 //!
+//! [`applications`] runs a reactive application, in Rust or in Python, for the switches that connect.
+//!
 //! [`measure`] times the switch and holds it against others.
 //!
 //! When any process dies, the rest goes on or ends in order; when `tenuto up` dies, the kernel
@@ -27,6 +29,7 @@
 mod allowance;
 mod app_port;
 mod app_refusals;
+pub mod applications;
 mod assemble;
 mod beside;
 mod books;

@@ -53,6 +53,8 @@ pub(crate) enum Verb {
     Up(Up),
     /// Run a program inside a node of a running lab
     Exec(Exec),
+    /// Run a reactive application for the switches that connect, until Ctrl-C or SIGTERM
+    App(crate::verbs::app::App),
     /// Keep the admitted flows of a network and decide on more, until Ctrl-C or SIGTERM
     Controller(crate::verbs::controller::Controller),
     /// Add, change, remove and list the flows of a running controller
@@ -503,7 +505,7 @@ impl Verb {
             Self::Dump(it) => it.wants_json(),
             Self::Flow(it) => it.wants_json(),
             Self::Show(it) => it.json,
-            Self::Controller(_) => false,
+            Self::App(_) | Self::Controller(_) => false,
             Self::Tenants(it) => it.wants_json(),
             Self::Export(_) | Self::Report(_) | Self::Exec(_) | Self::Profile(_) => false,
             Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,

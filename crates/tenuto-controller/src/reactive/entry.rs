@@ -1,7 +1,9 @@
 //! Flow-mods and actions in short.
 
-use tenuto_openflow::constants::port;
-use tenuto_openflow::{Action, FlowMod, FlowModCommand, Instruction, Match};
+use tenuto_openflow::constants::{port, port_config, port_state};
+use tenuto_openflow::{
+    Action, FlowMod, FlowModCommand, Instruction, Match, PortReason, PortStatus,
+};
 
 /// An entry of table 0 with the usual priority; without actions it drops. Other tables, priorities,
 /// time-outs: `FlowMod { idle_timeout: 10, ..entry(match_, actions) }`.
@@ -22,4 +24,11 @@ pub fn deletion(match_: Match, out_port: Option<u32>) -> FlowMod {
 /// The whole packet through a port.
 pub const fn output(port: u32) -> Action {
     Action::Output { port, max_len: 0 }
+}
+
+/// Whether nothing can leave through the port any more.
+pub fn is_gone(status: &PortStatus) -> bool {
+    let is_down = status.port.state & port_state::LINK_DOWN != 0
+        || status.port.config & port_config::PORT_DOWN != 0;
+    status.reason == PortReason::Delete || is_down
 }

@@ -6,10 +6,11 @@ use super::entry::entry;
 use super::packet::Packet;
 use super::timers::Timers;
 use std::collections::{BTreeMap, BTreeSet};
-use tenuto_openflow::constants::{multipart_flag, port};
+use tenuto_openflow::constants::{multipart_flag, port, table};
 use tenuto_openflow::{
-    Action, AttendreConfig, AttendreMessage, Body, ErrorMessage, Experimenter, FlowMod, Match,
-    MultipartReply, MultipartRequest, PacketIn, Port, ReplyBody, RequestBody, Version,
+    Action, AttendreConfig, AttendreMessage, Body, ErrorMessage, Experimenter, FlowMod,
+    FlowModCommand, Match, MultipartReply, MultipartRequest, PacketIn, Port, ReplyBody,
+    RequestBody, Version,
 };
 use tenuto_units::Instant;
 
@@ -73,16 +74,18 @@ impl<A: ReactiveApp> Reactive<A> {
         config.into_iter().chain([Body::FlowMod(miss)]).collect()
     }
 
-    /// A switch has connected: what it is told, its ports asked for. The application hears of it
-    /// when they are described.
+    /// A switch has connected: its tables are emptied, it is told what [`start`](Self::start) says, and
+    /// asked for its ports. The application hears of it when they are described.
     pub fn connected(&mut self, datapath: u64, attendre: Option<AttendreConfig>) -> Vec<Body> {
         self.plain.remove(&datapath);
         self.opening.remove(&datapath);
         if self.opening.len() < OPENING_MAX {
             self.opening.insert(datapath, Vec::new());
         }
+        // Entries of before would answer packets that the application is to be asked about.
+        let clear = Body::FlowMod(FlowMod::new(FlowModCommand::Delete, table::ALL));
         let ask = Body::MultipartRequest(MultipartRequest::new(RequestBody::PortDescription));
-        Self::start(attendre).into_iter().chain([ask]).collect()
+        [clear].into_iter().chain(Self::start(attendre)).chain([ask]).collect()
     }
 
     /// A switch is there, with these ports.

@@ -206,7 +206,7 @@ fn ipv6(bytes: &[u8]) -> (Network, Option<Transport>) {
         src: address(8).into(),
         dst: address(24).into(),
         protocol: header[6],
-        dscp: (u16::from_be_bytes([header[0], header[1]]) >> 6) as u8 & 0x3f,
+        dscp: (header[0] & 15) << 2 | header[1] >> 6,
         ttl: header[7],
         is_fragment: false,
     };

@@ -62,3 +62,8 @@ pub fn between(src: [u8; 6], dst: [u8; 6]) -> Match {
     let (value, mask) = (dst, None);
     Match::from(vec![Oxm::EthDst { value, mask }, Oxm::EthSrc { value: src, mask }])
 }
+
+/// Packets to an address, whoever sends them.
+pub fn to_address(dst: [u8; 6]) -> Match {
+    Match::from(vec![Oxm::EthDst { value: dst, mask: None }])
+}

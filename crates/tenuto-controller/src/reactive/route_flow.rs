@@ -3,18 +3,9 @@
 
 use super::answer::Answer;
 use super::app::ReactiveApp;
-use super::entry::{entry, output};
 use super::packet::Packet;
+use super::way::{Hop, install, rest_from};
 use std::collections::BTreeMap;
-
-/// A switch on a way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Hop {
-    /// The switch.
-    pub datapath: u64,
-    /// The port by which the way leaves it.
-    pub port: u32,
-}
 
 /// Ways by destination, known beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,28 +25,14 @@ impl RouteFlow {
         self.ways.entry(dst).or_default().push(hops);
         self
     }
-
-    fn from(&self, datapath: u64, dst: [u8; 6]) -> Option<&[Hop]> {
-        self.ways.get(&dst)?.iter().find_map(|hops| {
-            let place = hops.iter().position(|hop| hop.datapath == datapath)?;
-            Some(&hops[place..])
-        })
-    }
 }
 
 impl ReactiveApp for RouteFlow {
     /// A flow-mod to every switch from here on; that of this switch takes the packet along.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
-        let Some(hops) = self.from(datapath, packet.dst) else { return };
-        for hop in hops {
-            let flow_mod = entry(packet.addresses(), vec![output(hop.port)]);
-            match hop.datapath == datapath {
-                true => answer.install(datapath, flow_mod, packet),
-                false => answer.flow_mod(hop.datapath, flow_mod),
-            }
-        }
-        for way in hops.windows(2) {
-            answer.lead(way[0].datapath, way[0].port, way[1].datapath);
+        let ways = self.ways.get(&packet.dst).into_iter().flatten();
+        if let Some(hops) = ways.filter_map(|hops| rest_from(hops, datapath)).next() {
+            install(hops, 0, packet, answer);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The controller against switches in memory, in virtual time.
 
+mod applications;
 mod common_start;
 mod compiling;
 mod fake_switch;
@@ -12,4 +13,5 @@ mod reactive_events;
 mod repairing;
 mod sessions;
 mod strangers;
+mod switches;
 mod transactions;

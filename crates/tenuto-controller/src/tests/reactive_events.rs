@@ -2,7 +2,7 @@
 
 use crate::reactive::{Answer, Packet, Reactive, ReactiveApp, TIMERS_MAX, entry, output};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tenuto_openflow::constants::{NO_BUFFER, multipart_flag, port};
+use tenuto_openflow::constants::{NO_BUFFER, multipart_flag, port, table};
 use tenuto_openflow::*;
 use tenuto_units::{Instant, Span};
 
@@ -122,7 +122,10 @@ fn every_event_reaches_the_application_as_a_box_too() {
     let app: Box<dyn ReactiveApp> = Box::new(Diary::default());
     let mut reactive = Reactive::new(app, 1);
     let start = reactive.connected(4, None);
-    assert!(matches!(start[..], [Body::FlowMod(_), Body::MultipartRequest(_)]), "{start:?}");
+    let [Body::FlowMod(clear), Body::FlowMod(_), Body::MultipartRequest(_)] = &start[..] else {
+        panic!("{start:?}")
+    };
+    assert_eq!(*clear, FlowMod::new(FlowModCommand::Delete, table::ALL));
     // A description in two parts.
     let part = |flags, number| reply(flags, ReplyBody::PortDescription(vec![described(number)]));
     assert_eq!(reactive.receive(NOW, 4, &part(multipart_flag::MORE, 1)), Default::default());
@@ -171,16 +174,16 @@ fn every_event_reaches_the_application_as_a_box_too() {
 
 #[test]
 fn a_box_has_the_state_of_what_is_in_it() {
-    let hash = |app: &Box<dyn ReactiveApp>| {
+    let hash = |app: &dyn ReactiveApp| {
         let mut hasher = DefaultHasher::new();
         app.hash(&mut hasher);
         hasher.finish()
     };
     let one: Box<dyn ReactiveApp> = Box::new(Diary::default());
     let mut other = one.clone();
-    assert!(*one == *other && hash(&one) == hash(&other));
+    assert!(*one == *other && hash(&*one) == hash(&*other));
     other.switch_down(1, &mut Answer::new(1, None));
-    assert!(*one != *other && hash(&one) != hash(&other));
+    assert!(*one != *other && hash(&*one) != hash(&*other));
     assert_eq!(format!("{other:?}"), "Diary { lines: [\"1 down\"] }");
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Silent;
@@ -228,7 +231,7 @@ fn a_switch_that_refuses_attendre_gets_plain_messages() {
     let config = AttendreConfig { is_on: true, meter_id: 0, timeout_ns: 0 };
     let start = reactive.connected(9, Some(config));
     let error = ErrorMessage { type_: 1, code: 3, data: Vec::new() };
-    assert_eq!(reactive.refused(NOW, 9, Some(&start[0]), &error), Default::default());
+    assert_eq!(reactive.refused(NOW, 9, Some(&start[1]), &error), Default::default());
     let packet_in = PacketIn { buffer_id: 3, ..packet_in() };
     let numbered = Body::Experimenter(Experimenter::Attendre(AttendreMessage::PacketIn {
         number: 1,

@@ -18,7 +18,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Where it listens and keeps its state where nothing else is said.
 pub(crate) const STATE_USUAL: &str = "tenuto.state";
-const LISTEN_USUAL: &str = "127.0.0.1:7733";
+const LISTEN_USUAL: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7733);
 /// The file of the token that is made at the first start.
 pub(crate) const TOKEN_FILE: &str = "token";
 /// The file that says where it listens.
@@ -27,11 +28,21 @@ pub(crate) const ADDRESS_FILE: &str = "address";
 #[derive(Debug, Flags)]
 pub(crate) struct Controller {
     /// Network file: its flows are the first that are admitted
-    #[arg(value_name = "NET")]
-    network: PathBuf,
-    /// Where it is spoken to; without TLS, so beyond this machine behind something that has it
-    #[arg(long, value_name = "ADDRESS", default_value = LISTEN_USUAL)]
-    listen: SocketAddr,
+    #[arg(value_name = "NET", required_unless_present = "app")]
+    network: Option<PathBuf>,
+    /// Run a reactive application instead, as `tenuto app` does: a name or a Python file
+    #[arg(long, value_name = "APP")]
+    app: Option<String>,
+    /// A setting of that application, such as idle=30; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "app", value_parser = super::app::setting)]
+    set: Vec<(String, String)>,
+    /// Have switches that know Attendre keep packets until they are answered
+    #[arg(long, requires = "app")]
+    attendre: bool,
+    /// Where it is spoken to, 127.0.0.1:7733 unless said; without TLS, so beyond this machine behind something
+    /// that has it. With --app where switches connect, tcp:127.0.0.1:6653 unless said
+    #[arg(long, value_name = "ADDRESS", value_parser = super::app::address)]
+    listen: Option<SocketAddr>,
     /// Folder of its state, made if it is not there: the log of decisions, tokens, who did what
     #[arg(long, value_name = "DIR", default_value = STATE_USUAL)]
     state: PathBuf,
@@ -72,6 +83,10 @@ fn days(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
+    if let Some(app) = &args.app {
+        let network = args.network.as_deref();
+        return super::app::serve(app, &args.set, network, args.listen, args.attendre, false);
+    }
     let state = &args.state;
     std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;
     let tokens = Tokens::of(state.join("tokens"));
@@ -122,8 +137,9 @@ fn write_secret(path: &Path, token: &str) -> io::Result<()> {
 
 /// The service, or the outcome where its flows cannot be guaranteed.
 fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
-    let network = load::network(&args.network)?;
-    let file = load::text(&args.network)?;
+    let path = args.network.as_deref().unwrap_or(Path::new(""));
+    let network = load::network(path)?;
+    let file = load::text(path)?;
     let log = args.state.join("decisions.log");
     let store = FileStore::open(&log).map_err(|error| at(&log, &error))?;
     let planning = Planning { options: planning::usual_options, executor: &SideBySide };
@@ -141,15 +157,17 @@ fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
 }
 
 async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failure> {
+    let at = args.listen.unwrap_or(LISTEN_USUAL);
     let fail = |error: io::Error| {
         let hint = "name another address: --listen 127.0.0.1:0 takes any port";
-        let shown = args.listen.to_string();
+        let shown = at.to_string();
         Failure::input(format!("cannot listen: {error}"), Some(&shown), Some(hint))
     };
-    let listener = TcpListener::bind(args.listen).await.map_err(fail)?;
+    let listener = TcpListener::bind(at).await.map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
     let told = args.state.join(ADDRESS_FILE);
-    std::fs::write(&told, format!("http://{address}\n")).map_err(|error| at(&told, &error))?;
+    std::fs::write(&told, format!("http://{address}\n"))
+        .map_err(|error| self::at(&told, &error))?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(fail)?;
     let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hung_up = signal(SignalKind::hangup()).map_err(fail)?;

@@ -1,5 +1,6 @@
 //! The verbs: each reads its input, asks the crates below, and prints.
 
+pub(crate) mod app;
 pub(crate) mod bench;
 mod certify;
 mod check;
@@ -48,6 +49,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
         Verb::Exec(it) => return exec::run(&it),
+        Verb::App(it) => app::run(&it),
         Verb::Controller(it) => controller::run(&it),
         Verb::Flow(it) => flow::run(&it),
         Verb::Show(it) => show::run(&it),

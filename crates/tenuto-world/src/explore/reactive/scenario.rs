@@ -88,8 +88,9 @@ fn packet(from: u8, to: u8, number: u8, frames: &mut Interned) -> Result<FrameId
         eth_src: MacAddress(address(from)),
         ip_src: [10, 0, 0, from],
         ip_dst: [10, 0, 0, to],
-        udp_src: 1,
-        udp_dst: 2,
+        // A reply goes from the port that was asked back to the one that has asked.
+        udp_src: from.into(),
+        udp_dst: to.into(),
         dscp: 0,
         payload_len: 64,
     };

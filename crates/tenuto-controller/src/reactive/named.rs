@@ -1,0 +1,177 @@
+//! Applications by name, with settings as text.
+
+use super::app::ReactiveApp;
+use super::firewall::Firewall;
+use super::learning_switch::LearningSwitch;
+use super::load_balancer::{LoadBalancer, Replica};
+use super::monitor::Monitor;
+use super::route_flow::RouteFlow;
+use super::spanning_tree::SpanningTree;
+use super::traffic_engineering::{LoadLimits, TrafficEngineering};
+use super::way::Hop;
+use std::str::FromStr;
+use tenuto_model::Network;
+use tenuto_units::Span;
+
+/// Addresses, flows or conversations that an application keeps at most.
+const KEPT_MAX: usize = 65_536;
+
+/// Names of applications, each with what it does and the settings that it takes.
+pub const APPLICATIONS: [(&str, &str); 6] = [
+    ("learning-switch", "MAC learning, loop-free with a network file; idle=SECONDS"),
+    ("route-flow", "entries on the whole way at once; way=MAC@DATAPATH:PORT,DATAPATH:PORT,…"),
+    ("firewall", "replies only come in; inside=PORT, outside=PORT, idle=SECONDS"),
+    ("load-balancer", "flows to replicas in turn; service=MAC, replica=MAC@PORT, idle=SECONDS"),
+    (
+        "traffic-engineering",
+        "REsPoNse; always-on=WAY and on-demand=WAY in pairs, loaded=BIT/S, free=BIT/S, poll=SECONDS, \
+         idle=SECONDS",
+    ),
+    ("monitor", "a learning switch that counts what its flows carry; poll=SECONDS, idle=SECONDS"),
+];
+
+/// `key=value` as on a command line; a key may come several times.
+pub type Settings = [(String, String)];
+
+/// The application of that name.
+///
+/// # Errors
+/// In words, if there is none, or a setting does not fit.
+pub fn named(
+    name: &str,
+    settings: &Settings,
+    network: Option<&Network>,
+) -> Result<Box<dyn ReactiveApp>, String> {
+    let reader = Reader { name, settings };
+    let tree = network.map(SpanningTree::of).unwrap_or_default();
+    Ok(match name {
+        "learning-switch" => {
+            reader.only(&["idle"])?;
+            Box::new(learning(&reader, tree)?)
+        }
+        "route-flow" => {
+            reader.only(&["way"])?;
+            let ways = reader.all("way").map(way).collect::<Result<Vec<_>, _>>()?;
+            let add = |app: RouteFlow, (dst, hops)| app.with_way(dst, hops);
+            Box::new(ways.into_iter().fold(RouteFlow::new(), add))
+        }
+        "firewall" => {
+            reader.only(&["inside", "outside", "idle"])?;
+            let (inside, outside) =
+                (reader.number("inside", Some(1))?, reader.number("outside", Some(2))?);
+            Box::new(
+                Firewall::new(inside, outside, KEPT_MAX)
+                    .with_idle_s(reader.number("idle", Some(60))?),
+            )
+        }
+        "load-balancer" => {
+            reader.only(&["service", "replica", "idle"])?;
+            let service = mac(reader.one("service")?)?;
+            let replicas = reader.all("replica").map(replica).collect::<Result<Vec<_>, _>>()?;
+            let idle_s = reader.number("idle", Some(60))?;
+            Box::new(LoadBalancer::new(service, replicas).with_affinity(KEPT_MAX, idle_s))
+        }
+        "traffic-engineering" => Box::new(engineering(&reader)?),
+        "monitor" => {
+            reader.only(&["poll", "idle"])?;
+            let poll = Span::from_s(reader.number("poll", Some(5))?);
+            Box::new(Monitor::new(learning(&reader, tree)?, poll, KEPT_MAX))
+        }
+        _ => {
+            let known = APPLICATIONS.map(|(name, _)| name).join(", ");
+            return Err(format!("no application is called `{name}`; there are {known}"));
+        }
+    })
+}
+
+fn learning(reader: &Reader<'_>, tree: SpanningTree) -> Result<LearningSwitch, String> {
+    let idle_s = reader.number("idle", Some(60))?;
+    Ok(LearningSwitch::new(KEPT_MAX).with_idle_s(idle_s).with_tree(tree))
+}
+
+fn engineering(reader: &Reader<'_>) -> Result<TrafficEngineering, String> {
+    reader.only(&["always-on", "on-demand", "loaded", "free", "poll", "idle"])?;
+    let limits = LoadLimits {
+        loaded_from_bps: reader.number("loaded", None)?,
+        free_until_bps: reader.number("free", None)?,
+        poll: Span::from_s(reader.number("poll", Some(5))?),
+    };
+    if limits.free_until_bps >= limits.loaded_from_bps {
+        return Err("`free` is to be below `loaded`: a port would be both".to_owned());
+    }
+    let ways = |key| reader.all(key).map(way).collect::<Result<Vec<_>, _>>();
+    let (always_on, on_demand) = (ways("always-on")?, ways("on-demand")?);
+    let is_paired = always_on.iter().map(|it| it.0).eq(on_demand.iter().map(|it| it.0));
+    if !is_paired {
+        return Err(
+            "each `always-on` needs an `on-demand` to the same MAC, in the same order".to_owned()
+        );
+    }
+    let app = TrafficEngineering::new(limits, reader.number("idle", Some(10))?);
+    let pairs = always_on.into_iter().zip(on_demand);
+    Ok(pairs.fold(app, |app, ((dst, always_on), (_, on_demand))| {
+        app.with_ways(dst, always_on, on_demand)
+    }))
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    settings: &'a Settings,
+}
+
+impl<'a> Reader<'a> {
+    fn only(&self, keys: &[&str]) -> Result<(), String> {
+        match self.settings.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
+            Some((key, _)) => {
+                Err(format!("{} has no setting `{key}`; there are {}", self.name, keys.join(", ")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn all(&self, key: &str) -> impl Iterator<Item = &'a str> {
+        self.settings.iter().filter(move |(it, _)| it == key).map(|(_, value)| value.as_str())
+    }
+
+    fn one(&self, key: &str) -> Result<&'a str, String> {
+        self.all(key).last().ok_or_else(|| format!("{} needs `{key}`", self.name))
+    }
+
+    fn number<N: FromStr>(&self, key: &str, usual: Option<N>) -> Result<N, String> {
+        match (self.all(key).last(), usual) {
+            (None, Some(usual)) => Ok(usual),
+            (None, None) => Err(format!("{} needs `{key}`", self.name)),
+            (Some(text), _) => {
+                text.parse().map_err(|_| format!("`{key}={text}`: a whole number is meant"))
+            }
+        }
+    }
+}
+
+fn mac(text: &str) -> Result<[u8; 6], String> {
+    let error = || format!("`{text}` is no MAC address such as 02:00:00:00:00:01");
+    let bytes: Option<Vec<u8>> = text
+        .split(':')
+        .map(|part| u8::from_str_radix(part, 16).ok().filter(|_| part.len() == 2))
+        .collect();
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(error)
+}
+
+fn replica(text: &str) -> Result<Replica, String> {
+    let parts =
+        text.split_once('@').and_then(|(address, port)| Some((address, port.parse().ok()?)));
+    let (address, port) = parts.ok_or_else(|| format!("`replica={text}`: MAC@PORT is meant"))?;
+    Ok(Replica { address: mac(address)?, port })
+}
+
+/// `MAC@DATAPATH:PORT,…`.
+fn way(text: &str) -> Result<([u8; 6], Vec<Hop>), String> {
+    let error = || format!("`{text}`: a way is MAC@DATAPATH:PORT,DATAPATH:PORT");
+    let (dst, hops) = text.split_once('@').ok_or_else(error)?;
+    let hop = |text: &str| {
+        let (datapath, port) = text.split_once(':')?;
+        Some(Hop { datapath: datapath.parse().ok()?, port: port.parse().ok()? })
+    };
+    let hops: Option<Vec<Hop>> = hops.split(',').map(hop).collect();
+    Ok((mac(dst)?, hops.ok_or_else(error)?))
+}

@@ -1,0 +1,109 @@
+//! `tenuto app APP`: a reactive application for the switches that connect.
+
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::{load, output};
+use clap::Args as Flags;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tenuto_controller::reactive::{APPLICATIONS, ReactiveApp, named};
+use tenuto_runtime::applications::{AppNews, AppServer, AppSettings, PythonApp};
+
+/// The registered port of OpenFlow, from this machine alone: whoever connects is believed.
+const LISTEN_USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6653);
+
+#[derive(Debug, Flags)]
+pub(crate) struct App {
+    /// Application: learning-switch, route-flow, firewall, load-balancer, traffic-engineering, monitor, or a
+    /// Python file
+    #[arg(value_name = "APP")]
+    app: String,
+    /// A setting of the application, such as idle=30; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// Network file, for applications that go by it: learning in a network with loops
+    #[arg(long, value_name = "NET")]
+    network: Option<PathBuf>,
+    /// Where switches connect, tcp:127.0.0.1:6653 unless said
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Have switches that know Attendre keep packets until they are answered
+    #[arg(long)]
+    attendre: bool,
+    /// Handle each event twice and tell where the second time differs; of Python programs
+    #[arg(long)]
+    check_determinism: bool,
+}
+
+/// `KEY=VALUE`.
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as idle=30")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// `HOST:PORT`, perhaps with `tcp:` in front.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.strip_prefix("tcp:").unwrap_or(text).parse();
+    address.map_err(|_| "write an address and a port, such as 127.0.0.1:6653".to_owned())
+}
+
+pub(crate) fn run(args: &App) -> Result<Outcome, Failure> {
+    let App { app, set, network, listen, attendre, check_determinism } = args;
+    serve(app, set, network.as_deref(), *listen, *attendre, *check_determinism)
+}
+
+/// Runs an application until it is ended.
+pub(crate) fn serve(
+    name: &str,
+    settings: &[(String, String)],
+    network: Option<&Path>,
+    listen: Option<SocketAddr>,
+    attendre: bool,
+    is_checked: bool,
+) -> Result<Outcome, Failure> {
+    let app = application(name, settings, network, is_checked)?;
+    let listen = listen.unwrap_or(LISTEN_USUAL);
+    // Above that of every earlier start, as long as the clock is not set back.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let generation = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let settings = AppSettings { listen, attendre, generation };
+    let fail = |error: io::Error| {
+        let hint = "name another address: --listen tcp:127.0.0.1:0 takes any port";
+        Failure::input(format!("cannot listen: {error}"), Some(&listen.to_string()), Some(hint))
+    };
+    let tell = |news: AppNews| output::complain(&format!("{news}"));
+    let server = AppServer::bind(app, &settings, tell).map_err(fail)?;
+    let summary = server.run().map_err(|error| Failure::undecidable(error.to_string(), None))?;
+    let (heard, sent, faults) = (summary.heard, summary.sent, summary.faults);
+    output::say(&format!("{name}: {heard} messages heard, {sent} sent, {faults} faults\n"))?;
+    Ok(match (faults, summary.interrupted) {
+        (1.., _) => Outcome::Bad,
+        (0, true) => Outcome::Interrupted,
+        (0, false) => Outcome::Good,
+    })
+}
+
+/// The application of a name or of a Python file.
+pub(crate) fn application(
+    name: &str,
+    settings: &[(String, String)],
+    network: Option<&Path>,
+    is_checked: bool,
+) -> Result<Box<dyn ReactiveApp>, Failure> {
+    let wrong = |text: String, hint| Failure::input(text, Some(name), hint);
+    if !name.ends_with(".py") {
+        let network = network.map(load::network).transpose()?;
+        let list = APPLICATIONS.map(|(name, what)| format!("{name}: {what}")).join("; ");
+        return named(name, settings, network.as_ref()).map_err(|text| wrong(text, Some(&list)));
+    }
+    if let Some((key, _)) = settings.first() {
+        return Err(wrong(format!("a Python program has no setting `{key}`"), None));
+    }
+    let app = PythonApp::start(Path::new(name)).map_err(|error| wrong(error.to_string(), None))?;
+    match is_checked {
+        true => Ok(Box::new(app.checked().map_err(|text| wrong(text, None))?)),
+        false => Ok(Box::new(app)),
+    }
+}
