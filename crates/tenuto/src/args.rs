@@ -128,6 +128,9 @@ pub(crate) struct BenchAdmission {
     /// Hosts release bursts frame by frame, at the flow's rate, where the deadline allows
     #[arg(long)]
     pub(crate) pacing: bool,
+    /// Requests that the engine expects in all; as many as the list adds, unless stated
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<usize>,
     /// Requests after which the engine looks for a better reservation
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "64")]
     pub(crate) adapt_after: Vec<usize>,

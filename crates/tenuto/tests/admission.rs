@@ -49,6 +49,32 @@ fn the_ring_holds_more_than_any_reference_implementation() {
     holds_more_than("ring31-100M-1000", 486, 414.0, 41.5);
 }
 
+/// The first requests of a list, by an engine that expects no more.
+#[test]
+fn of_few_requests_the_default_holds_no_fewer_than_the_other_engines() {
+    let Some(folder) = data("admission-lists") else { return };
+    for (list, count) in [("ring31-100M-1000", 100), ("line4-1G", 100)] {
+        let folder = folder.join(list);
+        let text = std::fs::read_to_string(folder.join("requests.json")).expect("a list");
+        let mut file: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        file["requests"].as_array_mut().expect("requests").truncate(count);
+        let few = std::env::temp_dir().join(format!("tenuto-few-{list}-{}", std::process::id()));
+        std::fs::write(&few, file.to_string()).expect("written");
+        let network = folder.join("network.json").display().to_string();
+        let held = |engine: &str| {
+            let requests = few.display().to_string();
+            let asked = ["--network", &network, "--requests", &requests, "--engine", engine];
+            let report = bench(&asked);
+            assert_eq!(report["verdict"], "kept");
+            report["flows"].as_u64().expect("flows")
+        };
+        let (budget, exact, reserve) = (held("budget"), held("exact"), held("reserve"));
+        std::fs::remove_file(&few).expect("ours");
+        assert!(reserve >= exact && reserve >= budget, "{list}: {reserve}, {exact}, {budget}");
+        assert_eq!(reserve, count as u64, "{list}");
+    }
+}
+
 #[test]
 fn the_line_holds_more_than_any_reference_implementation() {
     // A fifth more flows than the best of them, and 24 % more load.

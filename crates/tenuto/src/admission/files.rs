@@ -71,6 +71,14 @@ struct RequestEntry {
     deadline_ms: f64,
 }
 
+impl List {
+    /// How many ask.
+    pub(crate) fn requests(&self) -> usize {
+        let is_add = |operation: &&Operation| matches!(operation, Operation::Add(_));
+        self.operations.iter().filter(is_add).count()
+    }
+}
+
 /// Reads the two files of a list.
 pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure> {
     let shown = network.display().to_string();

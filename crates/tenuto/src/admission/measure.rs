@@ -21,6 +21,8 @@ pub(crate) struct Setting {
     pub(crate) method: Method,
     /// Hosts pace their flows.
     pub(crate) pacing: bool,
+    /// Requests that the engine expects in all.
+    pub(crate) expected: usize,
     /// Decisions after which the engine adapts.
     pub(crate) adapt_after: Vec<usize>,
     /// Every flow takes one queue on all its way, as plans have it.
@@ -125,8 +127,7 @@ pub(crate) fn measure(list: &List, setting: &Setting) -> (Report, Engine) {
     report.refused = of(&[Kind::Refused]);
     report.removed = of(&[Kind::Removed]);
     report.adaptation = times(best.adaptations);
-    let asked = |operation: &&Operation| matches!(operation, Operation::Add(_));
-    report.requests = operations.iter().filter(asked).count();
+    report.requests = list.requests();
     report.ceiling = ceiling(&list.network, &operations);
     settle(&mut engine, now, &mut report);
     judge(&engine, &shaper_ns, &mut report);
@@ -144,6 +145,7 @@ fn decide(
     if setting.has_one_queue_per_flow {
         engine = engine.with_one_queue_per_flow();
     }
+    engine = engine.expecting(setting.expected);
     let mut run = Run::default();
     let mut now = Instant::ZERO;
     for (at, operation) in operations.iter().enumerate() {

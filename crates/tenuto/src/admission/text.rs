@@ -51,8 +51,12 @@ fn held(list: &List, setting: &Setting, report: &Report) -> String {
         out.push_str(&format!("assumed    {assumed}\n"));
     }
     out.push_str(&format!(
-        "held       {} of {} flows, {:.0} Mbit/s, mean trunk load {:.1} %\n",
-        report.flows, report.requests, report.rate_mbps, report.trunk_load_percent,
+        "held       {} of {} flows, {:.0} Mbit/s, mean trunk load {:.1} %; {} requests were expected\n",
+        report.flows,
+        report.requests,
+        report.rate_mbps,
+        report.trunk_load_percent,
+        setting.expected,
     ));
     out
 }

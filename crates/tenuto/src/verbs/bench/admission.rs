@@ -20,6 +20,8 @@ struct Document<'a> {
     list: &'a str,
     engine: &'static str,
     pacing: bool,
+    /// Requests that the engine was told to expect.
+    expected: usize,
     repeat: u32,
     assumed: &'a [String],
     #[serde(flatten)]
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &BenchAdmission) -> Result<Outcome, Failure> {
     let setting = Setting {
         method,
         pacing: args.pacing,
+        expected: args.expect.unwrap_or_else(|| list.requests()),
         adapt_after: args.adapt_after.clone(),
         has_one_queue_per_flow: args.plan.is_some(),
         repeat: args.repeat,
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &BenchAdmission) -> Result<Outcome, Failure> {
                 Method::Reserve => "reserve",
             },
             pacing: args.pacing,
+            expected: setting.expected,
             repeat: args.repeat,
             assumed: &list.assumed,
             report: &report,
