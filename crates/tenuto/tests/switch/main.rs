@@ -1,6 +1,7 @@
 //! `tenuto switch` over real interfaces, with real controllers and tools. Needs root or user
 //! namespaces; where neither is allowed each test says so and passes.
 
+mod applications;
 mod controllers;
 mod counts;
 mod errors;
