@@ -182,7 +182,8 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
                 _ = alive.tick() => supervisor.tell("WATCHDOG=1"),
                 _ = hung_up.recv() => {
                     supervisor.tell("RELOADING=1");
-                    let (path, shared) = (args.network.clone(), Arc::clone(&shared));
+                    let path = args.network.clone().unwrap_or_default();
+                    let shared = Arc::clone(&shared);
                     let _ = tokio::task::spawn_blocking(move || reload(&path, &shared)).await;
                     supervisor.tell("READY=1");
                 }

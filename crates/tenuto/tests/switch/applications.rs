@@ -142,7 +142,9 @@ fn two_switches_learn() {
         let (a, b) = (end("t1"), end("t2"));
         let mut batch = IpBatch::new();
         batch.veth_pair(&a, &b).up(&a.name).up(&b.name).run().expect("root of the lab");
-        [&a, &b].map(|end| offloads_off(&end.name).expect("root of the lab"));
+        for end in [&a, &b] {
+            offloads_off(&end.name).expect("root of the lab");
+        }
         let app = App::start(&["app", "learning-switch"]);
         let mut switches: Vec<Running> = ["1", "2"]
             .map(|id| {
