@@ -327,7 +327,7 @@ fn a_supervisor_is_told_the_file_is_read_anew_and_the_end_is_in_order() {
     told("READY=1");
     line_with(&lines, "+ NEXT {");
     line_with(&lines, "the file was read: decision 1");
-    let worse = NET.replace("message: 10 kB", "message: 200 kB");
+    let worse = NET.replace("message: 10 kB", "message: 116 kB");
     std::fs::write(folder.join("line.yaml"), worse).expect("written");
     signal("HUP");
     line_with(&lines, "~ FIRST {");

@@ -387,6 +387,7 @@ flows:
         let (number, row) = (0, layout.rows()[0]);
         let bound = layout.bounds.get(row).unwrap();
         let folder = std::env::temp_dir().join(format!("tenuto-witness-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
         let line = ["tenuto", "witness", "net.yaml", "-o", folder.to_str().unwrap()];
         let crate::args::Verb::Witness(args) = crate::args::Args::parse_from(line).verb else {
             panic!("another verb")
