@@ -131,7 +131,7 @@ pub struct Engine {
     /// Until it is over nothing is accepted, freed or lowered.
     change: Option<Change>,
     /// What `exact` would hold by now; `None` where many requests are expected.
-    pub(crate) shadow: Option<Box<Engine>>,
+    pub(crate) shadow: Option<Box<Self>>,
 }
 
 impl Engine {

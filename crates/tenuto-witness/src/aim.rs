@@ -356,7 +356,7 @@ impl Aim {
         // A flood comes as a whole; what its meter dropped comes nowhere.
         let queued = |release: usize| Some((release, player.queued_ns(schedule, release, hop)?));
         let (release, queued_ns) = match is_flood {
-            true => own().filter_map(queued).last()?,
+            true => own().filter_map(queued).next_back()?,
             false => queued(own().nth(place.min(last))?)?,
         };
         let line = layout.hops[hop].before.map(|it| layout.hops[it].port);

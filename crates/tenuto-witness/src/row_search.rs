@@ -59,7 +59,7 @@ impl RowSearch {
         while self.plays < plays {
             let tried = self.plays / CONSTRUCTION_PLAYS;
             let is_first = self.plays < CONSTRUCTIONS_FIRST * CONSTRUCTION_PLAYS;
-            if is_first || self.best.is_none() || tried % 4 == 0 {
+            if is_first || self.best.is_none() || tried.is_multiple_of(4) {
                 if !self.construct(layout, player) {
                     return;
                 }

@@ -5,50 +5,11 @@
 //! are alive, with a link that delivers now and then, cannot stay in different modes, and neither
 //! can a network of such links.
 
-use super::signals::DWELL;
+use super::debts::repeat_period;
 use super::{EPOCH_MAX, ModeAction, ModeAgent, Phase, is_mutant};
 use std::cmp::Ordering;
-use std::sync::Arc;
-use tenuto_units::{Instant, Span};
+use tenuto_units::Instant;
 use tenuto_wire::{SignalKind, SignalRepr};
-
-/// Time after which a mode is repeated: the analysis charges a raise and a return per [`DWELL`] to
-/// everybody, and leaves so much room for repeats.
-pub fn repeat_period(retry: Span) -> Span {
-    retry.max(DWELL)
-}
-
-/// Neighbours that may not know the mode yet.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Debts {
-    /// Every trunk.
-    trunks: Arc<[u32]>,
-    /// By trunk: whether its neighbour has not reported the mode in force.
-    owed: Box<[bool]>,
-    /// When the mode is repeated to them.
-    pub(super) repeat_at: Instant,
-}
-
-impl Debts {
-    pub(super) fn new(trunks: Arc<[u32]>) -> Self {
-        Self { owed: vec![false; trunks.len()].into(), trunks, repeat_at: Instant::ZERO }
-    }
-
-    /// Trunks that are owed the mode.
-    pub(super) fn owed(&self) -> impl Iterator<Item = u32> {
-        self.trunks.iter().zip(&self.owed).filter(|(_, owed)| **owed).map(|(&trunk, _)| trunk)
-    }
-
-    fn are_none(&self) -> bool {
-        !self.owed.contains(&true)
-    }
-
-    fn set(&mut self, trunk: u32, owed: bool) {
-        if let Some(place) = self.trunks.iter().position(|&known| known == trunk) {
-            self.owed[place] = owed;
-        }
-    }
-}
 
 impl ModeAgent {
     /// Whether every neighbour has reported the mode in force here.

@@ -21,14 +21,15 @@
 //! **Healing.** A raise is repeated to each neighbour that has not reported it ([`healing`]). A
 //! switch that learns from a proposal that it missed a raise goes up at once.
 
+mod debts;
 mod going_back;
 mod healing;
 mod identity;
 mod mutant;
 pub(in crate::switch) mod signals;
 
-use healing::Debts;
-pub use healing::repeat_period;
+use debts::Debts;
+pub use debts::repeat_period;
 pub use mutant::Mutant;
 use mutant::is_mutant;
 use std::collections::BTreeMap;
@@ -466,11 +467,16 @@ impl ModeAgent {
 
     /// A member waits for longer: its leader may be about to give up, or to start again.
     fn tries_max(&self) -> u8 {
-        let leads = self.leads();
-        if leads && is_mutant!(self, LeaderWaits) || !leads && is_mutant!(self, MemberWaits) {
+        if self.leads() {
+            if is_mutant!(self, LeaderWaits) {
+                return u8::MAX;
+            }
+            return TRIES_MAX;
+        }
+        if is_mutant!(self, MemberWaits) {
             return u8::MAX;
         }
-        if leads { TRIES_MAX } else { 2 * TRIES_MAX }
+        2 * TRIES_MAX
     }
 
     fn answer(

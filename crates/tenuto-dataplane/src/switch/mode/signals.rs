@@ -1,5 +1,6 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
+use super::debts::DWELL;
 use super::{ModeAction, ModeAgent};
 use crate::switch::actions::group::GroupState;
 use crate::switch::{PortRole, Switch, SwitchEvent};
@@ -8,10 +9,6 @@ use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage
 use tenuto_units::{Instant, Span, wire_bits};
 use tenuto_wire::signal::SIGNAL_DST;
 use tenuto_wire::{SignalFrame, SignalKind, SignalRepr, frame_bytes};
-
-/// Least time in which the signals of one change may be sent again (docs/theory/analysis.md, "Return
-/// from c to a").
-pub(in crate::switch) const DWELL: Span = Span::from_ms(100);
 
 /// What a port may still send: a bucket of `limit` frames per [`DWELL`], full at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
