@@ -75,7 +75,7 @@ pub struct ControllerConfig {
     /// Limits.
     pub limits: ControllerLimits,
     /// Limits of installations at switches that have their own, instead of [`ControllerLimits::install`]: what
-    /// the plan charges the processor of one with differs from profile to profile ([Loko] section 4).
+    /// the plan charges the processor of one with differs from profile to profile (\[Loko\] section 4).
     pub install_of: BTreeMap<u64, InstallLimits>,
 }
 

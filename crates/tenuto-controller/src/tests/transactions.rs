@@ -217,7 +217,7 @@ fn a_new_controller_ends_what_a_killed_one_began_and_leaves_the_mode() {
         let mut left = steps;
         while left > 0 && lab.controller.is_changing() {
             if !lab.exchange() {
-                lab.now = lab.now + Span::from_ms(10);
+                lab.now += Span::from_ms(10);
                 let now = lab.now;
                 lab.controller.fire_due(now);
             }

@@ -6,7 +6,7 @@ use tenuto_units::{Instant, Span};
 /// Time in which the signals of one change are charged, and may be sent again.
 pub(crate) const DWELL: Span = Span::from_ms(100);
 
-/// Time after which a mode is repeated: the analysis charges a raise and a return per [`DWELL`] to
+/// Time after which a mode is repeated: the analysis charges a raise and a return per `DWELL` to
 /// everybody, and leaves so much room for repeats.
 pub fn repeat_period(retry: Span) -> Span {
     retry.max(DWELL)
