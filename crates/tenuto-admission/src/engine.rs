@@ -162,7 +162,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, which raises no queue beyond these ceilings from now on; what is held stays.
+    /// Raises no queue beyond these ceilings from now on; what is held stays.
     #[must_use]
     pub fn limited(mut self, ceilings: &Ceilings) -> Self {
         self.ceilings = ceilings.clone();
@@ -170,7 +170,7 @@ impl Engine {
         self
     }
 
-    /// The same engine, whose flows each take one queue at all ports: a plan gives a flow one priority.
+    /// Gives each flow one queue at all ports, as a plan gives a flow one priority.
     /// What is held stays where it is.
     #[must_use]
     pub const fn with_one_queue_per_flow(mut self) -> Self {

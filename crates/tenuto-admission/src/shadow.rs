@@ -15,7 +15,7 @@ const REQUESTS_PER_HOST: usize = 8;
 const YIELDINGS: [Yielding; 2] = [Yielding::FirstBetweenSwitches, Yielding::Everything];
 
 impl Engine {
-    /// The same engine, which expects so many requests in all. If that is few for its hosts, nothing is
+    /// Tells the engine how many requests to expect in all. If that is few for its hosts, nothing is
     /// reserved at the price of a flow that `exact` would hold; without a word it expects many.
     #[must_use]
     pub fn expecting(mut self, requests: usize) -> Self {

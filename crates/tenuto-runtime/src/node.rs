@@ -30,7 +30,7 @@ impl Desk {
         self.wait_for_ports(deadline, &mut |_| Pending::Unknown)
     }
 
-    /// The same, also for frames that wait as far as `pending` knows.
+    /// As `wait`, also for frames that wait as far as `pending` knows.
     pub(crate) fn wait_for_ports(
         &mut self,
         deadline: Option<Instant>,
