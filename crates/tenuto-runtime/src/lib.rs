@@ -45,6 +45,7 @@ mod forwarding;
 mod host_node;
 mod lab;
 mod lines;
+mod log_line;
 pub mod measure;
 mod mischief;
 mod node;
