@@ -2,8 +2,8 @@
 
 /// Of so many requests per host `exact` holds about as many as any reservation (docs/design, 0002).
 const REQUESTS_PER_HOST: usize = 8;
-/// Of so many requests per host a reservation holds far more, and a shadow only costs time.
-const REQUESTS_PER_HOST_MAX: usize = 48;
+/// Of so many requests a reservation that suits holds far more, and a shadow costs flows and time.
+const REQUESTS_MAX: usize = 256;
 /// The part of the flows that `exact` holds, and of the requests to come, by which a reservation may be
 /// behind: what it keeps for others pays back later, or not at all.
 const BEHIND_PARTS: usize = 4;
@@ -20,8 +20,8 @@ impl Expecting {
     /// So many requests of so many hosts; `None` if they are very many.
     pub(crate) fn of(requests: usize, hosts: usize) -> Option<Self> {
         let is_short = requests <= hosts * REQUESTS_PER_HOST;
-        let is_looked_at = requests <= hosts * REQUESTS_PER_HOST_MAX;
-        is_looked_at.then_some(Self { to_come: requests, is_short })
+        let has_shadow = is_short || requests <= REQUESTS_MAX;
+        has_shadow.then_some(Self { to_come: requests, is_short })
     }
 
     /// One has come.
