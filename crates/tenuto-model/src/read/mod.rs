@@ -17,7 +17,7 @@ mod tenants_slices;
 
 pub use added::read_flows;
 pub use network::read_network;
-pub use scenario::read_scenario;
+pub use scenario::{FindProgram, read_scenario, read_scenario_with_programs};
 pub use slices_file::{SLICES_MAX, SliceBudget, SliceFile, SlicesFile, read_slices};
 pub use switch_file::{
     JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
