@@ -8,7 +8,7 @@ Open Scope Z_scope.
 Section Delay.
 Variables (n : network) (c : claims) (t : trace).
 Hypothesis accepted : delays_ok n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
 
 Let unit_pos : 0 < t_unit t := unit_positive _ _ V.
 
@@ -42,7 +42,7 @@ Lemma all_claimed v : In v (t_visits t) -> live t v -> claimed n t v ->
 Proof.
   intros Hv Lv Cv e He. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A.
   unfold port_ok in A. rewrite !andb_true_iff in A. destruct A as [[O _] _].
-  unfold one_side in O. apply orb_true_iff in O.
+  unfold one_side, of_host, of_switch in O. apply orb_true_iff in O.
   pose proof (entry_for_in n c t V v Hv Lv) as Iv. pose proof He as He'.
   apply filter_In in He'. destruct He' as [He' Pe]. apply Nat.eqb_eq in Pe.
   apply entries_spec in He'. destruct He' as [i [x [Hi [Hx [_ Ee]]]]]. subst e.
@@ -104,6 +104,34 @@ Proof.
     + pose proof (others_below _ _ _ (ports _ _ V p Hp) v Hv Pv) as [O _]. nia.
 Qed.
 
+(** The bits that may be in the way of class k at p. *)
+Definition in_the_way (p : nat) (k : Z) : Z :=
+  blocking n c p k (filter (at_place p) (entries n c)) / scale c.
+
+(** The windows of the rows are as claimed: of flows that leave, no frame comes later that could be
+    in front of a frame of the row's class. *)
+Definition windows_hold : Prop := forall f r lo u,
+  In f (t_visits t) -> In r (rows_at c (v_port f)) -> r_class r = class f ->
+  fresh (v_port f) lo -> lo <= u -> last_begin t (v_port f) (in_the_way (v_port f) (class f)) (class f) (v_arrival f) u ->
+  forall v, In v (t_visits t) -> v_port v = v_port f -> leaving n c v = true -> class v <= class f ->
+  u <= v_arrival v <= v_choice f -> early t u (r_window r) v.
+
+(** Where nothing leaves. *)
+Lemma none_leaves : steady n = true -> forall v, In v (t_visits t) -> leaving n c v = false.
+Proof.
+  intros S v Hv. unfold steady in S. rewrite forallb_forall in S. unfold leaving, leaves.
+  apply andb_false_iff. left. unfold entry_for.
+  destruct (entry_names n c (flow_of v) (flow_at n (flow_of v)) (v_place v)) as [-> _].
+  apply negb_true_iff. apply S. apply nth_In. apply (frame_lt n t V v Hv).
+Qed.
+
+Lemma steady_windows : steady n = true -> windows_hold.
+Proof.
+  intros S f r lo u Hf _ _ _ _ _ v Hv _ L. rewrite (none_leaves S v Hv) in L. discriminate.
+Qed.
+
+Hypothesis windows : windows_hold.
+
 (** No claim is negative. *)
 Lemma due_after v : In v (t_visits t) -> v_arrival v <= due_by c t v.
 Proof.
@@ -111,7 +139,7 @@ Proof.
   unfold port_ok in A. rewrite !andb_true_iff, !forallb_forall in A. destruct A as [_ R].
   pose proof (port_facts n c good _ Hp). assert (0 <= delay c (v_port v) (class v)).
   { unfold delay. destruct (find _ _) as [r|] eqn:F; [|lia]. apply find_some in F. destruct F as [Hr _].
-    specialize (R r Hr). unfold row_ok in R. rewrite andb_true_iff, Z.leb_le in R. lia. }
+    specialize (R r Hr). unfold row_ok in R. rewrite !andb_true_iff, Z.leb_le in R. lia. }
   unfold due_by, units. nia.
 Qed.
 
@@ -128,8 +156,8 @@ Proof.
   pose proof (port_lt n c t good V f Hf) as Hp. fold p in Hp.
   pose proof (all_claimed f Hf Lf Cf) as ClE. fold p in ClE.
   unfold row_ok in Ok. set (es := filter (at_place p) (entries n c)) in *.
-  set (d := r_delay r - p_tick (port_at n p)) in *. rewrite andb_true_iff, Z.leb_le in Ok.
-  destruct Ok as [Hd Bel]. rewrite Kr in Bel. set (k := class f) in *.
+  set (d := r_delay r - p_tick (port_at n p)) in *. rewrite !andb_true_iff, Z.leb_le in Ok.
+  destruct Ok as [[Hd Hw] Bel]. rewrite Kr in Bel. set (k := class f) in *.
   pose proof (port_facts n c good p Hp) as Fp. pose proof (port_order n c t good V f Hf) as Of. fold p in Of.
   assert (Due : due_by c t f = v_arrival f + units t d + units t (p_tick (port_at n p))).
   { unfold due_by. fold p k. rewrite Dr. unfold d, units. lia. }
@@ -145,15 +173,18 @@ Proof.
     pose proof (max_of_nonneg e_frame (filter (fun e => k <? e_class e) es)). lia. }
   assert (Inf : In f (visits_at t p)) by (apply at_port_in; auto).
   destruct (late_frame n t p (ports _ _ V p Hp) (fun v => sizes_at n c t good V p v Hp) unit_pos
-    ltac:(lia) s k lo f (units t d) Bl) as [u [Hu L]]; try exact Inf; try reflexivity; try lia.
+    ltac:(lia) s k lo f (units t d) Bl) as [u [Hu [La L]]]; try exact Inf; try reflexivity; try lia.
   { apply fresh_cleared; auto. exists (flow_of f). split; [apply (frame_lt n t V f Hf)|].
     symmetry. apply (class_of n t V f Hf). }
   assert (Ho : forall v, In v (t_others t) -> v_port v = p -> k < class v).
   { intros v Hv Pv. unfold k. rewrite (class_of n t V f Hf).
     apply (others_below _ _ _ (ports _ _ V p Hp) v Hv Pv). apply (frame_lt n t V f Hf). }
-  pose proof (groups_bring n c t good V p (due_by c t f) Hp K ClE k u (v_arrival f) d (r_hint r) _ _ _ (proj2 Hu) Hd
-    ltac:(unfold units in *; nia) ltac:(lia)
-    ltac:(apply (inside_le t _ (due_by c t f)); [unfold units in *; nia|exact Inf']) Ho Bel) as G.
+  set (b := Z.min (v_arrival f + units t d) (v_choice f)) in *.
+  pose proof (in_order _ _ _ (ports _ _ V p Hp) f Inf) as Oc.
+  pose proof (groups_bring n c t good V p (due_by c t f) Hp K ClE (r_hint r) (r_window r) k u (v_arrival f) b d _ _ _
+    Hw ltac:(lia) Hd ltac:(lia) ltac:(unfold units in *; nia) ltac:(lia)
+    ltac:(apply (inside_le t _ (due_by c t f)); [unfold units in *; nia|exact Inf'])
+    (fun v Hv Pv Lv Kv Av => windows f r lo u Hf Hr Kr Fre (proj1 Hu) La v Hv Pv Lv Kv ltac:(lia)) Ho Bel) as G.
   set (x1 := sumif size (came _ _ _) _) in *. set (x2 := sumif size (came_above _ _ _) _) in *.
   pose proof (Z.mul_div_le (blocking n c p k es) (scale c) Sp) as Bs. fold s in Bs.
   pose proof (wf_parts n c good) as [_ [_ [_ [_ Qp]]]].

@@ -217,7 +217,7 @@ Proof.
   - apply (frames_real _ _ V).
   - apply (ways_hold _ _ V).
   - apply (ports _ _ V).
-  - intros v Hv. apply (port_lt high high_claims in_high); auto.
+  - intros v Hv. apply (port_lt high high_claims in_high); auto. apply V.
 Qed.
 
 Lemma high_holds : all_hold high high_claims in_high.
