@@ -244,9 +244,12 @@ Definition row_ok (p : nat) (es : list entry) (r : row) : bool :=
   (0 <=? d) && window_ok (r_window r) &&
   below (r_hint r) (groups (r_hint r) (r_window r) p (r_class r) d es) (blocking p (r_class r) es) (rate * d) rate.
 
+(** In bits. *)
+Definition in_the_way (p : nat) (k : Z) (es : list entry) : Z := blocking p k es / scale.
+
 (** A busy period of the classes up to k is over after w, where s bits and no more may be in the way. *)
 Definition busy_ok (p : nat) (es : list entry) (k s w : Z) (window : option Z) (h : hint) : bool :=
-  (0 <=? w) && window_ok window && (blocking p k es / scale <=? s) &&
+  (0 <=? w) && window_ok window && (in_the_way p k es <=? s) &&
   below_after w h (groups h window p k 0 es) (scale * s) (per_ps (p_rate_min (port_at n p))).
 
 Definition at_place (p : nat) (e : entry) : bool := Nat.eqb (e_port e) p.
@@ -336,3 +339,88 @@ Definition steady : bool := forallb (fun f => negb (f_leaves f)) (n_flows n).
 
 Definition accepts : bool := steady && rows_ok.
 End Accepts.
+
+(** ** A raise *)
+
+(** The mode that a raise goes to, when all has settled: what left is gone. *)
+Definition settled (f : flow) : flow :=
+  FlowIn (f_class f) (f_contract f) (f_meter f) (f_monitor f) (f_admitted f && negb (f_leaves f))
+    (f_places f) (f_targets f).
+Definition after (n : network) : network :=
+  Network (n_ports n) (map settled (n_flows n)) (n_tolerance n) (n_frame_min n) (n_frame_max n).
+
+(** How long a busy period takes at most, with the instant at which to look. *)
+Record stretch := Stretch { y_longest : Z; y_window : option Z; y_hint : hint }.
+Definition no_stretch : stretch := Stretch (-1) None (Hint 0 1 0 1).
+
+Section Raise.
+Variables (before : network) (cb : claims) (during : network) (cd : claims).
+Variable (mc : Z).               (* from the trigger until every switch has swapped *)
+
+(** A window is long enough: a busy period of the mode before, and the change. *)
+Definition window_holds (p : nat) (eb ed : list entry) (k : Z) (ys : list stretch) (window : option Z) : bool :=
+  match window with
+  | None => true
+  | Some th => of_switch before eb && existsb (fun y =>
+      busy_ok before cb p eb k (in_the_way during cd p k ed) (y_longest y) None (y_hint y) &&
+      (y_longest y + mc <=? th)) ys
+  end.
+
+(** Of all classes. *)
+Definition buffer_window_holds (p : nat) (eb ed : list entry) (ys : list stretch) (window : option Z) : bool :=
+  (max_of e_class eb <=? max_of e_class ed) && (p_other (port_at before p) =? p_other (port_at during p)) &&
+  window_holds p eb ed (max_of e_class ed) ys window.
+
+(** [ys]: by port, busy periods of the mode before, as many as it takes. *)
+Definition windows_ok (ys : list (list stretch)) : bool :=
+  let allb := entries before cb in
+  let alld := entries during cd in
+  (0 <? mc) && forallb (fun p =>
+    let eb := filter (at_place p) allb in
+    let ed := filter (at_place p) alld in
+    forallb (fun r => window_holds p eb ed (r_class r) (nth p ys []) (r_window r)) (rows_at cd p) &&
+    match nth p (q_backlogs cd) None with
+    | None => true
+    | Some b => buffer_window_holds p eb ed (nth p ys []) (b_window b)
+    end) (seq 0 (length (n_ports during))).
+
+Definition raise_accepts (ys : list (list stretch)) : bool :=
+  accepts before cb && rows_ok during cd && windows_ok ys.
+
+(** The drain: [zs], how long any flow's frames may stand at a port in the raise; [from], when what
+    comes to a port is of the mode; [switch_of], the switches of the ports. *)
+Definition longest_at (p : nat) : Z := fold_right (fun r s => Z.max (r_delay r) s) 0 (rows_at cd p).
+Definition from_at (from : list Z) (p : nat) : Z := Z.max mc (nth p from 0).
+Definition busy_at (zs : list stretch) (p : nat) : Z := Z.max 0 (y_longest (nth p zs no_stretch)).
+
+Definition stretch_ok (p : nat) (eb ed : list entry) (ys : list stretch) (z : stretch) : bool :=
+  let k := max_of e_class ed in
+  of_switch during ed && (p_other (port_at during p) =? 0) &&
+  busy_ok during cd p ed k (in_the_way during cd p k ed) (y_longest z) (y_window z) (y_hint z) &&
+  buffer_window_holds p eb ed ys (y_window z).
+
+Definition feeding_ok (switch_of : list (option nat)) (zs : list stretch) (from : list Z) (f : flow) (x : nat) : bool :=
+  match parent (place_at f x) with
+  | None => true
+  | Some y =>
+    let q := at_port (place_at f y) in
+    let p := at_port (place_at f x) in
+    match nth q switch_of None with
+    | None => true
+    | Some _ => from_at from q + busy_at zs q + longest_at q + p_propagation (port_at during q)
+                + p_latency_max (port_at during p) <=? from_at from p
+    end
+  end.
+
+Definition drain_ok (switch_of : list (option nat)) (ys : list (list stretch)) (zs : list stretch) (from : list Z)
+    (claim : Z) : bool :=
+  let allb := entries before cb in
+  let alld := entries during cd in
+  forallb (fun p => match nth p switch_of None with
+    | None => true
+    | Some _ =>
+      stretch_ok p (filter (at_place p) allb) (filter (at_place p) alld) (nth p ys []) (nth p zs no_stretch) &&
+      (from_at from p + busy_at zs p <=? claim)
+    end) (seq 0 (length (n_ports during))) &&
+  forallb (fun f => forallb (feeding_ok switch_of zs from f) (seq 0 (length (f_places f)))) (n_flows during).
+End Raise.

@@ -17,9 +17,9 @@ Definition last_empty (t : trace) (p : nat) (y u : Z) : Prop := u <= y /\
 (** The window of a buffer's row is as claimed. *)
 Definition buffer_window (n : network) (c : claims) (t : trace) (p : nat) (b : backlog) (y : Z) : Prop :=
   forall lo u, fresh t p lo -> lo <= u ->
-  last_empty t p y u \/
-  last_begin t p (in_the_way n c p (max_of e_class (filter (at_place p) (entries n c))))
-    (max_of e_class (filter (at_place p) (entries n c))) y u ->
+  p_other (port_at n p) = 0 /\ last_empty t p y u \/
+  (let es := filter (at_place p) (entries n c) in
+   last_begin t p (in_the_way n c p (max_of e_class es) es) (max_of e_class es) y u) ->
   forall v, In v (t_visits t) -> v_port v = p -> leaving n c v = true -> u <= v_arrival v <= y ->
   early t u (b_window b) v.
 
@@ -121,7 +121,7 @@ Proof.
     ltac:(pose proof (in_order _ _ _ works v Hv); lia)))) as One.
   pose proof (groups_bring n c t good V p y Hp (all_kept n c t accepted V windows y) ClE (b_hint b) (b_window b) k u y y 0
     _ _ _ Hw ltac:(lia) (Z.le_refl 0) ltac:(unfold units; lia) (Z.le_refl y) ltac:(destruct Fre; lia) Hin
-    (fun v Hv Pv Lv _ Av => Win lo u Fre (proj1 Hu) (or_introl La) v Hv Pv Lv Av)
+    (fun v Hv Pv Lv _ Av => Win lo u Fre (proj1 Hu) (or_introl (conj alone La)) v Hv Pv Lv Av)
     ltac:(intros v Hv Pv; destruct (no_others v Hv Pv)) Bel) as G.
   set (arr := fun v => (u <=? v_arrival v) && (v_arrival v <=? y)).
   set (fin := fun v => (u <? v_end v) && (v_end v <=? y)).

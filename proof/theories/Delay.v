@@ -104,15 +104,11 @@ Proof.
     + pose proof (others_below _ _ _ (ports _ _ V p Hp) v Hv Pv) as [O _]. nia.
 Qed.
 
-(** The bits that may be in the way of class k at p. *)
-Definition in_the_way (p : nat) (k : Z) : Z :=
-  blocking n c p k (filter (at_place p) (entries n c)) / scale c.
-
 (** The windows of the rows are as claimed: of flows that leave, no frame comes later that could be
     in front of a frame of the row's class. *)
 Definition windows_hold : Prop := forall f r lo u,
   In f (t_visits t) -> In r (rows_at c (v_port f)) -> r_class r = class f ->
-  fresh (v_port f) lo -> lo <= u -> last_begin t (v_port f) (in_the_way (v_port f) (class f)) (class f) (v_arrival f) u ->
+  fresh (v_port f) lo -> lo <= u -> last_begin t (v_port f) (in_the_way n c (v_port f) (class f) (filter (at_place (v_port f)) (entries n c))) (class f) (v_arrival f) u ->
   forall v, In v (t_visits t) -> v_port v = v_port f -> leaving n c v = true -> class v <= class f ->
   u <= v_arrival v <= v_choice f -> early t u (r_window r) v.
 

@@ -178,8 +178,8 @@ Qed.
 Lemma rows_hold : raise_rows high in_high raise_ longest busy_.
 Proof.
   constructor.
-  - intros v s Hv _ _. each_visit Hv; vm_compute; discriminate.
-  - intros p x s Es. replace (units in_high (busy_ p)) with 1500 by reflexivity.
+  - intros v s Hv _ _ _. each_visit Hv; vm_compute; discriminate.
+  - intros p x s Es _. replace (units in_high (busy_ p)) with 1500 by reflexivity.
     destruct p as [|[|p]]; [discriminate| |].
     + apply (idle_soon 1 [(1000, 2000); (1500, 2500); (3000, 4000); (13000, 14000); (15000, 16000)]).
       * intros v Hv. each_visit Hv; vm_compute; intros P; try discriminate; tauto.
@@ -202,6 +202,7 @@ Proof.
   - intros [|[|i]] x y s Hi Hx; [| |cbn in Hi; lia];
       (destruct x as [|[|[|x]]]; [| | |cbn in Hx; lia]);
       cbn; intros E; inversion E; subst; cbn; intros E2; try discriminate; vm_compute; discriminate.
+  - intros [|[|[|p]]]; [| | |destruct p]; vm_compute; split; discriminate.
 Qed.
 
 (** All hypotheses of the drain together, and then the rows of HI. *)
@@ -214,6 +215,7 @@ Proof.
   - intros [|[|p]] s E; inversion E; apply swapped_in_time; auto.
   - apply rows_hold.
   - apply drained_in_time.
+  - reflexivity.
   - apply (frames_real _ _ V).
   - apply (ways_hold _ _ V).
   - apply (ports _ _ V).

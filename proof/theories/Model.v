@@ -55,6 +55,10 @@ Record trace := TraceIn {
 }.
 Definition Trace u fs vs os babbling : trace := TraceIn u fs vs os babbling always.
 
+(** Of the same trace another part is spoken of. *)
+Definition with_span (t : trace) (s : span) : trace :=
+  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
+
 Definition size (v : visit) : Z := f_size (v_frame v).
 Definition class (v : visit) : Z := f_level (v_frame v).
 Definition flow_of (v : visit) : nat := f_flow (v_frame v).

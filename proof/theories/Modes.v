@@ -171,12 +171,13 @@ Qed.
 (** ** The drain *)
 
 (** What the rows of the raise say of the ports of switches: no frame of a flow of the mode takes
-    longer, and no busy period of all flows. *)
+    longer, and no busy period of all flows. [Raise.v] has it of checked rows. *)
 Record raise_rows (longest busy : nat -> Z) : Prop := {
   no_longer : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
-    f_admitted (flow_at n (flow_of v)) = true ->
+    f_admitted (flow_at n (flow_of v)) = true -> inside t (v_arrival v + units t (longest (v_port v))) ->
     v_handover v <= v_arrival v + units t (longest (v_port v));
-  no_busier : forall p x s, r_switch r p = Some s -> exists u, x <= u <= x + units t (busy p) /\
+  no_busier : forall p x s, r_switch r p = Some s -> inside t (x + units t (busy p)) ->
+    exists u, x <= u <= x + units t (busy p) /\
     forall v, In v (t_visits t) -> v_port v = p -> v_arrival v < u -> v_end v <= u
 }.
 
@@ -187,7 +188,8 @@ Record drains (mc : Z) (longest busy from : nat -> Z) : Prop := {
   from_feeding : forall i x y s, (i < length (n_flows n))%nat -> (x < length (f_places (flow_at n i)))%nat ->
     parent_of n i x = Some y -> r_switch r (port_of n i y) = Some s ->
     let q := port_of n i y in let p := port_of n i x in
-    (from q + busy q) + longest q + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p
+    (from q + busy q) + longest q + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p;
+  takes_time : forall p, 0 <= p_propagation (port_at n p) /\ 0 <= p_latency_max (port_at n p)
 }.
 
 Definition drained_span (busy from : nat -> Z) (e : option Z) : span := Span
@@ -197,10 +199,12 @@ Definition drained_span (busy from : nat -> Z) (e : option Z) : span := Span
 Theorem drained_is_of_the_mode mc longest busy from e :
   raises -> 0 < t_unit t -> (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->
   raise_rows longest busy -> drains mc longest busy from -> t_span t = drained_span busy from e ->
+  (forall p s, (p < length (n_ports n))%nat -> r_switch r p = Some s ->
+     inside t (r_trigger r + units t (from p + busy p))) ->
   frames_are_real n t -> ways n t -> (forall p, (p < length (n_ports n))%nat -> port_works n t p) ->
   (forall v, In v (t_visits t) -> (v_port v < length (n_ports n))%nat) -> of_the_mode n t.
 Proof.
-  intros R U M Rows D S F W P L.
+  intros R U M Rows D S End F W P L.
   assert (Order : forall v, In v (t_visits t) -> 0 <= v_arrival v <= v_choice v).
   { intros v Hv. assert (I : In v (visits_at t (v_port v))) by now apply at_port_in.
     pose proof (in_order _ _ _ (P _ (L v Hv)) v I). lia. }
@@ -212,20 +216,29 @@ Proof.
     unfold units in *. nia. }
   constructor; [exact Ad| |].
   - intros v w Hv Hw [Ef [Pw Fs]] Live. destruct (Ad v Hv Live) as [|Av]; [congruence|].
-    destruct Live as [Lv _]. rewrite S in *. cbn in *. specialize (Order w Hw) as Ow.
+    destruct Live as [Lv Iv]. rewrite S in Lv |- *. cbn in Lv |- *. specialize (Order w Hw) as Ow.
     destruct (r_switch r (v_port w)) as [s|] eqn:Es; [|lia]. cbn zeta in Fs.
     assert (Fl : flow_of w = flow_of v) by (unfold flow_of; now rewrite Ef).
     pose proof (visit_place _ _ W v Hv) as [Xv Pv]. pose proof (visit_place _ _ W w Hw) as [_ Pp].
-    rewrite Fl in Pp. pose proof (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)) as N.
+    rewrite Fl in Pp. set (long := v_arrival w + units t (longest (v_port w))).
+    assert (N : v_arrival v <= Z.max long (v_handover w) + units t (p_propagation (port_at n (v_port w)) +
+      p_latency_max (port_at n (v_port v))) /\ (long < v_arrival v -> v_handover w <= long)).
+    { split; [unfold units in *; lia|]. intros Lt. apply (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)).
+      apply (inside_le t _ (v_arrival v)); [fold long; lia|exact Iv]. }
     assert (Hi : (flow_of v < length (n_flows n))%nat)
       by (apply (frame_flow _ _ F); now apply (visit_frame _ _ W)).
     rewrite Pp in Es. pose proof (from_feeding _ _ _ _ D _ _ _ s Hi Xv Pw Es) as G. cbn zeta in G.
     rewrite <- Pp, <- Pv in G.
     destruct (r_switch r (v_port v)) as [s'|] eqn:Ev.
-    + unfold units in *. nia.
+    + pose proof (takes_time _ _ _ _ D (v_port v)). pose proof (takes_time _ _ _ _ D (v_port w)).
+      unfold long, units in *.
+      destruct (Z_lt_ge_dec (v_arrival w + longest (v_port w) * t_unit t) (v_arrival v)) as [Lt|Ge]; [|nia].
+      destruct N as [_ N]. specialize (N Lt). nia.
     + pose proof (hosts_send R v Hv Ev). congruence.
   - intros p Hp. rewrite S. cbn. destruct (r_switch r p) as [s|] eqn:Es.
     + destruct (no_busier _ _ Rows p (r_trigger r + units t (from p)) s Es) as [u [Hu E]].
+      { specialize (End p s Hp Es). replace (r_trigger r + units t (from p) + units t (busy p))
+          with (r_trigger r + units t (from p + busy p)) by (unfold units; lia). exact End. }
       exists u. split; [unfold units in *; lia|exact E].
     + exists (-1). split; [lia|]. intros v Hv _ Av. specialize (Order v Hv). lia.
 Qed.

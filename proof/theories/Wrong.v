@@ -304,8 +304,6 @@ Qed.
 (** D_mc for a transition bound: from the last swap on the rows of the higher mode hold. But what the
     flow that ended has held back is still there. The trace is one of the higher mode, drained at
     8000; all switches have swapped by 4500. *)
-Definition with_span (t : trace) (s : span) : trace :=
-  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
 Definition since_4500 (done : Z) : span :=
   Span (fun p => if Nat.eqb p 1 then 4500 else -1) (fun p => if Nat.eqb p 1 then done else -1) None.
 Definition held_back : network := Network [wire; wire; wire]
