@@ -168,7 +168,7 @@ Definition plus (a b : line) : line := (fst a + fst b, snd a + snd b).
 Definition windowed (h : hint) (window : option Z) (at_zero : Z) (l : line) : line :=
   match window with
   | None => times (h_whole h) (at_zero, snd l)
-  | Some w => mean h (at_zero, snd l) (fst l + snd l * w, 0)
+  | Some w => mean h (fst l + snd l * w, 0) (at_zero, snd l)
   end.
 
 (** Bursts and rates of entries. *)

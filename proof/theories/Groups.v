@@ -382,7 +382,7 @@ Proof.
   assert (E1 : z <= t_unit t * fst (fst l + snd l * d', snd l) + snd (fst l + snd l * d', snd l) * w)
     by (cbn [fst snd]; unfold units in B1; lia).
   destruct window as [th|] eqn:Ew; [|now apply times_below].
-  apply mean_below; auto. cbn [window_ok] in window_good. apply Z.leb_le in window_good.
+  apply mean_below; [exact hint_good| |exact E1]. cbn [window_ok] in window_good. apply Z.leb_le in window_good.
   assert (Ht : 0 <= units t th) by (unfold units; nia).
   pose proof (flows_bring from (leave X) u (Z.min b' (u + units t th)) (units t th) _ from_then
     (Ib _ (Z.le_min_l _ _)) ltac:(lia) Ht ltac:(lia) (fun e => of_mine from C (leaves n) e)

@@ -1,0 +1,81 @@
+(* A raise to the next level: windows, busy periods, and when the network is drained. What is found
+   here is not trusted: the extracted functions check it. *)
+open Proved_kernel
+module Z = Zint
+
+(* A mode or a raise, its claims with hints, and what comes to each port. *)
+type claimed = { plan : Plan.t; claims : claims; at : entry list array }
+
+let classes es = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero es
+
+(* How long a busy period of the classes up to k may be when the raise is triggered. *)
+let stretch before during_network c p k es =
+  Hints.busy before.plan.Plan.network before.claims None p k (in_the_way during_network c p k es) before.at.(p)
+
+(* The window, where flows of these classes leave. *)
+let window before (during : Plan.t) mc c p k es =
+  let n = during.network in
+  if not (List.exists (fun e -> leaves n e && Z.leq e.e_class k) es) then None
+  else Option.map (fun y -> Z.add y.y_longest mc) (stretch before n c p k es)
+
+type t = {
+  during : claimed;
+  mc : Z.t;
+  stretches : stretch list list;
+  busy : stretch list;
+  from : Z.t list;
+  drain : Z.t option;
+  is_drained : bool;          (* out of the start mode, by the claim *)
+}
+
+(* From when on what comes to a port is of the mode raised to: port by port, as they feed one another; none
+   in a circle. *)
+let drained d busy mc =
+  let n = d.plan.Plan.network in
+  let count = Array.length d.at in
+  let switch = Array.of_list d.plan.switch_of in
+  let longest = Array.map (fun rows -> List.fold_left (fun m r -> Z.max m r.r_delay) Z.zero rows)
+      (Array.of_list d.claims.q_rows) in
+  let ports = Array.of_list n.n_ports and busy = Array.of_list busy in
+  let hops = List.concat_map (fun f -> List.filter_map (fun x -> match x.parent with
+      | None -> None | Some y -> Some ((List.nth f.f_places y).at_port, x.at_port)) f.f_places) n.n_flows in
+  let hops = List.sort_uniq compare hops in
+  let from = Array.make count mc in
+  let later changed (q, p) =
+    if switch.(q) = None then changed
+    else
+      let sum = List.fold_left Z.add from.(q)
+          [ Z.max Z.zero busy.(q).y_longest; longest.(q); ports.(q).p_propagation; ports.(p).p_latency_max ] in
+      if Z.gt sum from.(p) then (from.(p) <- sum; true) else changed in
+  let rec settle rounds = if List.fold_left later false hops && rounds > 0 then settle (rounds - 1) in
+  settle (count + 1);
+  Array.to_list from
+
+let windows_fine before r =
+  windows_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc r.stretches
+
+let accepted before r =
+  raise_accepts before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc r.stretches
+
+let drain_accepted before r claim =
+  drain_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc
+    r.during.plan.switch_of r.stretches r.busy r.from claim
+
+let make a before during mc drain =
+  let n = during.plan.Plan.network in
+  let needed p rows =
+    let es = during.at.(p) in
+    List.sort_uniq compare (classes es :: List.map (fun r -> r.r_class) rows)
+    |> List.filter (fun k -> window before during.plan mc during.claims p k es <> None)
+    |> List.filter_map (fun k -> stretch before n during.claims p k es) in
+  let longest p _ =
+    let es = during.at.(p) in
+    let k = classes es in
+    let w = window before during.plan mc during.claims p k es in
+    match Hints.busy n during.claims w p k (in_the_way n during.claims p k es) es with
+    | Some z -> z | None -> no_stretch in
+  let busy = List.mapi longest n.n_ports in
+  let r = { during; mc; drain; busy; stretches = List.mapi needed during.claims.q_rows; from = drained during busy mc;
+            is_drained = false } in
+  let by claim = a = 0 && accepted before r && drain_accepted before r claim in
+  { r with is_drained = Option.fold ~none:false ~some:by drain }
