@@ -29,8 +29,8 @@ type t = {
 }
 
 (* From when on what comes to a port is of the mode raised to: port by port, as they feed one another; none
-   in a circle. *)
-let drained d busy mc =
+   in a circle. The chapter asks of a host's port, too, when it has sent what it had. *)
+let drained ?(hosts = false) d busy mc =
   let n = d.plan.Plan.network in
   let count = Array.length d.at in
   let switch = Array.of_list d.plan.switch_of in
@@ -42,10 +42,13 @@ let drained d busy mc =
   let hops = List.sort_uniq compare hops in
   let from = Array.make count mc in
   let later changed (q, p) =
-    if switch.(q) = None then changed
-    else
-      let sum = List.fold_left Z.add from.(q)
-          [ Z.max Z.zero busy.(q).y_longest; longest.(q); ports.(q).p_propagation; ports.(p).p_latency_max ] in
+    let here = if switch.(q) = None then (if hosts then Some Z.zero else None)
+      else Some (Z.add from.(q) (Z.max Z.zero busy.(q).y_longest)) in
+    match here with
+    | None -> changed
+    | Some here ->
+      let sum = List.fold_left Z.add here
+          [ longest.(q); ports.(q).p_propagation; ports.(p).p_latency_max ] in
       if Z.gt sum from.(p) then (from.(p) <- sum; true) else changed in
   let rec settle rounds = if List.fold_left later false hops && rounds > 0 then settle (rounds - 1) in
   settle (count + 1);
@@ -79,3 +82,9 @@ let make a before during mc drain =
             is_drained = false } in
   let by claim = a = 0 && accepted before r && drain_accepted before r claim in
   { r with is_drained = Option.fold ~none:false ~some:by drain }
+
+(* The drain as the chapter has it. *)
+let in_chapter r =
+  let from = drained ~hosts:true r.during r.busy r.mc in
+  let done_ = List.map2 (fun from z -> Z.add from (Z.max Z.zero z.y_longest)) from r.busy in
+  List.fold_left2 (fun m switch d -> if switch = None then m else Z.max m d) Z.zero r.during.plan.switch_of done_
