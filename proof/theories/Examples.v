@@ -22,6 +22,14 @@ Definition near : hint := Hint 0 1 0 1.
 
 Definition nobody (_ : nat) : bool := false.
 
+(** An instant at which to look. *)
+Definition after_ (w : Z) : hint := Hint w 1 0 1.
+
+(** From the start on. *)
+Definition always_until (e : option Z) : span := Span (fun _ => -1) (fun _ => -1) e.
+
+Ltac each_visit H := cbn in H; repeat destruct H as [<-|H]; try contradiction.
+
 (** ** A circle: three switches, each sends to the next what also goes on from there *)
 Module Circle.
 Definition contract_ := Contract 1000 1000 1000000 100.
@@ -147,8 +155,6 @@ Qed.
 Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
   [Trunk 0 1 500] 100 3000 0 0 (fun s => match s with 0%nat => 3000 | _ => 3500 end)
   (fun s => match s with 0%nat => 3100 | _ => 3600 end).
-Ltac each_visit H := cbn in H; repeat destruct H as [<-|H]; try contradiction.
-
 Definition real : trace := raised always.
 Lemma signals_spread : raises high real raise_.
 Proof.
@@ -166,14 +172,11 @@ Proof.
   intros [|[|x]]; cbn; intros; lia.
 Qed.
 
-Definition always_until (e : option Z) : span := Span (fun _ => -1) (fun _ => -1) e.
-
 (* The raise: until all have swapped flow 1 may bring what it brings in 3600. *)
 Definition rising_claims : claims := Claims 1000000
   [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 2250 far; RowOfRaise 1 5200 (Some 3600) far];
     [Row 0 3375 far; RowOfRaise 1 8000 (Some 3600) far] ]
   [ [Some 7125]; [] ] [None; Some (BacklogOfRaise 3600 (Some 3600) far); None].
-Definition after_ (w : Z) : hint := Hint w 1 0 1.
 Definition stretches : list (list stretch) :=
   [ []; [Stretch 3000 None (after_ 3000)]; [Stretch 3000 None (after_ 3000)] ].
 Definition busy_ : list stretch :=
