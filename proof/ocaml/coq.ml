@@ -103,7 +103,7 @@ let print_raise out a (r : Change.t) =
    | Some claim when r.is_drained ->
      Printf.fprintf out "Definition longest_busy : list stretch := %s.\nDefinition of_mode_from : list Z := %s.\n\
        Definition switch_of : list (option nat) := %s.\nDefinition drain : Z := %s.\n\n"
-       (listed stretch r.busy) (listed number r.from) (listed (optional natural) plan.switch_of) (number claim);
+       (listed stretch r.busy) (listed number r.from) (listed (optional natural) r.switch_of) (number claim);
      Printf.fprintf out "Lemma drain_accepted : drain_ok %s described claimed_here mc switch_of stretches longest_busy\n\
        \  of_mode_from drain = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\n\
        Lemma mode_after : after described = Mode_%d.described.\nProof. reflexivity. Qed.\n\n\

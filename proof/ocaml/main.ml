@@ -12,7 +12,7 @@ let lcm_periods streams =
 let tick (port : port) = port.p_tick
 
 (* The claims with a hint for every row. In a raise rows have windows. *)
-let claims_of ?(window = fun _ _ _ _ -> None) (plan : Plan.t) : Change.claimed =
+let claims_of ?(window = fun _ _ _ -> None) (plan : Plan.t) : Change.claimed =
   let count = Array.length plan.ports in
   let rows = Array.make count [] in
   List.iter (fun (p, k, d) -> rows.(p) <- rows.(p) @ [ { r_class = k; r_delay = d; r_window = None; r_hint = Hints.nothing } ]) plan.rows;
@@ -30,7 +30,7 @@ let claims_of ?(window = fun _ _ _ _ -> None) (plan : Plan.t) : Change.claimed =
   List.iter (fun e -> at.(e.e_port) <- e :: at.(e.e_port)) (List.rev (entries n bare));
   let hinted p r =
     let d = Z.sub r.r_delay (tick (List.nth n.n_ports p)) in
-    let w = window bare p r.r_class at.(p) in
+    let w = window p r.r_class at.(p) in
     { r with r_window = w; r_hint = hint_for n bare w p r.r_class d at.(p) } in
   let lowest p = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero at.(p) in
   (* What is less than the sum of its hops has another proof, or none: no claim of the theorem. *)
@@ -50,7 +50,7 @@ let claims_of ?(window = fun _ _ _ _ -> None) (plan : Plan.t) : Change.claimed =
      q_targets = targets;
      q_rows = List.mapi (fun p rs -> List.map (hinted p) rs) bare.q_rows;
      q_backlogs = List.mapi (fun p b ->
-         let w = window bare p (lowest p) at.(p) in
+         let w = window p (lowest p) at.(p) in
          let hinted = Option.map (fun b ->
              { b with b_window = w; b_hint = hint_for n bare w p (lowest p) Z.zero at.(p) }) b in
          Option.bind hinted (fun b -> if a_signal_more p b then None else Some b)) bare.q_backlogs }

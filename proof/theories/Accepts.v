@@ -361,8 +361,9 @@ Variable (mc : Z).               (* from the trigger until every switch has swap
 Definition window_holds (p : nat) (eb ed : list entry) (k : Z) (ys : list stretch) (window : option Z) : bool :=
   match window with
   | None => true
-  | Some th => of_switch before eb && existsb (fun y =>
-      busy_ok before cb p eb k (in_the_way during cd p k ed) (y_longest y) None (y_hint y) &&
+  | Some th => of_switch before eb && (in_the_way before cb p k eb <=? in_the_way during cd p k ed) &&
+    existsb (fun y =>
+      busy_ok before cb p eb k (in_the_way before cb p k eb) (y_longest y) None (y_hint y) &&
       (y_longest y + mc <=? th)) ys
   end.
 
@@ -389,7 +390,6 @@ Definition raise_accepts (ys : list (list stretch)) : bool :=
 
 (** The drain: [zs], how long any flow's frames may stand at a port in the raise; [from], when what
     comes to a port is of the mode; [switch_of], the switches of the ports. *)
-Definition longest_at (p : nat) : Z := fold_right (fun r s => Z.max (r_delay r) s) 0 (rows_at cd p).
 Definition from_at (from : list Z) (p : nat) : Z := Z.max mc (nth p from 0).
 Definition busy_at (zs : list stretch) (p : nat) : Z := Z.max 0 (y_longest (nth p zs no_stretch)).
 
@@ -407,7 +407,7 @@ Definition feeding_ok (switch_of : list (option nat)) (zs : list stretch) (from 
     let p := at_port (place_at f x) in
     match nth q switch_of None with
     | None => true
-    | Some _ => from_at from q + busy_at zs q + longest_at q + p_propagation (port_at during q)
+    | Some _ => from_at from q + busy_at zs q + delay cd q (f_class f) + p_propagation (port_at during q)
                 + p_latency_max (port_at during p) <=? from_at from p
     end
   end.

@@ -95,14 +95,6 @@ Qed.
 
 (** ** The drain *)
 
-Lemma longest_of c p k : delay c p k <= longest_at c p.
-Proof.
-  unfold delay, longest_at. destruct (find _ _) as [x|] eqn:F.
-  - apply find_some in F. destruct F as [Hx _]. induction (rows_at c p) as [|y l IH]; [destruct Hx|].
-    cbn [fold_right]. destruct Hx as [->|Hx]; [lia|]. specialize (IH Hx). lia.
-  - clear F. induction (rows_at c p); cbn [fold_right]; lia.
-Qed.
-
 Section Drain.
 Variables (before : network) (cb : claims) (during : network) (cd : claims) (t : trace) (r : raise) (mc : Z).
 Variable (e : option Z).
@@ -134,7 +126,7 @@ Let windows := raise_windows before cb during cd t r mc _ _ e Vb Vd R swapped ys
 Let unit_pos : 0 < t_unit t := unit_positive _ _ Vb.
 Let good_during := good during cd accepted_during.
 
-Notation longest := (longest_at cd).
+Notation longest := (delay cd).
 Notation busy := (busy_at zs).
 
 Lemma stretch_at p s : r_switch r p = Some s -> (p < length (n_ports during))%nat ->
@@ -156,15 +148,10 @@ Proof.
     destruct (stretch_at _ s Es Hp) as [St _]. unfold stretch_ok in St. rewrite !andb_true_iff in St.
     destruct St as [[[Sw _] _] _]. pose proof (arrivals_start v Hv) as Av.
     assert (Lv : live td v).
-    { split; [cbn; lia|]. apply (inside_le td _ (v_arrival v + units td (longest (v_port v)))); [|exact Iv].
-      pose proof (due_after during cd td accepted_during Vd v Hv) as Da. unfold due_by in Da.
-      pose proof (longest_of cd (v_port v) (class v)). unfold units in *. change (t_unit td) with (t_unit t) in *. nia. }
-    pose proof (longest_of cd (v_port v) (class v)) as Lo.
-    assert (Du : units td (delay cd (v_port v) (class v)) <= units td (longest (v_port v))) by (unfold units; cbn; nia).
-    pose proof (port_delays during cd td Vd windows accepted_during v Hv
-      (switch_claimed during cd td (v_port v) Vd Sw v Hv eq_refl Lv) ltac:(cbn; lia)
-      ltac:(apply (inside_le td _ (v_arrival v + units td (longest (v_port v)))); [unfold due_by; lia|exact Iv])) as D.
-    change (units (start e)) with (units td). lia.
+    { split; [cbn; lia|]. apply (inside_le td _ (due_by cd td v)); [|exact Iv].
+      apply (due_after during cd td accepted_during Vd v Hv). }
+    apply (port_delays during cd td Vd windows accepted_during v Hv
+      (switch_claimed during cd td (v_port v) Vd Sw v Hv eq_refl Lv)); [cbn; lia|exact Iv].
   - intros p x s Es Ix. change (units (start e)) with (units td) in *. change (inside (start e)) with (inside td) in *.
     assert (Hb : 0 <= units td (busy p)) by (unfold units, busy_at; cbn; nia).
     destruct (Nat.lt_ge_cases p (length (n_ports during))) as [Hp|Hp].
@@ -203,7 +190,7 @@ Proof.
     rewrite flow_after in Hx. cbn [settled f_places] in Hx. rewrite forallb_forall in A.
     specialize (A x ltac:(apply in_seq; cbn in *; lia)). unfold feeding_ok in A.
     rewrite parent_after in Py. unfold parent_of in Py. rewrite Py in A. rewrite !port_of_after in *.
-    unfold port_of in Es. rewrite switches in Es. rewrite Es in A. apply Z.leb_le in A. cbn zeta. exact A.
+    unfold port_of in Es. rewrite switches in Es. rewrite Es in A. apply Z.leb_le in A. cbn zeta. rewrite flow_after. exact A.
   - intros p. pose proof (port_good during cd good_during p). change (port_at (after during) p) with (port_at during p). lia.
 Qed.
 

@@ -105,7 +105,7 @@ Qed.
 Record trunk := Trunk { k_from : nat; k_to : nat; k_delay : Z }.
 
 Record raise := Raise {
-  r_switch : nat -> option nat;   (* the switch of a port; none for a host's *)
+  r_switch : nat -> option nat;   (* the switch of a port; none for a host's, nor for one that sends signals only *)
   r_trunks : list trunk;
   r_update : Z;                   (* a swap and a purge take so long at most *)
   r_trigger : Z;                  (* the last bit of the frame that is too much comes to its first switch *)
@@ -126,7 +126,7 @@ Record raises : Prop := {
   (* after its swap a switch commits no frame that has no place in the mode *)
   no_late_commit : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
     r_swapped r s <= v_choice v -> f_admitted (flow_at n (flow_of v)) = true;
-  (* what a host sends begins at its port *)
+  (* what a host sends begins at its port; so do signals *)
   hosts_send : forall v, In v (t_visits t) -> r_switch r (v_port v) = None ->
     parent_of n (flow_of v) (v_place v) = None
 }.
@@ -172,10 +172,10 @@ Qed.
 
 (** What the rows of the raise say of the ports of switches: no frame of a flow of the mode takes
     longer, and no busy period of all flows. [Raise.v] has it of checked rows. *)
-Record raise_rows (longest busy : nat -> Z) : Prop := {
+Record raise_rows (longest : nat -> Z -> Z) (busy : nat -> Z) : Prop := {
   no_longer : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
-    f_admitted (flow_at n (flow_of v)) = true -> inside t (v_arrival v + units t (longest (v_port v))) ->
-    v_handover v <= v_arrival v + units t (longest (v_port v));
+    f_admitted (flow_at n (flow_of v)) = true -> inside t (v_arrival v + units t (longest (v_port v) (class v))) ->
+    v_handover v <= v_arrival v + units t (longest (v_port v) (class v));
   no_busier : forall p x s, r_switch r p = Some s -> inside t (x + units t (busy p)) ->
     exists u, x <= u <= x + units t (busy p) /\
     forall v, In v (t_visits t) -> v_port v = p -> v_arrival v < u -> v_end v <= u
@@ -183,12 +183,12 @@ Record raise_rows (longest busy : nat -> Z) : Prop := {
 
 (** [from] of a port: all have swapped, and what the ports in front of it sent was of the mode. Port
     by port in the order of their feeding: where they feed one another in a circle there is none. *)
-Record drains (mc : Z) (longest busy from : nat -> Z) : Prop := {
+Record drains (mc : Z) (longest : nat -> Z -> Z) (busy from : nat -> Z) : Prop := {
   from_swapped : forall p, mc <= from p;
   from_feeding : forall i x y s, (i < length (n_flows n))%nat -> (x < length (f_places (flow_at n i)))%nat ->
     parent_of n i x = Some y -> r_switch r (port_of n i y) = Some s ->
     let q := port_of n i y in let p := port_of n i x in
-    (from q + busy q) + longest q + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p;
+    (from q + busy q) + longest q (f_class (flow_at n i)) + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p;
   takes_time : forall p, 0 <= p_propagation (port_at n p) /\ 0 <= p_latency_max (port_at n p)
 }.
 
@@ -220,7 +220,7 @@ Proof.
     destruct (r_switch r (v_port w)) as [s|] eqn:Es; [|lia]. cbn zeta in Fs.
     assert (Fl : flow_of w = flow_of v) by (unfold flow_of; now rewrite Ef).
     pose proof (visit_place _ _ W v Hv) as [Xv Pv]. pose proof (visit_place _ _ W w Hw) as [_ Pp].
-    rewrite Fl in Pp. set (long := v_arrival w + units t (longest (v_port w))).
+    rewrite Fl in Pp. set (long := v_arrival w + units t (longest (v_port w) (class w))).
     assert (N : v_arrival v <= Z.max long (v_handover w) + units t (p_propagation (port_at n (v_port w)) +
       p_latency_max (port_at n (v_port v))) /\ (long < v_arrival v -> v_handover w <= long)).
     { split; [unfold units in *; lia|]. intros Lt. apply (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)).
@@ -228,11 +228,13 @@ Proof.
     assert (Hi : (flow_of v < length (n_flows n))%nat)
       by (apply (frame_flow _ _ F); now apply (visit_frame _ _ W)).
     rewrite Pp in Es. pose proof (from_feeding _ _ _ _ D _ _ _ s Hi Xv Pw Es) as G. cbn zeta in G.
-    rewrite <- Pp, <- Pv in G.
+    rewrite <- Pp, <- Pv in G. assert (Cw : f_class (flow_at n (flow_of v)) = class w).
+    { rewrite <- Fl. symmetry. apply (frame_class _ _ F). now apply (visit_frame _ _ W). }
+    rewrite Cw in G.
     destruct (r_switch r (v_port v)) as [s'|] eqn:Ev.
     + pose proof (takes_time _ _ _ _ D (v_port v)). pose proof (takes_time _ _ _ _ D (v_port w)).
       unfold long, units in *.
-      destruct (Z_lt_ge_dec (v_arrival w + longest (v_port w) * t_unit t) (v_arrival v)) as [Lt|Ge]; [|nia].
+      destruct (Z_lt_ge_dec (v_arrival w + longest (v_port w) (class w) * t_unit t) (v_arrival v)) as [Lt|Ge]; [|nia].
       destruct N as [_ N]. specialize (N Lt). nia.
     + pose proof (hosts_send R v Hv Ev). congruence.
   - intros p Hp. rewrite S. cbn. destruct (r_switch r p) as [s|] eqn:Es.

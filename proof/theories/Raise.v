@@ -79,17 +79,18 @@ Lemma short_before p k th lo z : window_holds before cb during cd mc p (eb p) (e
   (p_other (port_at before p) = 0 -> max_of e_class (eb p) <= k ->
    exists u, lo <= u /\ z - units t w <= u <= z /\ forall v, In v (visits_at t p) -> v_arrival v < u -> v_end v <= u).
 Proof.
-  intros W Hp Fre Hz Hzt. unfold window_holds in W. apply andb_true_iff in W. destruct W as [Sw W].
+  intros W Hp Fre Hz Hzt. unfold window_holds in W. rewrite !andb_true_iff, Z.leb_le in W. destruct W as [[Sw Ls] W].
   apply existsb_exists in W. destruct W as [y [_ W]]. apply andb_true_iff in W. destruct W as [Ok Le].
-  apply Z.leb_le in Le. set (s := in_the_way during cd p k (ed p)) in *.
+  apply Z.leb_le in Le. set (s := in_the_way before cb p k (eb p)) in *.
   assert (Hs : 0 <= s).
-  { unfold s, in_the_way. apply Z.div_pos; [|apply (scale_pos during cd (good during cd accepted_during))]. unfold blocking.
-    pose proof (max_of_nonneg e_frame (filter (fun e => k <? e_class e) (ed p))). lia. }
+  { unfold s, in_the_way. apply Z.div_pos; [|apply (scale_pos before cb (good before cb delays_before))]. unfold blocking.
+    pose proof (max_of_nonneg e_frame (filter (fun e => k <? e_class e) (eb p))). lia. }
   assert (Iz : inside tb z) by (unfold inside, before_end; cbn; now apply Z.ltb_lt).
   exists (y_longest y). split; [|split; [exact Le|split]].
   - unfold busy_ok in Ok. rewrite !andb_true_iff, !Z.leb_le in Ok. tauto.
-  - intros Ho. apply (begins_soon before cb tb p delays_before Vb windows_before Hp Sw k s (y_longest y) None (y_hint y) lo z);
-      auto. intros u _ _ v Hv _ L _ _. now apply none_before.
+  - intros Ho. destruct (begins_soon before cb tb p delays_before Vb windows_before Hp Sw k s (y_longest y) None (y_hint y) lo z)
+      as [u [Lu [Zu B]]]; auto; [intros u _ _ v Hv _ L _ _; now apply none_before|].
+    exists u. split; [exact Lu|]. split; [exact Zu|]. now apply (begins_more t p s).
   - intros Al Hk. apply (empty_soon before cb tb p delays_before Vb windows_before Hp Sw k s (y_longest y) None (y_hint y) lo z);
       auto. intros u _ _ v Hv _ L _. now apply none_before.
 Qed.
@@ -120,7 +121,7 @@ Proof.
     by (intros w Hw Le; unfold units; nia).
   destruct (Z_lt_ge_dec z lo) as [Lt|Ge].
   - assert (Hth : units t mc <= units t th); [|lia].
-    { pose proof W as W'. unfold window_holds in W'. apply andb_true_iff in W'. destruct W' as [_ W'].
+    { pose proof W as W'. unfold window_holds in W'. rewrite !andb_true_iff in W'. destruct W' as [_ W'].
       apply existsb_exists in W'. destruct W' as [y [_ W']]. apply andb_true_iff in W'. destruct W' as [B Le].
       unfold busy_ok in B. rewrite !andb_true_iff, !Z.leb_le in B. apply Z.leb_le in Le. unfold units. nia. }
   - destruct (short_before p k th lo z W Hpb Fre ltac:(lia) ltac:(lia)) as [w [Hw [Le [B _]]]].
@@ -147,7 +148,7 @@ Proof.
   assert (Hth : forall w, 0 <= w -> w + mc <= th -> units t w + units t mc <= units t th)
     by (intros w Hw Le; unfold units; nia).
   destruct (Z_lt_ge_dec z lo) as [Lt|Ge].
-  - assert (units t mc <= units t th); [|lia]. unfold window_holds in W. apply andb_true_iff in W. destruct W as [_ W].
+  - assert (units t mc <= units t th); [|lia]. unfold window_holds in W. rewrite !andb_true_iff in W. destruct W as [_ W].
     apply existsb_exists in W. destruct W as [q [_ W]]. apply andb_true_iff in W. destruct W as [B Le].
     unfold busy_ok in B. rewrite !andb_true_iff, !Z.leb_le in B. apply Z.leb_le in Le. unfold units. nia.
   - destruct (short_before p k th lo z W Hp Fre ltac:(lia) ltac:(lia)) as [w [Hw [Le [B E]]]].
