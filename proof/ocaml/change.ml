@@ -93,6 +93,11 @@ let make a before during mc drain =
   let by claim = a = 0 && accepted before r && drain_accepted before r claim in
   { r with is_drained = Option.fold ~none:false ~some:by drain }
 
+(* Every class of every port has a claim. *)
+let bounded r =
+  List.for_all2 (fun rows es -> List.for_all (fun e -> List.exists (fun r -> Z.equal r.r_class e.e_class) rows) es)
+    r.during.claims.q_rows (Array.to_list r.during.at)
+
 (* The drain as the chapter has it. *)
 let in_chapter r =
   let from = drained ~hosts:true r.during r.busy r.mc in

@@ -196,7 +196,7 @@ Proof.
   intros Bl Cl Hlo Hs Hd Hf Kf Late. pose proof (in_order _ _ _ works f Hf) as Of.
   destruct (busy_since s k lo (v_arrival f) Bl Hs Hlo Cl) as [u [Hu [La [Cov Low]]]].
   exists u. split; [lia|]. split; [exact La|]. set (y := v_arrival f + d) in *.
-  destruct La as [_ [Bu _]]. apply begins_spec in Bu. destruct Bu as [Nw Fr].
+  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr].
   set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
   assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
   { apply line_sent; [lia|]. intros x Hx.
@@ -219,8 +219,7 @@ Proof.
   { destruct (one_by_one _ _ _ works v f Hv Hf) as [?|?]; auto.
     right. pose proof (starts_before_end v Hv). lia. }
   assert (Chosen : v_choice v <= v_choice f).
-  { destruct Before as [->|Bf]; [lia|]. destruct (Z_le_gt_dec (v_choice v) (v_choice f)); auto.
-    pose proof (sent_as_chosen _ _ _ works f v Hf Hv). lia. }
+  { pose proof (sent_as_chosen _ _ _ works f v Hf Hv). destruct Before as [->|Bf]; lia. }
   unfold in_front, came, came_above.
   rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq.
   destruct (Z_lt_ge_dec k (class v)) as [Lo|Hi].
