@@ -27,7 +27,7 @@ type t = {
   from : Z.t list;
   switch_of : int option list;   (* of ports that forward; where only signals begin, nothing is raised *)
   drain : Z.t option;
-  is_drained : bool;          (* out of the start mode, by the claim *)
+  is_drained : bool;          (* by the claim *)
 }
 
 let forwarding d =
@@ -74,7 +74,7 @@ let drain_accepted before r claim =
   drain_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc
     r.switch_of r.stretches r.busy r.from claim
 
-let make a before during mc drain =
+let make before during mc drain =
   let n = during.plan.Plan.network in
   let needed p rows =
     let es = during.at.(p) in
@@ -90,7 +90,7 @@ let make a before during mc drain =
   let busy = List.mapi longest n.n_ports in
   let r = { during; mc; drain; busy; stretches = List.mapi needed during.claims.q_rows; from = drained during busy mc;
             switch_of = forwarding during; is_drained = false } in
-  let by claim = a = 0 && accepted before r && drain_accepted before r claim in
+  let by claim = accepted before r && drain_accepted before r claim in
   { r with is_drained = Option.fold ~none:false ~some:by drain }
 
 (* Every class of every port has a claim. *)

@@ -107,17 +107,17 @@ let print_raise out a (r : Change.t) =
      Printf.fprintf out "Lemma drain_accepted : drain_ok %s described claimed_here mc switch_of stretches longest_busy\n\
        \  of_mode_from drain = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\n\
        Lemma mode_after : after described = Mode_%d.described.\nProof. reflexivity. Qed.\n\n\
-       Theorem next_mode_holds : forall t r e,\n\
-       \  follows Mode_0.described (with_span t (Span (fun _ => -1) (fun _ => -1) (Some (r_trigger r)))) ->\n\
-       \  valid described (with_span t (Span (fun _ => -1) (fun _ => -1) e)) -> raises (after described) t r ->\n\
+       Theorem next_mode_holds : forall t r since done e, (forall p, done p <= r_trigger r) ->\n\
+       \  follows Mode_%d.described (with_span t (Span since done (Some (r_trigger r)))) ->\n\
+       \  valid described (with_span t (Span since done e)) -> raises (after described) t r ->\n\
        \  (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->\n\
        \  (forall p, r_switch r p = nth p switch_of None) ->\n\
        \  let t' := with_span t (drained_span t r (busy_at longest_busy) (from_at mc of_mode_from) e) in\n\
        \  inside t' (r_trigger r + units t drain) -> all_hold Mode_%d.described Mode_%d.claimed_here t'.\n\
        Proof.\n\
-       \  intros t r e Vb Vd R M S t' I. apply accepted_claims_hold; [|exact Mode_%d.accepted].\n\
-       \  rewrite <- mode_after. exact (raise_drained %s described claimed_here t r mc e Vb Vd R M stretches longest_busy\n\
+       \  intros t r since done e D Vb Vd R M S t' I. apply accepted_claims_hold; [|exact Mode_%d.accepted].\n\
+       \  rewrite <- mode_after. exact (raise_drained %s described claimed_here t r mc since done e D Vb Vd R M stretches longest_busy\n\
        \    of_mode_from switch_of drain S accepted drain_accepted I).\n\
-       Qed.\nPrint Assumptions next_mode_holds.\n" before (a + 1) (a + 1) (a + 1) (a + 1) before
+       Qed.\nPrint Assumptions next_mode_holds.\n" before (a + 1) a (a + 1) (a + 1) (a + 1) before
    | _ -> ());
   Printf.fprintf out "End Raise_%d.\n\n" a

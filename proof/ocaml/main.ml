@@ -68,7 +68,7 @@ let raises_of json (steady : Change.claimed array) =
         let mc = Json.int (Json.field "bound_ps" change) in
         let drain = match Json.field_or "drain_ps" Json.Null change with Json.Null -> None | d -> Some (Json.int d) in
         let during = claims_of ~window:(Change.window steady.(a) plan mc) plan in
-        Some (a, Change.make a steady.(a) during mc drain))
+        Some (a, Change.make steady.(a) during mc drain))
     (List.init (max 0 (Array.length steady - 1)) Fun.id)
 
 type verdict = Proved of string | Checked of string | Refused of string
@@ -196,10 +196,10 @@ let less_one { Change.plan; claims = c; at } =
       | _ -> None) s.targets));
   !unexplained = 0
 
-(* The drain of a raise out of the start mode. *)
+(* The drain of a raise. *)
 let drain_less_one (steady : Change.claimed array) (a, (r : Change.t)) =
   match r.drain with
-  | Some claim when a = 0 && Change.drain_accepted steady.(a) r claim ->
+  | Some claim when Change.drain_accepted steady.(a) r claim ->
     let accepted less = Change.drain_accepted steady.(a) r (Z.sub claim (Z.of_int less)) in
     (* Several busy periods in a row, each rounded. *)
     let in_chapter = Z.lt (Z.sub claim (Change.in_chapter r)) (Z.of_int 1000) in
@@ -270,7 +270,6 @@ let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
       [ (what,
          match why with
          | Some why -> Checked why
-         | None when a > 0 -> Checked "out of another mode than the start mode"
          | None when Change.drain_accepted steady.(a) r claim -> Proved "raise_drained, with D_mc as claimed"
          | None when List.exists (fun p -> Z.gt p.p_other Z.zero) plan.network.n_ports -> Checked "with other traffic"
          | None -> Refused "not drained by then") ] in
@@ -287,8 +286,8 @@ let run quiet less timed name =
   let described = List.for_all (fun (c : Change.claimed) -> wf c.plan.network c.claims)
       (steady @ List.map (fun (_, r) -> r.Change.during) raises) in
   let of_raises = List.map (raise_rows modes) raises in
-  let is_drained m = m = 1 && List.exists (fun (_, (r : Change.t)) ->
-      r.is_drained && after r.during.plan.network = modes.(1).plan.network) raises in
+  let rec is_drained m = m = 0 || is_drained (m - 1) && List.exists (fun (a, (r : Change.t)) ->
+      a = m - 1 && r.is_drained && after r.during.plan.network = modes.(m).plan.network) raises in
   let of_plan m { Change.plan; claims = c; at } =
     let rows = port_rows plan c at in
     let ports_fine = described && List.for_all (fun (_, v) -> match v with Refused _ -> false | _ -> true) rows in

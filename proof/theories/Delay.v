@@ -22,18 +22,23 @@ Proof.
 Qed.
 
 (** The row of a frame's class at its port. *)
-Lemma row_for v : In v (t_visits t) -> live t v -> exists r,
-  In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
+Lemma row_of_entry v : In v (t_visits t) -> In (entry_for n c v) (filter (at_place (v_port v)) (entries n c)) ->
+  exists r, In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
   row_ok n c (v_port v) (filter (at_place (v_port v)) (entries n c)) r = true.
 Proof.
-  intros Hv Lv. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A. unfold port_ok in A.
+  intros Hv Ie. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A. unfold port_ok in A.
   rewrite !andb_true_iff, !forallb_forall in A. destruct A as [[_ E] R].
-  specialize (E _ (entry_for_in n c t V v Hv Lv)). rewrite (class_entry n c t V v Hv) in E.
+  specialize (E _ Ie). rewrite (class_entry n c t V v Hv) in E.
   unfold delay. destruct (find (fun r => r_class r =? class v) (rows_at c (v_port v))) as [r|] eqn:F.
   - pose proof (find_some _ _ F) as [Hr Kr]. exists r. repeat split; auto. now apply Z.eqb_eq.
   - exfalso. apply existsb_exists in E. destruct E as [r [Hr Kr]].
     pose proof (find_none _ _ F r Hr). cbn in H. congruence.
 Qed.
+
+Lemma row_for v : In v (t_visits t) -> live t v -> exists r,
+  In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
+  row_ok n c (v_port v) (filter (at_place (v_port v)) (entries n c)) r = true.
+Proof. intros Hv Lv. apply row_of_entry; [exact Hv|now apply (entry_for_in n c t V)]. Qed.
 
 (** Where one frame has a claim, all that comes to the port has. *)
 Lemma all_claimed v : In v (t_visits t) -> live t v -> claimed n t v ->
@@ -140,14 +145,12 @@ Proof.
 Qed.
 
 (** The step: what was due before was in time, so this frame is. *)
-Lemma in_time f : In f (t_visits t) -> claimed n t f ->
-  s_done (t_span t) (v_port f) <= v_arrival f -> inside t (due_by c t f) -> kept n c t (due_by c t f) ->
-  v_handover f <= due_by c t f.
+Lemma in_time f lo : In f (t_visits t) -> claimed n t f -> fresh (v_port f) lo -> lo <= v_arrival f ->
+  inside t (due_by c t f) -> kept n c t (due_by c t f) -> v_handover f <= due_by c t f.
 Proof.
-  intros Hf Cf Df Inf' K. pose proof (due_after f Hf) as Da.
+  intros Hf Cf Fre Df Inf' K. pose proof (due_after f Hf) as Da.
   assert (Lf : live t f).
-  { split; [pose proof (since_done n t V _ (port_lt n c t good V f Hf)); lia|].
-    now apply (inside_le t _ (due_by c t f)). }
+  { split; [destruct Fre; lia|]. now apply (inside_le t _ (due_by c t f)). }
   destruct (row_for f Hf Lf) as [r [Hr [Kr [Dr Ok]]]]. set (p := v_port f) in *.
   pose proof (port_lt n c t good V f Hf) as Hp. fold p in Hp.
   pose proof (all_claimed f Hf Lf Cf) as ClE. fold p in ClE.
@@ -160,8 +163,6 @@ Proof.
   destruct (Z_le_gt_dec (v_handover f) (due_by c t f)) as [|Late]; auto. exfalso.
   assert (Hud : 0 <= units t d) by (unfold units; nia).
   pose proof (Cl n c t V p ClE) as Cl. pose proof (scale_pos n c good) as Sp.
-  destruct (sent_before _ _ (modes _ _ V) p Hp) as [lo [Hlo Fr]].
-  assert (Fre : fresh p lo) by (split; [lia|exact Fr]).
   pose proof (blocks_row p k lo (v_arrival f) Hp Fre (proj2 Lf) Cl) as Bl. fold es in Bl.
   set (s := blocking n c p k es / scale c) in *.
   assert (Hs : 0 <= s).
@@ -178,7 +179,7 @@ Proof.
   set (b := Z.min (v_arrival f + units t d) (v_choice f)) in *.
   pose proof (in_order _ _ _ (ports _ _ V p Hp) f Inf) as Oc.
   pose proof (groups_bring n c t good V p (due_by c t f) Hp K ClE (r_hint r) (r_window r) k u (v_arrival f) b d _ _ _
-    Hw ltac:(lia) Hd ltac:(lia) ltac:(unfold units in *; nia) ltac:(lia)
+    Hw ltac:(lia) Hd ltac:(lia) ltac:(unfold units in *; nia) ltac:(pose proof (proj1 Fre); unfold p in *; lia)
     ltac:(apply (inside_le t _ (due_by c t f)); [unfold units in *; nia|exact Inf'])
     (fun v Hv Pv Lv Kv Av => windows f r lo u Hf Hr Kr Fre (proj1 Hu) La v Hv Pv Lv Kv ltac:(lia)) Ho Bel) as G.
   set (x1 := sumif size (came _ _ _) _) in *. set (x2 := sumif size (came_above _ _ _) _) in *.
@@ -201,6 +202,12 @@ Proof.
   - intros v Hv _ _ _ D. exfalso. pose proof (due_after v Hv). pose proof (port_order n c t good V v Hv). lia.
   - apply Z.gt_lt, Z.lt_le_incl in Gt. revert y Gt. apply Zlt_lower_bound_ind. intros y IH Hy v Hv Cv Dv Iv D.
     pose proof (due_after v Hv). pose proof (port_order n c t good V v Hv).
-    apply in_time; auto. apply IH. lia.
+    destruct (sent_before _ _ (modes _ _ V) _ (port_lt n c t good V v Hv)) as [lo [Hlo Fr]].
+    apply (in_time v lo); auto; [split; [lia|exact Fr]|lia|]. apply IH. lia.
 Qed.
+
+(** Also of what comes before a port is known to be done with all else, but after it was. *)
+Corollary fresh_in_time f lo : In f (t_visits t) -> claimed n t f -> fresh (v_port f) lo -> lo <= v_arrival f ->
+  inside t (due_by c t f) -> v_handover f <= due_by c t f.
+Proof. intros Hf Cf Fre Df I. apply (in_time f lo); auto. apply all_kept. Qed.
 End Delay.

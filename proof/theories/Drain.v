@@ -1,5 +1,5 @@
 (** The drain: what [Modes.drained_is_of_the_mode] takes as hypotheses follows from the rows of a raise
-    out of the start mode. *)
+    to the next level, if it is triggered when the mode before has drained itself. *)
 From Coq Require Import ZArith List Bool Lia.
 From Tenuto Require Import Sums Description Model Busy Accepts Ways Arrivals Groups Delay Backlog Short Soundness Modes Raise.
 Import ListNotations.
@@ -97,11 +97,14 @@ Qed.
 
 Section Drain.
 Variables (before : network) (cb : claims) (during : network) (cd : claims) (t : trace) (r : raise) (mc : Z).
-Variable (e : option Z).
+Variables (since done : nat -> Z) (e : option Z).
 
-Let start (e : option Z) := with_span t (Span (fun _ => -1) (fun _ => -1) e).
-Let tb := start (Some (r_trigger r)).
-Let td := start e.
+Let spoken (e : option Z) := with_span t (Span since done e).
+Let tb := spoken (Some (r_trigger r)).
+Let td := spoken e.
+
+(** In the start mode [done] is -1. *)
+Hypothesis drained_before : forall p, done p <= r_trigger r.
 
 Hypothesis Vb : follows before tb.
 Hypothesis Vd : valid during td.
@@ -122,7 +125,7 @@ Let accepted_during : delays_ok during cd = true.
 Proof. pose proof accepted as A. unfold raise_accepts, rows_ok in A. rewrite !andb_true_iff in A. tauto. Qed.
 Let accepted_windows : windows_ok before cb during cd mc ys = true.
 Proof. pose proof accepted as A. unfold raise_accepts in A. rewrite !andb_true_iff in A. tauto. Qed.
-Let windows := raise_windows before cb during cd t r mc _ _ e Vb Vd R swapped ys accepted_before accepted_during accepted_windows.
+Let windows := raise_windows before cb during cd t r mc since done e Vb Vd R swapped ys accepted_before accepted_during accepted_windows.
 Let unit_pos : 0 < t_unit t := unit_positive _ _ Vb.
 Let good_during := good during cd accepted_during.
 
@@ -138,46 +141,74 @@ Proof.
   rewrite <- switches, Es in A. now rewrite andb_true_iff, Z.leb_le in A.
 Qed.
 
-Lemma arrivals_start v : In v (t_visits t) -> 0 <= v_arrival v.
-Proof. intros Hv. apply (port_order during cd td good_during Vd v Hv). Qed.
+Lemma fresh_before p : (p < length (n_ports during))%nat -> exists lo, fresh td p lo /\ lo <= r_trigger r.
+Proof.
+  intros Hp. destruct (sent_before _ _ (modes _ _ Vd) p Hp) as [lo [Hlo Fr]]. exists lo.
+  specialize (drained_before p). cbn in Hlo. split; [split; [cbn; lia|exact Fr]|lia].
+Qed.
 
-Theorem raise_rows_hold en : en = e -> raise_rows (after during) (start en) r longest busy.
+(** A frame that has a place in the mode raised to has a row at its port, and that is no less than a tick. *)
+Lemma no_less_than_a_tick v : In v (t_visits t) -> f_admitted (flow_at (after during) (flow_of v)) = true ->
+  p_tick (port_at during (v_port v)) <= delay cd (v_port v) (class v).
+Proof.
+  intros Hv Ad. assert (Ie : In (entry_for during cd v) (filter (at_place (v_port v)) (entries during cd))).
+  { apply filter_In. split.
+    - apply entries_spec. exists (flow_of v), (v_place v). split; [apply (frame_lt during td Vd v Hv)|].
+      split; [apply (visit_place _ _ (ways_hold _ _ Vd) v Hv)|]. split; [|reflexivity].
+      rewrite flow_after in Ad. cbn in Ad. apply andb_true_iff in Ad. now rewrite (proj1 Ad).
+    - unfold at_place. destruct (entry_names during cd (flow_of v) (flow_at during (flow_of v)) (v_place v)) as [_ [_ [P _]]].
+      unfold entry_for. rewrite P, <- (port_is during td Vd v Hv). apply Nat.eqb_refl. }
+  destruct (row_of_entry during cd td accepted_during Vd v Hv Ie) as [x [_ [_ [-> Ok]]]].
+  unfold row_ok in Ok. rewrite !andb_true_iff, Z.leb_le in Ok. lia.
+Qed.
+
+Theorem raise_rows_hold en : en = e -> raise_rows (after during) (spoken en) r longest busy.
 Proof.
   intros ->. constructor.
-  - intros v s Hv Es _ Iv. pose proof (port_lt during cd td good_during Vd v Hv) as Hp.
+  - intros v s Hv Es Ad due Iv. pose proof (port_lt during cd td good_during Vd v Hv) as Hp.
     destruct (stretch_at _ s Es Hp) as [St _]. unfold stretch_ok in St. rewrite !andb_true_iff in St.
-    destruct St as [[[Sw _] _] _]. pose proof (arrivals_start v Hv) as Av.
-    assert (Lv : live td v).
-    { split; [cbn; lia|]. apply (inside_le td _ (due_by cd td v)); [|exact Iv].
-      apply (due_after during cd td accepted_during Vd v Hv). }
-    apply (port_delays during cd td Vd windows accepted_during v Hv
-      (switch_claimed during cd td (v_port v) Vd Sw v Hv eq_refl Lv)); [cbn; lia|exact Iv].
-  - intros p x s Es Ix. change (units (start e)) with (units td) in *. change (inside (start e)) with (inside td) in *.
+    destruct St as [[[Sw _] _] _]. destruct (fresh_before _ Hp) as [lo [Fre Hlo]].
+    pose proof (due_after during cd td accepted_during Vd v Hv) as Da.
+    change (units (spoken e)) with (units td) in due.
+    assert (Dd : due_by cd td v <= due) by (unfold due, due_by in *; lia).
+    destruct (Z_lt_ge_dec (v_arrival v) lo) as [Old|New].
+    + pose proof (proj2 Fre v Hv eq_refl Old). pose proof (port_order during cd td good_during Vd v Hv).
+      pose proof (no_less_than_a_tick v Hv Ad) as Ti. unfold due.
+      assert (units td (p_tick (port_at during (v_port v))) <= units td (delay cd (v_port v) (class v)))
+        by (unfold units; cbn; nia). lia.
+    + assert (Lv : live td v).
+      { split; [destruct Fre; lia|]. apply (inside_le td _ due); [lia|exact Iv]. }
+      etransitivity; [|exact Dd]. apply (fresh_in_time during cd td accepted_during Vd windows v lo Hv
+        (switch_claimed during cd td (v_port v) Vd Sw v Hv eq_refl Lv) Fre ltac:(lia)).
+      apply (inside_le td _ due); [exact Dd|exact Iv].
+  - intros p x s Es Tx Ix. change (units (spoken e)) with (units td) in *. change (inside (spoken e)) with (inside td) in *.
     assert (Hb : 0 <= units td (busy p)) by (unfold units, busy_at; cbn; nia).
     destruct (Nat.lt_ge_cases p (length (n_ports during))) as [Hp|Hp].
     2: { exists x. split; [lia|]. intros v Hv Pv. pose proof (port_lt during cd td good_during Vd v Hv). lia. }
-    destruct (Z_lt_ge_dec x (-1)) as [Neg|Pos].
-    { exists x. split; [lia|]. intros v Hv _ Av. pose proof (arrivals_start v Hv). lia. }
+    destruct (fresh_before p Hp) as [lo [Fre Hlo]].
     destruct (stretch_at p s Es Hp) as [St _]. unfold stretch_ok in St.
     set (z := nth p zs no_stretch) in *. rewrite !andb_true_iff, Z.eqb_eq in St. destruct St as [[[Sw Al] Ok] Bw].
     assert (Ew : y_longest z = busy p).
     { unfold busy_at. fold z. unfold busy_ok in Ok. rewrite !andb_true_iff, !Z.leb_le in Ok. lia. }
-    assert (Fre : fresh td p (-1)).
-    { split; [cbn; lia|]. intros v Hv _ Av. pose proof (arrivals_start v Hv). lia. }
     assert (Hs : 0 <= in_the_way during cd p (max_of e_class (filter (at_place p) (entries during cd)))
                         (filter (at_place p) (entries during cd))).
     { unfold in_the_way. apply Z.div_pos; [|apply (scale_pos during cd good_during)]. unfold blocking.
       pose proof (max_of_nonneg e_frame (filter (fun e0 => max_of e_class (filter (at_place p) (entries during cd)) <?
         e_class e0) (filter (at_place p) (entries during cd)))). lia. }
-    destruct (empty_soon during cd td p accepted_during Vd windows Hp Sw _ _ _ _ _ (-1) (x + units td (busy p))
+    destruct (empty_soon during cd td p accepted_during Vd windows Hp Sw _ _ _ _ _ lo (x + units td (busy p))
       Ok Hs Al (Z.le_refl _) Fre ltac:(lia) Ix) as [u [_ [Zu Em]]].
     { intros u Hu La v Hv Pv L Av.
       assert (Hpb : (p < length (n_ports before))%nat)
         by (rewrite <- Pv; apply (port_lt before cb tb (good before cb (proj2 (proj1 (andb_true_iff _ _) accepted_before))) Vb v Hv)).
-      apply (buffer_windows before cb during cd t r mc _ _ e Vb Vd R swapped ys accepted_before accepted_during
+      apply (buffer_windows before cb during cd t r mc since done e Vb Vd R swapped ys accepted_before accepted_during
         accepted_windows p (y_window z) (x + units td (busy p)) Hpb Bw (BacklogOfRaise 0 (y_window z) (y_hint z))
-        eq_refl (-1) u Fre Hu (or_introl (conj Al La)) v Hv Pv L Av). }
+        eq_refl lo u Fre Hu (or_introl (conj Al La)) v Hv Pv L Av). }
     rewrite Ew in Zu. exists u. split; [lia|]. intros v Hv Pv. apply Em. rewrite <- Pv. now apply at_port_in.
+Qed.
+
+Let mc_positive : 0 < mc.
+Proof.
+  pose proof accepted_windows as A. unfold windows_ok in A. cbn zeta in A. rewrite andb_true_iff, Z.ltb_lt in A. tauto.
 Qed.
 
 Lemma drains_hold : drains (after during) r mc longest busy (from_at mc from).
@@ -191,6 +222,7 @@ Proof.
     specialize (A x ltac:(apply in_seq; cbn in *; lia)). unfold feeding_ok in A.
     rewrite parent_after in Py. unfold parent_of in Py. rewrite Py in A. rewrite !port_of_after in *.
     unfold port_of in Es. rewrite switches in Es. rewrite Es in A. apply Z.leb_le in A. cbn zeta. rewrite flow_after. exact A.
+  - intros p. pose proof mc_positive. unfold from_at, busy_at. lia.
   - intros p. pose proof (port_good during cd good_during p). change (port_at (after during) p) with (port_at during p). lia.
 Qed.
 

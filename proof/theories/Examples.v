@@ -208,7 +208,8 @@ Definition in_high : trace := with_span real (drained_span real raise_ (busy_at 
 (** All hypotheses of the drain together, and then the rows of HI. *)
 Lemma high_is_valid : valid high in_high.
 Proof.
-  rewrite <- high_after. apply (raise_drained low low_claims rising rising_claims real raise_ 600 None low_is_followed
+  rewrite <- high_after. apply (raise_drained low low_claims rising rising_claims real raise_ 600 (fun _ => -1) (fun _ => -1) None
+    ltac:(intros p; vm_compute; discriminate) low_is_followed
     rising_is_valid signals_spread all_swap stretches busy_ from switch_of 19000).
   - intros [|[|[|[|p]]]]; reflexivity.
   - exact rising_is_accepted.

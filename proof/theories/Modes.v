@@ -174,9 +174,10 @@ Qed.
     longer, and no busy period of all flows. [Raise.v] has it of checked rows. *)
 Record raise_rows (longest : nat -> Z -> Z) (busy : nat -> Z) : Prop := {
   no_longer : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
-    f_admitted (flow_at n (flow_of v)) = true -> inside t (v_arrival v + units t (longest (v_port v) (class v))) ->
-    v_handover v <= v_arrival v + units t (longest (v_port v) (class v));
-  no_busier : forall p x s, r_switch r p = Some s -> inside t (x + units t (busy p)) ->
+    f_admitted (flow_at n (flow_of v)) = true ->
+    let due := Z.max (v_arrival v) (r_trigger r) + units t (longest (v_port v) (class v)) in
+    inside t due -> v_handover v <= due;
+  no_busier : forall p x s, r_switch r p = Some s -> r_trigger r <= x -> inside t (x + units t (busy p)) ->
     exists u, x <= u <= x + units t (busy p) /\
     forall v, In v (t_visits t) -> v_port v = p -> v_arrival v < u -> v_end v <= u
 }.
@@ -189,6 +190,7 @@ Record drains (mc : Z) (longest : nat -> Z -> Z) (busy from : nat -> Z) : Prop :
     parent_of n i x = Some y -> r_switch r (port_of n i y) = Some s ->
     let q := port_of n i y in let p := port_of n i x in
     (from q + busy q) + longest q (f_class (flow_at n i)) + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p;
+  later : forall p, 0 < from p /\ 0 <= busy p;
   takes_time : forall p, 0 <= p_propagation (port_at n p) /\ 0 <= p_latency_max (port_at n p)
 }.
 
@@ -220,7 +222,7 @@ Proof.
     destruct (r_switch r (v_port w)) as [s|] eqn:Es; [|lia]. cbn zeta in Fs.
     assert (Fl : flow_of w = flow_of v) by (unfold flow_of; now rewrite Ef).
     pose proof (visit_place _ _ W v Hv) as [Xv Pv]. pose proof (visit_place _ _ W w Hw) as [_ Pp].
-    rewrite Fl in Pp. set (long := v_arrival w + units t (longest (v_port w) (class w))).
+    rewrite Fl in Pp. set (long := Z.max (v_arrival w) (r_trigger r) + units t (longest (v_port w) (class w))).
     assert (N : v_arrival v <= Z.max long (v_handover w) + units t (p_propagation (port_at n (v_port w)) +
       p_latency_max (port_at n (v_port v))) /\ (long < v_arrival v -> v_handover w <= long)).
     { split; [unfold units in *; lia|]. intros Lt. apply (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)).
@@ -233,12 +235,21 @@ Proof.
     rewrite Cw in G.
     destruct (r_switch r (v_port v)) as [s'|] eqn:Ev.
     + pose proof (takes_time _ _ _ _ D (v_port v)). pose proof (takes_time _ _ _ _ D (v_port w)).
-      unfold long, units in *.
-      destruct (Z_lt_ge_dec (v_arrival w + longest (v_port w) (class w) * t_unit t) (v_arrival v)) as [Lt|Ge]; [|nia].
-      destruct N as [_ N]. specialize (N Lt). nia.
+      pose proof (later _ _ _ _ D (v_port w)) as La.
+      assert (0 < units t (from (v_port w) + busy (v_port w))) by (unfold units; nia).
+      assert (Gu : units t (from (v_port w) + busy (v_port w)) + units t (longest (v_port w) (class w)) +
+        units t (p_propagation (port_at n (v_port w))) + units t (p_latency_max (port_at n (v_port v)))
+        <= units t (from (v_port v))) by (unfold units; nia).
+      assert (Nn : 0 <= units t (p_propagation (port_at n (v_port w))) /\
+        0 <= units t (p_latency_max (port_at n (v_port v)))) by (unfold units; nia).
+      assert (v_arrival v <= long + units t (p_propagation (port_at n (v_port w))) +
+        units t (p_latency_max (port_at n (v_port v)))); [|unfold long in *; lia].
+      destruct (Z_lt_ge_dec long (v_arrival v)) as [Lt|Ge]; [|lia].
+      destruct N as [N1 N]. specialize (N Lt). unfold units in *. lia.
     + pose proof (hosts_send R v Hv Ev). congruence.
   - intros p Hp. rewrite S. cbn. destruct (r_switch r p) as [s|] eqn:Es.
     + destruct (no_busier _ _ Rows p (r_trigger r + units t (from p)) s Es) as [u [Hu E]].
+      { pose proof (later _ _ _ _ D p). unfold units. nia. }
       { specialize (End p s Hp Es). replace (r_trigger r + units t (from p) + units t (busy p))
           with (r_trigger r + units t (from p + busy p)) by (unfold units; lia). exact End. }
       exists u. split; [unfold units in *; lia|exact E].
