@@ -39,7 +39,7 @@ let forwarding d =
 let drained ?(hosts = false) d busy mc =
   let n = d.plan.Plan.network in
   let count = Array.length d.at in
-  let switch = Array.of_list (forwarding d) in
+  let switch = Array.of_list (if hosts then d.plan.Plan.switch_of else forwarding d) in
   let rows = Array.of_list d.claims.q_rows in
   let delay q k = List.fold_left (fun m r -> if r.r_class = k then Z.max m r.r_delay else m) Z.zero rows.(q) in
   (* The chapter takes the longest of any class of flows. *)
@@ -100,6 +100,8 @@ let bounded r =
 
 (* The drain as the chapter has it. *)
 let in_chapter r =
-  let from = drained ~hosts:true r.during r.busy r.mc in
-  let done_ = List.map2 (fun from z -> Z.add from (Z.max Z.zero z.y_longest)) from r.busy in
-  List.fold_left2 (fun m switch d -> if switch = None then m else Z.max m d) Z.zero r.switch_of done_
+  (* It asks of every switch's port, and of signals alone nothing. *)
+  let busy = List.map2 (fun switch z -> if switch = None then no_stretch else z) r.switch_of r.busy in
+  let from = drained ~hosts:true r.during busy r.mc in
+  let done_ = List.map2 (fun from z -> Z.add from (Z.max Z.zero z.y_longest)) from busy in
+  List.fold_left2 (fun m switch d -> if switch = None then m else Z.max m d) Z.zero r.during.plan.switch_of done_
