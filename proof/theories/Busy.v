@@ -196,8 +196,7 @@ Proof.
   intros Bl Cl Hlo Hs Hd Hf Kf Late. pose proof (in_order _ _ _ works f Hf) as Of.
   destruct (busy_since s k lo (v_arrival f) Bl Hs Hlo Cl) as [u [Hu [La [Cov Low]]]].
   exists u. split; [lia|]. split; [exact La|]. set (y := v_arrival f + d) in *.
-  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr].
-  set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
+  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr]. set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
   assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
   { apply line_sent; [lia|]. intros x Hx.
     assert (exists v, In v P /\ v_start v <= x < v_end v) as [v [Hv Iv]].
