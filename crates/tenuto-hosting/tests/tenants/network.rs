@@ -7,7 +7,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 use tenuto_io::links::{LinkChanger, LinkName};
 use tenuto_io::namespaces::within_netns;
-use tenuto_io::{MonotonicClock, POLICER_DEPTH_NS};
+use tenuto_io::{DEVICE_RING_FRAMES, MonotonicClock, POLICER_DEPTH_NS};
 use tenuto_units::Instant;
 
 pub(crate) fn switches_reach_the_controller() {
@@ -22,6 +22,35 @@ pub(crate) fn switches_reach_the_controller() {
         assert_eq!(text, "hello");
         let blue = hosted.tenant("blue");
         assert!(blue.frames_sent > Some(2) && blue.frames_received > Some(2), "{blue:?}");
+    });
+}
+
+pub(crate) fn each_receive_path_is_had_or_told() {
+    in_lab("network::each_receive_path_is_had_or_told", || {
+        for path in ["inline", "threaded", "cpumap", "{path: cpumap, ring: 64, priority: nice 5}"] {
+            let nic = format!(", address: 10.99.1.2/30, control: [6653], receive: {path}");
+            let listen = attacker("blue", "listen, \"10.99.1.2:6653\"", &nic);
+            let hosted = Hosted::start(&listen, &["blue"]);
+            hosted.log_with("blue", "listening");
+            let address = hosted.tenant("blue").control[0].parse().expect("an address");
+            let stream = TcpStream::connect_timeout(&address, Duration::from_secs(30));
+            let mut text = String::new();
+            stream.expect("it listens").read_to_string(&mut text).expect("a word");
+            assert_eq!(text, "hello", "{path}");
+            let blue = hosted.tenant("blue");
+            let had = blue.receive.as_deref().expect("it has a virtual NIC");
+            let told = blue.missing.iter().find(|lack| lack.what.contains("receive path"));
+            println!("    {path}: {had}, ring {:?}, told {told:?}", blue.receive_ring_frames);
+            let is_told = told.is_some_and(|lack| lack.what.contains("inline instead"));
+            assert_eq!(path.contains(had), !is_told, "{blue:?}");
+            let ring = match had {
+                "inline" => None,
+                "threaded" => Some(DEVICE_RING_FRAMES),
+                _ if path.contains("64") => Some(64),
+                _ => Some(512),
+            };
+            assert_eq!(blue.receive_ring_frames, ring, "{blue:?}");
+        }
     });
 }
 
