@@ -19,7 +19,7 @@ pub(super) struct Talk {
     pub(super) bytes: usize,
 }
 
-/// Connections to one control plane.
+/// Connections to control planes.
 pub(super) struct Client {
     talk: Talk,
     set: PollSet,
@@ -47,10 +47,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const KEPT: usize = 1 << 20;
 
 impl Client {
-    pub(super) fn connect(to: SocketAddr, talk: Talk) -> io::Result<Self> {
+    /// To each of them so many.
+    pub(super) fn connect(to: &[SocketAddr], talk: Talk) -> io::Result<Self> {
         let mut set = PollSet::new();
-        let connections = (0..talk.connections).map(|_| {
-            let stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+        let each = to.iter().flat_map(|to| std::iter::repeat_n(to, talk.connections));
+        let connections = each.map(|to| {
+            let stream = TcpStream::connect_timeout(to, PATIENCE)?;
             stream.set_nodelay(true)?;
             stream.set_nonblocking(true)?;
             let key = set.add(stream.as_raw_fd(), Interest::Read);

@@ -3,8 +3,8 @@
 use super::client::Talk;
 use super::environment::Environment;
 use super::figures::{Row, Series};
-use super::plane::Plane;
-use super::requests::{Contender, MESSAGE_BYTES};
+use super::plane::{Attacker, Contender, Plane};
+use super::requests::{MESSAGE_BYTES, contender};
 use super::run::Surroundings;
 use super::window::talk_window;
 use std::io;
@@ -28,7 +28,7 @@ struct Flooded {
 
 pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
     let mut notes = Vec::new();
-    let mut victim = Contender::start(with, 0, "victim", Environment::Sandbox, NicReceive::INLINE)?;
+    let mut victim = contender(with, 0, "victim", Environment::Sandbox, NicReceive::INLINE)?;
     let all = flooded(with, &mut notes)?;
     let mut blocks = Vec::new();
     for (words, talk) in [
@@ -36,15 +36,19 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         ("16 × 1", Talk { connections: 16, outstanding: 1, bytes: MESSAGE_BYTES }),
     ] {
         let row = |name: &str| Row { setting: format!("{words}, {name}"), rounds: Vec::new() };
-        let mut rows = vec![row("no flood")];
+        let mut rows =
+            vec![row("nothing beside it"), row("a neighbour spins, forks, fills memory")];
         rows.extend(all.iter().map(|it| row(it.name)));
         let mut sent = vec![Vec::new(); all.len()];
         for _ in 0..with.settings.rounds {
             rows[0].rounds.push(of_victim(with, &mut victim, talk)?);
+            let attacker = Attacker::start(&with.host, &with.groups)?;
+            rows[1].rounds.push(of_victim(with, &mut victim, talk)?);
+            drop(attacker);
             for (number, it) in all.iter().enumerate() {
                 let (observed, kpps) =
                     under_flood(with, it.plane.address, || of_victim(with, &mut victim, talk))?;
-                rows[number + 1].rounds.push(observed);
+                rows[number + 2].rounds.push(observed);
                 sent[number].push(kpps);
             }
         }
@@ -54,7 +58,7 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         }
         blocks.push(rows);
     }
-    notes.push("the victim and its switches are on the processor on which the flood is received; it is sent from the other one".into());
+    notes.push("the victim and its switches are on the processor on which the flood is received; it is sent from the other one, and held back by a full ring where that is not emptied".into());
     let title = "A victim's messages while another tenant's virtual NIC is flooded, 384 B".into();
     Ok(Series { name: "isolation".into(), title, blocks, notes })
 }
@@ -115,8 +119,8 @@ fn of_victim(
     victim: &mut Contender,
     talk: Talk,
 ) -> io::Result<super::figures::Observed> {
-    let Contender { plane, subject, .. } = victim;
-    talk_window(plane, subject, talk, with.processors[1], with.settings.window())
+    let alone = std::slice::from_mut(victim);
+    talk_window(alone, talk, with.processors[1], with.settings.window())
 }
 
 /// Floods an address from the other processor while `work` is done; frames that were sent, in thousands a second.

@@ -5,7 +5,7 @@ use super::environment::Environment;
 use crate::groups::Groups;
 use crate::nic::HostEnd;
 use crate::process::{Process, Surroundings, link_name};
-use crate::setup::NIC_NAME;
+use crate::setup::{NIC_NAME, Report};
 use std::fs;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,6 +23,13 @@ pub(super) struct Plane {
     pub(super) pid: u32,
     pub(super) address: SocketAddr,
     nic: HostEndOf,
+}
+
+/// A control plane and its process as what is measured.
+pub(super) struct Contender {
+    pub(super) name: String,
+    pub(super) plane: Plane,
+    pub(super) subject: ProcessSubject,
 }
 
 /// Who holds its virtual NIC.
@@ -107,6 +114,26 @@ fn tenant_of(name: &str, exe: &str, nic: TenantNic, receive: NicReceive) -> io::
     Ok(Tenant { program, files, nic: Some(nic), receive, ..tenant })
 }
 
+/// A tenant that spins, forks and fills memory within its limits, until this is dropped.
+pub(super) struct Attacker {
+    _held: HostEndOf,
+}
+
+impl Attacker {
+    /// Starts it.
+    pub(super) fn start(host: &str, groups: &Groups) -> io::Result<Self> {
+        const SCRIPT: &str = "f() { f | f & }; f; tail /dev/zero & while :; do :; done";
+        let text = format!(
+            "tenuto_tenants: 1\ntenants:\n  attacker:\n    program: [/bin/sh, -c, \"{SCRIPT}\"]\n    \
+             memory: 64 MB\n    processes: 32\n"
+        );
+        let file = tenuto_model::read_tenants(&text, "measurement", &|_, _| Ok(()));
+        let file = file.map_err(|problems| io::Error::other(problems.to_string()))?;
+        let process = in_sandbox(host, &file.tenants[0], groups)?;
+        Ok(Self { _held: HostEndOf::Sandbox(Box::new(process)) })
+    }
+}
+
 /// A plain process in a network namespace of its own, so that it has the same link.
 fn native(host: &str, tenant: &Tenant) -> io::Result<(u32, HostEndOf)> {
     let mut command = Command::new("/proc/self/exe");
@@ -146,30 +173,36 @@ fn listens(output: Option<impl Read>) -> io::Result<()> {
     output.map_or(Ok(()), |mut output| output.read_exact(&mut word))
 }
 
-fn sandbox(host: &str, tenant: &Tenant, groups: &Groups) -> io::Result<(u32, HostEndOf)> {
+/// A sandbox whose program runs.
+fn in_sandbox(host: &str, tenant: &Tenant, groups: &Groups) -> io::Result<Process> {
     let group = groups.make(tenant)?;
     let user = crate::process::user_of(host, &tenant.name);
     let user = if crate::supervisor::knows_user(user) { user } else { tenuto_io::own_user() };
     let with = Surroundings { host, group, limits_memory: true, user: (user, user) };
     let mut process = Process::start(tenant, with).map_err(io::Error::other)?;
-    let lacks: Vec<String> =
-        process.missing.iter().map(|lack| format!("{}: {}", lack.what, lack.why)).collect();
-    let first = process.pid;
-    let held = |process| HostEndOf::Sandbox(Box::new(process));
     let mut line = vec![0; 16 << 10];
-    let read = process.report.take().map_or(Ok(0), |mut report| report.read(&mut line))?;
-    let report = crate::process::read_report(&line[..read]);
-    if let crate::setup::Report::Failed(why) = report {
-        drop(held(process));
-        return Err(io::Error::other(why));
+    let read = process.report.take().map_or(Ok(0), |mut report| report.read(&mut line));
+    match read.map(|read| crate::process::read_report(&line[..read])) {
+        Ok(Report::Started(_)) => Ok(process),
+        failed => {
+            process.kill();
+            let _ = process.wait();
+            Err(io::Error::other(format!("a sandbox for {}: {failed:?}", tenant.name)))
+        }
     }
-    let log = process.log.as_mut().map(Read::by_ref);
-    listens(log)?;
-    let process = held(process);
-    if let Some(lack) = lacks.into_iter().find(|lack| lack.contains("receive path")) {
+}
+
+fn sandbox(host: &str, tenant: &Tenant, groups: &Groups) -> io::Result<(u32, HostEndOf)> {
+    let mut process = in_sandbox(host, tenant, groups)?;
+    let log = process.log.take();
+    let lack = process.missing.iter().find(|lack| lack.what.contains("receive path"));
+    let lack = lack.map(|lack| format!("{}: {}", lack.what, lack.why));
+    let (first, held) = (process.pid, HostEndOf::Sandbox(Box::new(process)));
+    if let Some(lack) = lack {
         return Err(io::Error::other(lack));
     }
-    Ok((program_of(first)?, process))
+    listens(log)?;
+    Ok((program_of(first)?, held))
 }
 
 /// The only child of the first process of a sandbox.

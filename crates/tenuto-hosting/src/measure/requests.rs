@@ -3,22 +3,14 @@
 use super::client::Talk;
 use super::environment::Environment;
 use super::figures::{Row, Series};
-use super::plane::Plane;
+use super::plane::{Contender, Plane};
 use super::run::Surroundings;
 use super::window::{PRIORITY, talk_window};
 use std::io;
-use tenuto_io::measure::ProcessSubject;
 use tenuto_model::{NicReceive, ReceivePath, ReceivePriority};
 
 /// A message of the paper's last figure.
 pub(super) const MESSAGE_BYTES: usize = 384;
-
-/// A control plane that is there for the whole series.
-pub(super) struct Contender {
-    pub(super) name: String,
-    pub(super) plane: Plane,
-    pub(super) subject: ProcessSubject,
-}
 
 /// A path whose thread runs beside the control plane, and gives way to it: the other order costs 1.8 times.
 pub(super) fn split(path: ReceivePath, processor: usize, ring_frames: u32) -> NicReceive {
@@ -30,19 +22,18 @@ pub(super) fn split(path: ReceivePath, processor: usize, ring_frames: u32) -> Ni
     }
 }
 
-impl Contender {
-    pub(super) fn start(
-        with: &Surroundings<'_>,
-        number: usize,
-        name: &str,
-        environment: Environment,
-        receive: NicReceive,
-    ) -> io::Result<Self> {
-        let number = u8::try_from(number + 1).map_err(io::Error::other)?;
-        let plane = Plane::start(&with.host, number, environment, receive, &with.groups)?;
-        let subject = plane.subject(with.processors[1])?;
-        Ok(Self { name: name.to_owned(), plane, subject })
-    }
+/// Starts one, the virtual NIC of which has the number `number`.
+pub(super) fn contender(
+    with: &Surroundings<'_>,
+    number: usize,
+    name: &str,
+    environment: Environment,
+    receive: NicReceive,
+) -> io::Result<Contender> {
+    let number = u8::try_from(number + 1).map_err(io::Error::other)?;
+    let plane = Plane::start(&with.host, number, environment, receive, &with.groups)?;
+    let subject = plane.subject(with.processors[1])?;
+    Ok(Contender { name: name.to_owned(), plane, subject })
 }
 
 /// Starts those that the machine gives; notes say which it does not.
@@ -53,8 +44,8 @@ pub(super) fn contenders(
 ) -> io::Result<Vec<Contender>> {
     let mut all = Vec::new();
     for (number, &(name, environment, receive)) in wanted.iter().enumerate() {
-        match Contender::start(with, number, name, environment, receive) {
-            Ok(contender) => all.push(contender),
+        match contender(with, number, name, environment, receive) {
+            Ok(it) => all.push(it),
             // Without the plain path there is nothing to hold others against.
             Err(error) if number == 0 => return Err(error),
             Err(error) => notes.push(format!("{name} cannot be had here: {error}")),
@@ -74,9 +65,8 @@ pub(super) fn by_turns(
     let mut rows: Vec<Row> = all.iter().map(row).collect();
     for _ in 0..with.settings.rounds {
         for (contender, row) in all.iter_mut().zip(&mut rows) {
-            let (plane, subject) = (&contender.plane, &mut contender.subject);
-            let window = with.settings.window();
-            row.rounds.push(talk_window(plane, subject, talk, with.processors[0], window)?);
+            let (alone, window) = (std::slice::from_mut(contender), with.settings.window());
+            row.rounds.push(talk_window(alone, talk, with.processors[0], window)?);
         }
     }
     Ok(rows)

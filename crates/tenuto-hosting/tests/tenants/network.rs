@@ -1,7 +1,7 @@
 //! Virtual NICs: what gets through them, and what does not.
 
 use crate::attackers::FLOOD_FRAMES;
-use crate::stage::{Hosted, attacker, in_lab};
+use crate::stage::{Hosted, attacker, eventually, in_lab};
 use std::io::Read;
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
@@ -50,6 +50,42 @@ pub(crate) fn each_receive_path_is_had_or_told() {
                 _ => Some(512),
             };
             assert_eq!(blue.receive_ring_frames, ring, "{blue:?}");
+        }
+    });
+}
+
+/// A controller of somebody else, if it is installed.
+const CONTROLLER: &str = "/usr/bin/ovs-testcontroller";
+
+pub(crate) fn controllers_of_others_say_hello() {
+    const TEST: &str = "network::controllers_of_others_say_hello";
+    if !std::path::Path::new(CONTROLLER).exists() {
+        return println!("SKIPPED {TEST}: {CONTROLLER} is not installed");
+    }
+    in_lab(TEST, || {
+        let tenant = |name: &str, last: u8, path: &str| {
+            format!(
+                "  {name}: {{program: [{CONTROLLER}, \"--unixctl=none\", \"ptcp:6653\"], address: 10.99.{last}.2/30, \
+                 control: [6653], memory: 64 MB, processes: 16, restart: never, receive: {path}}}\n"
+            )
+        };
+        let tenants = tenant("blue", 1, "inline") + &tenant("red", 2, "threaded");
+        let began = MonotonicClock::now();
+        let hosted = Hosted::start(&tenants, &["blue", "red"]);
+        for name in ["blue", "red"] {
+            let address = hosted.tenant(name).control[0].parse().expect("an address");
+            let mut stream = None;
+            eventually(|| {
+                stream = TcpStream::connect_timeout(&address, Duration::from_secs(5)).ok();
+                stream.is_some()
+            });
+            let mut head = [0; 8];
+            stream.expect("it listens").read_exact(&mut head).expect("it greets first");
+            // OFPT_HELLO of whatever version, and as long as it says (OpenFlow 1.3.5, 7.1.1).
+            let length = u16::from_be_bytes([head[2], head[3]]);
+            assert!(head[0] >= 1 && head[1] == 0 && length >= 8, "{name}: {head:?}");
+            let ms = MonotonicClock::now().since(began).as_ns() as f64 / 1e6;
+            println!("    {name}: hello of version {}, {ms:.0} ms after the first start", head[0]);
         }
     });
 }
