@@ -43,6 +43,7 @@ fn what_cannot_be_measured_or_held_says_why() {
         (&["--virtual", "zodiac-fx", "--check", "gone.yaml"], "there is no such file"),
         (&["--virtual", "zodiac-fx", "--check", "notes.yaml"], "notes.yaml"),
         (&["--virtual", "zodiac-fx", "--samples", "4"], "--samples"),
+        (&["--virtual", "zodiac-fx", "--name", "a: \"b"], "is no name of a profile"),
         (&["--virtual", "zodiac-fx", "--check", "a", "-o", "b"], "cannot be used with"),
         (&[], "--virtual"),
     ] {
