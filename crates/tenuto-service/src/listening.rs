@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -108,7 +108,7 @@ impl Listening {
                     return (stream, from);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(_) => sleep(PAUSE).await,
+                Err(_) => sleep_until(Instant::now() + PAUSE).await,
             }
         }
     }

@@ -63,11 +63,12 @@ pub async fn serve(
             match tls {
                 None => one(stream, router, limits, over).await,
                 Some(_) if !begins_tls(&stream).await => tell_plain(stream, limits).await,
-                // The alert has told the peer why not.
-                Some(tls) => match tls.accept(stream).await {
-                    Ok(stream) => one(stream, router, limits, over).await,
-                    Err(_) => {}
-                },
+                Some(tls) => {
+                    // Else the alert has told the peer why not.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        one(stream, router, limits, over).await;
+                    }
+                }
             }
             drop(place);
         });
