@@ -59,8 +59,8 @@ fn switch(name: &str, id: &str, ports: &[&str]) -> Running {
     Running(command.stdout(Stdio::null()).spawn().expect("the program"))
 }
 
-fn folder() -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("switch-kept-open-vswitch");
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("switch-ovs-{test}"));
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("a folder for the test");
     std::fs::write(path.join("one.yaml"), NET).expect("a file for the test");
@@ -101,7 +101,7 @@ fn an_open_vswitch_is_kept_audited_and_repaired() {
 }
 
 fn keeps() {
-    let folder = folder();
+    let folder = folder("kept");
     lines();
     let service = Service::start_with(&folder, "one.yaml", &[]);
     let _sw1 = switch("sw1", "1", &["s1", "s2", "t1"]);
@@ -156,7 +156,7 @@ fn keeps() {
 
 #[test]
 fn flows_of_several_modes_through_an_open_vswitch_are_refused_by_name() {
-    let folder = folder();
+    let folder = folder("modes");
     let several = NET
         .replace("hosts:", "modes: [LO, HI]\nmode_return: {quiet: 500 ms}\nhosts:")
         .replace("priority: 0", "level: HI, priority: 0")
