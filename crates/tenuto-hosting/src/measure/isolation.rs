@@ -59,6 +59,11 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         blocks.push(rows);
     }
     notes.push("the victim and its switches are on the processor on which the flood is received; it is sent from the other one, and held back by a full ring where that is not emptied".into());
+    notes.push(
+        "victim and switches run under SCHED_FIFO, before neighbours and threads of nice 19: what is shown is what the kernel \
+         does before them, not how usual threads share a processor"
+            .into(),
+    );
     let title = "A victim's messages while another tenant's virtual NIC is flooded, 384 B".into();
     Ok(Series { name: "isolation".into(), title, blocks, notes })
 }

@@ -12,7 +12,7 @@ use tenuto_model::{NicReceive, ReceivePath, ReceivePriority};
 /// A message of the paper's last figure.
 pub(super) const MESSAGE_BYTES: usize = 384;
 
-/// A path whose thread runs beside the control plane, and gives way to it: the other order costs 1.8 times.
+/// A path whose thread runs on the processor of the control plane, and gives way to it.
 pub(super) fn split(path: ReceivePath, processor: usize, ring_frames: u32) -> NicReceive {
     let processor = u32::try_from(processor).ok();
     let priority = ReceivePriority::Fifo(PRIORITY - 1);

@@ -30,7 +30,7 @@ pub(super) fn talk_window(
         realtime::pin_to(&[processor])?;
         let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
         all.iter_mut().try_for_each(|it| it.subject.begin())?;
-        client.talk(RUN_IN.min(length))?;
+        let early = client.talk(RUN_IN.min(length))?;
         client.round_trips_ns.clear();
         let (began, client_before) = (MonotonicClock::now(), realtime::thread_processor_time());
         let receive_before = received(all);
@@ -45,10 +45,18 @@ pub(super) fn talk_window(
         let mut trips = std::mem::take(&mut client.round_trips_ns);
         trips.sort_unstable();
         let messages = messages?;
+        // The control plane's time is that of the run-in too.
+        let server_ns = share(server_ns, messages, messages + early);
         Ok(Observed::of(messages, ns, [client_ns, server_ns, receive_ns], &trips, is_real_time))
     };
     std::thread::scope(|scope| scope.spawn(work).join())
         .map_err(|_| io::Error::other("the client panicked"))?
+}
+
+/// Of `ns` as many parts of `all`.
+fn share(ns: u64, parts: u64, all: u64) -> u64 {
+    let ns = u128::from(ns) * u128::from(parts) / u128::from(all.max(1));
+    u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
 /// Processor time of the threads that receive for them.
