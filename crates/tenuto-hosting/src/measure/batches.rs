@@ -7,7 +7,7 @@ use super::client::Talk;
 use super::environment::Environment;
 use super::figures::Series;
 use super::requests::{MESSAGE_BYTES, by_turns, contenders, split};
-use super::run::Surroundings;
+use super::surroundings::Surroundings;
 use std::io;
 use tenuto_model::{NicReceive, ReceivePath};
 

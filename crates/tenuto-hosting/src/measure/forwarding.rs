@@ -2,7 +2,7 @@
 
 use super::echo;
 use super::figures::{Observed, Row, Series};
-use super::run::Surroundings;
+use super::surroundings::Surroundings;
 use std::io;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};

@@ -5,7 +5,7 @@ use super::environment::Environment;
 use super::figures::{Row, Series};
 use super::plane::{Attacker, Contender, Plane};
 use super::requests::{MESSAGE_BYTES, contender};
-use super::run::Surroundings;
+use super::surroundings::Surroundings;
 use super::window::talk_window;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

@@ -13,6 +13,7 @@ mod planes;
 mod requests;
 mod run;
 mod settings;
+mod surroundings;
 mod window;
 
 pub use figures::{Observed, Ratio, Row, Series};

@@ -4,7 +4,7 @@ use super::client::Talk;
 use super::environment::Environment;
 use super::figures::{Row, Series};
 use super::requests::{MESSAGE_BYTES, contenders, split};
-use super::run::Surroundings;
+use super::surroundings::Surroundings;
 use super::window::talk_window;
 use std::io;
 use tenuto_model::{NicReceive, ReceivePath};

@@ -4,7 +4,7 @@ use super::client::Talk;
 use super::environment::Environment;
 use super::figures::{Row, Series};
 use super::plane::{Contender, Plane};
-use super::run::Surroundings;
+use super::surroundings::Surroundings;
 use super::window::{PRIORITY, talk_window};
 use std::io;
 use tenuto_model::{NicReceive, ReceivePath, ReceivePriority};

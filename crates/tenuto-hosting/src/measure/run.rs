@@ -2,16 +2,15 @@
 
 use super::figures::Series;
 use super::settings::MeasureSettings;
+use super::surroundings::Surroundings;
 use super::{batches, forwarding, isolation, planes, requests};
 use crate::allowed::{HostError, needed_box};
-use crate::groups::{Groups, Mounted};
+use crate::groups::Mounted;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::process::{Command, ExitCode, Stdio};
 use tenuto_io::namespaces::spawn_in_new_netns;
 use tenuto_io::realtime::allowed_processors;
-use tenuto_io::{MonotonicClock, PollSet};
-use tenuto_units::Span;
 
 /// How this program is called when it measures.
 pub(crate) const ROLE: &str = "tenuto-tenants-measure";
@@ -55,15 +54,6 @@ pub(crate) fn main(settings: &OsStr) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What all series share.
-pub(super) struct Surroundings<'a> {
-    pub(super) settings: &'a MeasureSettings,
-    pub(super) host: String,
-    pub(super) groups: Groups,
-    /// Of switches, and of control planes.
-    pub(super) processors: [usize; 2],
-}
-
 type Measurement = fn(&Surroundings<'_>) -> io::Result<Series>;
 
 fn measured(settings: &MeasureSettings) -> io::Result<Vec<Series>> {
@@ -86,19 +76,4 @@ fn measured(settings: &MeasureSettings) -> io::Result<Vec<Series>> {
     let series = named.map(|(_, measure)| measure(&with)).collect();
     with.remove_groups();
     series
-}
-
-impl Surroundings<'_> {
-    /// Removes the groups: processes that have ended leave theirs a moment later.
-    fn remove_groups(&self) {
-        const TRIES: usize = 50;
-        for _ in 0..TRIES {
-            let names = self.groups.names();
-            let left = names.iter().filter(|name| !self.groups.remove(name)).count();
-            if left == 0 && self.groups.remove_all() {
-                return;
-            }
-            let _ = PollSet::new().wait(Some(MonotonicClock::now() + Span::from_ms(10)));
-        }
-    }
 }
