@@ -189,12 +189,30 @@ fn the_interface_speaks_https_and_takes_newer_certificates() {
     hang_up();
     says(&tenuto(&folder, &list), 0, &["FIRST"]);
     drop(controller);
+    the_authority_may_lie_in_the_state(&folder, &authority);
     let start = ["controller", "line.yaml", "--state", "state", "--tls-ca", "ca.pem"];
+    std::fs::write(folder.join("own.key.pem"), "no key").expect("written");
     let pair = ["--tls-cert", "own.cert.pem", "--tls-key", "own.key.pem"];
     says(&tenuto(&folder, &[&start[..], &pair].concat()), 2, &["own.key.pem"]);
     let bare = ["controller", "line.yaml", "--state", "state", "--listen", "127.0.0.1:0"];
     let bare = [&bare[..], &["--openflow", "ptls:127.0.0.1:0"]].concat();
     says(&tenuto(&folder, &bare), 2, &["TLS needs an authority", "--tls-ca"]);
+}
+
+/// The file that the state is given is not emptied by a copy onto itself, and a start without TLS removes nothing.
+fn the_authority_may_lie_in_the_state(folder: &Path, authority: &Authority) {
+    authority.sign(folder, "own", 2100);
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = busy.local_addr().expect("bound").to_string();
+    let start = ["controller", "line.yaml", "--state", "state", "--listen", &at];
+    let tls =
+        ["--tls-ca", "state/ca.pem", "--tls-cert", "own.cert.pem", "--tls-key", "own.key.pem"];
+    for more in [&tls[..], &[]] {
+        let ended = tenuto(folder, &[&start[..], more].concat());
+        assert!(!ended.status.success(), "the port is taken");
+        let kept = std::fs::read(folder.join("state/ca.pem")).expect("it is there");
+        assert_eq!(kept, std::fs::read(folder.join("ca.pem")).expect("the original"));
+    }
 }
 
 /// What a peer of these files gets: the first bytes, or why none came.

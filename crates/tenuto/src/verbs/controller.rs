@@ -1,6 +1,6 @@
 //! `tenuto controller NET`: the admitted flows of a network, kept and served.
 
-use super::controller_tls::{self, AUTHORITY_FILE, OpenFlowAt, Secured, openflow_at};
+use super::controller_tls::{self, OpenFlowAt, Secured, openflow_at};
 use super::supervisor::Supervisor;
 use super::switch_flags::TlsFlags;
 use crate::failure::Failure;
@@ -103,14 +103,14 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let secured = Secured::of(&args.tls).map_err(|error| {
         Failure::input(error.to_string(), None, Some("give PEM files that fit"))
     })?;
-    match &secured {
-        Some(secured) => secured.tell_authority(state).map_err(|error| at(state, &error))?,
-        None => drop(std::fs::remove_file(state.join(AUTHORITY_FILE))),
-    }
     let service = match open(args)? {
         Ok(service) => service,
         Err(outcome) => return Ok(outcome),
     };
+    // From here on the folder is this process's.
+    if let Some(secured) = &secured {
+        secured.tell_authority(state).map_err(|error| at(state, &error))?;
+    }
     if tokens.is_empty() {
         let token = made(&tokens, Role::Administer, "local", None);
         token
