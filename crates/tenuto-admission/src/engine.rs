@@ -131,7 +131,7 @@ pub struct Engine {
     quiet_since: Option<Instant>,
     /// Until it is over nothing is accepted, freed or lowered.
     change: Option<Change>,
-    /// What `exact` would hold by now; `None` where very many requests are expected.
+    /// A shadow: an engine `exact` that decides the same requests; `None` where very many are expected.
     pub(crate) shadow: Option<(Box<Self>, Expecting)>,
 }
 

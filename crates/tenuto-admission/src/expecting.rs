@@ -8,7 +8,7 @@ const REQUESTS_MAX: usize = 256;
 /// behind: what it keeps for others pays back later, or not at all.
 const BEHIND_PARTS: usize = 4;
 
-/// What is known of the requests to come.
+/// The number of requests to come, and the regime that it calls for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expecting {
     to_come: usize,

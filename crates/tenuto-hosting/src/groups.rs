@@ -53,7 +53,7 @@ impl Mounted {
         Self::of(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
-    /// The same, but for processor time: it is not limited then.
+    /// The mounted controllers without processor time, which is not limited then.
     pub(crate) fn without_time(mut self) -> Self {
         self.places.remove(&Controller::Time);
         self

@@ -80,8 +80,8 @@ fn drawn(draw: &mut Xorshift) -> (Network, Vec<Request>) {
     (network, requests)
 }
 
-/// What is kept for others costs at most about a quarter of what `exact` holds, where no more than 256
-/// are expected, and on the whole it gains.
+/// Reserving for others costs at most about a quarter of the flows that `exact` holds, where no more than 256
+/// requests are expected, and gains on the whole.
 #[test]
 fn a_reservation_falls_behind_exact_by_little_and_gains_on_the_whole() {
     let mut draw = Xorshift::new(22);

@@ -42,7 +42,7 @@ struct Server {
 struct Connection {
     stream: TcpStream,
     key: PollKey,
-    /// What its reader has not taken yet.
+    /// Bytes that the reader has not taken yet.
     unsent: Vec<u8>,
 }
 
@@ -101,7 +101,7 @@ impl Server {
         for _ in 0..DATAGRAMS_AT_ONCE {
             match self.datagrams.recv_from(&mut self.bytes) {
                 Ok((length, from)) if self.bytes[..length] == *ASK_COUNT => {
-                    // Whoever asked asks again.
+                    // An answer that is lost is asked for again.
                     let _ = self.datagrams.send_to(&self.count.to_be_bytes(), from);
                 }
                 Ok(_) => self.count += 1,
