@@ -10,12 +10,13 @@
 //! an entry does; keeping and releasing frames does not.
 
 mod buffers;
+mod command;
 mod commands;
 mod release;
 mod sets;
 
 pub(super) use buffers::{Asked, KeptBuffer};
-pub(super) use commands::Command;
+pub(super) use command::Command;
 
 use crate::switch::actions::packet::EditSet;
 use crate::switch::classifier::hash_key::HashKey;

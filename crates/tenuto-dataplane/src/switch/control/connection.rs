@@ -96,8 +96,7 @@ impl Switch {
         auxiliary: Option<(ConnectionId, u8)>,
         fx: &mut Effects<SwitchEvent>,
     ) -> Result<(), ConnectionRefused> {
-        let max = self.config.general.as_ref().map_or(1, |general| general.connections_max);
-        let is_full = self.connections.len() >= usize::from(max);
+        let is_full = self.connections.len() >= usize::from(self.policy.connections_max);
         let has = |id| self.connections.iter().any(|c| c.id == id && c.auxiliary.is_none());
         let has_main = auxiliary.is_none_or(|(main, number)| has(main) && number > 0);
         if is_full || !has_main || self.connections.iter().any(|c| c.id == id) {
@@ -146,8 +145,8 @@ impl Switch {
     /// Whether it forwards as a bridge for want of a controller, whatever the role of those that
     /// are connected.
     pub fn is_standalone(&self) -> bool {
-        let mode = self.config.general.as_ref().map_or(FailMode::Secure, |g| g.fail_mode);
-        mode == FailMode::Standalone && self.connections.iter().all(|c| c.is_service)
+        self.policy.fail_mode == FailMode::Standalone
+            && self.connections.iter().all(|c| c.is_service)
     }
 
     pub(in crate::switch) fn connection(&mut self, id: ConnectionId) -> Option<&mut Connection> {

@@ -11,15 +11,9 @@ use crate::switch::{Switch, SwitchEvent};
 use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, port, table};
 use tenuto_openflow::{
     BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
-    Instruction, MeterModFailed, Oxm, Version,
+    Instruction, MeterModFailed, Version,
 };
 use tenuto_units::Instant;
-
-/// Flags of a flow-mod that every switch acts on, or may leave aside (it counts all the same).
-const FLOW_FLAGS: u16 = flow_flag::CHECK_OVERLAP
-    | flow_flag::RESET_COUNTS
-    | flow_flag::NO_PKT_COUNTS
-    | flow_flag::NO_BYT_COUNTS;
 
 impl Switch {
     pub(super) fn flow_mod(
@@ -32,7 +26,7 @@ impl Switch {
     ) -> Done {
         use FlowModCommand as C;
         let pattern = Pattern::from_match(&flow_mod.match_)?;
-        if self.general.is_none() && !flow_mod.match_.oxms.iter().all(is_planned_field) {
+        if !self.policy.takes_match(&flow_mod.match_) {
             return Err(BadMatch::BadField.into());
         }
         let level = level.unwrap_or(0);
@@ -98,14 +92,12 @@ impl Switch {
         if !self.has_table(flow_mod.table_id) {
             return Err(FlowModFailed::BadTableId.into());
         }
-        // What this switch does not do is refused, not silently left out: in a planned network
-        // an entry that goes by itself would take a guarantee with it.
-        let is_planned = self.general.is_none();
-        if is_planned && (flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0) {
+        // What this switch does not do is refused, not silently left out.
+        let goes_by_itself = flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0;
+        if goes_by_itself && !self.policy.takes_timeouts() {
             return Err(FlowModFailed::BadTimeout.into());
         }
-        let more = if is_planned { 0 } else { flow_flag::SEND_FLOW_REM };
-        if flow_mod.flags & !(FLOW_FLAGS | more) != 0 {
+        if flow_mod.flags & !self.policy.flow_flags != 0 {
             return Err(FlowModFailed::BadFlags.into());
         }
         self.behaviour(flow_mod)
@@ -225,12 +217,6 @@ impl Switch {
         self.check_sets(&flow_mod.match_, &flow_mod.instructions)?;
         Ok(behaviour)
     }
-}
-
-/// Fields that a planned switch reads from a frame: an entry for others would never match.
-const fn is_planned_field(oxm: &Oxm) -> bool {
-    // The port, metadata, Ethernet, VLAN, IPv4, TCP and UDP.
-    matches!(oxm.number(), Some(0 | 2..=16))
 }
 
 /// What a modify changes of an entry.

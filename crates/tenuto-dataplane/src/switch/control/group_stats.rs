@@ -74,8 +74,7 @@ impl Switch {
         groups: impl Iterator<Item = (u32, &'a T, usize)>,
         next: &mut Option<u32>,
     ) -> Vec<(u32, &'a T)> {
-        let general = self.config.general.as_ref();
-        let limit = general.and_then(|general| general.entries_at_once);
+        let limit = self.policy.entries_at_once;
         let (mut chosen, mut cost) = (Vec::new(), 0);
         *next = None;
         for (id, state, buckets) in groups {

@@ -259,8 +259,7 @@ impl Switch {
         pattern: &Pattern,
         task: Task,
     ) -> Option<Task> {
-        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
-        let (Some(limit), true) = (limit, self.general.is_some()) else { return Some(task) };
+        let Some(limit) = self.policy.entries_at_once else { return Some(task) };
         let (first, last) = match task.table() {
             table::ALL => (0, self.config.tables - 1),
             id => (id, id),
@@ -301,7 +300,7 @@ impl Switch {
 
     /// Notes a task down that may concern every entry; gives it back where nothing is done in steps.
     pub(super) fn note_down(&mut self, request: Request, task: Task) -> Option<Task> {
-        let is_limited = self.config.general.as_ref().is_some_and(|g| g.entries_at_once.is_some());
+        let is_limited = self.policy.entries_at_once.is_some();
         let Some(general) = self.general.as_mut().filter(|_| is_limited) else { return Some(task) };
         let (xid, pattern, last) = (request.xid, Pattern::default(), self.config.tables - 1);
         let work = LongWork { xid, level: 0, pattern, task, at: (0, 0), last, meets: false };
@@ -448,8 +447,7 @@ impl Switch {
 
     /// Entries that one message touches before frames get a turn.
     pub(super) fn entries_at_once(&self) -> Option<usize> {
-        let general = self.config.general.as_ref()?;
-        general.entries_at_once.map(|limit| limit as usize)
+        self.policy.entries_at_once.map(|limit| limit as usize)
     }
 
     /// Drops some groups where all are to go; whether none is left of those.

@@ -111,8 +111,8 @@ impl Switch {
     }
 
     fn described_meter(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
-        match (&self.general, &*state.sent) {
-            (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
+        match (self.policy.is_general(), &*state.sent) {
+            (false, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
                 flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
                 meter_id,
                 bands: vec![MeterBand::Drop { rate: *rate, burst_size: *burst_size }],
@@ -122,9 +122,9 @@ impl Switch {
     }
 
     fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
-        let is_general = self.general.is_some();
-        let flows = if is_general { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
-        let age = is_general.then(|| duration(now, state.since));
+        let flows =
+            if self.policy.is_general() { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
+        let age = self.policy.shows_ages().then(|| duration(now, state.since));
         let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
         let bands = state.bands.iter().map(|band| BandStats {
             packet_band_count: band.applied.frames,

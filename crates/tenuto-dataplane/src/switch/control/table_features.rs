@@ -123,9 +123,8 @@ impl Switch {
     /// superset of that, or equal to it (section 7.3.5.5.1).
     fn checked_pipeline(&self, wanted: &[TableFeatures]) -> Result<TableSet, ErrorCode> {
         use TableFeaturesFailed as F;
-        let may_change = self.config.general.as_ref().is_some_and(|it| it.tables_change);
         // Entries that go for another request must not take those of a table with them that is back.
-        if !may_change || self.is_withdrawing() {
+        if !self.policy.may_change_tables || self.is_withdrawing() {
             return Err(F::Eperm.into());
         }
         let mut pipeline = TableSet::default();

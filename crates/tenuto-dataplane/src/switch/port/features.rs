@@ -108,7 +108,7 @@ impl Switch {
     /// The hardware address of a port: that of the switch; of a general switch, another for each port,
     /// and for each of the switches that a controller numbers one by one.
     pub(in crate::switch) fn port_address(&self, place: usize) -> [u8; 6] {
-        if self.general.is_none() {
+        if !self.policy.has_port_addresses() {
             return self.config.mac().0;
         }
         let id = self.config.datapath_id;

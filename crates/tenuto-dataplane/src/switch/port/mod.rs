@@ -5,7 +5,7 @@ pub(in crate::switch) mod index;
 
 use super::SwitchEvent;
 use super::config::PortConfig;
-use super::mode::signals::Credit;
+use super::mode::credit::Credit;
 use crate::{Dropped, Effects, Egress};
 use tenuto_openflow::constants::port_config;
 use tenuto_wire::ReplayWindow;

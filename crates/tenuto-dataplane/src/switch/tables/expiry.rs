@@ -86,7 +86,7 @@ impl Switch {
     /// Removes the entries whose time has come, some at a time where that is limited: those that
     /// came together may go together.
     pub(in crate::switch) fn expire(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
-        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
+        let limit = self.policy.entries_at_once;
         let mut left = limit.unwrap_or(u32::MAX);
         while let Some(general) = &mut self.general {
             general.expiry.rests_until = None;
