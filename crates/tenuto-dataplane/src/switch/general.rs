@@ -4,12 +4,12 @@
 use super::actions::bridge::Bridge;
 use super::actions::group::{DEPTH_MAX, GroupCounts};
 use super::actions::packet::{Buffer, EditSet};
-use super::actions::packet_in::PacketBuffers;
+use super::actions::packet_buffers::PacketBuffers;
 use super::attendre::Attendre;
 use super::classifier::hash_key::HashKey;
 use super::config::GeneralConfig;
-use super::control::LongWork;
 use super::control::connection::ConnectionId;
+use super::control::task::LongWork;
 use super::meter::MeterState;
 use super::path_cache::action_program::Step;
 use super::port::features::PortFeatures;

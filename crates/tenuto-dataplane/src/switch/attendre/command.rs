@@ -41,3 +41,12 @@ impl Command {
         }
     }
 }
+
+/// A command that the frame at hand takes along.
+#[derive(Clone, Debug)]
+pub(super) struct Outgoing {
+    pub(super) command: Command,
+    /// Level, table and slot of its entry; a slot of `NO_SLOT` if a packet-out brought it.
+    pub(super) entry: (u8, u8, u32),
+    pub(super) is_sent: bool,
+}

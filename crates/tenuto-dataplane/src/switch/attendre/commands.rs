@@ -2,26 +2,16 @@
 //! docs/theory/attendre.md, "What waits, where, for what").
 
 use super::buffers::Asked;
-use super::command::Command;
+use super::command::Outgoing;
 use super::{COMMANDS_MAX, is_mutant};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::pipeline::{NO_SLOT, PacketContext};
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
-use std::sync::Arc;
 use tenuto_openflow::{Match, Version};
 use tenuto_units::{Instant, wire_bits};
 use tenuto_wire::attendre::{COMMAND_DST, COMMAND_LEN_MAX};
 use tenuto_wire::{CommandFrame, CommandRepr, frame_bytes};
-
-/// A command that the frame at hand takes along.
-#[derive(Clone, Debug)]
-pub(super) struct Outgoing {
-    command: Command,
-    /// Level, table and slot of its entry; a slot of [`NO_SLOT`] if a packet-out brought it.
-    entry: (u8, u8, u32),
-    is_sent: bool,
-}
 
 impl Switch {
     /// The encap action: the frame at hand takes a command along, if no frame did before it.

@@ -24,7 +24,7 @@ use crate::switch::classifier::key::{PacketKey, Pattern};
 use crate::switch::classifier::table::{ClassifierKind, Table};
 use crate::switch::config::AttendreLimits;
 use crate::switch::tables::entry::{Behaviour, Entry};
-use commands::Outgoing;
+use command::Outgoing;
 use sets::Sets;
 use std::collections::BTreeMap;
 use std::hash::Hash;

@@ -1,14 +1,14 @@
 //! Entries: what a flow-mod adds, changes and removes, and which instructions this switch takes on.
 
 use super::attendre::{collect_commands, has_buffers};
-use super::long_work::Task;
+use super::task::{FlowChange, Task, has_cookie, sends_to};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::classifier::key::Pattern;
-use crate::switch::tables::entry::{ActionStep, Behaviour, Entry, actions_of};
+use crate::switch::tables::entry::{Behaviour, Entry, actions_of};
 use crate::switch::tables::{Removed, Scope};
 use crate::switch::{Switch, SwitchEvent};
-use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, port, table};
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, table};
 use tenuto_openflow::{
     BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
     Instruction, MeterModFailed, Version,
@@ -219,30 +219,6 @@ impl Switch {
     }
 }
 
-/// What a modify changes of an entry.
-#[derive(Clone, Debug)]
-pub(super) struct FlowChange {
-    behaviour: Behaviour,
-    instructions: Vec<Instruction>,
-    version: Option<Version>,
-    /// Whether its counters begin again.
-    pub(super) reset: bool,
-}
-
-impl FlowChange {
-    fn of(flow_mod: &FlowMod, behaviour: Behaviour, version: Option<Version>) -> Self {
-        let (instructions, reset) =
-            (flow_mod.instructions.clone(), flow_mod.flags & flow_flag::RESET_COUNTS != 0);
-        Self { behaviour, instructions, version, reset }
-    }
-
-    pub(super) fn apply(&self, entry: &mut Entry) {
-        entry.behaviour.clone_from(&self.behaviour);
-        entry.instructions.clone_from(&self.instructions);
-        entry.version = self.version.or(entry.version);
-    }
-}
-
 fn entry_of(
     flow_mod: &FlowMod,
     pattern: Pattern,
@@ -261,20 +237,4 @@ fn entry_of(
         matching: flow_mod.match_.clone(),
         instructions: flow_mod.instructions.clone(),
     }
-}
-
-/// Whether a modify or delete touches an entry with its cookie (OpenFlow 1.3.5, section 6.4).
-pub(super) const fn has_cookie(entry: &Entry, flow_mod: &FlowMod) -> bool {
-    entry.cookie & flow_mod.cookie_mask == flow_mod.cookie & flow_mod.cookie_mask
-}
-
-/// Whether an entry passes the conditions on its outputs that a delete or a request may make.
-pub(super) fn sends_to(entry: &Entry, out_port: u32, out_group: u32) -> bool {
-    let leaves_by = |step: &ActionStep| match *step {
-        ActionStep::Output(port) => port == out_port,
-        ActionStep::Controller(_) => out_port == port::CONTROLLER,
-        _ => false,
-    };
-    (out_port == port::ANY || entry.has_step(leaves_by))
-        && (out_group == group::ANY || entry.has_step(|s| *s == ActionStep::Group(out_group)))
 }

@@ -1,13 +1,12 @@
 //! Reading meters back, some at a time: there may be thousands of several bands each.
 
-use super::long_work::Task;
+use super::task::{MeterReading, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::tables::expiry::duration;
 use crate::switch::tables::users::User;
 use crate::switch::{MeterState, Switch, SwitchEvent};
 use std::borrow::Cow;
-use std::ops::Range;
 use tenuto_openflow::constants::{meter, meter_flag, multipart_flag};
 use tenuto_openflow::{
     BandStats, Body, MeterBand, MeterConfig, MeterModFailed, MeterStats, MultipartReply, ReplyBody,
@@ -16,17 +15,6 @@ use tenuto_units::Instant;
 
 /// Numbers that are looked at in a step, for each meter that may be told.
 const NUMBERS_LOOKED_AT: u32 = 8;
-
-/// A reading of meters: what is told, and which are still to be looked at.
-#[derive(Clone, Debug)]
-pub(super) struct MeterReading {
-    /// Whether what they have counted is told, rather than what they are.
-    is_counted: bool,
-    /// Numbers of meters.
-    left: Range<u32>,
-    /// Whether the virtual meter of the controllers comes behind them.
-    is_virtual_told: bool,
-}
 
 impl Switch {
     /// Tells meters, or what they have counted: one of them, which has to be there, or all.

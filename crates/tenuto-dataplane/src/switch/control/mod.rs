@@ -7,6 +7,7 @@
 
 mod actions;
 mod attendre;
+mod connecting;
 pub(in crate::switch) mod connection;
 mod features;
 mod flow_mods;
@@ -21,8 +22,7 @@ mod queues;
 mod read_back;
 mod sweep;
 mod table_features;
-
-pub(super) use long_work::LongWork;
+pub(in crate::switch) mod task;
 
 use self::connection::ConnectionId;
 use crate::switch::{Switch, SwitchEvent};

@@ -1,6 +1,6 @@
 //! What entries refer to: groups, meters and monitors. Whatever goes takes its entries with it.
 
-use super::long_work::{Deletion, Task};
+use super::task::{Deletion, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::actions::group::{

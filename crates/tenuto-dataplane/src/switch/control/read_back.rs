@@ -1,6 +1,6 @@
 //! Reading back: what is in the tables, and what was counted.
 
-use super::long_work::{Task, is_asked_for};
+use super::task::{Task, is_asked_for};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::classifier::key::{PacketKey, Pattern};

@@ -7,8 +7,7 @@
 //! a table that is gone finds nothing there, as in an empty one.
 
 use super::features::actions;
-use super::long_work::Task;
-use super::sweep::Sweep;
+use super::task::{Sweep, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::tables::table_set::TableSet;
@@ -144,9 +143,9 @@ impl Switch {
     }
 
     fn is_withdrawing(&self) -> bool {
-        self.general.as_ref().is_some_and(|general| {
-            general.works.values().any(super::long_work::LongWork::is_withdrawal)
-        })
+        self.general
+            .as_ref()
+            .is_some_and(|general| general.works.values().any(super::task::LongWork::is_withdrawal))
     }
 
     /// Entries of all levels in tables that are not in the pipeline.

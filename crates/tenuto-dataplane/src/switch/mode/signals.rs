@@ -1,16 +1,15 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
-use super::debts::DWELL;
 use super::{ModeAction, ModeAgent};
 use crate::switch::actions::group::GroupState;
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
 use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
-use tenuto_units::{Instant, Span, wire_bits};
+use tenuto_units::{Instant, wire_bits};
 use tenuto_wire::signal::SIGNAL_DST;
 use tenuto_wire::{SignalFrame, SignalKind, SignalRepr, frame_bytes};
 
-/// Signals that one link may carry per [`DWELL`]: what the analysis charges to everybody.
+/// Signals that one link may carry per [`DWELL`](super::debts::DWELL): what the analysis charges to everybody.
 pub(in crate::switch) fn signals_per_dwell(copies: u8, levels: u8, members: usize) -> u32 {
     #[allow(clippy::cast_possible_truncation)] // at most 64 members
     let members = members as u32;

@@ -16,7 +16,7 @@ use crate::switch::monitor::MonitorState;
 use crate::switch::tables::Tables;
 use crate::switch::tables::chunks::Chunks;
 use crate::switch::tables::counted_table::CountedTable;
-use crate::switch::tables::usage::{EntryCounter, NO_PATH, Use};
+use crate::switch::tables::usage::{EntryCounter, Use};
 use std::borrow::Cow;
 use tenuto_units::Instant;
 

@@ -1,5 +1,6 @@
 //! Ports: their state, what is counted at them, and what controllers are told of them.
 
+mod description;
 pub(in crate::switch) mod features;
 pub(in crate::switch) mod index;
 

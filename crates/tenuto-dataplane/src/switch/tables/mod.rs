@@ -11,6 +11,7 @@ pub(in crate::switch) mod entry;
 pub(in crate::switch) mod expiry;
 pub(in crate::switch) mod queue_assignment;
 pub(in crate::switch) mod table_set;
+mod time_outs;
 pub(in crate::switch) mod usage;
 pub(in crate::switch) mod users;
 
