@@ -66,9 +66,12 @@ let raises_of json (steady : Change.claimed array) =
       | Some change ->
         let plan = Plan.read (Plan.Raise (a, a + 1)) json in
         let mc = Json.int (Json.field "bound_ps" change) in
+        let term name = match List.find_opt (fun t -> Json.field "name" t = Json.Text name) (Json.list (Json.field "terms" change)) with
+          | Some t -> Json.int (Json.field "bound_ps" t) | None -> raise (Json.Wrong ("no term " ^ name)) in
+        let terms = (term "D_arrange", term "D_update", term "D_q") in
         let drain = match Json.field_or "drain_ps" Json.Null change with Json.Null -> None | d -> Some (Json.int d) in
         let during = claims_of ~window:(Change.window steady.(a) plan mc) plan in
-        Some (a, Change.make steady.(a) during mc drain))
+        Some (a, Change.make steady.(a) during mc terms drain))
     (List.init (max 0 (Array.length steady - 1)) Fun.id)
 
 type verdict = Proved of string | Checked of string | Refused of string
@@ -234,6 +237,8 @@ let beyond plan raises several =
     | Json.Object [ ("steady", _) ] -> true
     | mode -> List.exists (fun (a, _) ->
         mode = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ]) raises in
+  let proves_change r = List.exists (fun (a, _) -> Json.field "change" r =
+      Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ]) raises in
   if not several then []
   else
     let count what keep why =
@@ -243,7 +248,7 @@ let beyond plan raises several =
     count "ports" others "a raise over several levels"
     @ count "flows" others "a return, or a raise over several levels"
     @ count "port_rows" others "a raise over several levels"
-    @ count "mode_changes" (fun _ -> true) "the spread of signals has theorems, its numbers are not checked"
+    @ count "mode_changes" (fun r -> not (proves_change r)) "a return, or a raise over several levels"
 
 (* The rows of a raise: those of ports, messages and buffers are of the theorem if the windows are. *)
 let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
@@ -260,7 +265,7 @@ let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
     else if not (Change.bounded r) then Some "a port has no bound" else None in
   let name = Option.get plan.mode in
   let named (what, v) = (name ^ ": " ^ what, match v, why with
-      | Proved by, None -> Proved (by ^ " by raise_claims_hold, with D_mc as claimed")
+      | Proved by, None -> Proved (by ^ (if r.is_timed then " by raise_holds" else " by raise_claims_hold, with D_mc as claimed"))
       | Proved _, Some why -> Checked why
       | v, _ -> v) in
   let drain = match r.drain with
@@ -270,10 +275,19 @@ let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
       [ (what,
          match why with
          | Some why -> Checked why
-         | None when Change.drain_accepted steady.(a) r claim -> Proved "raise_drained, with D_mc as claimed"
+         | None when Change.drain_accepted steady.(a) r claim -> Proved (if r.is_timed then "drain_holds" else "raise_drained, with D_mc as claimed")
          | None when List.exists (fun p -> Z.gt p.p_other Z.zero) plan.network.n_ports -> Checked "with other traffic"
          | None -> Refused "not drained by then") ] in
-  List.map named (rows @ later) @ drain
+  let arrange, update, queues = r.terms in
+  let change = Printf.sprintf "%s, D_mc: %s ps" name (Z.to_string r.mc) in
+  let change = (change,
+    if r.is_timed && fine then Proved "change_in_time"
+    else if not (Change.arranged steady.(a) r r.terms) then Refused (Printf.sprintf "D_arrange: more than %s ps" (Z.to_string arrange))
+    else if not (Change.updated steady.(a) r.terms) then Refused (Printf.sprintf "D_update: more than %s ps" (Z.to_string update))
+    else if not fine then Checked "a claim before it is refused"
+    else if not (Change.queued steady.(a) r.terms) then Checked (Printf.sprintf "more than %s ps of frames can be queued: D_q is that of the mode before" (Z.to_string queues))
+    else Refused "less than its terms") in
+  change :: List.map named (rows @ later) @ drain
 
 let run quiet less timed name =
   let started = Sys.time () in

@@ -160,7 +160,7 @@ Qed.
 
 Definition real : trace := raised always.
 Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
-  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4100 end) (fun s => match s with 0%nat => 3060 | _ => 4140 end).
+  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4100 end) (fun s => match s with 0%nat => 3040 | _ => 4140 end).
 Lemma is_raise : raises high real raise_.
 Proof.
   constructor.
@@ -168,7 +168,7 @@ Proof.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
-(* two frames are queued where the first switch turns, one at the second: each takes 20 *)
+(* where a switch turns, one frame is queued, and takes 20; a signal is there too *)
 Definition fabric_ : fabric := Fabric [None; Some 0%nat; Some 1%nat; Some 1%nat] [Some 0%nat; Some 1%nat; None; Some 0%nat] [20; 20] [20; 20].
 Lemma signals_spread : spreads low real raise_ fabric_.
 Proof.

@@ -137,10 +137,10 @@ Record raises : Prop := {
     parent_of n (flow_of v) (v_place v) = None
 }.
 
-(** How it spreads. Signals are what has class 0. Frames of the switch's ports that are queued when it
-    turns are dropped or moved one by one. *)
+(** How it spreads. Signals are what has class 0, with a queue of their own. Other frames of the
+    switch's ports that are queued when it turns are dropped or moved one by one. *)
 Definition queued (k : fabric) (s : nat) (y : Z) (v : visit) : bool :=
-  switch_at k s (v_port v) && (v_arrival v <=? y) && (y <? v_end v).
+  negb (class v =? 0) && switch_at k s (v_port v) && (v_arrival v <=? y) && (y <? v_end v).
 
 Record spreads (k : fabric) : Prop := {
   raised_switch : forall p s, r_switch r p = Some s -> nth p (k_of k) None = Some s;

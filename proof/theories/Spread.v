@@ -83,21 +83,19 @@ Definition arrange_ok (dists : list (list Z)) (arrange : Z) : bool :=
     Nat.eqb (length d) (length (k_swap k)) && arranged trunks (latency_of n k s) s d &&
     forallb (fun x => x <=? arrange) d) (seq 0 (length (k_swap k))).
 
-(** What comes to a port in so long, in bits: over each line, and of signals. *)
+(** What comes to a port in so long, in bits: over each line. *)
 Definition feeders (p : nat) : list nat :=
   nodup Nat.eq_dec (flat_map (fun f => flat_map (fun x => match from_port f x with Some q => [q] | None => [] end)
     (places_at p f)) (n_flows n)).
 Definition line_bits (p : nat) (span : Z) (g : nat) : Z :=
   largest p + up (p_rate_max (port_at n g) *
     (span + p_tick (port_at n g) + (p_latency_max (port_at n p) - p_latency_min (port_at n p)))) ps_per_s.
-Definition own_bits (p : nat) (span : Z) : Z :=
-  match signal_of p with
-  | Some i => c_message (f_contract (flow_at n i)) + up (signal_rate (flow_at n i) * span) ps_per_s
-  | None => 0
-  end.
-Definition comes (p : nat) (span : Z) : Z := sum_list (map (line_bits p span) (feeders p)) + own_bits p span.
+Definition comes (p : nat) (span : Z) : Z := sum_list (map (line_bits p span) (feeders p)).
 
-Definition used (p : nat) : bool := existsb (fun f => match places_at p f with [] => false | _ => true end) (n_flows n).
+(** By other flows than the signals. *)
+Definition used (p : nat) : bool :=
+  existsb (fun i => negb (is_own p i) && match places_at p (flow_at n i) with [] => false | _ => true end)
+    (seq 0 (length (n_flows n))).
 Definition stands (p : nat) (span : Z) : Z :=
   if used p then match nth p (q_backlogs c) None with Some b => b_bits b + comes p span | None => 0 end else 0.
 Definition queue_ok (span queues : Z) (s : nat) : bool :=
@@ -325,29 +323,6 @@ Proof.
   assert (rate * units t d <= full t * u); [|lia]. unfold units, full in *. nia.
 Qed.
 
-Lemma own_brings p x y span : own_only n p = true -> 0 <= span -> y - x <= units t span ->
-  sumif size (fun v => came_at p x y v && over None v) (t_visits t) <= own_bits n p span.
-Proof.
-  intros Ow Hs Le. assert (Mine : forall v, In v (t_visits t) -> came_at p x y v && over None v = true ->
-    signal_of n p = Some (flow_of v) /\ v_arrival v = f_release (v_frame v) /\ v_port v = p /\ x <= v_arrival v <= y).
-  { intros v Hv W. apply andb_true_iff in W. destruct W as [W O]. apply came_at_spec in W. destruct W as [Pv Av].
-    assert (Pn : parent_of n (flow_of v) (v_place v) = None).
-    { unfold over, from_port in O. unfold parent_of. destruct (parent _); [discriminate|reflexivity]. }
-    split; [rewrite <- Pv; apply root_is_signal; auto; now rewrite Pv|].
-    split; [|now split]. destruct (visit_from _ _ (ways_hold _ _ V) v Hv) as [[_ A]|[u [_ [_ [Pu _]]]]]; [exact A|congruence]. }
-  unfold own_bits. destruct (signal_of n p) as [i|] eqn:E.
-  2: { rewrite sumif_empty; [lia|]. intros v Hv W. destruct (Mine v Hv W) as [G _]. discriminate. }
-  apply in_bits. etransitivity; [|apply (signal_bucket p i x y (units t span) E); [unfold units; nia|exact Le]].
-  apply Z.mul_le_mono_nonneg_l; [lia|]. pose proof (wf_parts n c good) as [_ [_ [_ [Fm _]]]].
-  apply sumif_inject with (R := fun v f => v_frame v = f); [apply (visits_nodup n t V)| | |].
-  - intros f Hf. pose proof (frame_bounds _ _ (frames_real _ _ V) f Hf). lia.
-  - intros v Hv W. destruct (Mine v Hv W) as [G [A [_ Av]]]. exists (v_frame v).
-    split; [now apply (visit_frame _ _ (ways_hold _ _ V))|]. split; [reflexivity|]. split; [|unfold size; lia].
-    apply released_in_spec. inversion G. split; [reflexivity|lia].
-  - intros v w f Hv Hw Wv Ww Ev Ew. destruct (Mine v Hv Wv) as [_ [_ [Pv _]]]. destruct (Mine w Hw Ww) as [_ [_ [Pw _]]].
-    apply one_visit; auto; congruence.
-Qed.
-
 Lemma line_brings_bits p g x y span : own_only n p = true -> (p < length (n_ports n))%nat -> 0 <= span -> x <= y ->
   y - x <= units t span -> sumif size (fun v => came_at p x y v && over (Some g) v) (t_visits t) <= line_bits n p span g.
 Proof.
@@ -393,23 +368,39 @@ Proof.
   set (z := sumif size W _) in *. set (z' := sumif size _ (visits_at t g)) in *. nia.
 Qed.
 
+(** What is no signal. *)
+Definition no_signal (v : visit) : bool := negb (class v =? 0).
+
+Lemma no_signal_from v : In v (t_visits t) -> own_only n (v_port v) = true -> no_signal v = true ->
+  is_own n (v_port v) (flow_of v) = false /\ exists g, from_port (flow_at n (flow_of v)) (v_place v) = Some g.
+Proof.
+  intros Hv Ow Ns. unfold no_signal in Ns. rewrite negb_true_iff, Z.eqb_neq, (class_of n t V v Hv) in Ns.
+  assert (No : signal_of n (v_port v) <> Some (flow_of v)).
+  { intros E. destruct (signal_facts _ _ E) as [C0 _]. contradiction. }
+  split.
+  - unfold is_own. destruct (signal_of n (v_port v)) as [j|]; [|reflexivity]. apply Nat.eqb_neq. congruence.
+  - unfold from_port. destruct (parent (place_at (flow_at n (flow_of v)) (v_place v))) eqn:E; [eauto|].
+    destruct No. apply root_is_signal; auto.
+Qed.
+
 Lemma port_brings p x y span : own_only n p = true -> (p < length (n_ports n))%nat -> 0 <= span -> x <= y ->
-  y - x <= units t span -> sumif size (came_at p x y) (t_visits t) <= comes n p span.
+  y - x <= units t span -> sumif size (fun v => no_signal v && came_at p x y v) (t_visits t) <= comes n p span.
 Proof.
   intros Ow Hp Hs Hxy Le. pose proof (wf_parts n c good) as [_ [_ [_ [Fm _]]]].
-  etransitivity; [apply sumif_cover with (ks := None :: map Some (feeders n p)) (f := over)|].
+  etransitivity; [apply sumif_cover with (ks := map Some (feeders n p)) (f := over)|].
   - intros v Hv. pose proof (size_bounds n t V v Hv). lia.
-  - intros v Hv W. apply came_at_spec in W. destruct W as [Pv _].
-    destruct (from_port (flow_at n (flow_of v)) (v_place v)) as [g|] eqn:E.
-    + exists (Some g). split; [|unfold over; rewrite E; apply Nat.eqb_refl]. right. apply in_map. apply nodup_In.
-      apply in_flat_map. exists (flow_at n (flow_of v)). split; [apply nth_In; apply (frame_lt n t V v Hv)|].
-      apply in_flat_map. exists (v_place v). split; [rewrite <- Pv; now apply visit_at_places|]. rewrite E. now left.
-    + exists None. split; [now left|]. unfold over. now rewrite E.
-  - cbn [sumif]. unfold all at 1. pose proof (own_brings p x y span Ow Hs Le) as O. unfold comes.
-    enough (sumif (fun g => sumif size (fun v => came_at p x y v && over g v) (t_visits t)) all (map Some (feeders n p))
-      <= sum_list (map (line_bits n p span) (feeders n p))) by lia.
-    induction (feeders n p) as [|g l IH]; cbn [map sumif sum_list fold_right]; [unfold sum_list; cbn; lia|].
-    unfold all at 1. pose proof (line_brings_bits p g x y span Ow Hp Hs Hxy Le). unfold sum_list in *. cbn [fold_right] in *. lia.
+  - intros v Hv W. apply andb_true_iff in W. destruct W as [Ns W]. apply came_at_spec in W. destruct W as [Pv _].
+    destruct (no_signal_from v Hv ltac:(now rewrite Pv) Ns) as [_ [g E]].
+    exists (Some g). split; [|unfold over; rewrite E; apply Nat.eqb_refl]. apply in_map. apply nodup_In.
+    apply in_flat_map. exists (flow_at n (flow_of v)). split; [apply nth_In; apply (frame_lt n t V v Hv)|].
+    apply in_flat_map. exists (v_place v). split; [rewrite <- Pv; now apply visit_at_places|]. rewrite E. now left.
+  - unfold comes. induction (feeders n p) as [|g l IH]; cbn [map sumif sum_list fold_right]; [unfold sum_list; cbn; lia|].
+    unfold all at 1. pose proof (line_brings_bits p g x y span Ow Hp Hs Hxy Le).
+    assert (sumif size (fun v => no_signal v && came_at p x y v && over (Some g) v) (t_visits t)
+      <= sumif size (fun v => came_at p x y v && over (Some g) v) (t_visits t)).
+    { apply sumif_le; intros v Hv; [|pose proof (size_bounds n t V v Hv); lia].
+      intros W. rewrite !andb_true_iff in *. split; [tauto|lia]. }
+    unfold sum_list in *. cbn [fold_right] in *. lia.
 Qed.
 
 Hypothesis accepted : accepts n c = true.
@@ -421,13 +412,14 @@ Lemma port_stands p y span : own_only n p = true -> (p < length (n_ports n))%nat
   of_switch n (filter (at_place p) (entries n c)) = true ->
   negb (used n p) || match nth p (q_backlogs c) None with Some _ => true | None => false end = true ->
   0 <= span -> r_trigger r <= y <= r_trigger r + units t span ->
-  sumif size (in_buffer p y) (t_visits t) <= stands n c p span.
+  sumif size (fun v => no_signal v && in_buffer p y v) (t_visits t) <= stands n c p span.
 Proof.
   intros Ow Hp Sw Cl Hs Hy. pose proof (wf_parts n c good) as [_ [_ [_ [Fm _]]]]. unfold stands.
   destruct (used n p) eqn:U.
   2: { rewrite sumif_empty; [lia|]. intros v Hv W. unfold in_buffer in W. rewrite !andb_true_iff, Nat.eqb_eq in W.
-       destruct W as [[Pv _] _]. assert (used n p = true); [|congruence]. apply existsb_exists.
-       exists (flow_at n (flow_of v)). split; [apply nth_In; apply (frame_lt n t V v Hv)|].
+       destruct W as [Ns [[Pv _] _]]. assert (used n p = true); [|congruence]. apply existsb_exists.
+       exists (flow_of v). split; [apply in_seq; pose proof (frame_lt n t V v Hv); lia|].
+       destruct (no_signal_from v Hv ltac:(now rewrite Pv) Ns) as [Io _]. rewrite Pv in Io. rewrite Io.
        pose proof (visit_at_places v Hv) as I. rewrite Pv in I. now destruct (places_at p _). }
   destruct (nth p (q_backlogs c) None) as [b|] eqn:B; [|discriminate].
   unfold accepts in accepted. apply andb_true_iff in accepted. destruct accepted as [St Rows].
@@ -442,10 +434,11 @@ Proof.
   specialize (Bu (r_trigger r - 1) ltac:(specialize (drained p); lia)).
   assert (In1 : inside t (r_trigger r - 1)) by (unfold inside, before_end; rewrite ends; apply Z.ltb_lt; lia).
   specialize (Bu In1). pose proof (port_brings p (r_trigger r) y span Ow Hp Hs ltac:(lia) ltac:(lia)) as C.
-  etransitivity; [apply sumif_or with (Q := in_buffer p (r_trigger r - 1)) (R := came_at p (r_trigger r) y)|lia].
+  etransitivity; [apply sumif_or with (Q := in_buffer p (r_trigger r - 1))
+    (R := fun v => no_signal v && came_at p (r_trigger r) y v)|lia].
   - intros v Hv. pose proof (size_bounds n t V v Hv). lia.
   - intros v Hv W. unfold in_buffer, came_at in *. rewrite !andb_true_iff, !Z.leb_le, !Z.ltb_lt in *.
-    destruct (Z_le_gt_dec (r_trigger r) (v_arrival v)); [right; tauto|left]. destruct W as [[W1 W2] W3]. repeat split; auto; lia.
+    destruct (Z_le_gt_dec (r_trigger r) (v_arrival v)); [right; tauto|left]. destruct W as [_ [[W1 W2] W3]]. repeat split; auto; lia.
 Qed.
 
 Lemma switch_queued s y span : (forall p, In p (ports_of n k s) -> own_only n p = true /\
@@ -467,10 +460,10 @@ Proof.
     unfold all at 1. specialize (IH (fun q Hq => Ps q (or_intror Hq)) (fun q Hq => Sub q (or_intror Hq))).
     destruct (Ps p (or_introl eq_refl)) as [Ow [Sw Cl]].
     pose proof (port_stands p y span Ow (Sub p (or_introl eq_refl)) Sw Cl Hs Hy) as St.
-    assert (sumif size (fun v => queued k s y v && Nat.eqb (v_port v) p) (t_visits t) <= sumif size (in_buffer p y) (t_visits t));
+    assert (sumif size (fun v => queued k s y v && Nat.eqb (v_port v) p) (t_visits t) <= sumif size (fun v => no_signal v && in_buffer p y v) (t_visits t));
       [|unfold sum_list in *; lia].
     apply sumif_le; intros v Hv; [|pose proof (size_bounds n t V v Hv); lia].
-    intros Q. split; [|lia]. unfold queued, in_buffer in *. rewrite !andb_true_iff in *. tauto.
+    intros Q. split; [|lia]. unfold queued, in_buffer, no_signal in *. rewrite !andb_true_iff in *. tauto.
 Qed.
 
 (** *** D_mc *)

@@ -449,15 +449,15 @@ Qed.
 Module Queue.
 Definition over_ (p : nat) : list place := [Place p None; Place 1 (Some 0%nat)].
 Definition n : network := Network [wire; wire; wire]
-  [ FlowIn 0 (Contract 20000 1000 1000000 0) None (Some (Monitor 1000 900000 1000 0)) true (over_ 0) [1%nat];
-    FlowIn 1 (Contract 1000 1000 2000 0) None None true (over_ 2) [1%nat] ] 0 1000 12304.
+  [ FlowIn 1 (Contract 20000 1000 1000000 0) None (Some (Monitor 1000 900000 1000 0)) true (over_ 0) [1%nat];
+    FlowIn 2 (Contract 1000 1000 2000 0) None None true (over_ 2) [1%nat] ] 0 1000 12304.
 Definition k : fabric := Fabric [None; Some 0%nat; None] [Some 0%nat; None; Some 0%nat] [20000] [100].
-Definition c : claims := Claims 1000000 [ [Row 0 20000 far]; [Row 0 2010 far; Row 1 3000 far]; [Row 1 1000 far] ] []
+Definition c : claims := Claims 1000000 [ [Row 1 20000 far]; [Row 1 2010 far; Row 2 3000 far]; [Row 2 1000 far] ] []
   [None; Some (Backlog 3510 far); None].
 
 (* twenty frames of a message, and ten messages of the other flow, which wait for them *)
-Definition a (i : nat) : frame := Frame i 0 0 0 1000 0 0 true.
-Definition b (i : nat) : frame := Frame (20 + i) 1 1 (Z.of_nat i) 1000 (2000 * Z.of_nat i) (2000 * Z.of_nat i) true.
+Definition a (i : nat) : frame := Frame i 0 1 0 1000 0 0 true.
+Definition b (i : nat) : frame := Frame (20 + i) 1 2 (Z.of_nat i) 1000 (2000 * Z.of_nat i) (2000 * Z.of_nat i) true.
 Definition t : trace := Trace 1 (map a (seq 0 20) ++ map b (seq 0 10))
   (map (fun i => hop (a i) 0 0 0 (1000 * Z.of_nat i)) (seq 0 20) ++
    map (fun i => hop (a i) 1 1 (1000 * Z.of_nat i + 1000) (1000 * Z.of_nat i + 1000)) (seq 0 20) ++
