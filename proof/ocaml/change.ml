@@ -96,6 +96,10 @@ let queued before (arrange, update, queues) =
   List.for_all (queue_ok before.plan.network before.claims k (Z.add arrange update) queues)
     (List.init (List.length k.k_swap) Fun.id)
 
+let has_backlogs before =
+  List.for_all Fun.id (List.mapi (fun p b -> b <> None || List.nth before.plan.Plan.fabric.k_of p = None
+    || not (used before.plan.network p)) before.claims.q_backlogs)
+
 let windows_fine before r =
   windows_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc r.stretches
 

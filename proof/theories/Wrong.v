@@ -487,3 +487,35 @@ Qed.
 (** What lines have brought since is what was left out. *)
 Lemma with_what_has_come : change_ok Queue.n Queue.c Queue.k [[0]] 0 20000 4500 24500 = true.
 Proof. vm_compute. reflexivity. Qed.
+
+(** Signals that a switch queues when it has swapped, not when it knows: then each switch on the way adds
+    its swap and its purge, and D_mc as accepted has both once. *)
+Definition told_after_the_swap (n : network) (t : trace) (r : raise) (k : fabric) : Prop :=
+  forall p a b, nth p (k_of k) None = Some a -> nth p (k_behind k) None = Some b -> r_knows r b <= r_knows r a \/
+  exists v, In v (t_visits t) /\ v_port v = p /\ class v = 0 /\ r_swapped r a <= v_arrival v /\
+    r_knows r b <= received n t v + units t (latency_of n k b).
+
+Module Told.
+Import TwoModes.
+Definition k : fabric := Fabric (k_of fabric_) (k_behind fabric_) [2000; 2000] [0; 0].
+Definition late : frame := Frame 20 2 0 0 100 5000 5000 true.
+Definition t : trace := TraceIn 1 [f 0 0; f 1 2000; g 0; late]
+  (way (f 0 0) 0 1000 2000 ++ way (f 1 2000) 2000 3000 4000 ++ way (g 0) 1000 2000 3000 ++ [hop late 0 1 5000 5000]) [] nobody always.
+Definition r : raise := Raise (r_switch raise_) 3000 0 (fun s => match s with 0%nat => 3000 | _ => 5100 end)
+  (fun s => match s with 0%nat => 5000 | _ => 7100 end).
+End Told.
+
+Lemma told_after_the_swap_is_later :
+  change_ok TwoModes.low TwoModes.low_claims Told.k TwoModes.dists 1100 2000 0 3100 = true /\
+  follows TwoModes.low (with_span Told.t (always_until (Some 3000))) /\
+  told_after_the_swap TwoModes.low Told.t Told.r Told.k /\
+  (forall s, (s < 2)%nat -> r_swapped Told.r s = r_knows Told.r s + nth s (k_swap Told.k) 0) /\
+  r_trigger Told.r + 3100 < r_swapped Told.r 1.
+Proof.
+  split; [vm_compute; reflexivity|]. split; [apply checked_trace_follows; vm_compute; reflexivity|].
+  split; [|split; [intros [|[|s]] Hs; [reflexivity|reflexivity|lia]|reflexivity]].
+  intros p a b Ea Eb. destruct p as [|[|[|[|p]]]]; cbn in Ea, Eb; try discriminate; inversion Ea; inversion Eb; subst.
+  - right. exists (hop Told.late 0 1 5000 5000). split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
+  - left. vm_compute. discriminate.
+  - destruct p; discriminate.
+Qed.
