@@ -25,6 +25,17 @@ pub fn device_clock_of(name: &str) -> io::Result<Option<u32>> {
     Ok(told.can_stamp_all().then(|| u32::try_from(told.clock).ok()).flatten())
 }
 
+/// Whether the driver of the interface `name` has the kernel stamp what leaves.
+///
+/// # Errors
+///
+/// When the process has no descriptors left.
+pub fn stamps_departures(name: &str) -> io::Result<bool> {
+    let name = CString::new(name).map_err(io::Error::other)?;
+    let any = socket::control_socket()?;
+    Ok(ethtool::stamping(any.as_fd(), &name).is_ok_and(|it| it.has_kernel_stamp_departures()))
+}
+
 /// A clock of a device, brought to the monotonic one.
 #[derive(Debug)]
 pub struct DeviceClock {

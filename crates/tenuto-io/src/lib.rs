@@ -54,7 +54,7 @@ pub mod xdp_port;
 
 pub use backpressure::Backpressure;
 pub use clock::MonotonicClock;
-pub use device_clock::{DeviceClock, device_clock_of};
+pub use device_clock::{DeviceClock, device_clock_of, stamps_departures};
 pub use host_stack::{HostBarrier, HostStack};
 pub use kernel_threads::{KernelSchedule, KernelThread};
 pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, driver_of, link_features};

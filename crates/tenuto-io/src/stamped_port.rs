@@ -24,6 +24,8 @@ pub struct StampedPort {
     departures: StampClock,
     device: Option<Arc<DeviceClock>>,
     unstamped: u64,
+    last_device_ns: u64,
+    grain_ns: u64,
     _stamping: Option<StampingGuard>,
 }
 
@@ -58,6 +60,8 @@ impl StampedPort {
             departures: StampClock::default(),
             device,
             unstamped: 0,
+            last_device_ns: 0,
+            grain_ns: 0,
             _stamping: stamping,
         })
     }
@@ -106,7 +110,14 @@ impl StampedPort {
             let at = match &self.device {
                 None => clock.arrival(ancillary.stamp_realtime_ns),
                 Some(device) => match ancillary.stamp_device_ns {
-                    Some(ns) => device.monotonic(ns),
+                    Some(ns) => {
+                        let last = std::mem::replace(&mut self.last_device_ns, ns);
+                        // The first one has none before it.
+                        if last > 0 {
+                            self.grain_ns = common_divisor(self.grain_ns, ns.abs_diff(last));
+                        }
+                        device.monotonic(ns)
+                    }
                     None => {
                         self.unstamped += 1;
                         continue;
@@ -146,6 +157,11 @@ impl StampedPort {
         self.unstamped
     }
 
+    /// What all differences of the device's stamps are whole multiples of, nanoseconds; 0: too few of them.
+    pub const fn grain_ns(&self) -> u64 {
+        self.grain_ns
+    }
+
     /// Frames that the socket had no room for since the last call.
     ///
     /// # Errors
@@ -175,6 +191,13 @@ impl StampedPort {
     }
 }
 
+const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// What is asked of the kernel.
 const fn flags(by_device: bool) -> libc::c_int {
     let all = if by_device {
@@ -187,4 +210,17 @@ const fn flags(by_device: bool) -> libc::c_int {
             | libc::SOF_TIMESTAMPING_SOFTWARE
     };
     all as libc::c_int
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common_divisor;
+
+    #[test]
+    fn a_clock_of_whole_steps_is_told_by_its_stamps() {
+        let stamps = [0_u64, 80, 8_000, 8_024];
+        let grain = stamps.windows(2).fold(0, |grain, it| common_divisor(grain, it[1] - it[0]));
+        assert_eq!(grain, 8);
+        assert_eq!((common_divisor(0, 0), common_divisor(0, 5)), (0, 5));
+    }
 }

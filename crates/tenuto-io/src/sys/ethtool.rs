@@ -205,6 +205,11 @@ pub(crate) struct Stamping {
 }
 
 impl Stamping {
+    /// Whether its driver has the kernel stamp what leaves.
+    pub(crate) const fn has_kernel_stamp_departures(&self) -> bool {
+        self.what & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0
+    }
+
     /// Whether the device stamps every frame of both ways.
     pub(crate) const fn can_stamp_all(&self) -> bool {
         const ON: u32 = 1 << 1;

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use tenuto_io::links::IpBatch;
 use tenuto_io::{
     Interest, LinkState, MonotonicClock, PollSet, StampedPort, StampedStream, device_clock_of,
-    driver_of,
+    driver_of, stamps_departures,
 };
 use tenuto_units::{Instant, Span};
 
@@ -54,6 +54,7 @@ fn what_leaves_and_what_comes_is_stamped_in_its_order() {
         assert_eq!((from.unstamped(), to.take_overflowed().expect("a socket")), (0, 0));
         // Such a pair has no clock of its own.
         assert_eq!(device_clock_of("a").expect("a socket"), None);
+        assert!(stamps_departures("a").expect("a socket"), "or departures would be guessed");
         assert_eq!(driver_of("a").expect("a socket").as_deref(), Some("veth"));
         assert!(StampedPort::open("none", None).is_err());
     });
