@@ -73,4 +73,4 @@ pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};
 pub use summary::summary;
 pub use verdict::Verdict;
-pub use write::{word as yaml_word, write_network};
+pub use write::write_network;

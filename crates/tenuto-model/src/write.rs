@@ -38,7 +38,7 @@ fn line(out: &mut String, indent: usize, text: &str) {
 }
 
 /// A scalar: plain where nothing can be mistaken, else in quotes.
-pub fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let starts = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let special = matches!(text.to_ascii_lowercase().as_str(), "null" | "true" | "false");

@@ -20,6 +20,7 @@ mod model;
 mod names;
 mod procedure;
 mod queues;
+mod quoted;
 mod rig;
 mod scene;
 mod session;

@@ -41,7 +41,7 @@ pub fn output_rate<R: Rig>(
     Ok((bits / interval, bits / seen.passed_every_ns().max(1.0), lost))
 }
 
-/// The largest rate without loss of `count` frames, bit/s, between line rate and `slowest`: to one nanosecond of the
+/// The largest rate without loss of `count` frames, bit/s (0: even the slowest lost some), between line rate and `slowest`: to one nanosecond of the
 /// interval, or to a fiftieth of it where stamps are not exact.
 ///
 /// # Errors
@@ -57,18 +57,21 @@ pub fn search_rate<R: Rig>(
     session.install(scene)?;
     let bits = f64::from(scene.used.frame_bytes) * BITS_NS;
     let (mut lossy, mut whole) = (line - 1, slowest.as_ns().max(line));
+    let (mut offered, _, lost) = output_rate(session, scene, Span::from_ns(whole), count)?;
+    if lost > 0 {
+        return Ok(0.0);
+    }
     let part = if session.rig().stamps().is_exact { u64::MAX } else { NOISY_PART };
-    let mut offered = None;
     while whole - lossy > (whole / part).max(1) {
         let middle = lossy.midpoint(whole);
         let (rate, _, lost) = output_rate(session, scene, Span::from_ns(middle), count)?;
         if lost == 0 {
-            (whole, offered) = (middle, Some(rate));
+            (whole, offered) = (middle, rate);
         } else {
             lossy = middle;
         }
     }
-    Ok(offered.unwrap_or(bits / whole as f64))
+    Ok(if part == u64::MAX { bits / whole as f64 } else { offered })
 }
 
 /// Frames of one try.
@@ -106,6 +109,9 @@ pub(super) fn throughput<R: Rig>(
         }
         let used = Use::worst(MatchType::FiveTuple, Action::Output, entries, frame_bytes);
         let scene = session.scene(used);
+        // Far slower than what a frame takes, nothing is lost.
+        let own = processor.map_or(slowest, |it| Span::from_ns(it.cost_ps(&used) / 1_000 * 8));
+        let slowest = own.clamp(Span::from_us(50), slowest);
         let searched_bps = search_rate(session, &scene, slowest, TRY)?;
         let line = session.rig().rate_bps() as f64 * f64::from(frame_bytes)
             / (f64::from(frame_bytes) + SLOT_BYTES as f64);

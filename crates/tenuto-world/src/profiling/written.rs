@@ -2,9 +2,10 @@
 
 use super::measured::Measured;
 use super::names::{action_name, kind_name};
+use super::quoted::quoted;
 use super::written_measured::write_measured;
 use std::fmt::Write;
-use tenuto_model::{Action, BufferUnit, MatchType, Processor, Receive, yaml_word};
+use tenuto_model::{Action, BufferUnit, MatchType, Processor, Receive};
 
 /// The file (docs/reference/profile.md).
 pub fn to_yaml(it: &Measured) -> String {
@@ -13,8 +14,8 @@ pub fn to_yaml(it: &Measured) -> String {
         "# Measured by `tenuto profile`. Up to `measured` it is what a plan reads; what was not measured is taken from\n\
          # `like`. What it promises, and what not: docs/theory/measured-models.md.\n\
          tenuto_profile: 1\nname: {}\nlike: {}\nentries: {}\n",
-        yaml_word(&profile.name),
-        yaml_word(&it.like),
+        quoted(&profile.name),
+        quoted(&it.like),
         profile.entries_max
     );
     let (least, most) = (profile.latency_ns_min, profile.latency_ns_max);
