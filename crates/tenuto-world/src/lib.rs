@@ -1,6 +1,7 @@
 //! One transition system of cores, links, hosts and faults; drivers `clockwork` (virtual time) and
 //! `explore` (every interleaving), and the ledger that judges any run.
 
+pub mod applied;
 mod assemble;
 pub mod clockwork;
 pub mod device;

@@ -352,6 +352,8 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "SVG", requires = "schedule")]
     pub(crate) gantt: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) application: crate::verbs::sim_app::AppFlags,
+    #[command(flatten)]
     pub(crate) planning: Planning,
 }
 
@@ -440,11 +442,14 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Explore {
-    /// Network or plan file; or the word attendre: reactive applications, with and without Attendre
+    /// Network or plan file: its mode change, or with --app an application on its switches; or the word
+    /// attendre: the scenarios of that paper
     #[arg(value_name = "NET|PLAN|attendre")]
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) attendre: crate::verbs::explore_attendre::AttendreFlags,
+    #[command(flatten)]
+    pub(crate) application: crate::verbs::explore_app::AppFlags,
     /// A watched flow exceeds its start contract N times; without any, each of them once
     #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
     pub(crate) excess: Vec<(String, u8)>,

@@ -18,6 +18,8 @@ pub struct Outcome<T> {
     pub depth: usize,
     /// Whether every reachable state was visited.
     pub is_exhaustive: bool,
+    /// Bytes that known states take: fingerprints, and how each was reached.
+    pub bytes: usize,
     /// A run that violates a property.
     pub counterexample: Option<T>,
 }
@@ -48,7 +50,8 @@ impl<T> Outcome<T> {
     /// What a replay of so many steps found; other states were not looked at.
     pub fn of_replay(steps: usize, counterexample: Option<T>) -> Self {
         let transitions = u64::try_from(steps).unwrap_or(u64::MAX);
-        Self { states: steps, transitions, depth: steps, is_exhaustive: false, counterexample }
+        let is_exhaustive = false;
+        Self { states: steps, transitions, depth: steps, is_exhaustive, bytes: 0, counterexample }
     }
 
     /// What the search says of the properties.
@@ -61,9 +64,9 @@ impl<T> Outcome<T> {
     }
 
     pub(super) fn map<U>(self, told: impl FnOnce(T) -> U) -> Outcome<U> {
-        let Self { states, transitions, depth, is_exhaustive, counterexample } = self;
+        let Self { states, transitions, depth, is_exhaustive, bytes, counterexample } = self;
         let counterexample = counterexample.map(told);
-        Outcome { states, transitions, depth, is_exhaustive, counterexample }
+        Outcome { states, transitions, depth, is_exhaustive, bytes, counterexample }
     }
 }
 
@@ -110,30 +113,29 @@ pub(super) trait Explored: Clone {
     fn check(&self, next: &Self, is_end: bool, fixed: &Self::Fixed) -> Option<Self::Finding>;
 }
 
-/// What is violated, and the actions that lead there.
-type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
+/// What is violated, and the choices that lead there.
+type Violation<S> = (<S as Explored>::Finding, Vec<u16>);
 /// A finding, with the steps of a trace.
 pub(super) type Counterexample<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Step>);
 
-/// How a state was first reached.
-struct Origin<A> {
+/// How a state was first reached. Millions are kept, so an action is its place among those that were possible.
+struct Origin {
     parent: u32,
-    /// Unknown of the start only.
-    action: Option<A>,
-    depth: usize,
+    choice: u16,
 }
 
 /// A state whose actions are still to be tried.
 struct Waiting<S> {
     number: u32,
     fingerprint: u128,
+    depth: usize,
     world: S,
 }
 
 /// How far a search has come.
 struct Search<S: Explored> {
     visited: HashSet<u128, BuildHasherDefault<WordHasher>>,
-    origins: Vec<Origin<S::Action>>,
+    origins: Vec<Origin>,
     queue: VecDeque<Waiting<S>>,
     states_max: usize,
     outcome: Outcome<Counterexample<S>>,
@@ -153,7 +155,10 @@ pub(super) fn search<S: Explored>(
 ) -> Result<Outcome<Counterexample<S>>, String> {
     let mut search = Search::new(start, states_max, frames);
     while let Some(waiting) = search.queue.pop_front() {
-        if let Some((finding, actions)) = search.expand(&waiting, fixed, frames, progress)? {
+        let found = search.expand(&waiting, fixed, frames, progress)?;
+        search.count_bytes();
+        if let Some((finding, choices)) = found {
+            let actions = chosen(start, &choices, fixed, frames)?;
             let again = retrace(start, &actions, fixed, frames)?;
             return Ok(Outcome { counterexample: Some((finding, again.steps)), ..search.outcome });
         }
@@ -169,14 +174,20 @@ impl<S: Explored> Search<S> {
         let (states, transitions, depth) = (1, 0, 0);
         Self {
             visited,
-            origins: vec![Origin { parent: 0, action: None, depth }],
-            queue: VecDeque::from([Waiting { number: 0, fingerprint, world: start.clone() }]),
+            origins: vec![Origin { parent: 0, choice: 0 }],
+            queue: VecDeque::from([Waiting {
+                number: 0,
+                fingerprint,
+                depth,
+                world: start.clone(),
+            }]),
             states_max,
             outcome: Outcome {
                 states,
                 transitions,
                 depth,
                 is_exhaustive: true,
+                bytes: 0,
                 counterexample: None,
             },
         }
@@ -195,15 +206,15 @@ impl<S: Explored> Search<S> {
             Err(finding) => return Ok(Some((finding, self.path(from.number, None)))),
         };
         let is_only = actions.len() == 1;
-        for action in actions {
+        for (choice, action) in (0..).zip(actions) {
             let Some(next) = from.world.after(&action, fixed, frames) else { continue };
             self.outcome.transitions += 1;
             let fingerprint = next.fingerprint(frames);
             let is_end = is_only && fingerprint == from.fingerprint;
             if let Some(finding) = from.world.check(&next, is_end, fixed) {
-                return Ok(Some((finding, self.path(from.number, Some(action)))));
+                return Ok(Some((finding, self.path(from.number, Some(choice)))));
             }
-            if self.visit(from.number, action, fingerprint, next)? {
+            if self.visit(from, choice, fingerprint, next)? {
                 self.tell(progress);
             }
         }
@@ -213,8 +224,8 @@ impl<S: Explored> Search<S> {
     /// Whether the state is new, and there is room for it.
     fn visit(
         &mut self,
-        parent: u32,
-        action: S::Action,
+        from: &Waiting<S>,
+        choice: u16,
         fingerprint: u128,
         world: S,
     ) -> Result<bool, String> {
@@ -226,10 +237,10 @@ impl<S: Explored> Search<S> {
             return Ok(false);
         }
         let number = u32::try_from(self.origins.len()).map_err(|error| error.to_string())?;
-        let depth = self.origins[parent as usize].depth + 1;
+        let depth = from.depth + 1;
         self.visited.insert(fingerprint);
-        self.origins.push(Origin { parent, action: Some(action), depth });
-        self.queue.push_back(Waiting { number, fingerprint, world });
+        self.origins.push(Origin { parent: from.number, choice });
+        self.queue.push_back(Waiting { number, fingerprint, depth, world });
         self.outcome.states = self.origins.len();
         self.outcome.depth = depth;
         Ok(true)
@@ -241,14 +252,41 @@ impl<S: Explored> Search<S> {
         }
     }
 
-    /// The actions that lead from the start to a state, and on.
-    fn path(&self, mut number: u32, last: Option<S::Action>) -> Vec<S::Action> {
-        let mut actions: Vec<S::Action> = last.into_iter().collect();
-        while let Origin { parent, action: Some(action), .. } = &self.origins[number as usize] {
-            actions.push(action.clone());
-            number = *parent;
-        }
-        actions.reverse();
-        actions
+    fn count_bytes(&mut self) {
+        // A hash table takes a byte beside each place.
+        let visited = self.visited.capacity() * (size_of::<u128>() + 1);
+        self.outcome.bytes = visited + self.origins.capacity() * size_of::<Origin>();
     }
+
+    /// The choices that lead from the start to a state, and on.
+    fn path(&self, mut number: u32, last: Option<u16>) -> Vec<u16> {
+        let mut choices: Vec<u16> = last.into_iter().collect();
+        while number != 0 {
+            let Origin { parent, choice } = self.origins[number as usize];
+            choices.push(choice);
+            number = parent;
+        }
+        choices.reverse();
+        choices
+    }
+}
+
+/// The actions that choices mean, which a second run from the start tells.
+fn chosen<S: Explored>(
+    start: &S,
+    choices: &[u16],
+    fixed: &S::Fixed,
+    frames: &mut Interned,
+) -> Result<Vec<S::Action>, String> {
+    let lost = || "the way to a state is not found again: a step is not deterministic".to_owned();
+    let (mut world, mut actions) = (start.clone(), Vec::new());
+    for (place, &choice) in choices.iter().enumerate() {
+        let possible = world.possible(fixed, frames).map_err(|_| lost())?;
+        let action = possible.get(usize::from(choice)).ok_or_else(lost)?;
+        if place + 1 < choices.len() {
+            world = world.after(action, fixed, frames).ok_or_else(lost)?;
+        }
+        actions.push(action.clone());
+    }
+    Ok(actions)
 }

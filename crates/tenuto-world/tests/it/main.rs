@@ -1,5 +1,6 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
+mod applications;
 mod classic;
 mod controlled;
 mod devices;

@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_controller::reactive::{APPLICATIONS, ReactiveApp, named};
+use tenuto_model::Network;
 use tenuto_runtime::applications::{AppNews, AppServer, AppSettings, PythonApp};
 
 /// The registered port of OpenFlow, from this machine alone: whoever connects is believed.
@@ -92,11 +93,23 @@ pub(crate) fn application(
     network: Option<&Path>,
     is_checked: bool,
 ) -> Result<Box<dyn ReactiveApp>, Failure> {
+    // Only what has a name goes by a network.
+    let is_named = !name.ends_with(".py");
+    let network = network.filter(|_| is_named).map(load::network).transpose()?;
+    application_on(name, settings, network.as_ref(), is_checked)
+}
+
+/// The same for a network that was read.
+pub(crate) fn application_on(
+    name: &str,
+    settings: &[(String, String)],
+    network: Option<&Network>,
+    is_checked: bool,
+) -> Result<Box<dyn ReactiveApp>, Failure> {
     let wrong = |text: String, hint| Failure::input(text, Some(name), hint);
     if !name.ends_with(".py") {
-        let network = network.map(load::network).transpose()?;
         let list = APPLICATIONS.map(|(name, what)| format!("{name}: {what}")).join("; ");
-        return named(name, settings, network.as_ref()).map_err(|text| wrong(text, Some(&list)));
+        return named(name, settings, network).map_err(|text| wrong(text, Some(&list)));
     }
     if let Some((key, _)) = settings.first() {
         return Err(wrong(format!("a Python program has no setting `{key}`"), None));

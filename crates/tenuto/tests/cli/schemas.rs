@@ -94,6 +94,16 @@ const DOCUMENTS: [Document; 26] = [
     ("tenuto-exploration/1", &[("tenuto/src/verbs/explore.rs", "Document")], "`explore --json`"),
     ("tenuto-trace/1", &[("tenuto-world/src/explore/trace.rs", "Trace")], "`explore -o TRACE`"),
     (
+        "tenuto-application-exploration/1",
+        &[("tenuto/src/verbs/explore_app.rs", "Document")],
+        "`explore NET --app --json`",
+    ),
+    (
+        "tenuto-application-run/1",
+        &[("tenuto/src/verbs/sim_app.rs", "Document")],
+        "`sim NET --app --json`",
+    ),
+    (
         "tenuto-reactive-exploration/1",
         &[("tenuto/src/verbs/explore_attendre.rs", "Document")],
         "`explore attendre --json`",
@@ -101,7 +111,7 @@ const DOCUMENTS: [Document; 26] = [
     (
         "tenuto-reactive-trace/1",
         &[("tenuto-world/src/explore/reactive/trace.rs", "Trace")],
-        "`explore attendre -o TRACE`",
+        "`explore attendre -o TRACE`, `explore NET --app -o TRACE`",
     ),
     (
         "tenuto-bench/1",
@@ -389,6 +399,8 @@ fn real_output() -> Vec<(String, String)> {
         words("certify line.plan.json"),
         words("certify graph.plan.json"),
         words("explore attendre --app firewall --plain -o reactive.json"),
+        words("explore line.yaml --app learning-switch"),
+        words("sim line.yaml --app learning-switch"),
         words("bench loko table2"),
         words("bench admission --generated star3-1G --repeat 1"),
         words("doctor --for 20ms"),
