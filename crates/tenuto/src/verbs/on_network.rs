@@ -15,7 +15,7 @@ use tenuto_world::explore::reactive::{Move, Protocol, Send};
 pub(crate) struct OnNetwork {
     /// A setting of the application, such as idle=30; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting, requires = "app")]
-    pub(crate) set: Vec<(String, String)>,
+    pub(crate) app_set: Vec<(String, String)>,
     /// How switches are told: openflow, openflow-barrier or attendre
     #[arg(long, value_name = "PROTOCOL", value_parser = PossibleValuesParser::new(
         Protocol::ALL.map(Protocol::name)), default_value = "openflow")]
@@ -61,7 +61,7 @@ impl OnNetwork {
 
     /// The MAC address that a load balancer serves, as its settings say.
     pub(crate) fn service(&self) -> Option<[u8; 6]> {
-        let (_, text) = self.set.iter().find(|(key, _)| key == "service")?;
+        let (_, text) = self.app_set.iter().find(|(key, _)| key == "service")?;
         let bytes: Option<Vec<u8>> =
             text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect();
         bytes?.try_into().ok()
@@ -80,7 +80,7 @@ pub(crate) fn read(
     let network = load::network(input)?;
     let mut told = network.clone();
     told.links.extend(moves.iter().filter_map(|it| second_place(&network, it)));
-    let app = application_on(name, &args.set, Some(&told), is_checked)?;
+    let app = application_on(name, &args.app_set, Some(&told), is_checked)?;
     Ok((network, app))
 }
 

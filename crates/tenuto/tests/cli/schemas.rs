@@ -19,7 +19,7 @@ const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "m
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 26] = [
+const DOCUMENTS: [Document; 28] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
