@@ -82,12 +82,12 @@ impl ReactiveApp for LearningSwitch {
     /// An entry to a known destination, or else every port but that of entry.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         if !self.tree.carries(datapath, packet.in_port) {
-            return;
+            return answer.discard(datapath, packet);
         }
         self.learn(datapath, packet, answer);
         match self.seen.get(&(datapath, packet.dst)) {
             // It is on the side from where the packet came.
-            Some(&to) if to == packet.in_port => {}
+            Some(&to) if to == packet.in_port => answer.discard(datapath, packet),
             Some(&to) => {
                 let way = entry(packet.addresses_at_port(), vec![output(to)]);
                 let way = FlowMod { idle_timeout: self.idle_s, ..way };
@@ -95,8 +95,9 @@ impl ReactiveApp for LearningSwitch {
             }
             None => {
                 let ports = self.flood(datapath, packet.in_port);
-                if !ports.is_empty() {
-                    answer.send(datapath, ports, packet);
+                match ports.is_empty() {
+                    true => answer.discard(datapath, packet),
+                    false => answer.send(datapath, ports, packet),
                 }
             }
         }

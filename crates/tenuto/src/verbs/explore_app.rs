@@ -3,6 +3,7 @@
 use super::on_network::{self, OnNetwork};
 use crate::args::Explore;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
@@ -261,8 +262,23 @@ fn document<'a>(explored: &'a Explored<'_>) -> Document<'a> {
 const ABSTRACTED: &str = "untimed     time stands still: entries do not expire, links and ports hold \
     frames in order, a host's packet is at its switch at once; nobody forges\n";
 
+/// How much was looked at; of a replay, its steps.
+fn size(explored: &Explored<'_>) -> String {
+    let Explored { found, states_per_s, .. } = explored;
+    if found.bytes == 0 {
+        return format!("replayed, {}", counted(found.states, "step"));
+    }
+    format!(
+        "{} states, {} transitions, depth {}; {states_per_s} states/s, {} bytes per known state",
+        found.states,
+        found.transitions,
+        found.depth,
+        bytes_per_state(found)
+    )
+}
+
 fn text(explored: &Explored<'_>) -> String {
-    let Explored { network, app, setup, found, states_per_s } = explored;
+    let Explored { network, app, setup, found, .. } = explored;
     let sends: Vec<String> =
         setup.sends.iter().map(|it| format!("{}:{}={}", it.from, it.to, it.packets)).collect();
     let budgets: Vec<String> = setup
@@ -285,13 +301,7 @@ fn text(explored: &Explored<'_>) -> String {
         or_none(&moves),
         or_none(&budgets),
     );
-    let size = format!(
-        "{} states, {} transitions, depth {}; {states_per_s} states/s, {} bytes per known state",
-        found.states,
-        found.transitions,
-        found.depth,
-        bytes_per_state(found)
-    );
+    let size = size(explored);
     out.push_str(&match &found.counterexample {
         Some(trace) => format!("{trace}VIOLATED: {} ({size})\n", trace.finding),
         None if found.is_exhaustive => format!(

@@ -14,7 +14,7 @@ use tenuto_world::explore::{Action, Step, Trace};
 const UNITS: [&str; 10] =
     ["ns", "ps", "us", "ms", "bps", "mbps", "bits", "bytes", "percent", "ppm"];
 /// Words that may stand behind a unit: which of several values it is, or of what one has it.
-const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "median"];
+const BEHIND: [&str; 9] = ["max", "min", "p50", "p80", "p99", "p999", "per", "port", "median"];
 
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
@@ -216,7 +216,7 @@ happens: `planned`, `simulated`, `live`, `explored`, `computed`), `seed`, `plan_
 null. Files that are read back (plans, traces) begin with `schema`. A key that is *optional* may be absent; a file may
 lack keys that newer versions write.
 
-One rule for units: the unit is the last word of a key, and only `max`, `min`, `median` or a percentile (`p50`, `p99`, `p999`)
+One rule for units: the unit is the last word of a key, and only `max`, `min`, `median` or a percentile (`p50`, `p80`, `p99`, `p999`)
 stands behind it; `bytes_per_port` is a unit. `ns`, `ps`, `us` and `ms` are times, `bps` and `mbps` rates in bit/s and Mbit/s,
 `bits` and `bytes` amounts, `percent` and `ppm` shares. Whole numbers without a unit count what the key names, `load` and keys
 with `over` are ratios, and where a resource decides the unit, `unit` beside it names it. `bound`s and delays are rounded up.

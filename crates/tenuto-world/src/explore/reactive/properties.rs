@@ -182,7 +182,7 @@ pub(super) fn check_end(world: &World, fixed: &Fixed) -> Option<Finding> {
         let kept = switch.packets_kept() + frames;
         let is_asked = fixed.looks_at(Property::NoForgottenPackets);
         if is_asked && kept > 0 && !world.history.is_excused {
-            let text = format!("{END} {kept} packets wait at {} for an answer", at.name);
+            let text = format!("{END} of the packets at {}, {kept} wait for an answer", at.name);
             return Some((Property::NoForgottenPackets, text));
         }
     }
