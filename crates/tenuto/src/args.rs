@@ -1,8 +1,10 @@
 //! The command line: one definition per verb, from which parser and help come.
 
+mod application;
 mod planning;
 mod values;
 
+pub(crate) use application::{ExploreApp, OnNetwork, SimApp};
 pub(crate) use planning::{Method, Model, Planning, Ranking};
 pub(crate) use values::{Slow, switch_processes};
 
@@ -352,7 +354,7 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "SVG", requires = "schedule")]
     pub(crate) gantt: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) application: crate::verbs::sim_app::AppFlags,
+    pub(crate) application: SimApp,
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
@@ -449,7 +451,7 @@ pub(crate) struct Explore {
     #[command(flatten)]
     pub(crate) attendre: crate::verbs::explore_attendre::AttendreFlags,
     #[command(flatten)]
-    pub(crate) application: crate::verbs::explore_app::AppFlags,
+    pub(crate) application: ExploreApp,
     /// A watched flow exceeds its start contract N times; without any, each of them once
     #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
     pub(crate) excess: Vec<(String, u8)>,

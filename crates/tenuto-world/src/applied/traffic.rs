@@ -9,6 +9,8 @@ use tenuto_units::{Draws, Instant, Span};
 
 /// Flows and packets of a run at most.
 const PACKETS_MAX: u64 = 1_000_000;
+/// So that no sum of times is too long to be told.
+const LONGEST: Span = Span::from_s(3_600);
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u32 = 40_000;
 
@@ -29,6 +31,12 @@ pub(super) fn drawn(
     if per_flow.saturating_mul(settings.flows.into()) > PACKETS_MAX {
         return Err(format!("a run has at most {PACKETS_MAX} packets"));
     }
+    let (longest, every_ns) = (LONGEST.as_ns(), settings.every.as_ns());
+    let times = [every_ns, settings.gap.as_ns(), settings.control_delay.as_ns()];
+    let others = [settings.think.as_ns(), settings.command.as_ns()];
+    if times.into_iter().chain(others).any(|ns| ns > longest) {
+        return Err("each time of a run is at most an hour".to_owned());
+    }
     let mut starts = Vec::new();
     for send in &settings.sends {
         let from = topology.host(&send.from)?;
@@ -42,7 +50,7 @@ pub(super) fn drawn(
         }
         let mut at = Instant::from_ns(1_000_000_000);
         for _ in 0..settings.flows {
-            at = at + Span::from_ns(draws.below(2 * settings.every.as_ns() + 1));
+            at += Span::from_ns(draws.below(2 * every_ns + 1));
             starts.push((at, place(from), to, send));
         }
     }

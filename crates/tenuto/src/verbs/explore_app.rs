@@ -1,6 +1,6 @@
 //! `tenuto explore NET --app APP`: an application on the switches of a network, every interleaving.
 
-use super::on_network::{self, OnNetwork};
+use super::on_network;
 use crate::args::Explore;
 use crate::failure::Failure;
 use crate::format::counted;
@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::sequence_chart::sequence_chart;
 use crate::{load, output};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 use tenuto_model::Network;
 use tenuto_world::explore;
@@ -19,59 +19,6 @@ use tenuto_world::explore::reactive::{
 };
 
 type Found = explore::Outcome<Trace>;
-
-/// Flags of `explore NET --app` only.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of explore NET --app")]
-pub(crate) struct AppFlags {
-    #[command(flatten)]
-    pub(crate) on_network: OnNetwork,
-    /// A host that may move to a free port, once it has got a packet; may be repeated
-    #[arg(long = "move", value_name = "HOST=SWITCH:PORT", value_parser = host_move, requires = "app")]
-    pub(crate) moves: Vec<Move>,
-    /// The first host may not reach the second; may be repeated
-    #[arg(long, value_name = "FROM:TO", value_parser = pair, requires = "app")]
-    pub(crate) forbid: Vec<(String, String)>,
-    /// Answers of the controller overtake each other
-    #[arg(long, requires = "app")]
-    pub(crate) threads: bool,
-    /// Packets that links may lose
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) losses: u8,
-    /// Packets that links may double
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) duplicates: u8,
-    /// Links that may be cut
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) link_failures: u8,
-    /// Switches that may start again with empty tables
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) switch_failures: u8,
-    /// Times that the controller may start again
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) controller_crashes: u8,
-    /// Timers of the application that may be due
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
-    pub(crate) timers: u8,
-    /// Draw a counterexample as a message-sequence chart
-    #[arg(long, value_name = "SVG", requires = "app")]
-    pub(crate) chart: Option<PathBuf>,
-}
-
-/// `HOST=SWITCH:PORT`.
-fn host_move(text: &str) -> Result<Move, String> {
-    let meant = || format!("`{text}`: HOST=SWITCH:PORT is meant, such as h2=sw2:7");
-    let (host, place) = text.split_once('=').ok_or_else(meant)?;
-    let (switch, port) = place.split_once(':').ok_or_else(meant)?;
-    let port = port.parse().map_err(|_| meant())?;
-    Ok(Move { host: host.to_owned(), switch: switch.to_owned(), port })
-}
-
-/// `FROM:TO`.
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (from, to) = text.split_once(':').ok_or("FROM:TO is meant, such as h1:h3")?;
-    Ok((from.to_owned(), to.to_owned()))
-}
 
 #[derive(Serialize)]
 struct SendRow<'a> {

@@ -10,19 +10,19 @@ mod doctor;
 pub(crate) mod dump;
 mod exec;
 mod explore;
-pub(crate) mod explore_app;
+mod explore_app;
 pub(crate) mod explore_attendre;
 mod export;
 pub(crate) mod flow;
 mod import;
-pub(crate) mod on_network;
+mod on_network;
 mod plan;
 pub(crate) mod profile;
 mod report;
 mod service_client;
 pub(crate) mod show;
 mod sim;
-pub(crate) mod sim_app;
+mod sim_app;
 mod slow_auto;
 mod supervisor;
 pub(crate) mod switch;
@@ -47,7 +47,10 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Plan(it) => plan::run(&it),
         Verb::Tables(it) => tables::run(&it),
         Verb::Certify(it) => certify::run(&it),
-        Verb::Sim(it) => sim::run(&it),
+        Verb::Sim(it) => match &it.application.app {
+            Some(app) => sim_app::run(&it, app),
+            None => sim::run(&it),
+        },
         Verb::Witness(it) => witness::run(&it),
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.

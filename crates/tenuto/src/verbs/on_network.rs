@@ -1,42 +1,13 @@
-//! Flags that `sim --app` and `explore --app` share: the application, how switches are told, what hosts do.
+//! What `sim --app` and `explore --app` share: the application, how switches are told, what hosts do.
 
-use super::app::{application_on, setting};
+use super::app::application_on;
+use crate::args::OnNetwork;
 use crate::failure::Failure;
 use crate::load;
-use clap::builder::PossibleValuesParser;
 use std::path::Path;
 use tenuto_controller::reactive::ReactiveApp;
 use tenuto_model::{Link, LinkEnd, Network};
 use tenuto_world::explore::reactive::{Move, Protocol, Send};
-
-/// What runs on the switches of a network, and what its hosts do.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Options of an application (--app)")]
-pub(crate) struct OnNetwork {
-    /// A setting of the application, such as idle=30; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting, requires = "app")]
-    pub(crate) app_set: Vec<(String, String)>,
-    /// How switches are told: openflow, openflow-barrier or attendre
-    #[arg(long, value_name = "PROTOCOL", value_parser = PossibleValuesParser::new(
-        Protocol::ALL.map(Protocol::name)), default_value = "openflow")]
-    pub(crate) protocol: String,
-    /// N packets from a host to another, 1 unless said; may be repeated. Without any, the first host sends 2
-    /// to the last, which replies
-    #[arg(long, value_name = "FROM:TO[=N]", value_parser = send, requires = "app")]
-    pub(crate) send: Vec<Send>,
-    /// This host replies to each packet that it gets; may be repeated
-    #[arg(long, value_name = "HOST", requires = "app")]
-    pub(crate) reply: Vec<String>,
-}
-
-/// `FROM:TO` or `FROM:TO=N`.
-fn send(text: &str) -> Result<Send, String> {
-    let (pair, count) = text.split_once('=').unwrap_or((text, "1"));
-    let meant = || format!("`{text}`: FROM:TO=N is meant, such as h1:h2=3");
-    let (from, to) = pair.split_once(':').ok_or_else(meant)?;
-    let packets = count.parse().ok().filter(|count| *count > 0).ok_or_else(meant)?;
-    Ok(Send { from: from.to_owned(), to: to.to_owned(), packets })
-}
 
 impl OnNetwork {
     pub(crate) fn protocol(&self) -> Protocol {

@@ -14,9 +14,6 @@ use tenuto_world::RunDocument;
 use tenuto_world::clockwork::{self, FrameLog, RunProgress};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
-    if let Some(app) = &args.application.app {
-        return super::sim_app::run(args, app);
-    }
     let planned = planning::of_input(&args.input, &args.planning)?;
     if !planned.promise().can_run() {
         return refused(&planned, args.run.json);

@@ -1,6 +1,6 @@
 //! `tenuto sim NET --app APP`: an application on the switches of a network, in virtual time.
 
-use super::on_network::{self, OnNetwork};
+use super::on_network;
 use crate::args::Sim;
 use crate::failure::Failure;
 use crate::header::Header;
@@ -8,46 +8,12 @@ use crate::outcome::Outcome;
 use crate::output;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tenuto_model::{Network, quantity};
+use tenuto_model::Network;
 use tenuto_units::Span;
 use tenuto_world::applied::{self, AppliedRun, FlowRow, RunSettings, SwitchRow};
 
 /// Rows of flows that are printed unless all are asked for.
 const ROWS: usize = 20;
-
-/// Flags of `sim --app` only.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of sim --app")]
-pub(crate) struct AppFlags {
-    /// An application by name or a Python file, instead of a plan
-    #[arg(long, value_name = "APP|FILE.py", conflicts_with_all = [
-        "scenario", "duration_ns", "output", "frames", "report", "schedule"])]
-    pub(crate) app: Option<String>,
-    #[command(flatten)]
-    pub(crate) on_network: OnNetwork,
-    /// New flows of each pair of hosts
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "app")]
-    flows: u32,
-    /// Mean time between the beginnings of two flows of a pair
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time, requires = "app")]
-    every: u64,
-    /// Time between two packets of a flow
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time, requires = "app")]
-    gap: u64,
-    /// One way between a switch and the controller
-    #[arg(long, value_name = "TIME", default_value = "500us", value_parser = time, requires = "app")]
-    control_delay: u64,
-    /// What the controller needs for a message
-    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = time, requires = "app")]
-    think: u64,
-    /// What the agent of a switch needs for a message of the controller
-    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = time, requires = "app")]
-    command: u64,
-}
-
-fn time(text: &str) -> Result<u64, String> {
-    quantity::parse_time_ns(text).map_err(|error| error.to_string())
-}
 
 #[derive(Serialize)]
 struct FlowDocument<'a> {
@@ -256,7 +222,7 @@ fn last_line(found: &AppliedRun) -> String {
     let set_up = found.flows.iter().filter(|flow| flow.is_set_up()).count();
     let (sent, lost) = (of(|it| it.sent + it.replies_sent), of(FlowRow::lost));
     let per_flow = |count: u64| {
-        let hundredths = count as u128 * 100 / (flows.max(1) as u128);
+        let hundredths = u128::from(count) * 100 / (flows.max(1) as u128);
         format!("{}.{:02}", hundredths / 100, hundredths % 100)
     };
     let times = found.setup_times();

@@ -5,7 +5,7 @@ use super::super::retrace::retrace;
 use super::super::search::{Outcome, search};
 use super::Settings;
 use super::fixed::Fixed;
-use super::properties::{Finding, Property};
+use super::property::{Finding, Property};
 use super::setup::Setup;
 use super::trace::{Step, Trace};
 use super::world::World;

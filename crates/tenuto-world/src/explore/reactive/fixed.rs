@@ -1,12 +1,13 @@
 //! What never changes while exploring: switches, hosts, links, the application at the start.
 
 use super::packets::{Address, BROADCAST, Made, NOBODY, PacketKind, PacketName};
-use super::properties::Property;
-use super::{AttendreMutant, Budgets, Protocol};
+use super::property::Property;
+use super::setup::{Budgets, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_controller::reactive::ReactiveApp;
 use tenuto_dataplane::EgressConfig;
+use tenuto_dataplane::switch::AttendreMutant;
 use tenuto_dataplane::switch::{
     AttendreLimits, ClassifierKind, FailMode, GeneralConfig, HashKey, PortConfig, PortRole,
     SwitchConfig,

@@ -16,16 +16,21 @@
 //! packet-in in one step; channels between it and a switch keep the order of one answer, and with
 //! [`Settings::threads`] answers overtake each other. Nobody forges.
 
+mod control;
 mod exploration;
 mod faults;
 mod fixed;
 mod history;
+mod hosts;
 mod messages;
 mod on_network;
 mod packets;
 mod properties;
+mod property;
 mod scenario;
 mod setup;
+mod steps;
+mod telling;
 mod trace;
 mod world;
 
@@ -34,7 +39,7 @@ pub(crate) use fixed::{Host, SwitchAt};
 pub(crate) use messages::{messages, packet_in};
 pub(crate) use on_network::Topology;
 pub(crate) use packets::{Address, BROADCAST, Made, NOBODY, PacketKind, PacketName};
-pub use properties::Property;
+pub use property::Property;
 pub use setup::{Budgets, Move, Protocol, Send, Setup};
 pub use tenuto_dataplane::switch::AttendreMutant;
 pub use trace::{Action, Step, Trace};

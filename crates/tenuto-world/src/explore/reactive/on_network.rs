@@ -2,12 +2,12 @@
 
 use super::fixed::{Fixed, Host, Link, PortAt, SwitchAt, index, switch_config};
 use super::packets::{Address, NOBODY};
-use super::properties::Property;
-use super::setup::{Move, Setup};
-use super::{AttendreMutant, Budgets};
+use super::property::Property;
+use super::setup::{Budgets, Move, Setup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_controller::reactive::ReactiveApp;
+use tenuto_dataplane::switch::AttendreMutant;
 use tenuto_model::{Addressing, LinkEnd, Network};
 use tenuto_units::Rate;
 

@@ -1,6 +1,6 @@
 //! What hosts do on a network, what may go wrong, and what is looked at.
 
-use super::properties::Property;
+use super::property::Property;
 
 /// How the controller tells several switches of one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
