@@ -3,9 +3,7 @@
 open Proved_kernel
 module Z = Zint
 
-let hint_for n c p k d es =
-  let rate = per_ps c (List.nth n.n_ports p).p_rate_min in
-  Hints.find (groups n c p k d es) rate
+let hint_for n c window p k d es = Hints.find n c window p k d es
 
 let lcm_periods streams =
   List.fold_left (fun m (s : Plan.stream) -> Z.lcm m (Z.div s.of_flow.f_contract.c_period Plan.thousand))
@@ -13,14 +11,14 @@ let lcm_periods streams =
 
 let tick (port : port) = port.p_tick
 
-(* The claims with a hint for every row. *)
-let claims_of (plan : Plan.t) =
+(* The claims with a hint for every row. In a raise rows have windows. *)
+let claims_of ?(window = fun _ _ _ -> None) (plan : Plan.t) : Change.claimed =
   let count = Array.length plan.ports in
   let rows = Array.make count [] in
-  List.iter (fun (p, k, d) -> rows.(p) <- rows.(p) @ [ { r_class = k; r_delay = d; r_hint = Hints.nothing } ]) plan.rows;
+  List.iter (fun (p, k, d) -> rows.(p) <- rows.(p) @ [ { r_class = k; r_delay = d; r_window = None; r_hint = Hints.nothing } ]) plan.rows;
   let backlogs = Array.make count None in
   List.iter (fun (p, b) -> match b with
-      | Some bits -> backlogs.(p) <- Some { b_bits = bits; b_hint = Hints.nothing } | None -> ()) plan.backlogs;
+      | Some bits -> backlogs.(p) <- Some { b_bits = bits; b_window = None; b_hint = Hints.nothing } | None -> ()) plan.backlogs;
   let targets = List.map (fun (s : Plan.stream) ->
       List.map (fun (host, _) ->
           match Hashtbl.find_opt plan.bounds (s.name, s.copy, host) with Some b -> b | None -> None) s.targets)
@@ -32,7 +30,8 @@ let claims_of (plan : Plan.t) =
   List.iter (fun e -> at.(e.e_port) <- e :: at.(e.e_port)) (List.rev (entries n bare));
   let hinted p r =
     let d = Z.sub r.r_delay (tick (List.nth n.n_ports p)) in
-    { r with r_hint = hint_for n bare p r.r_class d at.(p) } in
+    let w = window p r.r_class at.(p) in
+    { r with r_window = w; r_hint = hint_for n bare w p r.r_class d at.(p) } in
   let lowest p = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero at.(p) in
   (* What is less than the sum of its hops has another proof, or none: no claim of the theorem. *)
   let summed = Hashtbl.create 64 in
@@ -51,8 +50,26 @@ let claims_of (plan : Plan.t) =
      q_targets = targets;
      q_rows = List.mapi (fun p rs -> List.map (hinted p) rs) bare.q_rows;
      q_backlogs = List.mapi (fun p b ->
-         let hinted = Option.map (fun b -> { b with b_hint = hint_for n bare p (lowest p) Z.zero at.(p) }) b in
-         Option.bind hinted (fun b -> if a_signal_more p b then None else Some b)) bare.q_backlogs }, at)
+         let w = window p (lowest p) at.(p) in
+         let hinted = Option.map (fun b ->
+             { b with b_window = w; b_hint = hint_for n bare w p (lowest p) Z.zero at.(p) }) b in
+         Option.bind hinted (fun b -> if a_signal_more p b then None else Some b)) bare.q_backlogs }
+   |> fun claims -> { Change.plan; claims; at })
+
+(* The raises to the next level, each with its claims. *)
+let raises_of json (steady : Change.claimed array) =
+  let level m = Json.Int (Z.of_int m) in
+  List.filter_map (fun a ->
+      let key = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ] in
+      match List.find_opt (fun r -> Json.field "change" r = key) (Json.list (Json.field "mode_changes" json)) with
+      | None -> None
+      | Some change ->
+        let plan = Plan.read (Plan.Raise (a, a + 1)) json in
+        let mc = Json.int (Json.field "bound_ps" change) in
+        let drain = match Json.field_or "drain_ps" Json.Null change with Json.Null -> None | d -> Some (Json.int d) in
+        let during = claims_of ~window:(Change.window steady.(a) plan mc) plan in
+        Some (a, Change.make steady.(a) during mc drain))
+    (List.init (max 0 (Array.length steady - 1)) Fun.id)
 
 type verdict = Proved of string | Checked of string | Refused of string
 
@@ -143,17 +160,17 @@ let slack_of accepted in_chapter claim =
 let port_slack n c p es r =
   let accepted es delay =
     let d = Z.sub delay (tick (List.nth n.n_ports p)) in
-    row_ok n c p es { r with r_delay = delay; r_hint = hint_for n c p r.r_class d es } in
+    row_ok n c p es { r with r_delay = delay; r_hint = hint_for n c r.r_window p r.r_class d es } in
   slack_of (accepted es) (accepted (as_in_chapter n c r.r_class es)) r.r_delay
 
 let backlog_slack n c p es b =
   let k = List.fold_left (fun k e -> Z.max k e.e_class) Z.zero es in
   let accepted es bits =
-    backlog_ok n c es p { b_bits = bits; b_hint = hint_for n c p k Z.zero es } in
+    backlog_ok n c es p { b with b_bits = bits; b_hint = hint_for n c b.b_window p k Z.zero es } in
   slack_of (accepted es) (accepted (as_in_chapter n c k es)) b.b_bits
 
 (* Every claim less one unit: refused, or why not. False if there is slack without a reason. *)
-let less_one (plan : Plan.t) c at =
+let less_one { Change.plan; claims = c; at } =
   let n = plan.network in
   let unexplained = ref 0 in
   let show what slacks =
@@ -179,6 +196,19 @@ let less_one (plan : Plan.t) c at =
       | _ -> None) s.targets));
   !unexplained = 0
 
+(* The drain of a raise. *)
+let drain_less_one (steady : Change.claimed array) (a, (r : Change.t)) =
+  match r.drain with
+  | Some claim when Change.drain_accepted steady.(a) r claim ->
+    let accepted less = Change.drain_accepted steady.(a) r (Z.sub claim (Z.of_int less)) in
+    (* Several busy periods in a row, each rounded. *)
+    let in_chapter = Z.lt (Z.sub claim (Change.in_chapter r)) (Z.of_int 1000) in
+    let slack = if not (accepted 1) then "refused" else if not (accepted 1000) then "rounding, below 1 ns"
+      else if in_chapter then "accepted, the proof asks nothing of hosts' ports, nor of ports without flows" else "accepted, no reason known" in
+    Printf.printf "%s, drain less 1 ps: %s\n" (Option.get r.during.plan.mode) slack;
+    slack <> "accepted, no reason known"
+  | _ -> true
+
 let read_file name =
   let ic = open_in_bin name in
   Fun.protect ~finally:(fun () -> close_in ic) (fun () -> really_input_string ic (in_channel_length ic))
@@ -186,48 +216,93 @@ let read_file name =
 (* The plan as it is in each of its modes. *)
 let in_modes name =
   let plan = Json.parse (read_file name) in
-  (plan, List.mapi (fun m _ -> Plan.read m plan) (Plan.modes plan))
+  let steady = List.mapi (fun m _ -> claims_of (Plan.read (Plan.Steady m) plan)) (Plan.modes plan) in
+  (plan, steady, raises_of plan (Array.of_list steady))
 
 let emit name =
-  let _, plans = in_modes name in
+  let _, steady, raises = in_modes name in
   (* the first line says what is proved, so the head comes behind it *)
-  List.iteri (fun m plan -> if m = 0 then print_string Coq.head; Coq.print stdout m plan (fst (claims_of plan))) plans;
+  List.iteri (fun m (c : Change.claimed) ->
+      if m = 0 then print_string Coq.head; Coq.print stdout m c.plan c.claims) steady;
+  List.iter (fun (a, r) -> Coq.print_raise stdout a r) raises;
   0
 
-(* Rows of raises and returns. *)
-let beyond plan several =
-  let steady r = match Json.field "mode" r with Json.Object [ ("steady", _) ] -> true | _ -> false in
+(* Rows of returns, and of raises by more than a level. *)
+let beyond plan raises several =
+  let level m = Json.Int (Z.of_int m) in
+  let has_theorem r = match Json.field "mode" r with
+    | Json.Object [ ("steady", _) ] -> true
+    | mode -> List.exists (fun (a, _) ->
+        mode = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ]) raises in
   if not several then []
   else
     let count what keep why =
       let rows = List.filter keep (Json.list (Json.field what plan)) in
       List.map (fun _ -> (what ^ " of modes", Checked why)) rows in
-    count "ports" (fun r -> not (steady r)) "a raise" @ count "flows" (fun r -> not (steady r)) "a raise or return"
-    @ count "port_rows" (fun r -> not (steady r)) "a raise"
-    @ count "mode_changes" (fun _ -> true) "the spread of signals and the drain have theorems, their numbers are not checked"
+    let others r = not (has_theorem r) in
+    count "ports" others "a raise over several levels"
+    @ count "flows" others "a return, or a raise over several levels"
+    @ count "port_rows" others "a raise over several levels"
+    @ count "mode_changes" (fun _ -> true) "the spread of signals has theorems, its numbers are not checked"
+
+(* The rows of a raise: those of ports, messages and buffers are of the theorem if the windows are. *)
+let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
+  let { Change.plan; claims = c; at } = r.during in
+  (* Where a raise has no bound, its rows are not of the theorem. *)
+  let unbounded = function (what, Refused "no claim") -> (what, Checked "no bound is claimed") | row -> row in
+  let rows = List.map unbounded (port_rows plan c at) in
+  let none_refused l = List.for_all (fun (_, v) -> match v with Refused _ -> false | _ -> true) l in
+  let fine = wf plan.network c && none_refused (port_rows steady.(a).plan steady.(a).claims steady.(a).at) in
+  let windows = Change.windows_fine steady.(a) r in
+  let later = target_rows plan c @ backlog_rows plan c at in
+  let why = if not windows then Some "a window is too short"
+    else if not (fine && none_refused rows) then Some "a claim before it is refused"
+    else if not (Change.bounded r) then Some "a port has no bound" else None in
+  let name = Option.get plan.mode in
+  let named (what, v) = (name ^ ": " ^ what, match v, why with
+      | Proved by, None -> Proved (by ^ " by raise_claims_hold, with D_mc as claimed")
+      | Proved _, Some why -> Checked why
+      | v, _ -> v) in
+  let drain = match r.drain with
+    | None -> []
+    | Some claim ->
+      let what = Printf.sprintf "%s, drain: %s ps" name (Z.to_string claim) in
+      [ (what,
+         match why with
+         | Some why -> Checked why
+         | None when Change.drain_accepted steady.(a) r claim -> Proved "raise_drained, with D_mc as claimed"
+         | None when List.exists (fun p -> Z.gt p.p_other Z.zero) plan.network.n_ports -> Checked "with other traffic"
+         | None -> Refused "not drained by then") ] in
+  List.map named (rows @ later) @ drain
 
 let run quiet less timed name =
   let started = Sys.time () in
-  let json, plans = in_modes name in
-  let read = Sys.time () in
-  let claimed = List.map (fun plan -> (plan, claims_of plan)) plans in
+  let json, steady, raises = in_modes name in
   let hinted = Sys.time () in
-  let verdict = List.for_all (fun ((plan : Plan.t), (c, _)) -> accepts plan.network c) claimed in
+  let modes = Array.of_list steady in
+  let accepted (c : Change.claimed) = accepts c.plan.network c.claims in
+  let verdict = List.for_all accepted steady && List.for_all (fun (a, r) -> not (Change.bounded r) || Change.accepted modes.(a) r) raises in
   let checked = Sys.time () in
-  let described = List.for_all (fun ((plan : Plan.t), (c, _)) -> wf plan.network c) claimed in
-  let of_plan m ((plan : Plan.t), (c, at)) =
+  let described = List.for_all (fun (c : Change.claimed) -> wf c.plan.network c.claims)
+      (steady @ List.map (fun (_, r) -> r.Change.during) raises) in
+  let of_raises = List.map (raise_rows modes) raises in
+  let rec is_drained m = m = 0 || is_drained (m - 1) && List.exists (fun (a, (r : Change.t)) ->
+      a = m - 1 && r.is_drained && after r.during.plan.network = modes.(m).plan.network) raises in
+  let of_plan m { Change.plan; claims = c; at } =
     let rows = port_rows plan c at in
     let ports_fine = described && List.for_all (fun (_, v) -> match v with Refused _ -> false | _ -> true) rows in
     let later = target_rows plan c @ backlog_rows plan c at in
     let later = if ports_fine then later
       else List.map (fun (w, v) -> (w, match v with Proved _ -> Checked "a claim before it is refused" | v -> v)) later in
-    let when_ = if m = 0 then "until a monitor sees more than it bears with" else "from the drain on, which is checked only" in
+    let when_ = if m = 0 then "until a monitor sees more than it bears with"
+      else if is_drained m then "from the drain on" else "from the drain on, which is checked only" in
     let named (what, v) = match plan.mode, v with
       | None, _ -> (what, v)
       | Some mode, Proved by -> (mode ^ ": " ^ what, Proved (by ^ ", " ^ when_))
       | Some mode, _ -> (mode ^ ": " ^ what, v) in
     List.map named (rows @ later) in
-  let all = List.concat (List.mapi of_plan claimed) @ beyond json (List.length plans > 1) in
+  let all = List.concat (List.mapi of_plan steady) @ List.concat of_raises
+            @ beyond json raises (List.length steady > 1) in
   List.iter (say quiet) all;
   if not described then print_endline "REFUSED  the description: not one that the proof is about";
   let count f = List.length (List.filter (fun (_, v) -> f v) all) in
@@ -235,15 +310,16 @@ let run quiet less timed name =
   let still = count (function Checked _ -> true | _ -> false) in
   Printf.printf "%d rows proved, %d checked only, %d refused; accepts = %b\n"
     (List.length all - refused - still) still refused verdict;
-  if timed then Printf.printf "reading %.0f ms, hints %.0f ms, accepts %.0f ms\n"
-      ((read -. started) *. 1e3) ((hinted -. read) *. 1e3) ((checked -. hinted) *. 1e3);
-  let explained = not less || List.for_all Fun.id (List.map (fun (plan, (c, at)) -> less_one plan c at) claimed) in
+  if timed then Printf.printf "reading and hints %.0f ms, accepts %.0f ms\n"
+      ((hinted -. started) *. 1e3) ((checked -. hinted) *. 1e3);
+  let all_claims = steady @ List.map (fun (_, r) -> r.Change.during) raises in
+  let explained = not less || List.for_all Fun.id (List.map less_one all_claims @ List.map (drain_less_one modes) raises) in
   if refused > 0 || not described || not explained then 1 else 0
 
 (* Whether the frames of a run are a trace of the network, in its first mode. *)
 let traced frames name =
-  let _, plans = in_modes name in
-  Trace.judge (List.hd plans) (Json.parse (read_file frames))
+  let _, steady, _ = in_modes name in
+  Trace.judge (List.hd steady).plan (Json.parse (read_file frames))
 
 let () =
   let flags, files = List.partition (fun a -> String.length a > 1 && a.[0] = '-')

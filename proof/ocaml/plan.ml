@@ -11,11 +11,15 @@ exception Beyond of string      (* what the proof has not *)
 
 type stream = { name : string; copy : string option; targets : (string * int) list; of_flow : flow }
 
+(* A mode, by its level; or the raise from one to another. *)
+type state = Steady of int | Raise of int * int
+
 type t = {
   mode : string option;                             (* where there are several *)
   network : network;
   streams : stream list;
   ports : (string * string) array;                  (* label, and the node *)
+  switch_of : int option list;                      (* the switch of a port, by its number *)
   rows : (int * Z.t * Z.t) list;                    (* port, class, delay *)
   bounds : (string * string option * string, Z.t option) Hashtbl.t;   (* flow, copy, target *)
   row_bounds : (string * string * Z.t option * int * string) list;
@@ -70,7 +74,7 @@ let signals net plan tolerance ports is_switch =
   let copies = small (field "signal_copies" plan) in
   let number = copies * (max 4 (2 * (levels - 1)) + 2 * count) in
   let dwell = Z.of_int 100_000 in      (* us: times a million plus the tolerance, it is in ps *)
-  let at p = { f_class = zero; f_monitor = None; f_admitted = true; f_meter = None;
+  let at p = { f_class = zero; f_monitor = None; f_admitted = true; f_leaves = false; f_meter = None;
                f_contract = { c_message = Z.of_int (number * 816); c_frame = Z.of_int 816; c_jitter = zero;
                               c_period = Z.mul dwell (Z.add (Z.of_int 1_000_000) tolerance) };
                f_places = [ { at_port = p; parent = None } ]; f_targets = [] } in
@@ -87,11 +91,17 @@ let signal_delay port flow =
 
 let modes plan = List.map text (list (field "modes" (field "network" plan)))
 
-let read mode (plan : Json.t) : t =
+let read state (plan : Json.t) : t =
   check_scope plan;
+  (* In a raise all contracts and monitors are those of the mode raised to. *)
+  let from, mode = match state with Steady m -> (m, m) | Raise (a, c) -> (a, c) in
   let net = field "network" plan in
   let several = List.length (modes plan) > 1 in
-  let of_mode r = not several || field "mode" r = Object [ ("steady", Int (Z.of_int mode)) ] in
+  let level m = Int (Z.of_int m) in
+  let key = match state with
+    | Steady m -> Object [ ("steady", level m) ]
+    | Raise (a, c) -> Object [ ("raise", Object [ ("from", level a); ("to", level c) ]) ] in
+  let of_mode r = not several || field "mode" r = key in
   let shift k = if several then Z.succ k else k in
   let as_stated = bool (field "as_stated" plan) in
   let profiles = match field "profiles" net with Object l -> l | _ -> raise (Wrong "profiles") in
@@ -100,6 +110,8 @@ let read mode (plan : Json.t) : t =
       let profile = List.assoc (text (field "profile" s)) profiles in
       if field_or "processor" Null profile <> Null then raise (Beyond "a processor that ports share");
       Hashtbl.replace switches (text (field "name" s)) profile) (list (field "switches" net));
+  let numbers = Hashtbl.create 16 in
+  List.iteri (fun i s -> Hashtbl.replace numbers (text (field "name" s)) i) (list (field "switches" net));
   let profile node = Hashtbl.find_opt switches node in
   let of_profile node what = match profile node with Some p -> int (field what p) | None -> zero in
   let other = match text (field "policy" (field "other_traffic" net)) with
@@ -206,7 +218,8 @@ let read mode (plan : Json.t) : t =
       of_flow = { f_class = shift (int (field "priority" (List.hd contracts)));
                   f_contract = highest as_stated contracts;
                   f_meter = meter_of name root; f_monitor = monitor_of f contracts root;
-                  f_admitted = not several || List.length contracts > mode;
+                  f_admitted = not several || List.length contracts > from;
+                  f_leaves = several && List.length contracts > from && List.length contracts <= mode;
                   f_places = tree; f_targets = List.map snd targets } } in
   let streams = List.map stream (list (field "routes" plan)) in
   let signals = if several then signals net plan tolerance (List.rev !nodes) (Hashtbl.mem switches) else [] in
@@ -228,4 +241,8 @@ let read mode (plan : Json.t) : t =
       (List.filter of_mode (list (field "flows" plan))) in
   let backlogs = List.map (fun r -> (port (field "port" r), opt (field "backlog_bound_bits" r)))
       (List.filter of_mode (list (field "port_rows" plan))) in
-  { mode = if several then Some (List.nth (modes plan) mode) else None; network; streams; ports = Array.of_list (List.rev !labels); rows; bounds; row_bounds; backlogs }
+  let named = match state with
+    | Steady m -> List.nth (modes plan) m
+    | Raise (a, c) -> List.nth (modes plan) a ^ ">" ^ List.nth (modes plan) c in
+  { mode = if several then Some named else None; network; streams; ports = Array.of_list (List.rev !labels);
+    switch_of = List.rev_map (fun (_, node) -> Hashtbl.find_opt numbers node) !labels; rows; bounds; row_bounds; backlogs }

@@ -17,7 +17,7 @@ Qed.
 Section Arrivals.
 Variables (n : network) (c : claims) (t : trace).
 Hypothesis good : wf n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
 
 Let unit_pos : 0 < t_unit t := unit_positive _ _ V.
 

@@ -1,5 +1,5 @@
 (** What the theorems rest on: nothing. *)
-From Tenuto Require Import Soundness Modes Monitor Check Examples Wrong.
+From Tenuto Require Import Soundness Short Modes Raise Drain Monitor Check Examples Wrong.
 Print Assumptions accepted_claims_hold.
 Print Assumptions port_delays.
 Print Assumptions target_delays.
@@ -40,3 +40,11 @@ Print Assumptions Signals.holds.
 Print Assumptions trunk_in_time.
 Print Assumptions Signals.in_time.
 Print Assumptions signal_on_the_line.
+Print Assumptions begins_soon.
+Print Assumptions empty_soon.
+Print Assumptions raise_windows.
+Print Assumptions raise_claims_hold.
+Print Assumptions raise_drained.
+Print Assumptions TwoModes.rising_holds.
+Print Assumptions window_without_busy_period.
+Print Assumptions forgotten_leaving.

@@ -8,10 +8,26 @@ Open Scope Z_scope.
 Definition in_buffer (p : nat) (y : Z) (v : visit) : bool :=
   Nat.eqb (v_port v) p && (v_arrival v <=? y) && (y <? v_end v).
 
+(** The last instant up to y at which nothing of before is there. *)
+Definition across (u : Z) (v : visit) : bool := (v_arrival v <? u) && (u <? v_end v).
+Definition last_empty (t : trace) (p : nat) (y u : Z) : Prop := u <= y /\
+  (forall v, In v (visits_at t p) -> v_arrival v < u -> v_end v <= u) /\
+  forall x, u < x <= y -> exists v, In v (visits_at t p) /\ across x v = true.
+
+(** The window of a buffer's row is as claimed. *)
+Definition buffer_window (n : network) (c : claims) (t : trace) (p : nat) (b : backlog) (y : Z) : Prop :=
+  forall lo u, fresh t p lo -> lo <= u ->
+  p_other (port_at n p) = 0 /\ last_empty t p y u \/
+  (let es := filter (at_place p) (entries n c) in
+   last_begin t p (in_the_way n c p (max_of e_class es) es) (max_of e_class es) y u) ->
+  forall v, In v (t_visits t) -> v_port v = p -> leaving n c v = true -> u <= v_arrival v <= y ->
+  early t u (b_window b) v.
+
 Section Backlog.
 Variables (n : network) (c : claims) (t : trace) (p : nat).
 Hypothesis accepted : delays_ok n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
+Hypothesis windows : windows_hold n c t.
 Hypothesis Hp : (p < length (n_ports n))%nat.
 Variables (lo y : Z).
 Hypothesis Fre : fresh t p lo.
@@ -29,8 +45,6 @@ Notation es := (filter (at_place p) (entries n c)).
 Lemma no_others v : In v (t_others t) -> v_port v = p -> False.
 Proof. intros Hv Pv. pose proof (others_below _ _ _ works v Hv Pv). lia. Qed.
 
-Definition across (u : Z) (v : visit) : bool := (v_arrival v <? u) && (u <? v_end v).
-
 (** What is there since lo is of the mode. *)
 Lemma recent v : In v (t_visits t) -> v_port v = p -> lo < v_end v -> v_arrival v <= y -> live t v.
 Proof using Fre Hin.
@@ -39,8 +53,7 @@ Proof using Fre Hin.
 Qed.
 
 (** Since some instant nothing of before is there, and the line was busy. *)
-Lemma empty_before : exists u, lo <= u <= y /\
-  (forall v, In v P -> v_arrival v < u -> v_end v <= u) /\
+Lemma empty_before : exists u, lo <= u <= y /\ last_empty t p y u /\
   (forall x, u <= x < y -> exists v, In v P /\ v_start v <= x < v_end v).
 Proof.
   destruct (last_instant (fun u => negb (existsb (across u) P)) lo y) as [u [Hu [Qu Nu]]];
@@ -49,10 +62,11 @@ Proof.
     destruct E as [v [Hv E]]. unfold across in E. rewrite andb_true_iff, !Z.ltb_lt in E.
     apply filter_In in Hv. destruct Hv as [Hv Pv]. apply Nat.eqb_eq in Pv. apply in_app_iff in Hv.
     destruct Hv as [Hv|Hv]; [|exact (no_others v Hv Pv)]. pose proof (proj2 Fre v Hv Pv). lia. }
-  exists u. split; [lia|]. split.
+  exists u. split; [lia|]. split; [split; [lia|split]|].
   - intros v Hv Ha. apply negb_true_iff in Qu. destruct (Z_le_gt_dec (v_end v) u) as [|G]; auto.
     exfalso. assert (existsb (across u) P = true); [|congruence]. apply existsb_exists. exists v.
     split; auto. unfold across. rewrite andb_true_iff, !Z.ltb_lt. lia.
+  - intros x Hx. specialize (Nu x Hx). apply negb_false_iff in Nu. now apply existsb_exists in Nu.
   - intros x Hx. specialize (Nu (x + 1) ltac:(lia)). apply negb_false_iff in Nu.
     apply existsb_exists in Nu. destruct Nu as [v [Hv E]]. unfold across in E.
     rewrite andb_true_iff, !Z.ltb_lt in E.
@@ -76,13 +90,13 @@ Proof.
   rewrite sumif_scale in H. nia.
 Qed.
 
-Lemma backlog_bound b : backlog_ok n c (entries n c) p b = true ->
+Lemma backlog_bound b : backlog_ok n c (entries n c) p b = true -> buffer_window n c t p b y ->
   (forall v, In v (t_visits t) -> v_port v = p -> live t v -> claimed n t v) ->
   sumif size (in_buffer p y) (t_visits t) <= b_bits b.
 Proof.
-  intros Ok Cl. unfold backlog_ok in Ok. set (k := max_of e_class es) in *.
+  intros Ok Win Cl. unfold backlog_ok in Ok. set (k := max_of e_class es) in *.
   set (l := max_of e_frame es) in *. rewrite alone in Ok. cbn [Z.eqb] in Ok. rewrite Z.add_0_l in Ok.
-  rewrite andb_true_iff, Z.leb_le in Ok. destruct Ok as [Hb Bel].
+  rewrite !andb_true_iff, Z.leb_le in Ok. destruct Ok as [[Hb Hw] Bel].
   destruct (existsb (in_buffer p y) (t_visits t)) eqn:Any.
   2: { rewrite sumif_empty; [exact Hb|]. intros v Hv E.
        assert (existsb (in_buffer p y) (t_visits t) = true); [|congruence]. apply existsb_exists. eauto. }
@@ -91,7 +105,7 @@ Proof.
   assert (L0 : live t v0) by (apply recent; auto; lia).
   pose proof (all_claimed n c t accepted V v0 Hv0 L0 (Cl v0 Hv0 E0 L0)) as ClE. rewrite E0 in ClE.
   pose proof (scale_pos n c good) as Sp. pose proof (port_facts n c good p Hp) as Fp.
-  destruct empty_before as [u [Hu [Emp Cov]]].
+  destruct empty_before as [u [Hu [La Cov]]]. pose proof La as [_ [Emp _]].
   assert (Fl : forall v, In v P -> In v (t_visits t) /\ v_port v = p).
   { intros v Hv. apply filter_In in Hv. destruct Hv as [Hv Pv]. apply Nat.eqb_eq in Pv.
     apply in_app_iff in Hv. destruct Hv as [Hv|Hv]; auto. destruct (no_others v Hv Pv). }
@@ -105,11 +119,10 @@ Proof.
   assert (Hl : 0 <= l / scale c) by (apply Z.div_pos; [apply max_of_nonneg|lia]).
   pose proof (one_unfinished (l / scale c) Hl (fun v Hv Sv => proj2 (Cls v Hv ltac:(lia)
     ltac:(pose proof (in_order _ _ _ works v Hv); lia)))) as One.
-  pose proof (groups_bring n c t good V p y Hp (all_kept n c t accepted V y) ClE k u y 0 (b_hint b) _ _ _
-    (proj2 Hu) (Z.le_refl 0) ltac:(unfold units; lia) ltac:(destruct Fre; lia)
-    ltac:(replace (y + units t 0) with y by (unfold units; lia); exact Hin)
+  pose proof (groups_bring n c t good V p y Hp (all_kept n c t accepted V windows y) ClE (b_hint b) (b_window b) k u y y 0
+    _ _ _ Hw ltac:(lia) (Z.le_refl 0) ltac:(unfold units; lia) (Z.le_refl y) ltac:(destruct Fre; lia) Hin
+    (fun v Hv Pv Lv _ Av => Win lo u Fre (proj1 Hu) (or_introl (conj alone La)) v Hv Pv Lv Av)
     ltac:(intros v Hv Pv; destruct (no_others v Hv Pv)) Bel) as G.
-  replace (y + units t 0) with y in G by (unfold units; lia).
   set (arr := fun v => (u <=? v_arrival v) && (v_arrival v <=? y)).
   set (fin := fun v => (u <? v_end v) && (v_end v <=? y)).
   assert (A : sumif size arr P <= sumif size (came k u y) P + sumif size (came_above k u y) P).
@@ -173,7 +186,8 @@ End Backlog.
 Section Behind.
 Variables (n : network) (c : claims) (t : trace) (p : nat).
 Hypothesis accepted : delays_ok n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
+Hypothesis windows : windows_hold n c t.
 Hypothesis Hp : (p < length (n_ports n))%nat.
 
 Let unit_pos : 0 < t_unit t := unit_positive _ _ V.
@@ -288,13 +302,13 @@ Qed.
 Notation es := (filter (at_place p) (entries n c)).
 
 Lemma backlog_behind b lo y : backlog_ok n c (entries n c) p b = true -> p_other (port_at n p) <> 0 ->
-  fresh t p lo -> lo <= y -> inside t y ->
+  fresh t p lo -> lo <= y -> inside t y -> buffer_window n c t p b y ->
   (forall v, In v (t_visits t) -> v_port v = p -> live t v -> claimed n t v) ->
   sumif size (in_buffer p y) (t_visits t) <= b_bits b.
 Proof.
-  intros Ok Ne Fre Hlo Hin Cl. unfold backlog_ok in Ok. set (k := max_of e_class es) in *.
+  intros Ok Ne Fre Hlo Hin Win Cl. unfold backlog_ok in Ok. set (k := max_of e_class es) in *.
   set (l := max_of e_frame es) in *. apply Z.eqb_neq in Ne. rewrite Ne in Ok.
-  rewrite andb_true_iff, Z.leb_le in Ok. destruct Ok as [Hb Bel].
+  rewrite !andb_true_iff, Z.leb_le in Ok. destruct Ok as [[Hb Hw] Bel].
   destruct (existsb (in_buffer p y) (t_visits t)) eqn:Any.
   2: { rewrite sumif_empty; [exact Hb|]. intros v Hv E.
        assert (existsb (in_buffer p y) (t_visits t) = true); [|congruence]. apply existsb_exists. eauto. }
@@ -330,14 +344,12 @@ Proof.
   { apply Z.div_pos; [|lia]. unfold blocking.
     pose proof (max_of_nonneg e_frame (filter (fun e => k <? e_class e) es)). lia. }
   destruct (busy_since n t p works (fun v => sizes_at n c t good V p v Hp) unit_pos s k lo y Bl Hs Hlo Clr)
-    as [u [Hu [Bu [Cov Low]]]].
+    as [u [Hu [La [Cov Low]]]]. pose proof La as [_ [Bu _]].
   pose proof (Z.mul_div_le l (scale c) Sp) as Ld. pose proof (wf_parts n c good) as [_ [_ [_ [_ Qp]]]].
   pose proof (Z.mul_div_le (blocking n c p k es) (scale c) Sp) as Ls. fold s in Ls.
-  pose proof (groups_bring n c t good V p y Hp (all_kept n c t accepted V y) ClE k u y 0 (b_hint b) _ _ _
-    (proj2 Hu) (Z.le_refl 0) ltac:(unfold units; lia) ltac:(destruct Fre; lia)
-    ltac:(replace (y + units t 0) with y by (unfold units; lia); exact Hin)
-    Ho Bel) as G.
-  replace (y + units t 0) with y in G by (unfold units; lia).
+  pose proof (groups_bring n c t good V p y Hp (all_kept n c t accepted V windows y) ClE (b_hint b) (b_window b) k u y y 0
+    _ _ _ Hw ltac:(lia) (Z.le_refl 0) ltac:(unfold units; lia) (Z.le_refl y) ltac:(destruct Fre; lia) Hin
+    (fun v Hv Pv Lv _ Av => Win lo u Fre (proj1 Hu) (or_intror La) v Hv Pv Lv Av) Ho Bel) as G.
   assert (Bf : forall v, In v (t_visits t) -> in_buffer p y v = true -> class v <= k).
   { intros v Hv E. unfold in_buffer in E. rewrite !andb_true_iff, Nat.eqb_eq, Z.leb_le, Z.ltb_lt in E.
     apply Fc; [exact Hv|tauto|lia|lia]. }

@@ -130,16 +130,23 @@ Proof.
     specialize (C h Hh Kh). lia.
 Qed.
 
+(** The last instant up to y at which a busy period may begin. *)
+Definition last_begin (s k y u : Z) : Prop :=
+  u <= y /\ begins s k u = true /\ forall x, u < x <= y -> begins s k x = false.
+
+Lemma begins_more s s' k u : s <= s' -> begins s k u = true -> begins s' k u = true.
+Proof. intros Hs. rewrite !begins_spec. intros [H1 H2]. split; [exact H1|lia]. Qed.
+
 (** Before every instant y there is one from which on the line was busy, with what was in front
     then and with what came since of the classes up to k. *)
 Lemma busy_since s k lo y : blocks s k lo y -> 0 <= s -> lo <= y -> cleared k lo ->
-  exists u, lo <= u <= y /\ begins s k u = true /\
+  exists u, lo <= u <= y /\ last_begin s k y u /\
     (forall x, u <= x < y -> exists v, In v P /\ v_start v <= x < v_end v) /\
     (forall g, In g P -> k < class g -> v_choice g <= y -> v_choice g <= u).
 Proof.
   intros Bl Hs Hy C.
   destruct (last_instant (begins s k) lo y) as [u [Hu [Bu Nu]]]; [lia|now apply (begins_cleared s k lo y)|].
-  exists u. repeat split; auto; try lia.
+  exists u. split; [lia|]. split; [split; [lia|auto]|]. split.
   - intros x Hx. destruct (existsb (at_instant v_start v_end x) P) eqn:E.
     + apply existsb_exists in E. destruct E as [v [Hv E]]. apply within_spec in E. eauto.
     + exfalso. assert (begins s k (x + 1) = true).
@@ -177,19 +184,19 @@ Proof.
   rewrite !sumif_scale in D. nia.
 Qed.
 
-(** A frame of class k that is late has been kept by what came in its busy period. *)
+(** A frame of class k that is late has been kept by what came in its busy period, and before it was
+    chosen itself. *)
 Lemma late_frame s k lo f d : blocks s k lo (v_arrival f) -> cleared k lo -> lo <= v_arrival f ->
   0 <= s -> 0 <= d -> In f P -> class f = k -> v_arrival f + d < v_end f ->
-  exists u, lo <= u <= v_arrival f /\
+  exists u, lo <= u <= v_arrival f /\ last_begin s k (v_arrival f) u /\
     p_rate_min (port_at n p) * (v_arrival f + d + 1 - u) <=
     full t * (s + sumif size (came k u (v_arrival f)) P
-                + sumif size (came_above k u (v_arrival f + d)) P).
+                + sumif size (came_above k u (Z.min (v_arrival f + d) (v_choice f))) P).
 Proof.
   intros Bl Cl Hlo Hs Hd Hf Kf Late. pose proof (in_order _ _ _ works f Hf) as Of.
-  destruct (busy_since s k lo (v_arrival f) Bl Hs Hlo Cl) as [u [Hu [Bu [Cov Low]]]].
-  exists u. split; [lia|]. set (y := v_arrival f + d) in *.
-  apply begins_spec in Bu. destruct Bu as [Nw Fr].
-  set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
+  destruct (busy_since s k lo (v_arrival f) Bl Hs Hlo Cl) as [u [Hu [La [Cov Low]]]].
+  exists u. split; [lia|]. split; [exact La|]. set (y := v_arrival f + d) in *.
+  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr]. set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
   assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
   { apply line_sent; [lia|]. intros x Hx.
     assert (exists v, In v P /\ v_start v <= x < v_end v) as [v [Hv Iv]].
@@ -199,17 +206,19 @@ Proof.
     exists v. repeat split; auto; try lia. unfold X.
     rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia. }
   enough (sumif size X P <= sumif size (in_front k u) P + sumif size (came k u (v_arrival f)) P
-                            + sumif size (came_above k u y) P) by (unfold full, ps_per_s in *; nia).
+                            + sumif size (came_above k u (Z.min y (v_choice f))) P) by (unfold full, ps_per_s in *; nia).
   etransitivity; [apply sumif_or with (Q := in_front k u)
-    (R := fun v => came k u (v_arrival f) v || came_above k u y v); [apply size_nonneg|]|].
-  2: { pose proof (sumif_or size (fun v => came k u (v_arrival f) v || came_above k u y v)
-         (came k u (v_arrival f)) (came_above k u y) P size_nonneg
+    (R := fun v => came k u (v_arrival f) v || came_above k u (Z.min y (v_choice f)) v); [apply size_nonneg|]|].
+  2: { pose proof (sumif_or size (fun v => came k u (v_arrival f) v || came_above k u (Z.min y (v_choice f)) v)
+         (came k u (v_arrival f)) (came_above k u (Z.min y (v_choice f))) P size_nonneg
          (fun v _ E => proj1 (orb_true_iff _ _) E)). lia. }
   intros v Hv Xv. unfold X in Xv. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in Xv.
   pose proof (in_order _ _ _ works v Hv) as Ov.
   assert (Before : v = f \/ v_start v < v_start f).
   { destruct (one_by_one _ _ _ works v f Hv Hf) as [?|?]; auto.
     right. pose proof (starts_before_end v Hv). lia. }
+  assert (Chosen : v_choice v <= v_choice f).
+  { pose proof (sent_as_chosen _ _ _ works f v Hf Hv). destruct Before as [->|Bf]; lia. }
   unfold in_front, came, came_above.
   rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq.
   destruct (Z_lt_ge_dec k (class v)) as [Lo|Hi].
@@ -224,5 +233,28 @@ Proof.
       destruct Before as [->|Bf]; [lia|].
       destruct (Z_le_gt_dec (v_choice v) (v_arrival f)); [lia|].
       destruct (strict_priority _ _ _ works f v Hf Hv); lia.
+Qed.
+(** What a line has sent for all of a busy period so far. *)
+Lemma sent_since s k u y : u <= y -> begins s k u = true ->
+  (forall x, u <= x <= y -> exists v, In v P /\ v_start v <= x < v_end v) ->
+  (forall g, In g P -> k < class g -> v_choice g <= y -> v_choice g <= u) ->
+  p_rate_min (port_at n p) * (y + 1 - u) <=
+  full t * (s + sumif size (came k u y) P + sumif size (came_above k u y) P).
+Proof.
+  intros Huy Bu Cov Low. apply begins_spec in Bu. destruct Bu as [Nw Fr].
+  set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
+  assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
+  { apply line_sent; [lia|]. intros x Hx. destruct (Cov x Hx) as [v [Hv Iv]].
+    exists v. repeat split; auto; try lia. unfold X. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia. }
+  enough (sumif size X P <= sumif size (in_front k u) P + sumif size (came k u y) P
+                            + sumif size (came_above k u y) P) by (unfold full, ps_per_s in *; nia).
+  etransitivity; [apply sumif_or with (Q := in_front k u)
+    (R := fun v => came k u y v || came_above k u y v); [apply size_nonneg|]|].
+  2: { pose proof (sumif_or size (fun v => came k u y v || came_above k u y v)
+         (came k u y) (came_above k u y) P size_nonneg (fun v _ E => proj1 (orb_true_iff _ _) E)). lia. }
+  intros v Hv Xv. unfold X in Xv. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in Xv.
+  pose proof (in_order _ _ _ works v Hv) as Ov. specialize (Low v Hv). specialize (Nw v Hv).
+  unfold in_front, came, came_above.
+  rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq. lia.
 Qed.
 End Port.

@@ -88,11 +88,12 @@ Definition ways_b : bool :=
   each (t_others t) (fun v => negb (existsb (same v) (t_visits t))) &&
   each (t_visits t) (fun v => existsb (same_frame (v_frame v)) (t_frames t)
     && (v_place v <? length (f_places (flow_at n (flow_of v))))%nat
-    && Nat.eqb (v_port v) (port_of n (flow_of v) (v_place v)) && from_b v) &&
-  each (t_frames t) (fun f => each (seq 0 (length (f_places (flow_at n (f_flow f))))) (fun x =>
-    implies (f_admitted (flow_at n (f_flow f)) && f_passed f || is_none (parent_of n (f_flow f) x))
-      (existsb (fun v => same_frame (v_frame v) f && Nat.eqb (v_place v) x) (t_visits t)))).
+    && Nat.eqb (v_port v) (port_of n (flow_of v) (v_place v)) && from_b v).
 
+Definition nothing_lost_b : bool :=
+  each (t_frames t) (fun f => each (seq 0 (length (f_places (flow_at n (f_flow f))))) (fun x =>
+    implies (f_admitted (flow_at n (f_flow f)) && negb (f_leaves (flow_at n (f_flow f))) && f_passed f || is_none (parent_of n (f_flow f) x))
+      (existsb (fun v => same_frame (v_frame v) f && Nat.eqb (v_place v) x) (t_visits t)))).
 Definition meter_b (i : nat) : bool :=
   let mine := filter (fun v => Nat.eqb (flow_of v) i) (t_visits t) in
   match f_meter (flow_at n i) with
@@ -139,7 +140,7 @@ Definition modes_b : bool :=
         each (t_visits t) (fun v => implies (Nat.eqb (v_port v) p && (v_arrival v <? u)) (v_end v <=? u)))
       (s_since (t_span t) p :: map v_end (t_visits t))).
 
-Definition valid_b : bool :=
+Definition follows_b : bool :=
   let flows := seq 0 (length (n_flows n)) in
   (0 <? t_unit t) && frames_b &&
   each flows (fun i => if t_babbling t i then some (f_meter (flow_at n i)) else contract_b i) &&
@@ -147,6 +148,8 @@ Definition valid_b : bool :=
     implies (Nat.eqb (port_of n i 0) (port_of n j 0)) (Bool.eqb (t_babbling t i) (t_babbling t j)))) &&
   each (seq 0 (length (n_ports n))) port_b && ways_b && each flows meter_b &&
   each flows monitor_b && modes_b.
+
+Definition valid_b : bool := follows_b && nothing_lost_b.
 
 (** ** It is right *)
 
@@ -249,7 +252,7 @@ Qed.
 
 Lemma ways_right : ways_b = true -> ways n t.
 Proof.
-  unfold ways_b. rewrite !andb_true_iff. intros [[[[H1 H2] H3] H4] H5].
+  unfold ways_b. rewrite !andb_true_iff. intros [[[H1 H2] H3] H4].
   assert (E := fun v => each_in _ _ v H4). clear H4. constructor.
   - apply (once_nodup _ _) in H1; auto. intros x. now rewrite !Nat.eqb_refl.
   - apply (once_nodup _ _) in H2; auto. intros x. unfold same. destruct (visit_dec x x); congruence.
@@ -265,12 +268,17 @@ Proof.
       cbn zeta in Ew. both. destruct Ew as [[E1 E2] [E3 E4]]. apply same_frame_eq in E1.
       unfold from_switch. cbn zeta. rewrite Pa, E2. repeat split; auto.
     + left. split; auto. now both.
-  - intros f x Hf Hx Or. pose proof (each_in _ _ f H5 Hf) as X. cbn beta in X.
-    pose proof (each_index _ _ x X Hx) as Y. cbn beta in Y.
-    assert (Pr : f_admitted (flow_at n (f_flow f)) && f_passed f || is_none (parent_of n (f_flow f) x) = true).
-    { destruct Or as [[-> ->]| ->]; [reflexivity|apply orb_true_r]. }
-    pose proof (implies_true _ _ Y Pr) as W. apply existsb_exists in W.
-    destruct W as [v [Hv Xv]]. both. destruct Xv as [X1 X2]. apply same_frame_eq in X1. eauto.
+Qed.
+
+Lemma nothing_lost_right : nothing_lost_b = true -> nothing_lost n t.
+Proof.
+  intros H5 f x Hf Hx Or. pose proof (each_in _ _ f H5 Hf) as X. cbn beta in X.
+  pose proof (each_index _ _ x X Hx) as Y. cbn beta in Y.
+  assert (Pr : f_admitted (flow_at n (f_flow f)) && negb (f_leaves (flow_at n (f_flow f))) && f_passed f
+    || is_none (parent_of n (f_flow f) x) = true).
+  { destruct Or as [[-> [-> ->]]| ->]; [reflexivity|apply orb_true_r]. }
+  pose proof (implies_true _ _ Y Pr) as W. apply existsb_exists in W.
+  destruct W as [v [Hv Xv]]. both. destruct Xv as [X1 X2]. apply same_frame_eq in X1. eauto.
 Qed.
 
 Lemma meter_right i : meter_b i = true -> f_meter (flow_at n i) <> None -> meters_police n t i.
@@ -338,9 +346,9 @@ Proof.
     apply Z.leb_le. apply (implies_true _ _ G). rewrite andb_true_iff, Nat.eqb_eq, Z.ltb_lt. auto.
 Qed.
 
-Theorem checked_trace_is_valid : valid_b = true -> valid n t.
+Theorem checked_trace_follows : follows_b = true -> follows n t.
 Proof.
-  unfold valid_b. cbn zeta. intros H. apply andb_true_iff in H. destruct H as [H Hmo].
+  unfold follows_b. cbn zeta. intros H. apply andb_true_iff in H. destruct H as [H Hmo].
   apply andb_true_iff in H. destruct H as [H Hwa]. apply andb_true_iff in H. destruct H as [H Hm].
   apply andb_true_iff in H. destruct H as [H Hw]. apply andb_true_iff in H. destruct H as [H Hp].
   apply andb_true_iff in H. destruct H as [H Hb]. apply andb_true_iff in H. destruct H as [H Hc].
@@ -357,5 +365,11 @@ Proof.
   - intros i Hi M. apply meter_right; auto. now apply (each_index _ _ i Hm).
   - intros i m Hi M. apply (monitor_right i m); auto. now apply (each_index _ _ i Hwa).
   - now apply modes_right.
+Qed.
+
+Theorem checked_trace_is_valid : valid_b = true -> valid n t.
+Proof.
+  unfold valid_b. intros H. apply andb_true_iff in H. destruct H as [F L].
+  split; [now apply checked_trace_follows|now apply nothing_lost_right].
 Qed.
 End Check.

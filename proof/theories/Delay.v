@@ -8,7 +8,7 @@ Open Scope Z_scope.
 Section Delay.
 Variables (n : network) (c : claims) (t : trace).
 Hypothesis accepted : delays_ok n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
 
 Let unit_pos : 0 < t_unit t := unit_positive _ _ V.
 
@@ -22,18 +22,23 @@ Proof.
 Qed.
 
 (** The row of a frame's class at its port. *)
-Lemma row_for v : In v (t_visits t) -> live t v -> exists r,
-  In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
+Lemma row_of_entry v : In v (t_visits t) -> In (entry_for n c v) (filter (at_place (v_port v)) (entries n c)) ->
+  exists r, In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
   row_ok n c (v_port v) (filter (at_place (v_port v)) (entries n c)) r = true.
 Proof.
-  intros Hv Lv. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A. unfold port_ok in A.
+  intros Hv Ie. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A. unfold port_ok in A.
   rewrite !andb_true_iff, !forallb_forall in A. destruct A as [[_ E] R].
-  specialize (E _ (entry_for_in n c t V v Hv Lv)). rewrite (class_entry n c t V v Hv) in E.
+  specialize (E _ Ie). rewrite (class_entry n c t V v Hv) in E.
   unfold delay. destruct (find (fun r => r_class r =? class v) (rows_at c (v_port v))) as [r|] eqn:F.
   - pose proof (find_some _ _ F) as [Hr Kr]. exists r. repeat split; auto. now apply Z.eqb_eq.
   - exfalso. apply existsb_exists in E. destruct E as [r [Hr Kr]].
     pose proof (find_none _ _ F r Hr). cbn in H. congruence.
 Qed.
+
+Lemma row_for v : In v (t_visits t) -> live t v -> exists r,
+  In r (rows_at c (v_port v)) /\ r_class r = class v /\ delay c (v_port v) (class v) = r_delay r /\
+  row_ok n c (v_port v) (filter (at_place (v_port v)) (entries n c)) r = true.
+Proof. intros Hv Lv. apply row_of_entry; [exact Hv|now apply (entry_for_in n c t V)]. Qed.
 
 (** Where one frame has a claim, all that comes to the port has. *)
 Lemma all_claimed v : In v (t_visits t) -> live t v -> claimed n t v ->
@@ -42,7 +47,7 @@ Lemma all_claimed v : In v (t_visits t) -> live t v -> claimed n t v ->
 Proof.
   intros Hv Lv Cv e He. pose proof (port_accepted _ (port_lt n c t good V v Hv)) as A.
   unfold port_ok in A. rewrite !andb_true_iff in A. destruct A as [[O _] _].
-  unfold one_side in O. apply orb_true_iff in O.
+  unfold one_side, of_host, of_switch in O. apply orb_true_iff in O.
   pose proof (entry_for_in n c t V v Hv Lv) as Iv. pose proof He as He'.
   apply filter_In in He'. destruct He' as [He' Pe]. apply Nat.eqb_eq in Pe.
   apply entries_spec in He'. destruct He' as [i [x [Hi [Hx [_ Ee]]]]]. subst e.
@@ -104,6 +109,30 @@ Proof.
     + pose proof (others_below _ _ _ (ports _ _ V p Hp) v Hv Pv) as [O _]. nia.
 Qed.
 
+(** The windows of the rows are as claimed: of flows that leave, no frame comes later that could be
+    in front of a frame of the row's class. *)
+Definition windows_hold : Prop := forall f r lo u,
+  In f (t_visits t) -> In r (rows_at c (v_port f)) -> r_class r = class f ->
+  fresh (v_port f) lo -> lo <= u -> last_begin t (v_port f) (in_the_way n c (v_port f) (class f) (filter (at_place (v_port f)) (entries n c))) (class f) (v_arrival f) u ->
+  forall v, In v (t_visits t) -> v_port v = v_port f -> leaving n c v = true -> class v <= class f ->
+  u <= v_arrival v <= v_choice f -> early t u (r_window r) v.
+
+(** Where nothing leaves. *)
+Lemma none_leaves : steady n = true -> forall v, In v (t_visits t) -> leaving n c v = false.
+Proof.
+  intros S v Hv. unfold steady in S. rewrite forallb_forall in S. unfold leaving, leaves.
+  apply andb_false_iff. left. unfold entry_for.
+  destruct (entry_names n c (flow_of v) (flow_at n (flow_of v)) (v_place v)) as [-> _].
+  apply negb_true_iff. apply S. apply nth_In. apply (frame_lt n t V v Hv).
+Qed.
+
+Lemma steady_windows : steady n = true -> windows_hold.
+Proof.
+  intros S f r lo u Hf _ _ _ _ _ v Hv _ L. rewrite (none_leaves S v Hv) in L. discriminate.
+Qed.
+
+Hypothesis windows : windows_hold.
+
 (** No claim is negative. *)
 Lemma due_after v : In v (t_visits t) -> v_arrival v <= due_by c t v.
 Proof.
@@ -111,33 +140,29 @@ Proof.
   unfold port_ok in A. rewrite !andb_true_iff, !forallb_forall in A. destruct A as [_ R].
   pose proof (port_facts n c good _ Hp). assert (0 <= delay c (v_port v) (class v)).
   { unfold delay. destruct (find _ _) as [r|] eqn:F; [|lia]. apply find_some in F. destruct F as [Hr _].
-    specialize (R r Hr). unfold row_ok in R. rewrite andb_true_iff, Z.leb_le in R. lia. }
+    specialize (R r Hr). unfold row_ok in R. rewrite !andb_true_iff, Z.leb_le in R. lia. }
   unfold due_by, units. nia.
 Qed.
 
 (** The step: what was due before was in time, so this frame is. *)
-Lemma in_time f : In f (t_visits t) -> claimed n t f ->
-  s_done (t_span t) (v_port f) <= v_arrival f -> inside t (due_by c t f) -> kept n c t (due_by c t f) ->
-  v_handover f <= due_by c t f.
+Lemma in_time f lo : In f (t_visits t) -> claimed n t f -> fresh (v_port f) lo -> lo <= v_arrival f ->
+  inside t (due_by c t f) -> kept n c t (due_by c t f) -> v_handover f <= due_by c t f.
 Proof.
-  intros Hf Cf Df Inf' K. pose proof (due_after f Hf) as Da.
+  intros Hf Cf Fre Df Inf' K. pose proof (due_after f Hf) as Da.
   assert (Lf : live t f).
-  { split; [pose proof (since_done n t V _ (port_lt n c t good V f Hf)); lia|].
-    now apply (inside_le t _ (due_by c t f)). }
+  { split; [destruct Fre; lia|]. now apply (inside_le t _ (due_by c t f)). }
   destruct (row_for f Hf Lf) as [r [Hr [Kr [Dr Ok]]]]. set (p := v_port f) in *.
   pose proof (port_lt n c t good V f Hf) as Hp. fold p in Hp.
   pose proof (all_claimed f Hf Lf Cf) as ClE. fold p in ClE.
   unfold row_ok in Ok. set (es := filter (at_place p) (entries n c)) in *.
-  set (d := r_delay r - p_tick (port_at n p)) in *. rewrite andb_true_iff, Z.leb_le in Ok.
-  destruct Ok as [Hd Bel]. rewrite Kr in Bel. set (k := class f) in *.
+  set (d := r_delay r - p_tick (port_at n p)) in *. rewrite !andb_true_iff, Z.leb_le in Ok.
+  destruct Ok as [[Hd Hw] Bel]. rewrite Kr in Bel. set (k := class f) in *.
   pose proof (port_facts n c good p Hp) as Fp. pose proof (port_order n c t good V f Hf) as Of. fold p in Of.
   assert (Due : due_by c t f = v_arrival f + units t d + units t (p_tick (port_at n p))).
   { unfold due_by. fold p k. rewrite Dr. unfold d, units. lia. }
   destruct (Z_le_gt_dec (v_handover f) (due_by c t f)) as [|Late]; auto. exfalso.
   assert (Hud : 0 <= units t d) by (unfold units; nia).
   pose proof (Cl n c t V p ClE) as Cl. pose proof (scale_pos n c good) as Sp.
-  destruct (sent_before _ _ (modes _ _ V) p Hp) as [lo [Hlo Fr]].
-  assert (Fre : fresh p lo) by (split; [lia|exact Fr]).
   pose proof (blocks_row p k lo (v_arrival f) Hp Fre (proj2 Lf) Cl) as Bl. fold es in Bl.
   set (s := blocking n c p k es / scale c) in *.
   assert (Hs : 0 <= s).
@@ -145,15 +170,18 @@ Proof.
     pose proof (max_of_nonneg e_frame (filter (fun e => k <? e_class e) es)). lia. }
   assert (Inf : In f (visits_at t p)) by (apply at_port_in; auto).
   destruct (late_frame n t p (ports _ _ V p Hp) (fun v => sizes_at n c t good V p v Hp) unit_pos
-    ltac:(lia) s k lo f (units t d) Bl) as [u [Hu L]]; try exact Inf; try reflexivity; try lia.
+    ltac:(lia) s k lo f (units t d) Bl) as [u [Hu [La L]]]; try exact Inf; try reflexivity; try lia.
   { apply fresh_cleared; auto. exists (flow_of f). split; [apply (frame_lt n t V f Hf)|].
     symmetry. apply (class_of n t V f Hf). }
   assert (Ho : forall v, In v (t_others t) -> v_port v = p -> k < class v).
   { intros v Hv Pv. unfold k. rewrite (class_of n t V f Hf).
     apply (others_below _ _ _ (ports _ _ V p Hp) v Hv Pv). apply (frame_lt n t V f Hf). }
-  pose proof (groups_bring n c t good V p (due_by c t f) Hp K ClE k u (v_arrival f) d (r_hint r) _ _ _ (proj2 Hu) Hd
-    ltac:(unfold units in *; nia) ltac:(lia)
-    ltac:(apply (inside_le t _ (due_by c t f)); [unfold units in *; nia|exact Inf']) Ho Bel) as G.
+  set (b := Z.min (v_arrival f + units t d) (v_choice f)) in *.
+  pose proof (in_order _ _ _ (ports _ _ V p Hp) f Inf) as Oc.
+  pose proof (groups_bring n c t good V p (due_by c t f) Hp K ClE (r_hint r) (r_window r) k u (v_arrival f) b d _ _ _
+    Hw ltac:(lia) Hd ltac:(lia) ltac:(unfold units in *; nia) ltac:(pose proof (proj1 Fre); unfold p in *; lia)
+    ltac:(apply (inside_le t _ (due_by c t f)); [unfold units in *; nia|exact Inf'])
+    (fun v Hv Pv Lv Kv Av => windows f r lo u Hf Hr Kr Fre (proj1 Hu) La v Hv Pv Lv Kv ltac:(lia)) Ho Bel) as G.
   set (x1 := sumif size (came _ _ _) _) in *. set (x2 := sumif size (came_above _ _ _) _) in *.
   pose proof (Z.mul_div_le (blocking n c p k es) (scale c) Sp) as Bs. fold s in Bs.
   pose proof (wf_parts n c good) as [_ [_ [_ [_ Qp]]]].
@@ -174,6 +202,12 @@ Proof.
   - intros v Hv _ _ _ D. exfalso. pose proof (due_after v Hv). pose proof (port_order n c t good V v Hv). lia.
   - apply Z.gt_lt, Z.lt_le_incl in Gt. revert y Gt. apply Zlt_lower_bound_ind. intros y IH Hy v Hv Cv Dv Iv D.
     pose proof (due_after v Hv). pose proof (port_order n c t good V v Hv).
-    apply in_time; auto. apply IH. lia.
+    destruct (sent_before _ _ (modes _ _ V) _ (port_lt n c t good V v Hv)) as [lo [Hlo Fr]].
+    apply (in_time v lo); auto; [split; [lia|exact Fr]|lia|]. apply IH. lia.
 Qed.
+
+(** Also of what comes before a port is known to be done with all else, but after it was. *)
+Corollary fresh_in_time f lo : In f (t_visits t) -> claimed n t f -> fresh (v_port f) lo -> lo <= v_arrival f ->
+  inside t (due_by c t f) -> v_handover f <= due_by c t f.
+Proof. intros Hf Cf Fre Df I. apply (in_time f lo); auto. apply all_kept. Qed.
 End Delay.

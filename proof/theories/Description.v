@@ -51,17 +51,21 @@ Record place := Place {
   parent : option nat
 }.
 
-Record flow := FlowIn {
+Record flow := FlowOfRaise {
   f_class : Z;           (* 0 is served first *)
   f_contract : contract; (* the highest of its contracts: no host knows the mode *)
   f_meter : option meter;
   f_monitor : option monitor;  (* where the flow has a contract above that of the mode *)
   f_admitted : bool;     (* it has a place in the mode: if not, no switch forwards it *)
+  f_leaves : bool;       (* the mode that a raise goes to has no place for it: behind its source's port
+                            it is served until the swap *)
   f_places : list place; (* parents come first *)
   f_targets : list nat   (* the last place on the way to each target *)
 }.
 
-(** A flow of a network with one mode. *)
+(** A flow of a network in one mode, and in a network with one mode. *)
+Definition FlowIn (k : Z) (c : contract) (m : option meter) (w : option monitor) (admitted : bool)
+  (places : list place) (targets : list nat) : flow := FlowOfRaise k c m w admitted false places targets.
 Definition Flow (k : Z) (c : contract) (m : option meter) (places : list place) (targets : list nat) : flow :=
   FlowIn k c m None true places targets.
 

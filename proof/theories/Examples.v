@@ -2,7 +2,7 @@
     a circle of ports, and a network with all that the model has. A line of 10^12 bit/s sends a bit
     in a picosecond, so sizes are times. *)
 From Coq Require Import ZArith List Bool Lia.
-From Tenuto Require Import Sums Description Model Contract Check Accepts Ways Soundness Modes.
+From Tenuto Require Import Sums Description Model Contract Check Accepts Ways Soundness Modes Raise Drain.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -21,6 +21,14 @@ Definition far : hint := Hint 1000000000 1 0 1.
 Definition near : hint := Hint 0 1 0 1.
 
 Definition nobody (_ : nat) : bool := false.
+
+(** An instant at which to look. *)
+Definition after_ (w : Z) : hint := Hint w 1 0 1.
+
+(** From the start on. *)
+Definition always_until (e : option Z) : span := Span (fun _ => -1) (fun _ => -1) e.
+
+Ltac each_visit H := cbn in H; repeat destruct H as [<-|H]; try contradiction.
 
 (** ** A circle: three switches, each sends to the next what also goes on from there *)
 Module Circle.
@@ -112,16 +120,20 @@ Definition places_ : list place := [Place 0 None; Place 1 (Some 0%nat); Place 2 
 Definition stays (m : option monitor) : flow := FlowIn 0 (Contract 1000 1000 2000 0) None m true places_ [2%nat].
 Definition ends (a : bool) : flow := FlowIn 1 (Contract 500 500 10000 0) None None a places_ [2%nat].
 Definition low : network := Network [wire; wire; wire] [stays (Some (Monitor 1000 9000 1000 0)); ends true] 0 64 12304.
+Definition leaves_ : flow := FlowOfRaise 1 (Contract 500 500 10000 0) None None true true places_ [2%nat].
+Definition rising : network := Network [wire; wire; wire] [stays None; leaves_] 0 64 12304.
 Definition high : network := Network [wire; wire; wire] [stays None; ends false] 0 64 12304.
+Lemma high_after : after rising = high.
+Proof. reflexivity. Qed.
 
 Definition f (k : Z) (release : Z) : frame := Frame (Z.to_nat k) 0 0 k 1000 release release true.
 Definition g (k : Z) : frame := Frame (Z.to_nat (10 + k)) 1 1 k 500 (10000 * k) (10000 * k) true.
 (* the second message is 7000 too early for LO: the monitor sees it at 3000 *)
-Definition frames_ := [f 0 0; f 1 2000; f 2 12000; f 3 14000; g 0; g 1].
+Definition frames_ := [f 0 0; f 1 2000; f 2 12000; f 3 14000; f 4 26000; g 0; g 1].
 Definition way (h : frame) (a b c : Z) : list visit :=
   [hop h 0 0 (f_release h) a; hop h 1 1 (a + f_size h) b; hop h 2 2 (b + f_size h) c].
 Definition kept_ : list visit := way (f 0 0) 0 1000 2000 ++ way (f 1 2000) 2000 3000 4000 ++
-  way (f 2 12000) 12000 13000 14000 ++ way (f 3 14000) 14000 15000 16000 ++ way (g 0) 1000 2000 3000.
+  way (f 2 12000) 12000 13000 14000 ++ way (f 3 14000) 14000 15000 16000 ++ way (f 4 26000) 26000 27000 28000 ++ way (g 0) 1000 2000 3000.
 
 (* as it went on in HI: what the second message of flow 1 meets at the first switch is a drop *)
 Definition raised (s : span) : trace := TraceIn 1 frames_ (hop (g 1) 0 0 10000 10000 :: kept_) [] nobody s.
@@ -140,17 +152,11 @@ Proof.
   apply accepted_claims_hold; [apply checked_trace_is_valid|]; vm_compute; reflexivity.
 Qed.
 
-Definition raise_ : raise := Raise (fun p => match p with 0%nat => None | 1%nat => Some 0%nat | _ => Some 1%nat end)
+Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
   [Trunk 0 1 500] 100 3000 0 0 (fun s => match s with 0%nat => 3000 | _ => 3500 end)
   (fun s => match s with 0%nat => 3100 | _ => 3600 end).
-Definition longest (p : nat) : Z := 2000.
-Definition busy_ (p : nat) : Z := 1500.
-Definition from (p : nat) : Z := match p with 2%nat => 4100 | _ => 600 end.
-Definition in_high : trace := raised (drained_span (raised always) raise_ busy_ from None).
-
-Ltac each_visit H := cbn in H; repeat destruct H as [<-|H]; try contradiction.
-
-Lemma signals_spread : raises high in_high raise_.
+Definition real : trace := raised always.
+Lemma signals_spread : raises high real raise_.
 Proof.
   constructor.
   - vm_compute. discriminate.
@@ -160,64 +166,55 @@ Proof.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
-Lemma swapped_in_time : forall s, (s < 2)%nat -> r_swapped raise_ s <= 3000 + units in_high 600.
+Lemma swapped_in_time : forall s, (s < 2)%nat -> r_swapped raise_ s <= 3000 + units real 600.
 Proof.
-  intros s Hs. apply (all_swapped high in_high raise_ [0; 500] 500 signals_spread); [reflexivity|reflexivity| |exact Hs].
+  intros s Hs. apply (all_swapped high real raise_ [0; 500] 500 signals_spread); [reflexivity|reflexivity| |exact Hs].
   intros [|[|x]]; cbn; intros; lia.
 Qed.
 
-(* arrivals and ends at a port *)
-Lemma idle_soon p l x w : (forall v, In v (t_visits in_high) -> v_port v = p -> In (v_arrival v, v_end v) l) ->
-  (exists u, x <= u <= x + w /\ forall q, In q l -> fst q < u -> snd q <= u) ->
-  exists u, x <= u <= x + w /\
-    forall v, In v (t_visits in_high) -> v_port v = p -> v_arrival v < u -> v_end v <= u.
+(* The raise: until all have swapped flow 1 may bring what it brings in 3600. *)
+Definition rising_claims : claims := Claims 1000000
+  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 2250 far; RowOfRaise 1 5200 (Some 3600) far];
+    [Row 0 3375 far; RowOfRaise 1 8000 (Some 3600) far] ]
+  [ [Some 7125]; [] ] [None; Some (BacklogOfRaise 3600 (Some 3600) far); None].
+Definition stretches : list (list stretch) :=
+  [ []; [Stretch 3000 None (after_ 3000)]; [Stretch 3000 None (after_ 3000)] ].
+Definition busy_ : list stretch :=
+  [ no_stretch; Stretch 5200 (Some 3600) (after_ 5200); Stretch 8000 (Some 3600) (after_ 8000) ].
+Definition from : list Z := [0; 600; 11000].
+Definition switch_of : list (option nat) := [None; Some 0%nat; Some 1%nat].
+
+Lemma low_is_followed : follows low (with_span real (always_until (Some 3000))).
+Proof. apply checked_trace_follows. vm_compute. reflexivity. Qed.
+
+Lemma rising_is_valid : valid rising (with_span real (always_until None)).
+Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
+
+Lemma all_swap p s : r_switch raise_ p = Some s -> r_swapped raise_ s <= r_trigger raise_ + units real 600.
+Proof. destruct p as [|[|[|p]]]; intros E; inversion E; apply swapped_in_time; auto. Qed.
+
+Lemma rising_is_accepted : raise_accepts low low_claims rising rising_claims 600 stretches = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** All rows of the raise. *)
+Lemma rising_holds : all_hold rising rising_claims (with_span real (always_until None)).
 Proof.
-  intros H [u [Hu E]]. exists u. split; [exact Hu|]. intros v Hv Pv Av. exact (E _ (H v Hv Pv) Av).
+  apply (raise_claims_hold low low_claims rising rising_claims real raise_ 600 _ _ None stretches low_is_followed
+    rising_is_valid signals_spread all_swap rising_is_accepted).
 Qed.
 
-Lemma rows_hold : raise_rows high in_high raise_ longest busy_.
-Proof.
-  constructor.
-  - intros v s Hv _ _. each_visit Hv; vm_compute; discriminate.
-  - intros p x s Es. replace (units in_high (busy_ p)) with 1500 by reflexivity.
-    destruct p as [|[|p]]; [discriminate| |].
-    + apply (idle_soon 1 [(1000, 2000); (1500, 2500); (3000, 4000); (13000, 14000); (15000, 16000)]).
-      * intros v Hv. each_visit Hv; vm_compute; intros P; try discriminate; tauto.
-      * assert (x <= 1000 \/ 1000 < x <= 2500 \/ 2500 < x <= 3000 \/ 3000 < x <= 4000 \/ 4000 < x <= 13000 \/
-          13000 < x <= 14000 \/ 14000 < x <= 15000 \/ 15000 < x <= 16000 \/ 16000 < x) as C by lia.
-        repeat destruct C as [C|C]; [exists x|exists 2500|exists x|exists 4000|exists x|exists 14000|exists x|exists 16000|exists x];
-          (split; [lia|]); intros q Hq; each_visit Hq; cbn [fst snd]; lia.
-    + apply (idle_soon (S (S p)) [(2000, 3000); (2500, 3500); (4000, 5000); (14000, 15000); (16000, 17000)]).
-      * intros v Hv. each_visit Hv; vm_compute; intros P; try discriminate; tauto.
-      * assert (x <= 2000 \/ 2000 < x <= 3500 \/ 3500 < x <= 4000 \/ 4000 < x <= 5000 \/ 5000 < x <= 14000 \/
-          14000 < x <= 15000 \/ 15000 < x <= 16000 \/ 16000 < x <= 17000 \/ 17000 < x) as C by lia.
-        repeat destruct C as [C|C]; [exists x|exists 3500|exists x|exists 5000|exists x|exists 15000|exists x|exists 17000|exists x];
-          (split; [lia|]); intros q Hq; each_visit Hq; cbn [fst snd]; lia.
-Qed.
-
-Lemma drained_in_time : drains high raise_ 600 longest busy_ from.
-Proof.
-  constructor.
-  - intros [|[|[|p]]]; vm_compute; discriminate.
-  - intros [|[|i]] x y s Hi Hx; [| |cbn in Hi; lia];
-      (destruct x as [|[|[|x]]]; [| | |cbn in Hx; lia]);
-      cbn; intros E; inversion E; subst; cbn; intros E2; try discriminate; vm_compute; discriminate.
-Qed.
+Definition in_high : trace := with_span real (drained_span real raise_ (busy_at busy_) (from_at 600 from) None).
 
 (** All hypotheses of the drain together, and then the rows of HI. *)
-Lemma high_is_valid : valid high in_high /\ of_the_mode high in_high.
+Lemma high_is_valid : valid high in_high.
 Proof.
-  assert (V : valid high in_high) by (apply checked_trace_is_valid; vm_compute; reflexivity).
-  split; [exact V|]. apply (drained_is_of_the_mode high in_high raise_ 600 longest busy_ from None); auto.
-  - apply signals_spread.
+  rewrite <- high_after. apply (raise_drained low low_claims rising rising_claims real raise_ 600 (fun _ => -1) (fun _ => -1) None
+    ltac:(intros p; vm_compute; discriminate) low_is_followed
+    rising_is_valid signals_spread all_swap stretches busy_ from switch_of 19000).
+  - intros [|[|[|[|p]]]]; reflexivity.
+  - exact rising_is_accepted.
+  - vm_compute. reflexivity.
   - reflexivity.
-  - intros [|[|p]] s E; inversion E; apply swapped_in_time; auto.
-  - apply rows_hold.
-  - apply drained_in_time.
-  - apply (frames_real _ _ V).
-  - apply (ways_hold _ _ V).
-  - apply (ports _ _ V).
-  - intros v Hv. apply (port_lt high high_claims in_high); auto.
 Qed.
 
 Lemma high_holds : all_hold high high_claims in_high.

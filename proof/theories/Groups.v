@@ -26,7 +26,7 @@ Qed.
 Section Groups.
 Variables (n : network) (c : claims) (t : trace).
 Hypothesis good : wf n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
 
 Let unit_pos : 0 < t_unit t := unit_positive _ _ V.
 
@@ -97,13 +97,15 @@ Proof.
   unfold entry_for in H. rewrite Nf, Np in H. apply H. rewrite <- Pv. now apply entry_for_in.
 Qed.
 
-(** Frames at p that came over one line, of some classes, from a to b. *)
-Definition win (from : option nat) (cs : Z -> bool) (a b : Z) (v : visit) : bool :=
-  Nat.eqb (v_port v) p && same_line from (entry_for v) && cs (class v) &&
+(** Frames at p that came over one line, of some kind, from a to b. *)
+Definition win (from : option nat) (cs : visit -> bool) (a b : Z) (v : visit) : bool :=
+  Nat.eqb (v_port v) p && same_line from (entry_for v) && cs v &&
   (a <=? v_arrival v) && (v_arrival v <=? b).
 
+Definition upto (k : Z) (v : visit) : bool := class v <=? k.
+
 Lemma win_spec from cs a b v : win from cs a b v = true <->
-  v_port v = p /\ same_line from (entry_for v) = true /\ cs (class v) = true /\ a <= v_arrival v <= b.
+  v_port v = p /\ same_line from (entry_for v) = true /\ cs v = true /\ a <= v_arrival v <= b.
 Proof. unfold win. rewrite !andb_true_iff, Nat.eqb_eq, !Z.leb_le. tauto. Qed.
 
 Lemma class_entry v : In v (t_visits t) -> e_class (entry_for v) = class v.
@@ -178,9 +180,9 @@ Qed.
 
 (** By the line that they came over. *)
 Lemma line_bound g k a b w : s_since (t_span t) p <= a -> inside t b -> a <= b -> b <= y -> b - a <= w ->
-  (forall v, In v (t_visits t) -> win (Some g) (fun z => z <=? k) a b v = true ->
+  (forall v, In v (t_visits t) -> win (Some g) (upto k) a b v = true ->
      In (entry_for v) (filter (same_line (Some g)) (filter (fun e => e_class e <=? k) es))) ->
-  scale c * t_unit t * sumif size (win (Some g) (fun z => z <=? k) a b) (t_visits t)
+  scale c * t_unit t * sumif size (win (Some g) (upto k) a b) (t_visits t)
   <= t_unit t * (max_of e_frame (filter (same_line (Some g)) (filter (fun e => e_class e <=? k) es))
        + scale c * p_below (port_at n g)
        + per_ps c (p_rate_max (port_at n g)) *
@@ -189,7 +191,7 @@ Lemma line_bound g k a b w : s_since (t_span t) p <= a -> inside t b -> a <= b -
 Proof.
   intros Ha Hins Hab Hb Hw Hin. set (F := max_of e_frame _). pose proof scale_pos as Sp.
   assert (HF : 0 <= F) by apply max_of_nonneg. pose proof (wf_parts n c good) as [_ [_ [_ [_ Qp]]]].
-  assert (Up : forall v, In v (t_visits t) -> win (Some g) (fun z => z <=? k) a b v = true ->
+  assert (Up : forall v, In v (t_visits t) -> win (Some g) (upto k) a b v = true ->
     exists u, In u (t_visits t) /\ from_switch n t v u /\ v_port u = g /\
               scale c * size v <= F /\ v_handover u <= v_arrival v).
   { intros v Hv W. pose proof (Hin v Hv W) as Ie. pose proof (win_live _ _ _ _ v Ha Hins W) as Lv.
@@ -208,7 +210,7 @@ Proof.
         apply max_of_in. exact Ie.
       + pose proof (port_facts n c good _ (port_lt n c t good V v Hv)).
         pose proof (port_facts n c good _ (port_lt n c t good V u Hu)). unfold units in Fb. nia. }
-  set (W := win (Some g) (fun z => z <=? k) a b) in *.
+  set (W := win (Some g) (upto k) a b) in *.
   destruct (Z_le_gt_dec (sumif size W (t_visits t)) 0) as [Z0|Gt].
   { pose proof (port_good n c good g) as Fg. pose proof (port_good n c good p) as Fp.
     set (J := p_tick (port_at n g) + (p_latency_max (port_at n p) - p_latency_min (port_at n p))).
@@ -268,28 +270,71 @@ Proof.
   unfold full, scale, units in *. lia.
 Qed.
 
+(** ** Means *)
+
+Lemma mean_below h a b z x w : hint_ok h = true ->
+  z <= x * fst a + snd a * w -> z <= x * fst b + snd b * w ->
+  h_whole h * z <= x * fst (mean h a b) + snd (mean h a b) * w.
+Proof.
+  intros Hh A B. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  unfold mean. cbn [fst snd]. set (q := if _ <? _ then _ else _).
+  assert (Hq : 0 <= q <= h_whole h) by (unfold q; destruct (_ <? _); [lia|destruct (_ <? _); lia]).
+  assert (q * z <= q * (x * fst a + snd a * w)) by (apply Z.mul_le_mono_nonneg_l; lia).
+  assert ((h_whole h - q) * z <= (h_whole h - q) * (x * fst b + snd b * w))
+    by (apply Z.mul_le_mono_nonneg_l; lia).
+  lia.
+Qed.
+
+Lemma times_below h l z x w : hint_ok h = true -> z <= x * fst l + snd l * w ->
+  h_whole h * z <= x * fst (times (h_whole h) l) + snd (times (h_whole h) l) * w.
+Proof.
+  intros Hh A. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  unfold times. cbn [fst snd].
+  assert (h_whole h * z <= h_whole h * (x * fst l + snd l * w)) by (apply Z.mul_le_mono_nonneg_l; lia). lia.
+Qed.
+
 (** ** A group *)
 
+(** Within the window of flows that leave. *)
+Definition early (u : Z) (window : option Z) (v : visit) : Prop :=
+  match window with None => True | Some th => v_arrival v <= u + units t th end.
+
+Definition leaving (v : visit) : bool := leaves n (entry_for v).
+
 Section Group.
-Variables (k u a d w : Z).
-Hypothesis window : u <= a.
+Variables (h : hint) (window : option Z) (k u a b d w : Z).
+Hypothesis hint_good : hint_ok h = true.
+Hypothesis window_good : window_ok window = true.
+Hypothesis ordered : u <= a <= b.
 Hypothesis delay_nonneg : 0 <= d.
-Hypothesis until : a + units t d <= y.
+Hypothesis within : b <= a + units t d.
+Hypothesis until : b <= y.
 Hypothesis from_then : s_since (t_span t) p <= u.
-Hypothesis by_then : inside t (a + units t d).
+Hypothesis by_then : inside t b.
+Hypothesis width : a - u <= w.
+Hypothesis all_early : forall v, In v (t_visits t) -> v_port v = p -> leaving v = true -> class v <= k ->
+  u <= v_arrival v <= b -> early u window v.
+
+Let delay_units : 0 <= units t d.
+Proof. unfold units. nia. Qed.
 
 Lemma inside_first : inside t a.
-Proof. apply (inside_le t _ (a + units t d)); [unfold units; nia|exact by_then]. Qed.
+Proof. apply (inside_le t _ b); [lia|exact by_then]. Qed.
 
 Definition mine (from : option nat) : list entry :=
   filter (same_line from) (filter (fun e => e_class e <=? k) es).
 
-(** What comes of class k up to a, and of those above up to a + d. *)
-Definition same (from : option nat) : visit -> bool := win from (fun z => z =? k) u a.
-Definition above (from : option nat) : visit -> bool := win from (fun z => z <? k) u (a + units t d).
+Definition equal (v : visit) : bool := class v =? k.
+Definition over (v : visit) : bool := class v <? k.
+Definition stay (X : visit -> bool) (v : visit) : bool := X v && negb (leaving v).
+Definition leave (X : visit -> bool) (v : visit) : bool := X v && leaving v.
 
-Lemma mine_in from cs b v : In v (t_visits t) -> inside t b -> (forall z, cs z = true -> z <= k) ->
-  win from cs u b v = true -> In (entry_for v) (mine from).
+(** What comes of class k up to a, and of those above up to b. *)
+Definition same (from : option nat) : visit -> bool := win from equal u a.
+Definition above (from : option nat) : visit -> bool := win from over u b.
+
+Lemma mine_in from cs b' v : In v (t_visits t) -> inside t b' -> (cs v = true -> class v <= k) ->
+  win from cs u b' v = true -> In (entry_for v) (mine from).
 Proof.
   intros Hv Hb Hc W. pose proof (win_live _ _ _ _ v from_then Hb W) as Lv.
   apply win_spec in W. destruct W as [Pv [Sl [Cs _]]].
@@ -298,130 +343,220 @@ Proof.
   - rewrite class_entry by auto. apply Z.leb_le. now apply Hc.
 Qed.
 
-(** The flows. *)
-Lemma group_by_flows from : a - u <= w ->
-  scale c * t_unit t * (sumif size (same from) (t_visits t) + sumif size (above from) (t_visits t))
-  <= t_unit t * fst (fst (group n c p k d from (mine from))) + snd (fst (group n c p k d from (mine from))) * w.
+(** The lists of the inequality have the entries of the frames that are meant. *)
+Lemma listed_in from (C L : entry -> bool) X a' b' : u <= a' -> inside t b' ->
+  (forall v, In v (t_visits t) -> X v = true -> class v <= k /\ C (entry_for v) = true /\ L (entry_for v) = true) ->
+  forall v, In v (t_visits t) -> win from X a' b' v = true -> In (entry_for v) (filter L (filter C (mine from))).
 Proof.
-  intros Hw. unfold group. cbn [fst snd].
-  set (es1 := filter (fun e => e_class e =? k) (mine from)). set (es2 := filter (fun e => e_class e <? k) (mine from)).
-  assert (In1 : forall e (P : entry -> bool), In e (filter P (mine from)) -> In e es).
-  { intros e P He. apply filter_In in He. destruct He as [He _]. apply filter_In in He.
-    destruct He as [He _]. apply filter_In in He. tauto. }
-  assert (0 <= units t d) by (unfold units; nia).
-  pose proof (flows_bring from (fun z => z =? k) u a w es1 from_then inside_first ltac:(lia) ltac:(lia) Hw
-    (fun e => In1 e _)) as B1.
-  pose proof (flows_bring from (fun z => z <? k) u (a + units t d) (w + units t d) es2
-    from_then by_then ltac:(lia) ltac:(lia) ltac:(lia) (fun e => In1 e _)) as B2.
-  fold (same from) in B1. fold (above from) in B2.
-  assert (C1 : forall v, In v (t_visits t) -> same from v = true -> In (entry_for v) es1).
-  { intros v Hv W. apply filter_In. split.
-    - apply (mine_in _ (fun z => z =? k) a v Hv inside_first); [|exact W]. intros z. cbn. lia.
-    - rewrite class_entry by auto. apply win_spec in W. tauto. }
-  assert (C2 : forall v, In v (t_visits t) -> above from v = true -> In (entry_for v) es2).
-  { intros v Hv W. apply filter_In. split.
-    - apply (mine_in _ (fun z => z <? k) (a + units t d) v Hv by_then); [|exact W]. intros z. cbn. lia.
-    - rewrite class_entry by auto. apply win_spec in W. tauto. }
-  specialize (B1 C1). specialize (B2 C2). unfold units in *. lia.
+  intros Ha Hb H v Hv W. pose proof W as W'. apply win_spec in W'. destruct W' as [Pv [Sl [Xv Av]]].
+  destruct (H v Hv Xv) as [Kv [Cv Lv]]. apply filter_In. split; [|exact Lv]. apply filter_In. split; [|exact Cv].
+  apply (mine_in from X b'); auto. apply win_spec. repeat split; auto; lia.
 Qed.
 
-(** The line, and of what is above after a the flows, or the line up to a + d. *)
-Lemma group_by_line g from : a - u <= w -> from = Some g ->
-  match snd (group n c p k d from (mine from)) with
+Lemma of_mine from C L e : In e (filter L (filter C (mine from))) -> In e es.
+Proof.
+  intros He. apply filter_In in He. destruct He as [He _]. apply filter_In in He. destruct He as [He _].
+  apply filter_In in He. destruct He as [He _]. apply filter_In in He. tauto.
+Qed.
+
+(** Those that leave: the curve, or all of the window. *)
+Lemma leave_brings from X C b' d' : u <= b' -> b' <= b -> 0 <= d' -> b' - u <= w + units t d' ->
+  (forall v, In v (t_visits t) -> leave X v = true -> class v <= k /\ C (entry_for v) = true) ->
+  let l := bucket_of (filter (leaves n) (filter C (mine from))) in
+  let g := windowed h window (within_delay d' l) l in
+  h_whole h * (scale c * t_unit t * sumif size (win from (leave X) u b') (t_visits t))
+  <= t_unit t * fst g + snd g * w.
+Proof.
+  intros Hu Hb Hd Hw H l g. assert (Hd' : 0 <= units t d') by (unfold units; nia).
+  assert (L : forall v, In v (t_visits t) -> leave X v = true ->
+    class v <= k /\ C (entry_for v) = true /\ leaves n (entry_for v) = true).
+  { intros v Hv Lv. destruct (H v Hv Lv). unfold leave in Lv. apply andb_true_iff in Lv. tauto. }
+  assert (Ib : forall z, z <= b' -> inside t z) by (intros z Hz; apply (inside_le t _ b); [lia|exact by_then]).
+  pose proof (flows_bring from (leave X) u b' (w + units t d') _ from_then (Ib b' (Z.le_refl _)) ltac:(lia)
+    ltac:(lia) Hw (fun e => of_mine from C (leaves n) e)
+    (listed_in from C (leaves n) (leave X) u b' (Z.le_refl u) (Ib b' (Z.le_refl _)) L)) as B1.
+  set (z := scale c * t_unit t * _) in *. unfold g, windowed, within_delay.
+  assert (Fl : fst l = sum_of e_burst (filter (leaves n) (filter C (mine from)))) by reflexivity.
+  assert (Sl : snd l = sum_of e_rate (filter (leaves n) (filter C (mine from)))) by reflexivity.
+  rewrite <- Fl, <- Sl in B1.
+  assert (E1 : z <= t_unit t * fst (fst l + snd l * d', snd l) + snd (fst l + snd l * d', snd l) * w)
+    by (cbn [fst snd]; unfold units in B1; lia).
+  destruct window as [th|] eqn:Ew; [|now apply times_below].
+  apply mean_below; [exact hint_good| |exact E1]. cbn [window_ok] in window_good. apply Z.leb_le in window_good.
+  assert (Ht : 0 <= units t th) by (unfold units; nia).
+  pose proof (flows_bring from (leave X) u (Z.min b' (u + units t th)) (units t th) _ from_then
+    (Ib _ (Z.le_min_l _ _)) ltac:(lia) Ht ltac:(lia) (fun e => of_mine from C (leaves n) e)
+    (listed_in from C (leaves n) (leave X) u _ (Z.le_refl u) (Ib _ (Z.le_min_l _ _)) L)) as B2.
+  rewrite <- Fl, <- Sl in B2. cbn [fst snd].
+  assert (S : sumif size (win from (leave X) u b') (t_visits t)
+    <= sumif size (win from (leave X) u (Z.min b' (u + units t th))) (t_visits t)).
+  { apply sumif_le; [|apply sizes_nonneg]. intros v Hv W. split; [|lia]. apply win_spec in W. apply win_spec.
+    destruct W as [Pv [Sv [Xv Av]]]. pose proof (L v Hv Xv) as [Kv [_ Lv]].
+    specialize (all_early v Hv Pv Lv Kv ltac:(lia)). cbn [early] in all_early. repeat split; auto; lia. }
+  assert (z <= scale c * t_unit t * sumif size (win from (leave X) u (Z.min b' (u + units t th))) (t_visits t)).
+  { unfold z. apply Z.mul_le_mono_nonneg_l; [|exact S]. pose proof scale_pos. nia. }
+  set (z' := sumif size (win from (leave X) u (Z.min b' (u + units t th))) (t_visits t)) in *. unfold units in B2. lia.
+Qed.
+
+Lemma split_leaving from X a' b' : sumif size (win from X a' b') (t_visits t) <=
+  sumif size (win from (stay X) a' b') (t_visits t) + sumif size (win from (leave X) a' b') (t_visits t).
+Proof.
+  apply sumif_or; [apply sizes_nonneg|]. intros v _ W. apply win_spec in W. destruct W as [P1 [S1 [X1 A1]]].
+  destruct (leaving v) eqn:E; [right|left]; apply win_spec; unfold stay, leave; rewrite X1, E; repeat split; auto; lia.
+Qed.
+
+(** The kinds of frames, and of entries. *)
+Lemma equal_entry v : In v (t_visits t) -> equal v = true -> class v <= k /\ (e_class (entry_for v) =? k) = true.
+Proof. intros Hv E. rewrite class_entry by auto. unfold equal in E. split; [lia|exact E]. Qed.
+Lemma over_entry v : In v (t_visits t) -> over v = true -> class v <= k /\ (e_class (entry_for v) <? k) = true.
+Proof. intros Hv E. rewrite class_entry by auto. unfold over in E. split; [lia|exact E]. Qed.
+Lemma stay_entry (C : entry -> bool) X v :
+  (X v = true -> class v <= k /\ C (entry_for v) = true) -> stay X v = true ->
+  class v <= k /\ C (entry_for v) = true /\ negb (leaves n (entry_for v)) = true.
+Proof. intros H S. unfold stay in S. apply andb_true_iff in S. destruct S as [S1 S2]. destruct (H S1). auto. Qed.
+
+(** The flows. *)
+Lemma group_by_flows from :
+  let g := fst (group n c h window p k d from (mine from)) in
+  h_whole h * (scale c * t_unit t * (sumif size (same from) (t_visits t) + sumif size (above from) (t_visits t)))
+  <= t_unit t * fst g + snd g * w.
+Proof.
+  cbn zeta. unfold group. cbn [fst snd].
+  pose proof (flows_bring from (stay equal) u a w _ from_then inside_first ltac:(lia) ltac:(lia) width
+    (fun e => of_mine from (fun e => e_class e =? k) (fun e => negb (leaves n e)) e)
+    (listed_in from _ _ _ u a (Z.le_refl u) inside_first (fun v Hv => stay_entry _ _ v (equal_entry v Hv)))) as B1.
+  pose proof (flows_bring from (stay over) u b (w + units t d) _ from_then by_then ltac:(lia) ltac:(lia) ltac:(lia)
+    (fun e => of_mine from (fun e => e_class e <? k) (fun e => negb (leaves n e)) e)
+    (listed_in from _ _ _ u b (Z.le_refl u) by_then (fun v Hv => stay_entry _ _ v (over_entry v Hv)))) as B2.
+  assert (LX : forall X v, leave X v = true -> X v = true) by (unfold leave; intros X v E; apply andb_true_iff in E; tauto).
+  pose proof (leave_brings from equal (fun e => e_class e =? k) a 0 ltac:(lia) ltac:(lia) ltac:(lia)
+    ltac:(unfold units; lia) (fun v Hv E => equal_entry v Hv (LX _ _ E))) as B3.
+  pose proof (leave_brings from over (fun e => e_class e <? k) b d ltac:(lia) ltac:(lia) delay_nonneg
+    ltac:(lia) (fun v Hv E => over_entry v Hv (LX _ _ E))) as B4.
+  cbn zeta in B3, B4. unfold same, above.
+  pose proof (split_leaving from equal u a) as S1. pose proof (split_leaving from over u b) as S2.
+  pose proof hint_good as Hh. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  pose proof scale_pos as Sp. set (W := h_whole h) in *. set (q := scale c * t_unit t) in *.
+  assert (0 < q) by (unfold q; nia).
+  replace (within_delay 0 (bucket_of (filter (leaves n) (filter (fun e => e_class e =? k) (mine from)))))
+    with (fst (bucket_of (filter (leaves n) (filter (fun e => e_class e =? k) (mine from))))) in B3
+    by (unfold within_delay; lia).
+  set (g3 := windowed h window (fst _) _) in *. set (g4 := windowed h window (within_delay _ _) _) in *.
+  unfold plus, times, within_delay, bucket_of. cbn [fst snd].
+  set (s1 := sumif size (win from equal u a) _) in *. set (s2 := sumif size (win from over u b) _) in *.
+  set (s3 := sumif size (win from (stay equal) u a) _) in *. set (s4 := sumif size (win from (stay over) u b) _) in *.
+  set (s5 := sumif size (win from (leave equal) u a) _) in *. set (s6 := sumif size (win from (leave over) u b) _) in *.
+  assert (q * (s1 + s2) <= q * s3 + q * s4 + (q * s5 + q * s6)) by nia.
+  assert (W * (q * (s1 + s2)) <= W * (q * s3 + q * s4) + (W * (q * s5) + W * (q * s6))) by nia.
+  match type of B1 with _ <= ?x => match type of B2 with _ <= ?z =>
+    assert (W * (q * s3 + q * s4) <= W * (x + z)) by (apply Z.mul_le_mono_nonneg_l; lia) end end.
+  unfold units in *. lia.
+Qed.
+
+(** What is above and comes after a, by the flows. *)
+Lemma late_flows from :
+  let l := filter (fun e => e_class e <? k) (mine from) in
+  let s := bucket_of (filter (fun e => negb (leaves n e)) l) in
+  let e := bucket_of (filter (leaves n) l) in
+  scale c * t_unit t * sumif size (win from over (a + 1) b) (t_visits t)
+  <= t_unit t * (within_delay d s + within_delay (shorter window d) e).
+Proof.
+  cbn zeta. pose proof (split_leaving from over (a + 1) b) as S.
+  pose proof (flows_bring from (stay over) (a + 1) b (units t d) _ ltac:(lia) by_then until delay_units ltac:(lia)
+    (fun e => of_mine from (fun e => e_class e <? k) (fun e => negb (leaves n e)) e)
+    (listed_in from _ _ _ (a + 1) b ltac:(lia) by_then (fun v Hv => stay_entry _ _ v (over_entry v Hv)))) as B1.
+  assert (L : forall v, In v (t_visits t) -> leave over v = true ->
+    class v <= k /\ (e_class (entry_for v) <? k) = true /\ leaves n (entry_for v) = true).
+  { intros v Hv E. unfold leave in E. apply andb_true_iff in E. destruct E as [E1 E2].
+    destruct (over_entry v Hv E1). auto. }
+  set (th := shorter window d).
+  assert (Ht : 0 <= units t th /\ units t th <= units t d).
+  { unfold th, shorter, units. destruct window as [x|]; [cbn [window_ok] in window_good; apply Z.leb_le in window_good|]; nia. }
+  set (b' := match window with None => b | Some x => Z.min b (u + units t x) end).
+  assert (Hb' : b' <= b /\ b' - (a + 1) <= units t th).
+  { unfold b', th, shorter. destruct window as [x|]; [|lia]. unfold units in *. destruct (Z.min_spec d x) as [[_ ->]|[_ ->]]; lia. }
+  assert (Ib : inside t b') by (apply (inside_le t _ b); [lia|exact by_then]).
+  pose proof (flows_bring from (leave over) (a + 1) b' (units t th) _ ltac:(lia) Ib ltac:(lia) (proj1 Ht) (proj2 Hb')
+    (fun e => of_mine from (fun e => e_class e <? k) (leaves n) e)
+    (listed_in from _ _ _ (a + 1) b' ltac:(lia) Ib L)) as B2.
+  assert (S2 : sumif size (win from (leave over) (a + 1) b) (t_visits t)
+    <= sumif size (win from (leave over) (a + 1) b') (t_visits t)).
+  { apply sumif_le; [|apply sizes_nonneg]. intros v Hv W. split; [|lia]. apply win_spec in W. apply win_spec.
+    destruct W as [Pv [Sv [Xv Av]]]. pose proof (L v Hv Xv) as [Kv [_ Lv]].
+    specialize (all_early v Hv Pv Lv Kv ltac:(lia)). unfold b', early in *.
+    repeat split; auto; destruct window; lia. }
+  pose proof scale_pos as Sp. set (q := scale c * t_unit t) in *. assert (0 < q) by (unfold q; nia).
+  set (s1 := sumif size (win from over _ b) _) in *. set (s2 := sumif size (win from (stay over) _ b) _) in *.
+  set (s3 := sumif size (win from (leave over) _ b) _) in *. set (s4 := sumif size (win from (leave over) _ b') _) in *.
+  assert (q * s1 <= q * s2 + q * s4) by nia.
+  unfold within_delay, bucket_of. cbn [fst snd]. unfold units in *. lia.
+Qed.
+
+(** Both kinds are among what the line brings. *)
+Lemma line_has from : sumif size (above from) (t_visits t) + sumif size (same from) (t_visits t)
+     <= sumif size (win from (upto k) u b) (t_visits t) /\
+  sumif size (above from) (t_visits t) + sumif size (same from) (t_visits t)
+     <= sumif size (win from (upto k) u a) (t_visits t) + sumif size (win from over (a + 1) b) (t_visits t).
+Proof.
+  assert (D : forall b', b' <= b -> sumif size (win from over u b') (t_visits t) + sumif size (same from) (t_visits t)
+     <= sumif size (win from (upto k) u (Z.max a b')) (t_visits t)).
+  { intros b' Hb. apply sumif_disjoint; [apply sizes_nonneg| |].
+    - intros v Hv W. apply win_spec in W. unfold over in W. rewrite Z.ltb_lt in W. split.
+      + apply win_spec. unfold upto. rewrite Z.leb_le. intuition lia.
+      + apply not_true_iff_false. unfold same. intros W'. apply win_spec in W'. unfold equal in W'.
+        rewrite Z.eqb_eq in W'. lia.
+    - intros v Hv W. unfold same in W. apply win_spec in W. apply win_spec. unfold equal, upto in *.
+      rewrite Z.leb_le. rewrite Z.eqb_eq in W. intuition lia. }
+  split.
+  - specialize (D b (Z.le_refl _)). rewrite Z.max_r in D by lia. exact D.
+  - specialize (D a ltac:(lia)). rewrite Z.max_id in D.
+    assert (sumif size (above from) (t_visits t) <= sumif size (win from over u a) (t_visits t)
+      + sumif size (win from over (a + 1) b) (t_visits t)); [|lia].
+    apply sumif_or; [apply sizes_nonneg|]. intros v Hv W. unfold above in W. apply win_spec in W.
+    destruct (Z_le_gt_dec (v_arrival v) a); [left|right]; apply win_spec; intuition lia.
+Qed.
+
+(** The line, and of what is above after a the flows, or the line up to b. *)
+Lemma group_by_line g from : from = Some g ->
+  match snd (group n c h window p k d from (mine from)) with
   | None => False
   | Some l => scale c * t_unit t * (sumif size (same from) (t_visits t) + sumif size (above from) (t_visits t))
               <= t_unit t * fst l + snd l * w
   end.
 Proof.
-  intros Hw ->. unfold group. cbn [fst snd].
-  set (es2 := filter (fun e => e_class e <? k) (mine (Some g))).
+  intros ->. unfold group. cbn [fst snd].
+  pose proof (late_flows (Some g)) as H2. cbn zeta in H2. set (late := within_delay d _ + within_delay _ _) in *.
   set (R := per_ps c (p_rate_max (port_at n g))).
   set (L := max_of e_frame (mine (Some g)) + _ + _).
   pose proof (wf_parts n c good) as [_ [_ [_ [_ Qp]]]]. pose proof (port_good n c good g) as Fg.
   assert (HR : 0 <= R) by (unfold R, per_ps; nia). pose proof scale_pos as Sp.
-  assert (Hd : 0 <= units t d) by (unfold units; nia).
-  assert (Line : forall b w', inside t b -> u <= b -> b <= y -> b - u <= w' ->
-    scale c * t_unit t * sumif size (win (Some g) (fun z => z <=? k) u b) (t_visits t)
-    <= t_unit t * L + R * w').
-  { intros b w' Hib Hub Hb Hw'. apply line_bound; auto. intros v Hv W.
-    apply (mine_in _ (fun z => z <=? k) b v Hv Hib); [|exact W]. intros z. cbn. lia. }
-  pose proof (Line a w inside_first window ltac:(lia) Hw) as L1.
-  pose proof (Line (a + units t d) (w + units t d) by_then ltac:(lia) until ltac:(lia)) as L2.
-  pose proof (flows_bring (Some g) (fun z => z <? k) (a + 1) (a + units t d) (units t d) es2
-    ltac:(lia) by_then until Hd ltac:(lia)) as H1.
-  assert (H1' := fun i1 => H1 i1 ltac:(
-     intros v Hv W; apply filter_In; split;
-     [ apply (mine_in _ (fun z => z <? k) (a + units t d) v Hv by_then);
-       [ intros z; cbn; lia | apply win_spec in W; apply win_spec; intuition lia ]
-     | rewrite class_entry by auto; apply win_spec in W; tauto ])). clear H1.
-  assert (H2 : scale c * t_unit t * sumif size (win (Some g) (fun z => z <? k) (a + 1) (a + units t d)) (t_visits t)
-     <= t_unit t * sum_of e_burst es2 + sum_of e_rate es2 * units t d).
-  { apply H1'. intros e He. apply filter_In in He. destruct He as [He _]. apply filter_In in He.
-    destruct He as [He _]. apply filter_In in He. tauto. }
-  assert (S1 : sumif size (above (Some g)) (t_visits t) + sumif size (same (Some g)) (t_visits t)
-     <= sumif size (win (Some g) (fun z => z <=? k) u (a + units t d)) (t_visits t)).
-  { apply sumif_disjoint; [apply sizes_nonneg| |].
-    - intros v Hv W. unfold above in W. apply win_spec in W. split.
-      + apply win_spec. rewrite Z.leb_le. rewrite Z.ltb_lt in W. intuition lia.
-      + apply not_true_iff_false. unfold same. intros W'. apply win_spec in W'.
-        rewrite Z.eqb_eq in W'. rewrite Z.ltb_lt in W. lia.
-    - intros v Hv W. unfold same in W. apply win_spec in W. apply win_spec.
-      rewrite Z.leb_le. rewrite Z.eqb_eq in W. intuition lia. }
-  assert (S2 : sumif size (above (Some g)) (t_visits t) + sumif size (same (Some g)) (t_visits t)
-     <= sumif size (win (Some g) (fun z => z <=? k) u a) (t_visits t)
-      + sumif size (win (Some g) (fun z => z <? k) (a + 1) (a + units t d)) (t_visits t)).
-  { set (late := win (Some g) (fun z => z <? k) (a + 1) (a + units t d)).
-    set (early := win (Some g) (fun z => z <? k) u a).
-    assert (sumif size (above (Some g)) (t_visits t) <= sumif size early (t_visits t) + sumif size late (t_visits t)).
-    { apply sumif_or; [apply sizes_nonneg|]. intros v Hv W. unfold above in W. apply win_spec in W.
-      destruct (Z_le_gt_dec (v_arrival v) a); [left|right]; apply win_spec; intuition lia. }
-    assert (sumif size early (t_visits t) + sumif size (same (Some g)) (t_visits t)
-      <= sumif size (win (Some g) (fun z => z <=? k) u a) (t_visits t)).
-    { apply sumif_disjoint; [apply sizes_nonneg| |].
-      - intros v Hv W. apply win_spec in W. rewrite Z.ltb_lt in W. split.
-        + apply win_spec. rewrite Z.leb_le. intuition lia.
-        + apply not_true_iff_false. intros W'. apply win_spec in W'. rewrite Z.eqb_eq in W'. lia.
-      - intros v Hv W. apply win_spec in W. apply win_spec.
-        rewrite Z.leb_le. rewrite Z.eqb_eq in W. intuition lia. }
-    lia. }
-  assert (0 <= scale c * t_unit t) by nia.
+  assert (Line : forall b' w', inside t b' -> u <= b' -> b' <= y -> b' - u <= w' ->
+    scale c * t_unit t * sumif size (win (Some g) (upto k) u b') (t_visits t) <= t_unit t * L + R * w').
+  { intros b' w' Hib Hub Hb Hw'. apply line_bound; auto. intros v Hv W.
+    apply (mine_in _ (upto k) b' v Hv Hib); [|exact W]. unfold upto. lia. }
+  pose proof (Line a w inside_first ltac:(lia) ltac:(lia) width) as L1.
+  pose proof (Line b (w + units t d) by_then ltac:(lia) until ltac:(lia)) as L2.
+  destruct (line_has (Some g)) as [S1 S2].
+  assert (0 < scale c * t_unit t) by nia. set (q := scale c * t_unit t) in *.
   set (z := sumif size (same (Some g)) _ + sumif size (above (Some g)) _).
-  assert (D1 : scale c * t_unit t * z <= t_unit t * (L + R * d) + R * w).
-  { assert (scale c * t_unit t * z <= scale c * t_unit t *
-      sumif size (win (Some g) (fun z => z <=? k) u (a + units t d)) (t_visits t)).
-    { apply Z.mul_le_mono_nonneg_l; [assumption|]. unfold z. lia. }
-    unfold units in *. lia. }
-  assert (D2 : scale c * t_unit t * z <=
-     t_unit t * (L + (sum_of e_burst es2 + sum_of e_rate es2 * d)) + R * w).
-  { assert (scale c * t_unit t * z <= scale c * t_unit t *
-      (sumif size (win (Some g) (fun z => z <=? k) u a) (t_visits t)
-      + sumif size (win (Some g) (fun z => z <? k) (a + 1) (a + units t d)) (t_visits t))).
-    { apply Z.mul_le_mono_nonneg_l; [assumption|]. unfold z. lia. }
-    unfold units in *. lia. }
-  destruct (Z.min_spec (sum_of e_burst es2 + sum_of e_rate es2 * d) (R * d)) as [[_ ->]|[_ ->]]; assumption.
+  assert (D1 : q * z <= t_unit t * (L + R * d) + R * w) by (unfold z, units in *; nia).
+  assert (D2 : q * z <= t_unit t * (L + late) + R * w) by (unfold z; nia).
+  destruct (Z.min_spec late (R * d)) as [[_ ->]|[_ ->]]; assumption.
 Qed.
 
 (** Both at once, at whatever weight. *)
-Lemma group_weighed from h : a - u <= w -> hint_ok h = true ->
-  let l := weighed h (group n c p k d from (mine from)) in
-  h_whole h * (scale c * t_unit t * (sumif size (same from) (t_visits t) + sumif size (above from) (t_visits t)))
+Lemma group_weighed from :
+  let l := weighed h (group n c h window p k d from (mine from)) in
+  h_whole h * h_whole h *
+    (scale c * t_unit t * (sumif size (same from) (t_visits t) + sumif size (above from) (t_visits t)))
   <= t_unit t * fst l + snd l * w.
 Proof.
-  intros Hw Hh. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
-  pose proof (group_by_flows from Hw) as B1. cbn zeta. unfold weighed.
-  set (z := scale c * t_unit t * _) in *.
-  destruct (snd (group n c p k d from (mine from))) as [l|] eqn:E.
-  - destruct from as [g|]; [|discriminate].
-    pose proof (group_by_line g (Some g) Hw eq_refl) as B2. rewrite E in B2. fold z in B2.
-    unfold mean. cbn [fst snd]. set (l1 := fst (group n c p k d (Some g) _)) in *.
-    set (x := if _ <? _ then _ else _).
-    assert (Hx : 0 <= x <= h_whole h) by (unfold x; destruct (_ <? _); [lia|destruct (_ <? _); lia]).
-    assert (x * z <= x * (t_unit t * fst l1 + snd l1 * w)) by (apply Z.mul_le_mono_nonneg_l; lia).
-    assert ((h_whole h - x) * z <= (h_whole h - x) * (t_unit t * fst l + snd l * w))
-      by (apply Z.mul_le_mono_nonneg_l; lia).
-    lia.
-  - cbn [fst snd]. assert (h_whole h * z <= h_whole h * (t_unit t * fst (fst (group n c p k d from (mine from)))
-       + snd (fst (group n c p k d from (mine from))) * w)) by (apply Z.mul_le_mono_nonneg_l; lia). lia.
+  pose proof (group_by_flows from) as B1. cbn zeta in B1 |- *. unfold weighed.
+  set (z := scale c * t_unit t * _) in *. rewrite <- Z.mul_assoc.
+  destruct (snd (group n c h window p k d from (mine from))) as [l|] eqn:E; [|now apply times_below].
+  destruct from as [g|]; [|discriminate].
+  pose proof (group_by_line g (Some g) eq_refl) as B2. rewrite E in B2. fold z in B2.
+  apply mean_below; auto. now apply times_below.
 Qed.
 End Group.
 
@@ -452,59 +587,105 @@ Proof.
   - congruence.
 Qed.
 
-Lemma groups_bring k u a d h start room rate :
-  u <= a -> 0 <= d -> a + units t d <= y -> s_since (t_span t) p <= u -> inside t (a + units t d) ->
+Lemma came_in_groups k u b (cs : Z -> bool) ks : s_since (t_span t) p <= u -> inside t b ->
+  ks = lines (filter (fun e => e_class e <=? k) es) ->
+  (forall v, In v (t_others t) -> v_port v = p -> k < class v) -> (forall z, cs z = true -> z <= k) ->
+  sumif size (fun v => cs (class v) && (u <=? v_arrival v) && (v_arrival v <=? b)) P
+  <= sumif (fun from => sumif size (win from (fun v => cs (class v)) u b) (t_visits t)) all ks.
+Proof.
+  intros Hf Hib -> Ho Hc.
+  set (Y := fun v => Nat.eqb (v_port v) p && cs (class v) && (u <=? v_arrival v) && (v_arrival v <=? b)).
+  etransitivity; [apply (came_of_flows k _ Y Ho)|].
+  - intros v W. apply andb_true_iff in W. destruct W as [W _]. apply andb_true_iff in W. apply Hc. tauto.
+  - intros v _ Pv W. unfold Y. rewrite Pv, Nat.eqb_refl. exact W.
+  - etransitivity; [apply sumif_cover with (ks := lines (filter (fun e => e_class e <=? k) es))
+      (f := fun from v => same_line from (entry_for v))|].
+    + apply sizes_nonneg.
+    + intros v Hv W. exists (e_from (entry_for v)). split; [|apply same_line_refl].
+      unfold Y in W. rewrite !andb_true_iff, Nat.eqb_eq in W. destruct W as [[[Pv W] Wa] Wb].
+      assert (Lv : live t v).
+      { apply Z.leb_le in Wa, Wb. split; [rewrite Pv; lia|apply (inside_le t _ b); [lia|exact Hib]]. }
+      apply lines_in. apply filter_In. split; [rewrite <- Pv; now apply entry_for_in|].
+      rewrite class_entry by auto. apply Z.leb_le. now apply Hc.
+    + apply sumif_le; [|intros; apply sumif_nonneg, sizes_nonneg]. intros from _ _. split; auto.
+      apply sumif_le; [|apply sizes_nonneg]. intros v _ W. split; [|lia].
+      unfold Y in W. unfold win. rewrite !andb_true_iff in *. tauto.
+Qed.
+
+(** What comes to the port from u on, of class k up to a and above it up to b, against the sum of lines. *)
+Lemma groups_total h window k u a b d w :
+  hint_ok h = true -> window_ok window = true -> u <= a <= b -> 0 <= d -> b <= a + units t d -> b <= y ->
+  s_since (t_span t) p <= u -> inside t b -> a - u <= w ->
+  (forall v, In v (t_visits t) -> v_port v = p -> leaving v = true -> class v <= k ->
+     u <= v_arrival v <= b -> early u window v) ->
   (forall v, In v (t_others t) -> v_port v = p -> k < class v) ->
-  below h (groups n c p k d es) start room rate = true ->
-  scale c * t_unit t * (sumif size (came k u a) P + sumif size (came_above k u (a + units t d)) P)
+  let l := total h (groups n c h window p k d es) in
+  h_whole h * h_whole h *
+    (scale c * t_unit t * (sumif size (came k u a) P + sumif size (came_above k u b) P))
+  <= t_unit t * fst l + snd l * w.
+Proof.
+  intros Hh Hw Hu Hd Hb Hy Hf Hi Wd He Ho. cbn zeta.
+  set (ks := lines (filter (fun e => e_class e <=? k) es)).
+  pose proof (came_in_groups k u a (fun z => z =? k) ks Hf ltac:(apply (inside_le t _ b); [lia|exact Hi]) eq_refl Ho
+    ltac:(intros z; cbn; lia)) as C1.
+  pose proof (came_in_groups k u b (fun z => z <? k) ks Hf Hi eq_refl Ho ltac:(intros z; cbn; lia)) as C2.
+  assert (T : h_whole h * h_whole h * (scale c * t_unit t *
+       (sumif (fun from => sumif size (same k u a from) (t_visits t)) all ks
+      + sumif (fun from => sumif size (above k u b from) (t_visits t)) all ks))
+    <= t_unit t * fst (total h (groups n c h window p k d es)) + snd (total h (groups n c h window p k d es)) * w).
+  { unfold groups. fold ks. clear C1 C2. clearbody ks.
+    induction ks as [|from r IH]; cbn [sumif map total fold_right all plus fst snd]; [lia|].
+    pose proof (group_weighed h window k u a b d w Hh Hw Hu Hd Hb Hy Hf Hi Wd He from) as G.
+    cbn zeta in G. unfold mine in G. unfold total in IH. lia. }
+  unfold same, above, equal, over in T. unfold came, came_above. cbv beta in C1, C2.
+  match goal with |- _ * (_ * (?a1 + ?a2)) <= _ => set (x1 := a1) in *; set (x2 := a2) in * end.
+  match type of T with _ * (_ * (?a1 + ?a2)) <= _ => set (y1 := a1) in *; set (y2 := a2) in * end.
+  unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  pose proof scale_pos as Sp. assert (0 < scale c * t_unit t) by nia. assert (0 < h_whole h * h_whole h) by nia.
+  etransitivity; [|exact T]. apply Z.mul_le_mono_nonneg_l; [lia|]. apply Z.mul_le_mono_nonneg_l; lia.
+Qed.
+
+Lemma groups_bring h window k u a b d start room rate : window_ok window = true ->
+  u <= a <= b -> 0 <= d -> b <= a + units t d -> b <= y -> s_since (t_span t) p <= u -> inside t b ->
+  (forall v, In v (t_visits t) -> v_port v = p -> leaving v = true -> class v <= k ->
+     u <= v_arrival v <= b -> early u window v) ->
+  (forall v, In v (t_others t) -> v_port v = p -> k < class v) ->
+  below h (groups n c h window p k d es) start room rate = true ->
+  scale c * t_unit t * (sumif size (came k u a) P + sumif size (came_above k u b) P)
     + t_unit t * start <= t_unit t * room + rate * (a - u).
 Proof.
-  intros Hu Hd Hy Hf Hi Ho B. unfold below in B. rewrite !andb_true_iff, !Z.leb_le in B.
-  destruct B as [[Hh Hb] Hs]. set (ks := lines (filter (fun e => e_class e <=? k) es)).
-  assert (C : forall cs b, inside t b -> (forall z, cs z = true -> z <= k) ->
-    sumif size (fun v => cs (class v) && (u <=? v_arrival v) && (v_arrival v <=? b)) P
-    <= sumif (fun from => sumif size (win from cs u b) (t_visits t)) all ks).
-  { intros cs b Hib Hc. set (Y := fun v => Nat.eqb (v_port v) p && cs (class v) && (u <=? v_arrival v) && (v_arrival v <=? b)).
-    etransitivity; [apply (came_of_flows k _ Y Ho)|].
-    - intros v W. apply andb_true_iff in W. destruct W as [W _]. apply andb_true_iff in W. apply Hc. tauto.
-    - intros v _ Pv W. unfold Y. rewrite Pv, Nat.eqb_refl. exact W.
-    - etransitivity; [apply sumif_cover with (ks := ks) (f := fun from v => same_line from (entry_for v))|].
-      + apply sizes_nonneg.
-      + intros v Hv W. exists (e_from (entry_for v)). split; [|apply same_line_refl].
-        unfold Y in W. rewrite !andb_true_iff, Nat.eqb_eq in W. destruct W as [[[Pv W] Wa] Wb].
-        assert (Lv : live t v).
-        { apply Z.leb_le in Wa, Wb. split; [rewrite Pv; lia|apply (inside_le t _ b); [lia|exact Hib]]. }
-        apply lines_in. apply filter_In. split; [rewrite <- Pv; now apply entry_for_in|].
-        rewrite class_entry by auto. apply Z.leb_le. now apply Hc.
-      + apply sumif_le; [|intros; apply sumif_nonneg, sizes_nonneg]. intros from _ _. split; auto.
-        apply sumif_le; [|apply sizes_nonneg]. intros v _ W. split; [|lia].
-        unfold Y in W. unfold win. rewrite !andb_true_iff in *. tauto. }
-  assert (T : h_whole h * (scale c * t_unit t *
-       (sumif (fun from => sumif size (same k u a from) (t_visits t)) all ks
-      + sumif (fun from => sumif size (above k u a d from) (t_visits t)) all ks))
-    <= t_unit t * fold_right (fun l s => fst l + s) 0 (map (weighed h) (groups n c p k d es))
-       + fold_right (fun l s => snd l + s) 0 (map (weighed h) (groups n c p k d es)) * (a - u)).
-  { unfold groups. fold ks. clear C Hb Hs. clearbody ks. induction ks as [|from r IH]; cbn [sumif map fold_right all]; [lia|].
-    pose proof (group_weighed k u a d (a - u) Hu Hd Hy Hf Hi from h (Z.le_refl _) Hh) as G.
-    cbn zeta in G. unfold mine in G. lia. }
-  pose proof (C (fun z => z =? k) a ltac:(apply (inside_le t _ (a + units t d)); [unfold units; nia|exact Hi])
-    ltac:(intros z; cbn; lia)) as C1.
-  pose proof (C (fun z => z <? k) (a + units t d) Hi ltac:(intros z; cbn; lia)) as C2.
-  unfold same, above in T. unfold came, came_above.
-  cbv beta zeta in C1, C2, T, Hb, Hs.
-  match goal with |- _ * (?a1 + ?a2) + _ <= _ => set (x1 := a1) in *; set (x2 := a2) in * end.
-  match type of T with _ * (_ * (?a1 + ?a2)) <= _ * ?a3 + ?a4 * _ =>
-    set (y1 := a1) in *; set (y2 := a2) in *; set (f1 := a3) in *; set (f2 := a4) in * end.
-  unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
-  pose proof scale_pos as Sp. assert (0 < scale c * t_unit t) by nia.
-  apply Z.mul_le_mono_pos_l with (p := h_whole h); [lia|].
-  assert (h_whole h * (scale c * t_unit t * (x1 + x2)) <= h_whole h * (scale c * t_unit t * (y1 + y2))).
-  { apply Z.mul_le_mono_nonneg_l; [lia|]. apply Z.mul_le_mono_nonneg_l; lia. }
-  assert (t_unit t * (f1 + h_whole h * start) <= t_unit t * (h_whole h * room)).
-  { apply Z.mul_le_mono_nonneg_l; [lia|exact Hb]. }
-  assert (f2 * (a - u) <= h_whole h * rate * (a - u)).
-  { apply Z.mul_le_mono_nonneg_r; [lia|exact Hs]. }
+  intros Hw Hu Hd Hb Hy Hf Hi He Ho B. unfold below in B. cbn zeta in B. rewrite !andb_true_iff, !Z.leb_le in B.
+  destruct B as [[Hh Hs] Hr].
+  pose proof (groups_total h window k u a b d (a - u) Hh Hw Hu Hd Hb Hy Hf Hi (Z.le_refl _) He Ho) as T.
+  cbn zeta in T. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  assert (0 < h_whole h * h_whole h) by nia. set (W := h_whole h * h_whole h) in *.
+  set (f1 := fst (total _ _)) in *. set (f2 := snd (total _ _)) in *. set (z := scale c * t_unit t * _) in *.
+  apply Z.mul_le_mono_pos_l with (p := W); [lia|].
+  assert (t_unit t * (f1 + W * start) <= t_unit t * (W * room)) by (apply Z.mul_le_mono_nonneg_l; lia).
+  assert (f2 * (a - u) <= W * rate * (a - u)) by (apply Z.mul_le_mono_nonneg_r; lia).
   lia.
+Qed.
+
+(** For busy periods: what comes within w, against what the line sends meanwhile. *)
+Lemma groups_after h window k u b start rate w : window_ok window = true ->
+  u <= b -> b <= y -> s_since (t_span t) p <= u -> inside t b -> b - u <= units t w ->
+  (forall v, In v (t_visits t) -> v_port v = p -> leaving v = true -> class v <= k ->
+     u <= v_arrival v <= b -> early u window v) ->
+  (forall v, In v (t_others t) -> v_port v = p -> k < class v) ->
+  below_after w h (groups n c h window p k 0 es) start rate = true ->
+  scale c * t_unit t * (sumif size (came k u b) P + sumif size (came_above k u b) P)
+    + t_unit t * start <= rate * units t w.
+Proof.
+  intros Hw Hu Hy Hf Hi Hwd He Ho B. unfold below_after in B. cbn zeta in B. rewrite !andb_true_iff, Z.leb_le in B.
+  destruct B as [Hh Hs].
+  pose proof (groups_total h window k u b b 0 (units t w) Hh Hw ltac:(lia) (Z.le_refl 0) ltac:(unfold units; lia)
+    Hy Hf Hi Hwd He Ho) as T.
+  cbn zeta in T. unfold hint_ok in Hh. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in Hh.
+  assert (0 < h_whole h * h_whole h) by nia. set (W := h_whole h * h_whole h) in *.
+  set (f1 := fst (total _ _)) in *. set (f2 := snd (total _ _)) in *. set (z := scale c * t_unit t * _) in *.
+  apply Z.mul_le_mono_pos_l with (p := W); [lia|].
+  assert (t_unit t * (f1 + f2 * w + W * start) <= t_unit t * (W * (rate * w))) by (apply Z.mul_le_mono_nonneg_l; lia).
+  unfold units in *. lia.
 Qed.
 End Port.
 End Groups.

@@ -55,6 +55,10 @@ Record trace := TraceIn {
 }.
 Definition Trace u fs vs os babbling : trace := TraceIn u fs vs os babbling always.
 
+(** Of the same trace another part is spoken of. *)
+Definition with_span (t : trace) (s : span) : trace :=
+  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
+
 Definition size (v : visit) : Z := f_size (v_frame v).
 Definition class (v : visit) : Z := f_level (v_frame v).
 Definition flow_of (v : visit) : nat := f_flow (v_frame v).
@@ -172,14 +176,16 @@ Record ways : Prop := {
     (v_place v < length (f_places (flow_at n (flow_of v))))%nat /\
     v_port v = port_of n (flow_of v) (v_place v);
   visit_from : forall v, In v (t_visits t) ->
-    from_host v \/ exists w, In w (t_visits t) /\ from_switch v w;
-  (* nothing is lost ([faults]): what was released is at its source's port, and what passed the
-     meter of the first switch at every place of its flow, if that has a place in the mode *)
-  visit_there : forall f x, In f (t_frames t) ->
-    (x < length (f_places (flow_at n (f_flow f))))%nat ->
-    f_admitted (flow_at n (f_flow f)) = true /\ f_passed f = true \/ parent_of n (f_flow f) x = None ->
-    exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x
+    from_host v \/ exists w, In w (t_visits t) /\ from_switch v w
 }.
+
+(** Nothing is lost ([faults]): what was released is at its source's port, and what passed the meter of
+    the first switch at every place of its flow, if that has a place in the mode. *)
+Definition nothing_lost : Prop := forall f x, In f (t_frames t) ->
+  (x < length (f_places (flow_at n (f_flow f))))%nat ->
+  f_admitted (flow_at n (f_flow f)) = true /\ f_leaves (flow_at n (f_flow f)) = false /\ f_passed f = true \/
+    parent_of n (f_flow f) x = None ->
+  exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x.
 
 (** ** Meters *)
 
@@ -249,7 +255,7 @@ Record of_the_mode : Prop := {
 
 (** [sources]: hosts keep their contracts, but for those that babble; the flows of these have
     meters in their first switch. *)
-Record valid : Prop := {
+Record follows : Prop := {
   unit_positive : 0 < t_unit t;
   frames_real : frames_are_real;
   contracts : forall i, (i < length (n_flows n))%nat -> t_babbling t i = false -> keeps_contract i;
@@ -265,5 +271,8 @@ Record valid : Prop := {
     exists number first, bears_with i m number first;
   modes : of_the_mode
 }.
+
+(** A trace of the network. What [follows] has of delays and buffers holds without the last. *)
+Record valid : Prop := { valid_follows :> follows; lost_nothing : nothing_lost }.
 
 End Valid.

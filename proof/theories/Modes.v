@@ -105,7 +105,7 @@ Qed.
 Record trunk := Trunk { k_from : nat; k_to : nat; k_delay : Z }.
 
 Record raise := Raise {
-  r_switch : nat -> option nat;   (* the switch of a port; none for a host's *)
+  r_switch : nat -> option nat;   (* the switch of a port; none for a host's, nor for one that sends signals only *)
   r_trunks : list trunk;
   r_update : Z;                   (* a swap and a purge take so long at most *)
   r_trigger : Z;                  (* the last bit of the frame that is too much comes to its first switch *)
@@ -126,7 +126,7 @@ Record raises : Prop := {
   (* after its swap a switch commits no frame that has no place in the mode *)
   no_late_commit : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
     r_swapped r s <= v_choice v -> f_admitted (flow_at n (flow_of v)) = true;
-  (* what a host sends begins at its port *)
+  (* what a host sends begins at its port; so do signals *)
   hosts_send : forall v, In v (t_visits t) -> r_switch r (v_port v) = None ->
     parent_of n (flow_of v) (v_place v) = None
 }.
@@ -171,23 +171,27 @@ Qed.
 (** ** The drain *)
 
 (** What the rows of the raise say of the ports of switches: no frame of a flow of the mode takes
-    longer, and no busy period of all flows. *)
-Record raise_rows (longest busy : nat -> Z) : Prop := {
+    longer, and no busy period of all flows. [Raise.v] has it of checked rows. *)
+Record raise_rows (longest : nat -> Z -> Z) (busy : nat -> Z) : Prop := {
   no_longer : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
     f_admitted (flow_at n (flow_of v)) = true ->
-    v_handover v <= v_arrival v + units t (longest (v_port v));
-  no_busier : forall p x s, r_switch r p = Some s -> exists u, x <= u <= x + units t (busy p) /\
+    let due := Z.max (v_arrival v) (r_trigger r) + units t (longest (v_port v) (class v)) in
+    inside t due -> v_handover v <= due;
+  no_busier : forall p x s, r_switch r p = Some s -> r_trigger r <= x -> inside t (x + units t (busy p)) ->
+    exists u, x <= u <= x + units t (busy p) /\
     forall v, In v (t_visits t) -> v_port v = p -> v_arrival v < u -> v_end v <= u
 }.
 
 (** [from] of a port: all have swapped, and what the ports in front of it sent was of the mode. Port
     by port in the order of their feeding: where they feed one another in a circle there is none. *)
-Record drains (mc : Z) (longest busy from : nat -> Z) : Prop := {
+Record drains (mc : Z) (longest : nat -> Z -> Z) (busy from : nat -> Z) : Prop := {
   from_swapped : forall p, mc <= from p;
   from_feeding : forall i x y s, (i < length (n_flows n))%nat -> (x < length (f_places (flow_at n i)))%nat ->
     parent_of n i x = Some y -> r_switch r (port_of n i y) = Some s ->
     let q := port_of n i y in let p := port_of n i x in
-    (from q + busy q) + longest q + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p
+    (from q + busy q) + longest q (f_class (flow_at n i)) + p_propagation (port_at n q) + p_latency_max (port_at n p) <= from p;
+  later : forall p, 0 < from p /\ 0 <= busy p;
+  takes_time : forall p, 0 <= p_propagation (port_at n p) /\ 0 <= p_latency_max (port_at n p)
 }.
 
 Definition drained_span (busy from : nat -> Z) (e : option Z) : span := Span
@@ -197,10 +201,12 @@ Definition drained_span (busy from : nat -> Z) (e : option Z) : span := Span
 Theorem drained_is_of_the_mode mc longest busy from e :
   raises -> 0 < t_unit t -> (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->
   raise_rows longest busy -> drains mc longest busy from -> t_span t = drained_span busy from e ->
+  (forall p s, (p < length (n_ports n))%nat -> r_switch r p = Some s ->
+     inside t (r_trigger r + units t (from p + busy p))) ->
   frames_are_real n t -> ways n t -> (forall p, (p < length (n_ports n))%nat -> port_works n t p) ->
   (forall v, In v (t_visits t) -> (v_port v < length (n_ports n))%nat) -> of_the_mode n t.
 Proof.
-  intros R U M Rows D S F W P L.
+  intros R U M Rows D S End F W P L.
   assert (Order : forall v, In v (t_visits t) -> 0 <= v_arrival v <= v_choice v).
   { intros v Hv. assert (I : In v (visits_at t (v_port v))) by now apply at_port_in.
     pose proof (in_order _ _ _ (P _ (L v Hv)) v I). lia. }
@@ -212,20 +218,40 @@ Proof.
     unfold units in *. nia. }
   constructor; [exact Ad| |].
   - intros v w Hv Hw [Ef [Pw Fs]] Live. destruct (Ad v Hv Live) as [|Av]; [congruence|].
-    destruct Live as [Lv _]. rewrite S in *. cbn in *. specialize (Order w Hw) as Ow.
+    destruct Live as [Lv Iv]. rewrite S in Lv |- *. cbn in Lv |- *. specialize (Order w Hw) as Ow.
     destruct (r_switch r (v_port w)) as [s|] eqn:Es; [|lia]. cbn zeta in Fs.
     assert (Fl : flow_of w = flow_of v) by (unfold flow_of; now rewrite Ef).
     pose proof (visit_place _ _ W v Hv) as [Xv Pv]. pose proof (visit_place _ _ W w Hw) as [_ Pp].
-    rewrite Fl in Pp. pose proof (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)) as N.
+    rewrite Fl in Pp. set (long := Z.max (v_arrival w) (r_trigger r) + units t (longest (v_port w) (class w))).
+    assert (N : v_arrival v <= Z.max long (v_handover w) + units t (p_propagation (port_at n (v_port w)) +
+      p_latency_max (port_at n (v_port v))) /\ (long < v_arrival v -> v_handover w <= long)).
+    { split; [unfold units in *; lia|]. intros Lt. apply (no_longer _ _ Rows w s Hw Es ltac:(now rewrite Fl)).
+      apply (inside_le t _ (v_arrival v)); [fold long; lia|exact Iv]. }
     assert (Hi : (flow_of v < length (n_flows n))%nat)
       by (apply (frame_flow _ _ F); now apply (visit_frame _ _ W)).
     rewrite Pp in Es. pose proof (from_feeding _ _ _ _ D _ _ _ s Hi Xv Pw Es) as G. cbn zeta in G.
-    rewrite <- Pp, <- Pv in G.
+    rewrite <- Pp, <- Pv in G. assert (Cw : f_class (flow_at n (flow_of v)) = class w).
+    { rewrite <- Fl. symmetry. apply (frame_class _ _ F). now apply (visit_frame _ _ W). }
+    rewrite Cw in G.
     destruct (r_switch r (v_port v)) as [s'|] eqn:Ev.
-    + unfold units in *. nia.
+    + pose proof (takes_time _ _ _ _ D (v_port v)). pose proof (takes_time _ _ _ _ D (v_port w)).
+      pose proof (later _ _ _ _ D (v_port w)) as La.
+      assert (0 < units t (from (v_port w) + busy (v_port w))) by (unfold units; nia).
+      assert (Gu : units t (from (v_port w) + busy (v_port w)) + units t (longest (v_port w) (class w)) +
+        units t (p_propagation (port_at n (v_port w))) + units t (p_latency_max (port_at n (v_port v)))
+        <= units t (from (v_port v))) by (unfold units; nia).
+      assert (Nn : 0 <= units t (p_propagation (port_at n (v_port w))) /\
+        0 <= units t (p_latency_max (port_at n (v_port v)))) by (unfold units; nia).
+      assert (v_arrival v <= long + units t (p_propagation (port_at n (v_port w))) +
+        units t (p_latency_max (port_at n (v_port v)))); [|unfold long in *; lia].
+      destruct (Z_lt_ge_dec long (v_arrival v)) as [Lt|Ge]; [|lia].
+      destruct N as [N1 N]. specialize (N Lt). unfold units in *. lia.
     + pose proof (hosts_send R v Hv Ev). congruence.
   - intros p Hp. rewrite S. cbn. destruct (r_switch r p) as [s|] eqn:Es.
     + destruct (no_busier _ _ Rows p (r_trigger r + units t (from p)) s Es) as [u [Hu E]].
+      { pose proof (later _ _ _ _ D p). unfold units. nia. }
+      { specialize (End p s Hp Es). replace (r_trigger r + units t (from p) + units t (busy p))
+          with (r_trigger r + units t (from p + busy p)) by (unfold units; lia). exact End. }
       exists u. split; [unfold units in *; lia|exact E].
     + exists (-1). split; [lia|]. intros v Hv _ Av. specialize (Order v Hv). lia.
 Qed.

@@ -1,6 +1,6 @@
 (** What an accepted claim means: in every trace of the described network it holds. *)
 From Coq Require Import ZArith List Bool Lia.
-From Tenuto Require Import Sums Description Model Accepts Ways Arrivals Groups Delay Backlog.
+From Tenuto Require Import Sums Description Model Busy Accepts Ways Arrivals Groups Delay Backlog.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -31,7 +31,9 @@ Qed.
 
 Section Sound.
 Variables (n : network) (c : claims) (t : trace).
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
+(** Where nothing leaves these hold of any trace: [steady_windows]. *)
+Hypothesis windows : windows_hold n c t.
 
 (** The delay of a class at a port, from the queue to the hand-over. *)
 Theorem port_delays : delays_ok n c = true ->
@@ -39,7 +41,7 @@ Theorem port_delays : delays_ok n c = true ->
   s_done (t_span t) (v_port v) <= v_arrival v -> inside t (due_by c t v) ->
   v_handover v <= v_arrival v + units t (delay c (v_port v) (class v)).
 Proof.
-  intros A v Hv Cv Dv Iv. apply (all_kept n c t A V (due_by c t v + 1) v Hv Cv Dv Iv). lia.
+  intros A v Hv Cv Dv Iv. apply (all_kept n c t A V windows (due_by c t v + 1) v Hv Cv Dv Iv). lia.
 Qed.
 
 (** All the way a frame is in time. *)
@@ -78,14 +80,14 @@ Proof.
 Qed.
 
 (** From the release of a message to its last bit at a target. *)
-Theorem target_delays : delays_ok n c = true ->
+Theorem target_delays : delays_ok n c = true -> nothing_lost n t ->
   forall i x claim, (i < length (n_flows n))%nat -> t_babbling t i = false ->
   target_ok n c (flow_at n i) x claim = true -> message_in_time n t i x claim.
 Proof.
-  intros A i x claim Hi Bi Ok f Hf Ff Pf [Df In1]. pose proof (good n c A) as good.
-  unfold target_ok in Ok. rewrite !andb_true_iff, Nat.ltb_lt, Z.leb_le in Ok.
-  destruct Ok as [[Hx Ad] Ok]. rewrite <- Ff in Hx, Ad.
-  destruct (visit_there _ _ (ways_hold _ _ V) f x Hf Hx (or_introl (conj Ad Pf))) as [v [Hv [Ev Pv]]].
+  intros A Lost i x claim Hi Bi Ok f Hf Ff Pf [Df In1]. pose proof (good n c A) as good.
+  unfold target_ok in Ok. rewrite !andb_true_iff, Nat.ltb_lt, negb_true_iff, Z.leb_le in Ok.
+  destruct Ok as [[[Hx Ad] Le] Ok]. rewrite <- Ff in Hx, Ad, Le.
+  destruct (Lost f x Hf Hx (or_introl (conj Ad (conj Le Pf)))) as [v [Hv [Ev Pv]]].
   exists v. repeat split; auto. assert (Fv : flow_of v = i) by (unfold flow_of; congruence).
   assert (Pt : v_port v = at_port (place_at (flow_at n i) x))
     by (rewrite (port_is n t V v Hv), Fv, Pv; reflexivity).
@@ -107,13 +109,14 @@ Qed.
 Theorem port_backlogs : delays_ok n c = true ->
   forall p b, (p < length (n_ports n))%nat -> backlog_ok n c (entries n c) p b = true ->
   (forall v, In v (t_visits t) -> v_port v = p -> live t v -> claimed n t v) ->
+  (forall y, s_done (t_span t) p <= y -> inside t y -> buffer_window n c t p b y) ->
   buffer_suffices t p (b_bits b).
 Proof.
-  intros A p b Hp Ok Cl y Hy Iy. destruct (sent_before _ _ (modes _ _ V) p Hp) as [lo [Hlo Fr]].
+  intros A p b Hp Ok Cl Win y Hy Iy. destruct (sent_before _ _ (modes _ _ V) p Hp) as [lo [Hlo Fr]].
   assert (Fre : fresh t p lo) by (split; [lia|exact Fr]).
   destruct (Z.eq_dec (p_other (port_at n p)) 0).
-  - apply (backlog_bound n c t p A V Hp lo y Fre); auto; lia.
-  - apply (backlog_behind n c t p A V Hp b lo y); auto; lia.
+  - apply (backlog_bound n c t p A V windows Hp lo y Fre); auto; lia.
+  - apply (backlog_behind n c t p A V windows Hp b lo y); auto; lia.
 Qed.
 
 (** All that is claimed together. *)
@@ -128,11 +131,15 @@ Definition all_hold : Prop :=
      (forall v, In v (t_visits t) -> v_port v = p -> live t v -> claimed n t v) ->
      buffer_suffices t p (b_bits b)).
 
-Theorem accepted_claims_hold : accepts n c = true -> all_hold.
+(** The windows of buffers are as claimed. *)
+Definition buffers_hold : Prop := forall p b, nth_error (q_backlogs c) p = Some (Some b) ->
+  forall y, s_done (t_span t) p <= y -> inside t y -> buffer_window n c t p b y.
+
+Theorem accepted_rows_hold : rows_ok n c = true -> nothing_lost n t -> buffers_hold -> all_hold.
 Proof.
-  intros A. unfold accepts in A. cbn zeta in A. rewrite !andb_true_iff in A.
+  intros A Lost Bu. unfold rows_ok in A. cbn zeta in A. rewrite !andb_true_iff in A.
   destruct A as [[A T] B]. split; [now apply port_delays|split].
-  - intros i j x claim Hi Bi E. apply (target_delays A i x claim Hi Bi).
+  - intros i j x claim Hi Bi E. apply (target_delays A Lost i x claim Hi Bi).
     rewrite forallb_forall in T. apply nth_error_In in E.
     destruct (Nat.lt_ge_cases i (length (q_targets c))) as [L|G].
     + assert (I : In (flow_at n i, nth i (q_targets c) []) (combine (n_flows n) (q_targets c))).
@@ -153,3 +160,11 @@ Proof.
     exact (B _ I).
 Qed.
 End Sound.
+
+(** In a steady mode nothing leaves. *)
+Theorem accepted_claims_hold n c t : valid n t -> accepts n c = true -> all_hold n c t.
+Proof.
+  intros V A. unfold accepts in A. apply andb_true_iff in A. destruct A as [S A].
+  apply accepted_rows_hold; auto; [apply V|exact (steady_windows n c t V S)|apply V|].
+  intros p b _ y _ _ lo u _ _ _ v Hv _ L. rewrite (none_leaves n c t V S v Hv) in L. discriminate.
+Qed.

@@ -11,7 +11,7 @@ Proof. unfold is_root. destruct (parent (place_at f x)); congruence. Qed.
 Section Facts.
 Variables (n : network) (c : claims) (t : trace).
 Hypothesis good : wf n c = true.
-Hypothesis V : valid n t.
+Hypothesis V : follows n t.
 
 Lemma wf_parts :
   (forall p, (p < length (n_ports n))%nat -> port_wf (port_at n p) = true) /\

@@ -2,7 +2,7 @@
     description that leaves something out, the trace is one of the network as it is. A proof that
     fails refutes nothing; a trace that a proved checker accepts does. *)
 From Coq Require Import ZArith List Bool.
-From Tenuto Require Import Sums Description Model Check Accepts Ways Soundness Backlog Modes Examples.
+From Tenuto Require Import Sums Description Model Check Accepts Ways Soundness Backlog Modes Raise Drain Examples.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -304,8 +304,6 @@ Qed.
 (** D_mc for a transition bound: from the last swap on the rows of the higher mode hold. But what the
     flow that ended has held back is still there. The trace is one of the higher mode, drained at
     8000; all switches have swapped by 4500. *)
-Definition with_span (t : trace) (s : span) : trace :=
-  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
 Definition since_4500 (done : Z) : span :=
   Span (fun p => if Nat.eqb p 1 then 4500 else -1) (fun p => if Nat.eqb p 1 then done else -1) None.
 Definition held_back : network := Network [wire; wire; wire]
@@ -355,3 +353,70 @@ Proof.
   right. exists 1%nat, (Backlog 6200 near), 6203.
   split; [reflexivity|]. split; [discriminate|]. split; [reflexivity|]. vm_compute. reflexivity.
 Qed.
+
+(** ** Raises *)
+
+(** A trace with all that a raise has, in which a frame breaks a claim. *)
+Definition broken_in_raise (before during : network) (c : claims) (mc : Z) : Prop := exists t r,
+  follows before (with_span t (always_until (Some (r_trigger r)))) /\ valid during (with_span t (always_until None)) /\
+  raises (after during) t r /\
+  (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) /\
+  breaks_delay during c (with_span t (always_until None)).
+
+Module Leaving.
+(* flow 0 leaves, and is above three others that stay; port 1 is of a switch *)
+Definition ending (leaves : bool) : flow :=
+  FlowOfRaise 0 (Contract 4000 4000 5000 0) None None true leaves [Place 0 None; Place 1 (Some 0%nat)] [1%nat].
+Definition staying (p : nat) : flow :=
+  Flow 1 (Contract 1000 1000 100000 0) None [Place p None; Place 1 (Some 0%nat)] [1%nat].
+Definition net (leaves : bool) : network :=
+  Network (repeat wire 5) [ending leaves; staying 2; staying 3; staying 4] 0 64 12304.
+
+(* the second message of flow 0 comes when the last frame of class 1 has waited for 5000, and before the swap *)
+Definition e (k : Z) : frame := Frame (Z.to_nat (10 + k)) 0 0 k 4000 (5000 * k) (5000 * k) true.
+Definition s (i : nat) : frame := Frame i i 1 0 1000 3000 3000 true.
+Definition trace_ : trace := Trace 1 [e 0; e 1; s 1; s 2; s 3]
+  [ hop (e 0) 0 0 0 0; hop (e 1) 0 0 5000 5000; hop (s 1) 0 2 3000 3000; hop (s 2) 0 3 3000 3000; hop (s 3) 0 4 3000 3000;
+    hop (e 0) 1 1 4000 4000; hop (s 1) 1 1 4000 8000; hop (e 1) 1 1 9000 9000;
+    hop (s 2) 1 1 4000 13000; hop (s 3) 1 1 4000 14000 ] [] nobody.
+Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | _ => None end) [] 100 8950 0 0
+  (fun _ => 8950) (fun _ => 9050).
+
+Lemma is_raise : raises (after (net true)) trace_ raise_.
+Proof.
+  constructor.
+  - vm_compute. discriminate.
+  - intros k [].
+  - intros x. vm_compute. discriminate.
+  - intros v x Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
+Qed.
+
+Lemma broken c : breaks_delay_b (net true) c (with_span trace_ (always_until None)) = true ->
+  broken_in_raise (net false) (net true) c 100.
+Proof.
+  intros B. exists trace_, raise_. split; [apply checked_trace_follows; vm_compute; reflexivity|].
+  split; [apply checked_trace_is_valid; vm_compute; reflexivity|]. split; [exact is_raise|].
+  split; [|now apply breaks_delay_right].
+  intros [|[|p]] x E; inversion E. vm_compute. discriminate.
+Qed.
+
+Definition hosts_ : list row := [Row 1 1000 far].
+Definition rows_ (d : Z) (window : option Z) : claims := Claims 1000000
+  [[Row 0 4000 far]; [RowOfRaise 0 8300 window near; RowOfRaise 1 d window far]; hosts_; hosts_; hosts_] [] [].
+End Leaving.
+
+(** The window is D_mc, counted from the trigger: but the busy period was there before. *)
+Lemma window_without_busy_period : rows_ok (Leaving.net true) (Leaving.rows_ 10400 (Some 100)) = true /\
+  broken_in_raise (Leaving.net false) (Leaving.net true) (Leaving.rows_ 10400 (Some 100)) 100.
+Proof. split; [vm_compute; reflexivity|]. apply Leaving.broken. vm_compute. reflexivity. Qed.
+
+(** Flows that leave, not counted from the trigger on. *)
+Lemma forgotten_leaving : accepts (after (Leaving.net true)) (Leaving.rows_ 3100 None) = true /\
+  broken_in_raise (Leaving.net false) (Leaving.net true) (Leaving.rows_ 3100 None) 100.
+Proof. split; [vm_compute; reflexivity|]. apply Leaving.broken. vm_compute. reflexivity. Qed.
+
+(** And a window that is long enough is accepted: both are refuted for what they leave out. *)
+Lemma with_both : raise_accepts (Leaving.net false) (Leaving.rows_ 60000 None) (Leaving.net true)
+  (Leaving.rows_ 60000 (Some 62000)) 100 [ []; [Stretch 61000 None (after_ 61000)]; []; []; [] ] = true.
+Proof. vm_compute. reflexivity. Qed.

@@ -3,6 +3,7 @@
 use crate::books::{Books, Held, Slot};
 use crate::ceilings::Ceilings;
 use crate::envelope::Meter;
+use crate::expecting::Expecting;
 use crate::fit::{Limits, Work};
 use crate::network::{Network, PortId};
 use crate::refusal::Refusal;
@@ -130,8 +131,8 @@ pub struct Engine {
     quiet_since: Option<Instant>,
     /// Until it is over nothing is accepted, freed or lowered.
     change: Option<Change>,
-    /// What `exact` would hold by now; `None` where many requests are expected.
-    pub(crate) shadow: Option<Box<Self>>,
+    /// A shadow: an engine `exact` that decides the same requests; `None` where very many are expected.
+    pub(crate) shadow: Option<(Box<Self>, Expecting)>,
 }
 
 impl Engine {
@@ -162,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, which raises no queue beyond these ceilings from now on; what is held stays.
+    /// Raises no queue beyond these ceilings from now on; what is held stays.
     #[must_use]
     pub fn limited(mut self, ceilings: &Ceilings) -> Self {
         self.ceilings = ceilings.clone();
@@ -170,7 +171,7 @@ impl Engine {
         self
     }
 
-    /// The same engine, whose flows each take one queue at all ports: a plan gives a flow one priority.
+    /// Gives each flow one queue at all ports, as a plan gives a flow one priority.
     /// What is held stays where it is.
     #[must_use]
     pub const fn with_one_queue_per_flow(mut self) -> Self {
@@ -265,7 +266,7 @@ impl Engine {
             None => Err(RemovalError::NotHeld),
             Some((_, stage @ Stage::Held)) => {
                 *stage = Stage::Leaving;
-                if let Some(shadow) = &mut self.shadow {
+                if let Some((shadow, _)) = &mut self.shadow {
                     shadow.strike(id);
                 }
                 Ok(())
@@ -433,7 +434,7 @@ impl Engine {
     /// copies, and takes the best that can be taken. Meant to run between decisions, beside them. Where few
     /// requests are expected nothing is looked for: a forecast goes on until much of it is refused.
     pub fn adapt(&mut self, seed: u64) -> Option<Replanned> {
-        if self.shadow.is_some() {
+        if self.expects_few() {
             return None;
         }
         let ranked = rehearsal::rehearse(self, &self.history, seed);
@@ -520,13 +521,6 @@ impl Engine {
                 Decision::Accepted(self.grant(slot))
             }
             Err(refusal) => Decision::Refused(refusal),
-        }
-    }
-
-    /// The shadow decides it too.
-    fn follow(&mut self, request: &Request) {
-        if let Some(shadow) = &mut self.shadow {
-            shadow.decide(request);
         }
     }
 

@@ -17,6 +17,7 @@ mod ceilings;
 mod curves;
 mod engine;
 mod envelope;
+mod expecting;
 mod fit;
 mod frames;
 mod lowering;

@@ -35,6 +35,10 @@ const FINALISTS: usize = 9;
 /// First all of them decide a short forecast; then the best of them one so long that they too
 /// refuse much of it.
 pub(crate) fn rehearse(engine: &Engine, history: &[Request], seed: u64) -> Vec<Ranked> {
+    // A forecast is longer than what the shadow expects, and copies need none.
+    let mut engine = engine.clone();
+    engine.shadow = None;
+    let engine = &engine;
     let mut draw = Xorshift::new(seed);
     let mut forecast = Vec::new();
     if history.is_empty() {

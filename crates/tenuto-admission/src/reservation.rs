@@ -111,7 +111,7 @@ impl Reservation {
 /// Halves of a room in whose time the line empties a queue, the first queue first: found on generated
 /// lists of six shapes, seed 11 (docs/design).
 const HALF_ROOMS: [i64; 3] = [2, 24, 20];
-/// The same for a processor: its room is all there is, and every frame of a switch waits there.
+/// Halves of a processor's room: it is all there is, and every frame of a switch waits there.
 const HALF_ROOM_OF_PROCESSOR: i64 = 1;
 const NS_PER_BYTE_AT_1_BPS: i128 = 8_000_000_000;
 /// Frames on a line beside processors: frames wait there, and hardly before a line.
@@ -140,7 +140,7 @@ impl Reservation {
         Self { source, trunk, edge, processor, headroom_percent, pricing, yielding }
     }
 
-    /// The same delays at all switches, us; a visit costs a millisecond more than its delay.
+    /// Equal delays at all switches, us; a visit costs a millisecond more than its delay.
     const fn alike(source_us: i64, queues_us: [i64; QUEUES_OF_SHARES]) -> Self {
         let mut four = [(0, 0); QUEUES_OF_SHARES];
         let mut at = 0;
@@ -153,7 +153,7 @@ impl Reservation {
         Self::of(source_us, four, four, 0)
     }
 
-    /// The same, giving up something else for flows that would be refused.
+    /// Sets what is given up for flows that would be refused.
     #[must_use]
     pub const fn yielding(mut self, yielding: Yielding) -> Self {
         self.yielding = yielding;

@@ -12,7 +12,7 @@ const WAYS_MAX: usize = 4;
 /// A detour is tried while none of its lines is used by more than one part in so many of its rate:
 /// beyond that it costs those to come more than it gains (docs/design).
 const DETOUR_PARTS: i64 = 2;
-/// The same for processors, which fill long before their rate is used.
+/// A detour's part of a processor, which fills long before its rate is used.
 const DETOUR_PARTS_OF_PROCESSOR: i64 = 8;
 /// How finely use is compared.
 const USED_PARTS: i128 = 1_024;

@@ -6,35 +6,40 @@
 
 use crate::books::Slot;
 use crate::engine::{Decision, Engine, Method};
+use crate::expecting::Expecting;
 use crate::request::Request;
 use crate::reservation::{Reservation, Yielding};
 
-/// Of so many requests per host `exact` holds about as many as any reservation (docs/design, 0002).
-const REQUESTS_PER_HOST: usize = 8;
 /// What is given up for a flow that the shadow holds, what costs others least first.
 const YIELDINGS: [Yielding; 2] = [Yielding::FirstBetweenSwitches, Yielding::Everything];
 
 impl Engine {
-    /// The same engine, which expects so many requests in all. If that is few for its hosts, nothing is
-    /// reserved at the price of a flow that `exact` would hold; without a word it expects many.
+    /// Tells the engine how many requests to expect in all. If that is few for its hosts, nothing is
+    /// reserved at the price of a flow that `exact` would hold; if it is more, that price is limited, and
+    /// the less is still to come the less it may be. Without a word the engine expects very many.
     #[must_use]
     pub fn expecting(mut self, requests: usize) -> Self {
         let hosts = self.network().nodes().iter().filter(|node| !node.is_switch).count();
-        let is_short = self.method == Method::Reserve && requests <= hosts * REQUESTS_PER_HOST;
-        self.shadow = is_short.then(|| {
+        let expecting = Expecting::of(requests, hosts).filter(|_| self.method == Method::Reserve);
+        self.shadow = expecting.map(|expecting| {
             let network = self.network().clone();
             let mut shadow = Self::new(network, Method::Exact, Reservation::none());
             shadow.search.is_uniform = self.search.is_uniform;
             for (request, _) in self.held() {
                 shadow.decide(request);
             }
-            Box::new(shadow)
+            (Box::new(shadow), expecting)
         });
         self
     }
 
-    /// Enters a flow that `exact` holds, where the engine would hold fewer flows than that if it refused;
-    /// `None`, and the books as before, if it does not fit, or nobody is ahead.
+    /// Whether so few requests are expected that nothing is kept for others.
+    pub(crate) fn expects_few(&self) -> bool {
+        self.shadow.as_ref().is_some_and(|(_, expecting)| expecting.is_short)
+    }
+
+    /// Enters a flow that `exact` holds, where the engine would be too far behind that if it refused;
+    /// `None`, and the books as before, if it does not fit, or the engine is not.
     pub(crate) fn place_as_shadow(&mut self, request: &Request) -> Option<Slot> {
         if !self.falls_behind(request) {
             return None;
@@ -45,10 +50,22 @@ impl Engine {
             .or_else(|| self.place_by_need(request))
     }
 
-    /// Whether the shadow would hold more flows than the engine if that refused this one.
+    /// Whether the engine would be further behind the shadow than it may be, if it refused this one.
     fn falls_behind(&mut self, request: &Request) -> bool {
         let held = self.len();
-        let shadow = self.shadow.as_mut().filter(|shadow| held <= shadow.len());
-        shadow.is_some_and(|shadow| matches!(shadow.what_if(request), Decision::Accepted(_)))
+        let Some((shadow, expecting)) = &mut self.shadow else { return false };
+        held + expecting.may_be_behind(shadow.len()) <= shadow.len()
+            && matches!(shadow.what_if(request), Decision::Accepted(_))
+    }
+
+    /// The shadow decides a request too. It is given up when it cannot come to hold more flows.
+    pub(crate) fn follow(&mut self, request: &Request) {
+        let held = self.len();
+        let Some((shadow, expecting)) = &mut self.shadow else { return };
+        shadow.decide(request);
+        expecting.one_came();
+        if !expecting.may_be_caught_up(held, shadow.len()) {
+            self.shadow = None;
+        }
     }
 }

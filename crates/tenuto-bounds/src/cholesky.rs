@@ -46,7 +46,7 @@ pub(crate) struct Cholesky {
 struct Room {
     /// Per row of the factor: its place among those of the block at hand.
     relative: Vec<usize>,
-    /// The same of the rows of another block.
+    /// Places of the rows of another block.
     places: Vec<usize>,
     sums: Vec<f64>,
 }

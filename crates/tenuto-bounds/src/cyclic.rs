@@ -28,7 +28,7 @@ const RAISES: [f64; 4] = [1e-8, 1e-7, 1e-5, 1e-3];
 const START_TIMES: f64 = 1_000.0;
 /// Rows of a program for one burst, many dates: too few find no fixed point where there is one.
 const ROWS_MAX: usize = 3_000;
-/// The same, few dates in a larger tree.
+/// Rows of such a program with few dates in a larger tree.
 const ROWS_FEW_DATES_MAX: usize = 8_000;
 /// Servers of such a tree: once round a cycle, if it is not long; more dates are worth more.
 const SERVERS_MIN: usize = 8;

@@ -17,7 +17,7 @@ pub enum Method {
     Blind,
     /// Polynomial linear program of FIFO networks.
     Plp,
-    /// The same with further dates: between polynomial and exponential.
+    /// Polynomial program with further dates: between polynomial and exponential.
     #[serde(rename = "plp+")]
     PlpMore,
     /// Exponential linear program of FIFO networks: exact on small ones.

@@ -3,7 +3,7 @@
 use crate::program::Objective;
 use crate::proof::{Date, DateKind, LinearProof, Node, Term};
 
-/// The same proof with the dates only that it needs.
+/// Leaves out of a proof the dates that it does not need.
 pub(crate) fn shortened(mut proof: LinearProof, objective: Objective) -> LinearProof {
     let mut kept: Vec<Vec<bool>> =
         proof.nodes.iter().map(|node| vec![false; node.dates.len()]).collect();

@@ -453,7 +453,7 @@ impl<'a> Tableau<'a> {
     }
 }
 
-/// The same number between 0 and 1 for the same index, without a pattern.
+/// A number between 0 and 1 that depends on the index alone, without a pattern.
 fn noise(index: usize) -> f64 {
     let mixed = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     f64::from(u16::try_from(mixed >> 48).unwrap_or(0)) / 65_536.0

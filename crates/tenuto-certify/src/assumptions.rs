@@ -86,6 +86,10 @@ fn derived(context: &Context<'_>) -> Vec<Assumption> {
         "no frame is longer than 1518 B (no 802.1Q tags), and no line is paused (802.3 PAUSE)"
             .into(),
     );
+    if raw.profiles.values().any(|profile| profile.processor.is_some()) {
+        let text = "no message comes in more frames than it is described with: one per 1460 B, or one of the stated size";
+        add("cut", text.into());
+    }
     for (name, profile) in &raw.profiles {
         if let Some(processor) = &profile.processor {
             add("processor", processor_words(name, processor));

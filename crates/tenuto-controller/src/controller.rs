@@ -380,9 +380,17 @@ impl Controller {
             Body::PacketIn(_) => self.note(dpid, Anomaly::PacketIn),
             Body::FlowRemoved(_) => self.note(dpid, Anomaly::FlowRemoved),
             Body::MultipartReply(MultipartReply {
-                body: body @ (ReplyBody::PortStats(_) | ReplyBody::Meter(_)),
+                body:
+                    body @ (ReplyBody::PortStats(_)
+                    | ReplyBody::Meter(_)
+                    | ReplyBody::TableFeatures(_)
+                    | ReplyBody::MeterFeatures(_)
+                    | ReplyBody::GroupFeatures(_)),
                 ..
             }) => self.tell(ControllerEvent::Statistics { dpid, body }),
+            Body::QueueGetConfigReply(config) => {
+                self.tell(ControllerEvent::Queues { dpid, config })
+            }
             // Answers to what an installation asked before it began anew.
             Body::MultipartReply(_) | Body::Experimenter(Experimenter::Modes(_)) => {}
             _ => self.note(dpid, Anomaly::Unexpected),
@@ -399,6 +407,11 @@ impl Controller {
         let command = match &refusal.command {
             // Not every switch lets itself be configured; nothing depends on it.
             Some(Body::SetConfig(_)) => return,
+            // Nor does every switch tell its limits.
+            Some(Body::QueueGetConfigRequest { .. }) => return,
+            Some(Body::MultipartRequest(MultipartRequest { body, .. })) if is_of_limits(body) => {
+                return;
+            }
             Some(command) => installer.name_of(command),
             None => "an older command".into(),
         };
@@ -515,6 +528,25 @@ impl Controller {
         }
     }
 
+    /// Asks a switch what it can hold: tables, meters, groups ([`ControllerEvent::Statistics`]), and the queues of its
+    /// ports ([`ControllerEvent::Queues`]). It may tell none of these.
+    pub fn ask_limits(&mut self, dpid: u64) {
+        let features = [
+            RequestBody::MeterFeatures,
+            RequestBody::GroupFeatures,
+            RequestBody::TableFeatures(Vec::new()),
+        ];
+        for body in features {
+            self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
+        }
+        self.ask_queues(dpid);
+    }
+
+    /// Asks a switch for the queues of its ports: they are made beside OpenFlow, so they may come and go.
+    pub fn ask_queues(&mut self, dpid: u64) {
+        self.send(dpid, Body::QueueGetConfigRequest { port: port::ANY });
+    }
+
     /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`].
     pub fn ask_modes(&mut self) {
         if self.members.uses_modes() {
@@ -565,6 +597,13 @@ impl Controller {
             self.events.extend(lost.into_iter().chain([event]));
         }
     }
+}
+
+const fn is_of_limits(request: &RequestBody) -> bool {
+    matches!(
+        request,
+        RequestBody::MeterFeatures | RequestBody::GroupFeatures | RequestBody::TableFeatures(_)
+    )
 }
 
 /// What each managed switch shall hold.

@@ -5,7 +5,7 @@ use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use core::net::IpAddr;
 use std::fmt;
-use tenuto_openflow::{ModeEvent, ModeStatus, ReplyBody};
+use tenuto_openflow::{ModeEvent, ModeStatus, QueueConfig, ReplyBody};
 
 /// A control connection, as its owner numbers them; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,12 +162,19 @@ pub enum ControllerEvent {
         /// Its mode.
         status: ModeStatus,
     },
-    /// Counters of ports or meters that were asked for, or a part of them.
+    /// Counters of ports or meters, or features of tables, meters or groups, that were asked for, or a part of them.
     Statistics {
         /// The switch.
         dpid: u64,
         /// Its answer.
         body: ReplyBody,
+    },
+    /// The queues of all ports, asked for.
+    Queues {
+        /// The switch.
+        dpid: u64,
+        /// Its answer.
+        config: QueueConfig,
     },
     /// A port changed its state.
     PortChanged {
@@ -256,6 +263,7 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "switch {dpid:#x}: is in mode level {level}, epoch {epoch}")
             }
             Self::Statistics { dpid, .. } => write!(f, "switch {dpid:#x}: counters"),
+            Self::Queues { dpid, .. } => write!(f, "switch {dpid:#x}: queues"),
             Self::PortChanged { dpid, port, is_up } => {
                 let state = if *is_up { "up" } else { "down" };
                 write!(f, "switch {dpid:#x}: port {port} is {state}")

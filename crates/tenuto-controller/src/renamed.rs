@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::{Action, Instruction};
 
 impl SwitchTables {
-    /// The same under the ids that `held` has; what it does to a frame does not change.
+    /// These tables under the ids that `held` has; what they do to a frame does not change.
     pub(crate) fn renamed(&self, held: &Self) -> Self {
         let meters = self.ids_by_entry(held, (&self.meters, &held.meters), meter_of);
         let monitors = self.ids_by_entry(held, (&self.monitors, &held.monitors), monitor_of);

@@ -325,7 +325,7 @@ impl Egress {
         self.hand_over_next(port, now)
     }
 
-    /// The same of every frame whose slot has ended.
+    /// Hands over every frame whose slot has ended, and commits the next ones.
     pub(crate) fn hand_over_due(&mut self, port: u32, now: Instant, sent: &mut Vec<Transmit>) {
         while let Some(transmit) = self.hand_over_next(port, now) {
             sent.push(transmit);

@@ -53,6 +53,12 @@ impl Mounted {
         Self::of(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
+    /// The mounted controllers without processor time, which is not limited then.
+    pub(crate) fn without_time(mut self) -> Self {
+        self.places.remove(&Controller::Time);
+        self
+    }
+
     /// Of the texts of /proc/self/mountinfo and /proc/self/cgroup (cgroups(7)).
     fn of(mounts: &str, own: &str) -> Self {
         let mut places = BTreeMap::new();

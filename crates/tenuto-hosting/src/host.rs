@@ -4,7 +4,7 @@
 use crate::allowed::{HostError, needed_box};
 use crate::state::StateFolder;
 use crate::supervisor::{self, SupervisorEnd};
-use crate::{process, trial};
+use crate::{measure, process, trial};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -29,6 +29,8 @@ pub fn hidden_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option
     match args.get(1)?.to_str()? {
         process::INIT_ROLE => Some(crate::init::main()),
         trial::ROLE => Some(trial::main(args.get(2)?)),
+        measure::echo::ROLE => Some(measure::echo::main()),
+        measure::ROLE => Some(measure::main(args.get(2)?)),
         BOX_ROLE => Some(box_main(Path::new(args.get(2)?), Path::new(args.get(3)?))),
         _ => None,
     }

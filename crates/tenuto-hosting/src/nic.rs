@@ -7,14 +7,19 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use tenuto_io::links::{LinkChanger, LinkName, disable_ipv6_on};
-use tenuto_io::{Crossing, NicPolicer, RateLimits};
-use tenuto_model::TenantNic;
+use tenuto_io::links::{
+    LinkChanger, LinkName, disable_ipv6, disable_ipv6_on, offloads_off, set_tso,
+};
+use tenuto_io::namespaces::within_netns;
+use tenuto_io::{Crossing, KernelSchedule, NicPolicer, RateLimits, ReceiveSplit, Split, realtime};
+use tenuto_model::{NicReceive, ReceivePath, ReceivePriority, TenantNic};
+use tenuto_units::Span;
 
 /// A virtual NIC that was made.
 pub(crate) struct HostEnd {
     name: LinkName,
     policers: Vec<NicPolicer>,
+    split: Option<ReceiveSplit>,
 }
 
 /// What crossed a virtual NIC, as seen from the tenant.
@@ -48,7 +53,54 @@ impl HostEnd {
         }
         links.add_address(&name, nic.host, nic.prefix_bits)?;
         links.set_up(&name)?;
-        Ok(Self { name, policers: Vec::new() })
+        Ok(Self { name, policers: Vec::new(), split: None })
+    }
+
+    /// Splits what the other end receives; `peer` is its name in the network namespace of the process `pid`.
+    /// An error of the second kind leaves it split, but its thread as the kernel made it.
+    pub(crate) fn receive(
+        &mut self,
+        peer: &LinkName,
+        pid: u32,
+        receive: &NicReceive,
+        pinned: Option<&[u32]>,
+    ) -> Result<(), SplitError> {
+        let split = match receive.path {
+            ReceivePath::Inline => return Ok(()),
+            ReceivePath::Threaded => Split::Threaded,
+            ReceivePath::Cpumap => Split::Cpumap {
+                processor: receive.processor.unwrap_or_else(|| processor_beside(pinned)),
+                ring_frames: receive.ring_frames,
+            },
+        };
+        let sends = match split {
+            Split::Threaded => set_tso(&self.name, false),
+            // XDP takes frames as they are: whole, with their checksums.
+            Split::Cpumap { .. } => offloads_off(&self.name),
+        };
+        sends.map_err(SplitError::NotSplit)?;
+        let made = within_netns(pid, || {
+            disable_ipv6()?;
+            ReceiveSplit::new(peer, split)
+        });
+        let made = made.and_then(|made| made).map_err(SplitError::NotSplit)?;
+        let placed = made.place(receive.processor, schedule_of(receive.priority));
+        self.split = Some(made);
+        // Nothing was asked for that it does not have anyway.
+        let is_asked =
+            receive.processor.is_some() || receive.priority != NicReceive::INLINE.priority;
+        placed.or_else(|error| if is_asked { Err(SplitError::NotPlaced(error)) } else { Ok(()) })
+    }
+
+    /// Frames that wait for the thread that receives; `None` where there is none.
+    pub(crate) fn ring_frames(&self) -> Option<u32> {
+        self.split.as_ref().map(ReceiveSplit::ring_frames)
+    }
+
+    /// Processor time of the thread that receives; `None` where none is seen.
+    pub(crate) fn receive_time(&self) -> Option<Span> {
+        let split = self.split.as_ref().filter(|split| !split.threads().is_empty())?;
+        Some(split.processor_time())
     }
 
     /// Limits what crosses, each way by itself.
@@ -73,6 +125,32 @@ impl HostEnd {
         let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
         crossed_in(&table, self.name.as_str())
     }
+}
+
+/// What came of a wish for a receive path.
+#[derive(Debug)]
+pub(crate) enum SplitError {
+    /// Frames are received inline.
+    NotSplit(io::Error),
+    /// They are received as asked, in a thread that runs where and as the kernel likes.
+    NotPlaced(io::Error),
+}
+
+/// The usual scheduling is what a thread has.
+fn schedule_of(priority: ReceivePriority) -> Option<KernelSchedule> {
+    match priority {
+        ReceivePriority::Nice(0) => None,
+        ReceivePriority::Nice(nice) => Some(KernelSchedule::Nice(nice)),
+        ReceivePriority::Fifo(level) => Some(KernelSchedule::Fifo(level)),
+    }
+}
+
+/// The last processor on which the tenant does not run, or the last one if it may run on all.
+pub(crate) fn processor_beside(pinned: Option<&[u32]>) -> u32 {
+    let allowed = realtime::allowed_processors().unwrap_or_default();
+    let allowed: Vec<u32> = allowed.into_iter().filter_map(|it| u32::try_from(it).ok()).collect();
+    let is_free = |it: &&u32| pinned.is_some_and(|pinned| !pinned.contains(it));
+    allowed.iter().rev().find(is_free).or(allowed.last()).copied().unwrap_or(0)
 }
 
 /// No source but the tenant's network (RFC 3704, strict), nothing passed on to others, no other

@@ -1,7 +1,7 @@
 //! A sandbox that was started: its guardian, its first process, and the pipes to them.
 
 use crate::groups::TenantGroup;
-use crate::nic::HostEnd;
+use crate::nic::{HostEnd, SplitError};
 use crate::setup::{Missing, NIC_NAME, NicSetup, Report, Setup};
 use std::fs;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub(crate) struct Process {
     pub(crate) nic: Option<HostEnd>,
     pub(crate) group: TenantGroup,
     /// What its virtual NIC lacks.
-    pub(crate) missing: Option<Missing>,
+    pub(crate) missing: Vec<Missing>,
 }
 
 /// What a sandbox is started with besides what the file says.
@@ -62,7 +62,7 @@ impl Process {
             log,
             nic: None,
             group: with.group,
-            missing: None,
+            missing: Vec::new(),
         };
         let set_up = process.set_up(tenant, with.host, input, setup(tenant, with.limits_memory));
         match set_up {
@@ -89,7 +89,11 @@ impl Process {
             let limits = RateLimits { packets: tenant.rate_packets, bps: tenant.rate_bps };
             if let Err(error) = end.limit(limits) {
                 let what = "limit of frames and bits at the virtual NIC";
-                self.missing = Some(Missing::new(what, format!("no policer: {error}")));
+                self.missing.push(Missing::new(what, format!("no policer: {error}")));
+            }
+            let pinned = tenant.pinned.as_deref();
+            if let Err(error) = end.receive(&peer, self.pid, &tenant.receive, pinned) {
+                self.missing.push(not_received(tenant.receive.path.name(), &error));
             }
             self.nic = Some(end);
         }
@@ -117,6 +121,17 @@ impl Process {
     /// Ends everything inside.
     pub(crate) fn kill(&mut self) {
         let _ = self.guardian.kill();
+    }
+}
+
+fn not_received(path: &str, error: &SplitError) -> Missing {
+    match error {
+        SplitError::NotSplit(why) => {
+            Missing::new(format!("receive path {path} (inline instead)"), why)
+        }
+        SplitError::NotPlaced(why) => {
+            Missing::new(format!("processor and priority of the receive path {path}"), why)
+        }
     }
 }
 

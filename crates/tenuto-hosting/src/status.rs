@@ -73,6 +73,12 @@ pub struct TenantStatus {
     pub frames_received: Option<u64>,
     /// Frames that its virtual NIC dropped, either way.
     pub frames_dropped: Option<u64>,
+    /// How frames for it are received: `inline`, `threaded` or `cpumap`; null while it has no virtual NIC.
+    pub receive: Option<String>,
+    /// Frames that wait at most for the thread that receives them; each waits for those before it.
+    pub receive_ring_frames: Option<u32>,
+    /// Processor time of the kernel's thread that receives them; null where there is none or none is seen.
+    pub receive_cpu_ns: Option<u64>,
     /// Frames above its rate that were dropped, either way; null where nothing is limited.
     pub frames_policed: Option<u64>,
     /// Protections and limits that its sandbox lacks, beside those that all lack.

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use tenuto_io::MonotonicClock;
-use tenuto_model::{Restart, Tenant};
+use tenuto_model::{ReceivePath, Restart, Tenant};
 use tenuto_units::{Instant, Span};
 
 /// How long a program may take to end after it was asked to.
@@ -116,7 +116,7 @@ impl Supervised {
             Report::Started(missing) => {
                 let took = MonotonicClock::now().since(process.started);
                 self.missing = missing;
-                self.missing.extend(process.missing.take());
+                self.missing.append(&mut process.missing);
                 self.start_took = Some(took);
                 if self.phase == TenantState::Starting {
                     self.phase = TenantState::Running;
@@ -294,10 +294,23 @@ impl Supervised {
             frames_sent: crossed.map(|crossed| crossed.sent),
             frames_received: crossed.map(|crossed| crossed.received),
             frames_dropped: crossed.map(|crossed| crossed.dropped),
+            receive: received_by(&self.tenant, process),
+            receive_ring_frames: process.and_then(|it| it.nic.as_ref()?.ring_frames()),
+            receive_cpu_ns: process.and_then(|it| it.nic.as_ref()?.receive_time()).map(Span::as_ns),
             frames_policed: process.and_then(|process| process.nic.as_ref()?.policed()),
             missing: self.missing.clone(),
         }
     }
+}
+
+/// The receive path that it has, which may be less than was asked for.
+fn received_by(tenant: &Tenant, process: Option<&Process>) -> Option<String> {
+    let nic = process?.nic.as_ref()?;
+    let path = match nic.ring_frames() {
+        Some(_) => tenant.receive.path,
+        None => ReceivePath::Inline,
+    };
+    Some(path.name().to_owned())
 }
 
 /// An end as people say it; a guardian ends with 128 + n where signal n ended its child.

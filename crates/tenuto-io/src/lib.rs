@@ -3,7 +3,7 @@
 //! Owns what touches the kernel: frame ports ([`Port`], opened by kind with [`PortOpener`]), the
 //! monotonic clock, waiting for ports, descriptors and nanosecond deadlines ([`PortWait`]), signals
 //! as descriptors, namespaces and links of the lab and of tenants, mounts and what a sandbox gives
-//! up ([`confine`]), policers of virtual NICs, the self-test of the host's own stalls, and the
+//! up ([`confine`]), policers and receive paths of virtual NICs, the self-test of the host's own stalls, and the
 //! measurement of what forwards frames ([`measure`]). It decides nothing about frames, starts no
 //! thread but those of a measurement, and knows no network description. Ports may be served by one
 //! thread and used by another ([`RelayPort`]).
@@ -17,6 +17,7 @@ pub mod confine;
 mod frame_fit;
 mod host_stack;
 mod interface;
+mod kernel_threads;
 mod link_features;
 mod link_watch;
 pub mod links;
@@ -26,6 +27,7 @@ pub mod mounts;
 pub mod namespaces;
 mod offloads;
 mod open_ports;
+mod own_sysfs;
 pub mod packet_port;
 mod packet_socket;
 mod peer_user;
@@ -35,6 +37,7 @@ pub mod port;
 mod port_probe;
 mod random;
 pub mod realtime;
+mod receive_split;
 pub mod relay_port;
 pub mod ring_port;
 pub mod service_probe;
@@ -49,6 +52,7 @@ pub mod xdp_port;
 pub use backpressure::Backpressure;
 pub use clock::MonotonicClock;
 pub use host_stack::{HostBarrier, HostStack};
+pub use kernel_threads::{KernelSchedule, KernelThread};
 pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, link_features};
 pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
@@ -63,6 +67,7 @@ pub use port::{
 };
 pub use port_probe::{probe_host_barrier, probe_port};
 pub use random::random_bytes;
+pub use receive_split::{DEVICE_RING_FRAMES, ReceiveSplit, Split};
 pub use relay_port::{RelayEnd, RelayPort, serve_relays};
 pub use ring_port::RingPort;
 pub use tap_port::TapPort;

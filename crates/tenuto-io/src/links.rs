@@ -4,6 +4,7 @@
 //! Making links is not the hot path; `ip` (iproute2) is on every system that has namespaces, and
 //! its messages are known. Only offloads, which `ip` cannot switch, go through the kernel directly.
 
+use crate::own_sysfs::with_own_sysfs;
 use crate::sys::{ethtool, socket};
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -90,6 +91,54 @@ pub fn offloads_off(name: &LinkName) -> io::Result<()> {
     OFFLOADS.into_iter().try_for_each(|command| set(command, 0).map(|_| ()))?;
     let Some(flags) = set(FLAGS.0, 0)? else { return Ok(()) };
     set(FLAGS.1, flags & !FLAGS_OFF).map(|_| ())
+}
+
+/// `ETHTOOL_SGRO` and `ETHTOOL_STSO`.
+const JOIN_SEGMENTS: u32 = 0x2c;
+const CUT_SEGMENTS: u32 = 0x1f;
+
+/// Has an interface of the present network namespace join what it receives of one connection (GRO), or not.
+///
+/// # Errors
+///
+/// When there is no such interface, CAP_NET_ADMIN is missing, or the device cannot.
+pub fn set_gro(name: &LinkName, is_on: bool) -> io::Result<()> {
+    set_offload(name, "GRO", JOIN_SEGMENTS, is_on)
+}
+
+/// Has an interface of the present network namespace take segments that are cut later (TSO), or not. What a
+/// virtual Ethernet device takes so passes the polling of its other end by.
+///
+/// # Errors
+///
+/// As [`set_gro`].
+pub fn set_tso(name: &LinkName, is_on: bool) -> io::Result<()> {
+    set_offload(name, "TSO", CUT_SEGMENTS, is_on)
+}
+
+fn set_offload(name: &LinkName, what: &str, command: u32, is_on: bool) -> io::Result<()> {
+    let any = socket::control_socket()?;
+    let c_name = CString::new(name.as_str())?;
+    let set = ethtool::value(any.as_fd(), &c_name, command, u32::from(is_on));
+    set.map(drop)
+        .map_err(|error| io::Error::new(error.kind(), format!("{what} of {name}: {error}")))
+}
+
+/// Has an interface of the present network namespace hand what it receives to another processor (RPS), as the
+/// interrupts of a device would come there.
+///
+/// # Errors
+///
+/// When the setting may not be written, or the kernel has none.
+pub fn receive_on(name: &LinkName, processor: u32) -> io::Result<()> {
+    with_own_sysfs(|| {
+        let path = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
+        // Words of 32 processors, the last one first.
+        let zeros = ",00000000".repeat(usize::try_from(processor / 32).unwrap_or(0));
+        let mask = format!("{:x}{zeros}", 1_u32 << (processor % 32));
+        fs::write(&path, mask)
+            .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+    })
 }
 
 /// `ETHTOOL_G...` commands of the same offloads, as the `ethtool` program calls them.

@@ -142,7 +142,7 @@ impl Size {
         }
     }
 
-    /// The same with another number.
+    /// The size with another number of bytes, in its own unit.
     #[must_use]
     pub(crate) const fn with_bytes(self, bytes: u32) -> Self {
         match self {

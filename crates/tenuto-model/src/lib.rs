@@ -61,11 +61,11 @@ pub use profile::{
     Profile, Receive, ReceiveBuffer, Use,
 };
 pub use read::{
-    JudgeTenant, JudgeText, Restart, SLICES_MAX, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX,
-    SWITCH_COPIES_MAX, SWITCH_MASKS_MAX, SliceBudget, SliceFile, SlicesFile, SwitchFile,
-    SwitchFilePort, SwitchText, TENANTS_MAX, Tenant, TenantNic, TenantText, TenantsFile,
-    check_tenant_slices, read_flows, read_network, read_scenario, read_slices, read_switch,
-    read_tenants,
+    FindProgram, JudgeTenant, JudgeText, NicReceive, ReceivePath, ReceivePriority, Restart,
+    SLICES_MAX, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
+    SliceBudget, SliceFile, SlicesFile, SwitchFile, SwitchFilePort, SwitchText, TENANTS_MAX,
+    Tenant, TenantNic, TenantText, TenantsFile, check_tenant_slices, read_flows, read_network,
+    read_scenario, read_scenario_with_programs, read_slices, read_switch, read_tenants,
 };
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};

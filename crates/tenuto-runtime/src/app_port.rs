@@ -8,15 +8,16 @@
 use crate::app_refusals::{Refusal, Refusals};
 use crate::host_node::HostNode;
 use crate::node_ports::{NodePort, RECEIVE_BURST};
+use crate::program_stamp::{self, Arrived};
 use crate::protocol::NodeReport;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use tenuto_dataplane::endsystem::{Behaviour, EndSystemConfig, FlowHeader, Form};
 use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_model::{Addressing, OtherTraffic, Plan};
 use tenuto_units::Instant;
 use tenuto_wire::{FlowKey, IpProtocol};
-use tenuto_world::Observation;
+use tenuto_world::{Observation, PROGRAM_MESSAGES};
 
 /// The interface of programs, and its other end.
 pub(crate) const APP_INTERFACE: &str = "app0";
@@ -48,6 +49,7 @@ struct AppFlow {
     waiting: VecDeque<Vec<u8>>,
     next: Option<Instant>,
     released: u64,
+    is_judged: bool,
 }
 
 /// The inner port of a host.
@@ -63,6 +65,8 @@ pub(crate) struct AppPort {
     sent_data: u64,
     refused_data: u64,
     delivered: u64,
+    /// Numbers of datagrams of programs from elsewhere, by flow; of flows that are judged.
+    arrived: BTreeMap<u16, Arrived>,
     scratch: Vec<u8>,
 }
 
@@ -85,7 +89,10 @@ impl AppPort {
             waiting: VecDeque::new(),
             next: None,
             released: 0,
+            is_judged: is_judged(plan, sender.flow),
         });
+        let arrived = config.receivers.iter().map(|it| it.flow).filter(|it| is_judged(plan, *it));
+        let arrived = arrived.map(|flow| (flow, Arrived::default())).collect();
         Ok(Self {
             port: NodePort::of_programs(APP_PEER, poll)?,
             mac: address.mac,
@@ -99,6 +106,7 @@ impl AppPort {
             sent_data: 0,
             refused_data: 0,
             delivered: 0,
+            arrived,
             scratch: Vec::new(),
         })
     }
@@ -131,6 +139,13 @@ impl AppPort {
         self.port.send(&self.scratch).is_ok()
     }
 
+    /// The message id of a program's datagram where its source has numbered it; each once.
+    pub(crate) fn message_of(&mut self, flow: u16, frame: &[u8]) -> Option<u32> {
+        let number = program_stamp::read(frame)?;
+        let whole = self.arrived.get_mut(&flow)?.take(number)?;
+        Some(PROGRAM_MESSAGES | whole)
+    }
+
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.port.flush()
     }
@@ -150,6 +165,16 @@ impl AppPort {
                 && let Some(mut frame) = flow.waiting.pop_front()
             {
                 let Some(behaviour) = host.core.behaviour(flow.flow) else { break };
+                let number = u32::try_from(flow.released).unwrap_or(u32::MAX);
+                let low = u16::try_from(number & 0xffff).unwrap_or(0);
+                if flow.is_judged && program_stamp::write(&mut frame, low) {
+                    let message = PROGRAM_MESSAGES | number;
+                    let payload = frame.len().saturating_sub(tenuto_wire::build::UDP_PAYLOAD_START);
+                    let bytes = u32::try_from(payload).unwrap_or(u32::MAX);
+                    let (flow, at_ns) = (flow.flow, now.as_ns());
+                    let seen = Observation::Released { flow, message, at_ns, bytes };
+                    host.desk.reporter.observe(now, &seen);
+                }
                 for (port, mac) in &flow.ports {
                     frame[ETH_DST].copy_from_slice(&flow.header.eth_dst);
                     frame[ETH_SRC].copy_from_slice(mac);
@@ -279,6 +304,13 @@ impl AppPort {
             .then(|| format!("programs of {host} were handed {} frames", self.delivered));
         flows.chain(others).chain(handed).collect()
     }
+}
+
+/// Whether what programs send in a flow is judged: a switch that drops it in a mode in which the flow
+/// has no place could not say which datagram that was.
+fn is_judged(plan: &Plan, flow: u16) -> bool {
+    let network = &plan.network;
+    network.flows.get(usize::from(flow)).is_some_and(|it| it.level + 1 == network.modes.len())
 }
 
 fn address(ip: [u8; 4], port: u16) -> String {

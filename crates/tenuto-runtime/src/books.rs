@@ -113,7 +113,8 @@ impl<'a> Books<'a> {
                     self.forget_if_none((flow, message));
                 }
             }
-            Observation::Delivered { flow, message, host, at_ns, .. } => {
+            Observation::Delivered { flow, message, host, at_ns, .. }
+            | Observation::Handed { flow, message, host, at_ns } => {
                 self.last_ns = self.last_ns.max(at_ns);
                 self.told(usize::from(host), at_ns);
                 // It may be told of before the release.

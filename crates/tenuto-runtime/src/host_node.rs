@@ -120,10 +120,19 @@ impl HostNode<'_> {
             };
             let drops = fx.drops.len();
             core.receive(now, arrival, number, id, pool, fx);
-            let is_ours = !fx.events.iter().any(|e| matches!(e, HostEvent::Foreign { .. }));
+            let of_program = fx.events.iter().find_map(|event| match event {
+                HostEvent::Foreign { flow, .. } => Some(*flow),
+                _ => None,
+            });
+            if let (Some(flow), Some(app)) = (of_program, &mut *app)
+                && let Some(message) = app.message_of(flow, frame)
+            {
+                let (host, at_ns) = (core.config().host, arrival.as_ns());
+                desk.reporter.observe(now, &Observation::Handed { flow, message, host, at_ns });
+            }
             let is_unknown = fx.drops[drops..].iter().any(|d| d.reason == DropReason::Unknown);
             if let Some(app) = app
-                && (*has_program || !is_ours || is_unknown)
+                && (*has_program || of_program.is_some() || is_unknown)
                 && app.deliver(frame)
                 && is_unknown
             {

@@ -198,8 +198,9 @@ fn run<'a>(
         change_allowance_ns: options.allowances.change_ns,
         played: Played::live(&job.plan.network, &job.scenario),
     };
-    fs::write(job.run_dir.join("hosts"), crate::wire_up::hosts_file(&plan.network))
-        .map_err(io_error("hosts file"))?;
+    let hosts = job.run_dir.join("hosts");
+    fs::write(&hosts, crate::wire_up::hosts_file(&plan.network))
+        .map_err(io_error(&format!("{} cannot be written", hosts.display())))?;
     let lab = Lab::start(&job)?;
     let mut watch = Watch {
         lab,

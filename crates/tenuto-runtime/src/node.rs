@@ -1,6 +1,7 @@
 //! A node process: its job, its commands, its signals, and the wait for all of them.
 
 use crate::lines::{self, LineReader};
+use crate::log_line::log_line;
 use crate::protocol::{ChangerJob, NodeCommand, NodeJob, NodeReport};
 use crate::reporter::Reporter;
 use crate::{changer_node, controller_node, host_node, os_ken_node, switch_node};
@@ -30,7 +31,7 @@ impl Desk {
         self.wait_for_ports(deadline, &mut |_| Pending::Unknown)
     }
 
-    /// The same, also for frames that wait as far as `pending` knows.
+    /// As `wait`, also for frames that wait as far as `pending` knows.
     pub(crate) fn wait_for_ports(
         &mut self,
         deadline: Option<Instant>,
@@ -78,7 +79,7 @@ pub(crate) fn main() -> ExitCode {
     match start() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("node: {error}");
+            log_line(format_args!("node: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -9,7 +9,7 @@
 use crate::allowance::LabPorts;
 use crate::node_ports;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
 use tenuto_io::links::{IpBatch, LinkName, VethEnd, disable_ipv6, offloads_off};
 use tenuto_io::namespaces::{namespace_rights, spawn_in_new_namespaces};
@@ -89,10 +89,9 @@ pub(crate) fn measure(
 pub(crate) fn main() -> ExitCode {
     let found = measured().map_err(|error| error.to_string());
     match serde_json::to_string(&found) {
-        Ok(line) => println!("{line}"),
-        Err(_) => return ExitCode::FAILURE,
+        Ok(line) if writeln!(io::stdout(), "{line}").is_ok() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
-    ExitCode::SUCCESS
 }
 
 fn measured() -> io::Result<PortService> {

@@ -1,4 +1,4 @@
-//! The same network, run slower: bounds far above what a shared machine adds.
+//! A network, run slower: bounds far above what a shared machine adds.
 
 use tenuto_model::{Flow, Link, Network, OtherTraffic, Processor, Profile};
 

@@ -1,6 +1,7 @@
 //! Process 1 of a lab: starts the nodes, leads the run, passes on what they see, ends it in order.
 
 use crate::lines::{self, LineReader, LineWriter};
+use crate::log_line::log_line;
 use crate::nodes::{Node, Nodes, leave_one_processor};
 use crate::protocol::{
     LabCommand, LabJob, LabReport, NodeCommand, NodeReport, OBSERVATION_START, SwitchProcesses,
@@ -103,7 +104,7 @@ pub(crate) fn main() -> ExitCode {
     match run {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("supervisor: {error}");
+            log_line(format_args!("supervisor: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -274,10 +275,10 @@ impl Supervisor {
             NodeReport::Ready => node.is_ready = true,
             NodeReport::Quiet => node.is_quiet = true,
             NodeReport::Ended => node.has_ended = true,
-            NodeReport::Log { text } => eprintln!("{}: {text}", node.name),
+            NodeReport::Log { text } => log_line(format_args!("{}: {text}", node.name)),
             NodeReport::Failed { text } => {
                 let text = format!("{} failed: {text}", node.name);
-                eprintln!("{text}");
+                log_line(&text);
                 if matches!(self.phase, Phase::SettingUp { .. }) {
                     return Err(io::Error::other(text));
                 }
@@ -493,6 +494,8 @@ fn bind_hosts_file(job: &LabJob) {
     unblock_in(&mut command);
     match command.status() {
         Ok(status) if status.success() => {}
-        other => eprintln!("host names are not in /etc/hosts of the lab: {other:?}"),
+        other => {
+            log_line(format_args!("host names are not in /etc/hosts of the lab: {other:?}"));
+        }
     }
 }

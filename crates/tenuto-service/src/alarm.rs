@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Something that somebody has to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Alarm {
-    /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`.
+    /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`,
+    /// `peer-refused`, `switch-limits`, `queues-missing`.
     pub kind: String,
     /// Where, or nothing.
     pub place: String,

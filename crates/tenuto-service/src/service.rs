@@ -5,6 +5,7 @@ use crate::certifying::{self, Bell};
 use crate::change::Change;
 use crate::decide::{Decided, Planning, decide};
 use crate::events::Events;
+use crate::listening::Listening;
 use crate::log::{Decision, Entry, Log, LogError, Store};
 use crate::metrics::Metrics;
 use crate::modes::ModeBook;
@@ -15,13 +16,11 @@ use crate::view::View;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::io;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tenuto_model::{Flow, Network, Plan, network_digest};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -242,18 +241,11 @@ impl Service {
 }
 
 impl Service {
-    /// Keeps the switches that connect to `listener` at the plan in force, for as long as this is polled; every `audit_every`
+    /// Keeps the switches that connect where it is listened at the plan in force, for as long as this is polled; every `audit_every`
     /// they are read again. Nothing of a mode change waits for it.
-    ///
-    /// # Errors
-    /// The listener fails.
-    pub async fn keep_switches(
-        &self,
-        listener: TcpListener,
-        audit_every: Duration,
-    ) -> io::Result<()> {
+    pub async fn keep_switches(&self, listening: Vec<Listening>, audit_every: Duration) {
         self.inner.show(|view| view.keeps_switches = true);
-        switches::keep(listener, Arc::clone(&self.inner), audit_every).await
+        switches::keep(listening, Arc::clone(&self.inner), audit_every).await;
     }
 
     /// Waits until every switch that is kept has the plan of a decision, or a later one; at most for `patience`. How far it has come.

@@ -7,11 +7,13 @@
 //! Between decisions the core goes from one set that all switches have to the next; should one refuse, all
 //! go back, and so does the log ([`Inner::undo`]). What modes do is told by switches and only noted here.
 
+use crate::limits::SwitchLimits;
+use crate::listening::Listening;
 use crate::nearest::nearest;
 use crate::service::{Inner, now_ms};
+use crate::session_io::{Halves, News, accept};
 use crate::view::View;
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,14 +23,10 @@ use tenuto_controller::{
 };
 use tenuto_model::Plan;
 use tenuto_units::{Instant, Span};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant as Moment, sleep_until};
 
-/// Bytes taken from a session at once.
-const INPUT_BYTES: usize = 64 * 1024;
 /// News of sessions that wait for the one task.
 const NEWS_MAX: usize = 256;
 /// How often switches are asked for counters and modes.
@@ -39,14 +37,6 @@ const GENERATION: u64 = 1;
 const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// Where nothing is due the task looks again after so long.
 const IDLE: Duration = Duration::from_secs(60);
-
-/// What a session tells.
-enum News {
-    Bytes(ConnId, Vec<u8>),
-    /// There is room for more that is to be sent.
-    Written,
-    Closed(ConnId),
-}
 
 struct Switches {
     inner: Weak<Inner>,
@@ -62,18 +52,18 @@ struct Switches {
     /// A refusal is being written down.
     undoing: bool,
     names: BTreeMap<u64, String>,
+    /// What those that are there have said of themselves.
+    limits: BTreeMap<u64, SwitchLimits>,
 }
 
 /// Keeps switches at the plan in force until the service is over.
-///
-/// # Errors
-/// The listener fails.
-pub(crate) async fn keep(
-    listener: TcpListener,
-    inner: Arc<Inner>,
-    audit_every: Duration,
-) -> io::Result<()> {
+pub(crate) async fn keep(listening: Vec<Listening>, inner: Arc<Inner>, audit_every: Duration) {
     let (news, mut heard) = mpsc::channel(NEWS_MAX);
+    // They end with this.
+    let mut accepting = JoinSet::new();
+    for one in listening {
+        accepting.spawn(accept(one, news.clone()));
+    }
     let mut decisions = inner.decided.subscribe();
     let view = inner.view();
     let mut switches = Switches::new(view, Arc::downgrade(&inner), news);
@@ -83,11 +73,10 @@ pub(crate) async fn keep(
     loop {
         let due = switches.due().min(audit_at).min(ask_at);
         tokio::select! {
-            accepted = listener.accept() => switches.accept(accepted),
             Some(news) = heard.recv() => switches.take(news),
             changed = decisions.changed() => match changed {
                 Ok(()) => {}
-                Err(_) => return Ok(()),
+                Err(_) => return,
             },
             () = sleep_until(due) => {}
         }
@@ -95,6 +84,7 @@ pub(crate) async fn keep(
         switches.controller.fire_due(now);
         if Moment::now() >= audit_at {
             switches.controller.audit(now);
+            switches.names.keys().for_each(|dpid| switches.controller.ask_queues(*dpid));
             audit_at = Moment::now() + audit_every;
         }
         if Moment::now() >= ask_at {
@@ -155,8 +145,8 @@ impl Switches {
         let names = plan.switches.iter().map(|it| (it.datapath_id, it.switch.clone())).collect();
         let (began, writers) = (Moment::now(), BTreeMap::new());
         let (told, base) = (Arc::clone(&view), view);
-        let (next, undoing) = (0, false);
-        Self { inner, controller, began, news, writers, next, told, base, undoing, names }
+        let (next, undoing, limits) = (0, false, BTreeMap::new());
+        Self { inner, controller, began, news, writers, next, told, base, undoing, names, limits }
     }
 
     fn now(&self) -> Instant {
@@ -171,17 +161,10 @@ impl Switches {
         next.unwrap_or_else(|| Moment::now() + IDLE)
     }
 
-    fn accept(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
-        // A peer that has left again, or no descriptor is left: the next may do.
-        let Ok((stream, from)) = accepted else { return };
-        let _ = stream.set_nodelay(true);
+    fn connected(&mut self, halves: Halves, from: SocketAddr) {
         let conn = ConnId(self.next);
         self.next += 1;
-        let (reader, writer) = stream.into_split();
-        let (to_write, bytes) = mpsc::channel(1);
-        self.writers.insert(conn, to_write);
-        tokio::spawn(read(conn, reader, self.news.clone()));
-        tokio::spawn(write(writer, bytes, self.news.clone()));
+        self.writers.insert(conn, halves.carry(conn, &self.news));
         let now = self.now();
         self.controller.connected_from(now, conn, from.ip());
     }
@@ -189,6 +172,13 @@ impl Switches {
     fn take(&mut self, news: News) {
         let now = self.now();
         match news {
+            News::Connected(halves, from) => self.connected(halves, from),
+            News::Unfit(from, why) => {
+                if let Some(inner) = self.inner.upgrade() {
+                    let text = format!("{}: not taken as a switch: {why}", from.ip());
+                    inner.raise("peer-refused", "", text);
+                }
+            }
             News::Bytes(conn, bytes) => self.controller.received(now, conn, &bytes),
             News::Written => {}
             News::Closed(conn) => {
@@ -257,6 +247,32 @@ impl Switches {
         }
     }
 
+    /// Holds what a switch says that it can against what the plan has for it.
+    fn hold_limits(&self, inner: &Inner, dpid: u64) {
+        let wanted = self.told.plan.switches.iter().find(|it| it.datapath_id == dpid);
+        let (Some(limits), Some(wanted)) = (self.limits.get(&dpid), wanted) else { return };
+        let own_tool = "OpenFlow 1.3 cannot make queues, the switch's own tool can; until then frames of \
+                        these classes are not told apart, and bounds do not hold";
+        let found = [
+            ("switch-limits", limits.too_small_for(wanted), ""),
+            ("queues-missing", limits.without_queues(wanted), own_tool),
+        ];
+        for (kind, all, hint) in found {
+            let place = &wanted.switch;
+            let text = format!("{place}: {}", all.join("; "));
+            let text = if hint.is_empty() { text } else { format!("{text}. {hint}") };
+            let known = inner.view();
+            let mut raised = known.alarms.iter().filter(|it| it.kind == kind && it.is_raised);
+            let is_told = raised.any(|it| it.place == *place && it.text == text);
+            match all.is_empty() {
+                true => inner.lower_at(kind, place),
+                // Parts of an answer come one by one.
+                false if is_told => {}
+                false => inner.raise(kind, place, text),
+            }
+        }
+    }
+
     fn send(&mut self) {
         let conns: Vec<ConnId> = self.writers.keys().copied().collect();
         for conn in conns {
@@ -289,7 +305,11 @@ impl Switches {
             let name = |dpid: &u64| self.names.get(dpid).cloned().unwrap_or_default();
             let decision = Some(self.told.decision);
             match &event {
-                ControllerEvent::Ready => self.tell_installed(&inner),
+                ControllerEvent::Ready => {
+                    self.tell_installed(&inner);
+                    let known: Vec<u64> = self.limits.keys().copied().collect();
+                    known.into_iter().for_each(|dpid| self.hold_limits(&inner, dpid));
+                }
                 ControllerEvent::ChangeRefused { dpid, .. } => {
                     let why = format!("{}: {event}", name(dpid));
                     self.undo(&inner, why);
@@ -297,7 +317,17 @@ impl Switches {
                 ControllerEvent::Mode { dpid, .. } | ControllerEvent::Status { dpid, .. } => {
                     self.tell_mode(&inner, &name(dpid), &event);
                 }
-                ControllerEvent::Statistics { dpid, body } => inner.metrics.told(&name(dpid), body),
+                ControllerEvent::Statistics { dpid, body } => {
+                    if self.limits.entry(*dpid).or_default().take(body) {
+                        self.hold_limits(&inner, *dpid);
+                    } else {
+                        inner.metrics.told(&name(dpid), body);
+                    }
+                }
+                ControllerEvent::Queues { dpid, config } => {
+                    self.limits.entry(*dpid).or_default().take_queues(config);
+                    self.hold_limits(&inner, *dpid);
+                }
                 ControllerEvent::Activated { .. } => {
                     inner.tell("mode", decision, event.to_string());
                     self.controller.ask_modes();
@@ -323,37 +353,16 @@ impl Switches {
                     }
                     self.controller.ask_modes();
                 }
-                ControllerEvent::Up { .. } | ControllerEvent::CommandRefused { .. } => {
+                ControllerEvent::Up { dpid, .. } => {
+                    inner.tell("switch", decision, event.to_string());
+                    self.limits.remove(dpid);
+                    self.controller.ask_limits(*dpid);
+                }
+                ControllerEvent::CommandRefused { .. } => {
                     inner.tell("switch", decision, event.to_string());
                 }
                 _ => {}
             }
-        }
-    }
-}
-
-async fn read(conn: ConnId, mut reader: OwnedReadHalf, news: mpsc::Sender<News>) {
-    let mut bytes = vec![0; INPUT_BYTES];
-    loop {
-        let told = match reader.read(&mut bytes).await {
-            Ok(count) if count > 0 => News::Bytes(conn, bytes[..count].to_vec()),
-            _ => News::Closed(conn),
-        };
-        let is_over = matches!(told, News::Closed(_));
-        if news.send(told).await.is_err() || is_over {
-            return;
-        }
-    }
-}
-
-async fn write(
-    mut writer: OwnedWriteHalf,
-    mut bytes: mpsc::Receiver<Vec<u8>>,
-    news: mpsc::Sender<News>,
-) {
-    while let Some(part) = bytes.recv().await {
-        if writer.write_all(&part).await.is_err() || news.send(News::Written).await.is_err() {
-            return;
         }
     }
 }

@@ -81,7 +81,7 @@ fn start(folder: &Folder, limits: HttpLimits) -> Running {
         runtime.expect("a runtime").block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
             let over = async move { drop(over.await) };
-            serve(listener, Arc::clone(&shared), limits, over).await.expect("served");
+            serve(listener, Arc::clone(&shared), limits, over).await;
         });
     });
     Running { address, end: Some(end), thread: Some(thread) }

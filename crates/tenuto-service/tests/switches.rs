@@ -208,8 +208,8 @@ fn start(folder: &std::path::Path) -> Running {
             let (rest, openflow) = (of(rest), of(openflow));
             let end = async move { drop(over.await) };
             tokio::select! {
-                it = serve(rest, Arc::clone(&shared), HttpLimits::default(), end) => it.expect("served"),
-                it = shared.service().keep_switches(openflow, PATIENCE) => it.expect("kept"),
+                () = serve(rest, Arc::clone(&shared), HttpLimits::default(), end) => {}
+                () = shared.service().keep_switches(vec![openflow.into()], PATIENCE) => {}
             }
         });
     });

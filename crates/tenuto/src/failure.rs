@@ -137,6 +137,14 @@ impl Failure {
         self.outcome
     }
 
+    /// How a verb ended whose result has been shown and could not be kept: the computing cannot be
+    /// looked at again, so the file comes second. Only what was good is spoilt by it.
+    pub(crate) fn unkept(kept: Result<(), Self>, judged: Outcome) -> Outcome {
+        let Err(failure) = kept else { return judged };
+        let lost = failure.report(false);
+        if judged == Outcome::Good { lost } else { judged }
+    }
+
     /// The document alone.
     pub(crate) fn report_json(&self) {
         let document = Document {

@@ -1,10 +1,10 @@
 //! Files in: networks, plans and scenarios, and what is said when a file is something else.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, programs};
 use serde::Deserialize;
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tenuto_bounds::ServerGraph;
 use tenuto_model::{Diagnostic, Diagnostics, Network, Plan, Scenario, Severity, Sources};
 
@@ -258,7 +258,7 @@ pub(crate) fn extension(path: &Path) -> Option<String> {
     path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase)
 }
 
-/// The scenario of a run, and the file that it came from.
+/// The scenario of a run; where the user's programs are run, each of them has to be there.
 ///
 /// `beside` is the network file where one was given: its scenario is the file next to it, or a
 /// document of the file itself.
@@ -266,7 +266,8 @@ pub(crate) fn scenario(
     named: Option<&Path>,
     beside: Option<&Path>,
     network: &Network,
-) -> Result<(Scenario, Option<PathBuf>), Failure> {
+    are_programs_run: bool,
+) -> Result<Scenario, Failure> {
     let found = match (named, beside) {
         (Some(path), _) => Some(path.to_owned()),
         (None, Some(network)) => {
@@ -281,8 +282,12 @@ pub(crate) fn scenario(
         }
         (None, None) => None,
     };
-    let Some(path) = found else { return Ok((Scenario::plain(PLAIN_NS, 1), None)) };
+    let Some(path) = found else { return Ok(Scenario::plain(PLAIN_NS, 1)) };
     let content = text(&path)?;
-    let scenario = tenuto_model::read_scenario(&content, &path.display().to_string(), network)?;
-    Ok((scenario, Some(path)))
+    let shown = path.display().to_string();
+    let find = |line: &str| match are_programs_run {
+        true => programs::found(line, path.parent()),
+        false => Ok(line.to_owned()),
+    };
+    Ok(tenuto_model::read_scenario_with_programs(&content, &shown, network, &find)?)
 }

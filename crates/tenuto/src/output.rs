@@ -5,6 +5,9 @@ use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+/// What helps where a disk is full.
+pub(crate) const FULL: &str = "the disk is full: free some of it, or write to another one";
+
 /// Writes text to stdout. A reader that has gone is silence, not a problem.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
@@ -47,6 +50,7 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
         let hint = match error.kind() {
             ErrorKind::NotFound => "is there such a folder?",
             ErrorKind::PermissionDenied => "may you write there?",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FULL,
             ErrorKind::IsADirectory => "name a file in that folder",
             _ => "nothing was written",
         };

@@ -136,7 +136,7 @@ pub(crate) fn usual_options(network: &Network) -> Options {
     Options { whole_paths, curves: Curves::Auto, ..Options::default() }
 }
 
-/// The same with what the command line says of priorities and curves.
+/// `usual_options` with what the command line says of priorities and curves.
 pub(crate) fn options(network: &Network, planning: &Planning) -> Options {
     let (priorities, curves) = (planning.priorities.into(), planning.curves.into());
     Options { priorities, curves, ..usual_options(network) }

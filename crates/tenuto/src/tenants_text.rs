@@ -8,8 +8,16 @@ use tenuto_model::quantity::format_size;
 
 /// What a file of tenants says, and what this machine lacks for it.
 pub(crate) fn described(file: &TenantsFile, missing: &[Missing]) -> String {
-    let mut table =
-        Table::new(&["tenant", "program", ">cores", ">memory", ">processes", "address", "control"]);
+    let mut table = Table::new(&[
+        "tenant",
+        "program",
+        ">cores",
+        ">memory",
+        ">processes",
+        "address",
+        "control",
+        "receive",
+    ]);
     for tenant in &file.tenants {
         let nic = tenant.nic.as_ref();
         let ports = nic.map_or(String::new(), |nic| {
@@ -23,6 +31,7 @@ pub(crate) fn described(file: &TenantsFile, missing: &[Missing]) -> String {
             tenant.processes.map_or("-".into(), |most| most.to_string()),
             nic.map_or("-".into(), |nic| format!("{}/{}", nic.address, nic.prefix_bits)),
             if ports.is_empty() { "-".into() } else { ports },
+            nic.map_or("-", |_| tenant.receive.path.name()).to_owned(),
         ]);
     }
     format!("{}\n{}{}", file.name, table.text(), lacking("missing", missing))
@@ -61,6 +70,7 @@ pub(crate) fn status(status: &Status) -> String {
         ">received",
         ">dropped",
         ">policed",
+        "receive",
         "control",
     ]);
     for tenant in &status.tenants {
@@ -75,6 +85,15 @@ pub(crate) fn status(status: &Status) -> String {
     }
     text.push_str(&lacking("missing", &status.missing));
     text
+}
+
+/// A receive path with the ring that it has.
+fn received(tenant: &TenantStatus) -> String {
+    let path = tenant.receive.as_deref().unwrap_or("-");
+    match tenant.receive_ring_frames {
+        Some(frames) => format!("{path}, ring {frames}"),
+        None => path.to_owned(),
+    }
 }
 
 fn row(tenant: &TenantStatus) -> Vec<String> {
@@ -95,6 +114,7 @@ fn row(tenant: &TenantStatus) -> Vec<String> {
         count(tenant.frames_received),
         count(tenant.frames_dropped),
         count(tenant.frames_policed),
+        received(tenant),
         if tenant.control.is_empty() { "-".to_owned() } else { tenant.control.join(" ") },
     ]
 }

@@ -151,3 +151,34 @@ fn what_is_held_is_written_as_a_plan_that_certifies() {
     assert!(text.contains("\"certified\""), "{text}");
     std::fs::remove_dir_all(&folder).expect("ours");
 }
+
+/// A list without a name is called as its file is, so that a plan can be written of it.
+#[test]
+fn a_plan_of_a_list_without_a_name_is_called_as_its_file() {
+    let folder = std::env::temp_dir().join(format!("tenuto-unnamed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder of our own");
+    let line = |from: &str, to: &str| {
+        format!(
+            r#"{{"src":"{from}","dst":"{to}","rate_bps":1e8}},{{"src":"{to}","dst":"{from}","rate_bps":1e8}}"#
+        )
+    };
+    let network = format!(
+        r#"{{"nodes":[{{"id":"a","kind":"host"}},{{"id":"s","kind":"switch"}},{{"id":"b","kind":"host"}}],
+            "links":[{},{}]}}"#,
+        line("a", "s"),
+        line("s", "b")
+    );
+    let requests = r#"{"queue_bytes":100000,"host_queue_bytes":100000,"requests":[
+        {"id":1,"src":"a","dst":"b","rate_bps":1e6,"burst_bytes":1000,"deadline_ms":10}]}"#;
+    let [network_file, list, plan] =
+        ["network.json", "shift.json", "held.plan.json"].map(|name| folder.join(name));
+    std::fs::write(&network_file, network).expect("written");
+    std::fs::write(&list, requests).expect("written");
+    let shown = [&network_file, &list, &plan].map(|path| path.display().to_string());
+    let report = bench(&["--network", &shown[0], "--requests", &shown[1], "--plan", &shown[2]]);
+    assert_eq!(report["flows"], 1, "{report}");
+    let written = std::fs::read_to_string(&plan).expect("a plan");
+    let written: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(written["network"]["name"], "shift");
+    std::fs::remove_dir_all(&folder).expect("ours");
+}

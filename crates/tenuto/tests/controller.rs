@@ -342,3 +342,42 @@ fn a_supervisor_is_told_the_file_is_read_anew_and_the_end_is_in_order() {
     assert_eq!(child.wait().expect("a child").code(), Some(0));
     let _ = std::fs::remove_file(&socket);
 }
+
+/// What was generated from the interface's document, against the service; where Python is not installed this says so and passes.
+#[test]
+fn the_python_client_is_current_and_adds_asks_and_is_refused() {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
+    let mut check = Command::new("python3");
+    let Ok(checked) = check.arg(python.join("generate_client.py")).arg("--check").output() else {
+        return println!("SKIPPED the Python client: python3 is not installed");
+    };
+    says(&checked, 0, &[]);
+    let folder = folder("controller-python");
+    let _controller = start(&folder);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client.py");
+    let mut python3 = Command::new("python3");
+    python3.arg(script).env("PYTHONPATH", &python).current_dir(&folder).stdin(Stdio::null());
+    let said = python3.output().expect("it was there");
+    says(
+        &said,
+        0,
+        &[
+            "status: line 1",
+            "what-if: True decision 0",
+            "added: decision 1",
+            "the same answer: 1",
+            "refused: 409 True rate",
+            "wrong: 422 flows.CAM.message",
+            "changed: decision 2",
+            "batch: decision 3",
+            "pages: CAM FIRST SECOND",
+            "one: CAM s2",
+            "event: accepted",
+            "plan: line",
+            "metrics: True",
+            "removed: decision 4",
+            "missing: 404",
+            "stranger: 401",
+        ],
+    );
+}

@@ -45,7 +45,7 @@ struct Live {
     /// What its first switch lets pass, and what of that is left, at the instant beside.
     meter: Meter,
     passing: (i128, i64),
-    /// The same of the bucket as asked for.
+    /// Tokens left in the bucket as asked for, 10⁻⁹ bit, at the instant beside.
     as_asked: (i128, i64),
     /// It sends nothing from then on.
     stops_ns: i64,

@@ -38,7 +38,7 @@ struct Walk<'a> {
     sites: BTreeMap<usize, Site<'a>>,
     /// What identifies each flow's frames.
     identities: &'a [Match],
-    /// The same, to be asked.
+    /// Index of `identities` by header fields.
     flows: HeaderIndex<()>,
     steps: u64,
 }

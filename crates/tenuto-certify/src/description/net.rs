@@ -30,7 +30,7 @@ pub(crate) struct Contract {
     pub(crate) jitter_ps: u64,
     pub(crate) class: u8,
     pub(crate) frame_bits_min: u64,
-    /// The same with FCS, bytes.
+    /// The least frame with its FCS, bytes.
     pub(crate) frame_bytes_min: u32,
 }
 

@@ -236,7 +236,7 @@ impl<'a> Net<'a> {
         self.flow_by_name.get(name).copied()
     }
 
-    /// The same link in the other direction.
+    /// The port at the other end of the link.
     pub(crate) const fn reverse(port: usize) -> usize {
         port ^ 1
     }

@@ -24,7 +24,7 @@ pub(crate) fn delay(
     along(context, (stream, target), mode, processing)
 }
 
-/// The same of any frame that was accepted, be its host's queue full.
+/// The longest way of any frame that was accepted, be its host's queue full.
 pub(crate) fn longest_way(
     context: &Context<'_>,
     stream: &Stream,

@@ -37,7 +37,7 @@ pub(crate) struct Set {
     pub(crate) below: Option<Below>,
     /// What is in no set below this one, by the highest class in which the frames can be.
     pub(crate) classes: BTreeMap<u8, Sum>,
-    /// The same without the flows that are counted in whole messages, and those.
+    /// `classes` without the flows that are counted in whole messages, which are in `stepped`.
     pub(crate) trickling: BTreeMap<u8, Sum>,
     pub(crate) stepped: Vec<Stepped>,
 }

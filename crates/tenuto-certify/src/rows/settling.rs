@@ -97,7 +97,7 @@ impl<'a> Return<'_, 'a> {
         Mode::Return { from: self.from, to: self.to }
     }
 
-    /// The same network with other claims, which are those of the return.
+    /// The context with the claims of the return in place of its own.
     fn claiming(&self, claims: Claims, entries: Entries) -> Context<'a> {
         let it = self.context;
         Context {

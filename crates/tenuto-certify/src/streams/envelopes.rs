@@ -26,7 +26,7 @@ pub(crate) struct Bucket {
 pub(crate) struct Envelope {
     pub(crate) bucket: Bucket,
     pub(crate) frame_max: BigInt,
-    /// The same as whole messages, where they are known to come so: of what a host releases, and
+    /// The envelope as whole messages, where they are known to come so: of what a host releases, and
     /// behind a monitor; never behind a meter alone.
     pub(crate) messages: Option<Messages>,
 }

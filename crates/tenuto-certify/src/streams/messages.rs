@@ -62,7 +62,7 @@ impl Messages {
         Some((first..=last).filter_map(|n| self.comes_at(n)).collect())
     }
 
-    /// The same behind a server and a node that delay each message by up to so much.
+    /// The messages behind a server and a node that delay each by up to so much.
     pub(crate) fn late(&self, delay_ps: u64, jitter_ps: u64) -> Self {
         let late = u128::from(delay_ps) + u128::from(jitter_ps);
         Self { jitter_ps: self.jitter_ps.saturating_add(late), ..self.clone() }

@@ -30,6 +30,6 @@ pub(crate) struct TreePort {
 pub(crate) struct SlowLine {
     /// Its place in the stream's tree.
     pub(crate) place: usize,
-    /// The same for all that came from this line by the same ports.
+    /// A number shared by all that came from this line over equal ports.
     pub(crate) way: usize,
 }

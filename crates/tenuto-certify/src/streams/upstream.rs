@@ -13,7 +13,7 @@ const DEEP_MAX: usize = 8;
 /// bound less, which can only refuse.
 const LINES_MAX: usize = 2_000_000;
 
-/// The same in one mode: what bounds a set.
+/// The line that bounds a set of streams, in one mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upstream {
     pub(crate) line: usize,

@@ -107,7 +107,7 @@ pub(super) fn deployment(dpid: u64) -> SwitchDeployment {
     }
 }
 
-/// The same without anything that plain OpenFlow has not.
+/// `deployment` without anything that plain OpenFlow lacks.
 pub(super) fn plain_deployment(dpid: u64) -> SwitchDeployment {
     let mut plain = deployment(dpid);
     plain.monitors.clear();
@@ -162,7 +162,7 @@ impl Lab {
         self.join(conn, switch)
     }
 
-    /// The same from an address that the controller is told.
+    /// Connects a switch from an address that the controller is told.
     pub(super) fn connect_from(&mut self, source: IpAddr, switch: FakeSwitch) -> ConnId {
         let conn = self.next_conn();
         self.controller.connected_from(self.now, conn, source);

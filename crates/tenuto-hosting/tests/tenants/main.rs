@@ -5,6 +5,7 @@
 
 mod attackers;
 mod life;
+mod measured;
 mod network;
 mod stage;
 mod threats;
@@ -27,9 +28,12 @@ const TESTS: &[Test] = &[
     ("threats::a_memory_hog_is_killed_alone", threats::a_memory_hog_is_killed_alone),
     ("threats::a_huge_log_is_bounded", threats::a_huge_log_is_bounded),
     ("network::switches_reach_the_controller", network::switches_reach_the_controller),
+    ("network::each_receive_path_is_had_or_told", network::each_receive_path_is_had_or_told),
+    ("network::controllers_of_others_say_hello", network::controllers_of_others_say_hello),
     ("network::another_tenant_is_not_reached", network::another_tenant_is_not_reached),
     ("network::a_flood_ends_at_its_rate", network::a_flood_ends_at_its_rate),
     ("network::a_spoofed_source_is_dropped", network::a_spoofed_source_is_dropped),
+    ("measured::every_series_has_its_rows", measured::every_series_has_its_rows),
 ];
 
 fn main() -> ExitCode {

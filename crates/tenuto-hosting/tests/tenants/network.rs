@@ -1,13 +1,13 @@
 //! Virtual NICs: what gets through them, and what does not.
 
 use crate::attackers::FLOOD_FRAMES;
-use crate::stage::{Hosted, attacker, in_lab};
+use crate::stage::{Hosted, attacker, eventually, in_lab};
 use std::io::Read;
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 use tenuto_io::links::{LinkChanger, LinkName};
 use tenuto_io::namespaces::within_netns;
-use tenuto_io::{MonotonicClock, POLICER_DEPTH_NS};
+use tenuto_io::{DEVICE_RING_FRAMES, MonotonicClock, POLICER_DEPTH_NS};
 use tenuto_units::Instant;
 
 pub(crate) fn switches_reach_the_controller() {
@@ -22,6 +22,71 @@ pub(crate) fn switches_reach_the_controller() {
         assert_eq!(text, "hello");
         let blue = hosted.tenant("blue");
         assert!(blue.frames_sent > Some(2) && blue.frames_received > Some(2), "{blue:?}");
+    });
+}
+
+pub(crate) fn each_receive_path_is_had_or_told() {
+    in_lab("network::each_receive_path_is_had_or_told", || {
+        for path in ["inline", "threaded", "cpumap", "{path: cpumap, ring: 64, priority: nice 5}"] {
+            let nic = format!(", address: 10.99.1.2/30, control: [6653], receive: {path}");
+            let listen = attacker("blue", "listen, \"10.99.1.2:6653\"", &nic);
+            let hosted = Hosted::start(&listen, &["blue"]);
+            hosted.log_with("blue", "listening");
+            let address = hosted.tenant("blue").control[0].parse().expect("an address");
+            let stream = TcpStream::connect_timeout(&address, Duration::from_secs(30));
+            let mut text = String::new();
+            stream.expect("it listens").read_to_string(&mut text).expect("a word");
+            assert_eq!(text, "hello", "{path}");
+            let blue = hosted.tenant("blue");
+            let had = blue.receive.as_deref().expect("it has a virtual NIC");
+            let told = blue.missing.iter().find(|lack| lack.what.contains("receive path"));
+            println!("    {path}: {had}, ring {:?}, told {told:?}", blue.receive_ring_frames);
+            let is_told = told.is_some_and(|lack| lack.what.contains("inline instead"));
+            assert_eq!(path.contains(had), !is_told, "{blue:?}");
+            let ring = match had {
+                "inline" => None,
+                "threaded" => Some(DEVICE_RING_FRAMES),
+                _ if path.contains("64") => Some(64),
+                _ => Some(512),
+            };
+            assert_eq!(blue.receive_ring_frames, ring, "{blue:?}");
+        }
+    });
+}
+
+/// A controller of somebody else, if it is installed.
+const CONTROLLER: &str = "/usr/bin/ovs-testcontroller";
+
+pub(crate) fn controllers_of_others_say_hello() {
+    const TEST: &str = "network::controllers_of_others_say_hello";
+    if !std::path::Path::new(CONTROLLER).exists() {
+        return println!("SKIPPED {TEST}: {CONTROLLER} is not installed");
+    }
+    in_lab(TEST, || {
+        let tenant = |name: &str, last: u8, path: &str| {
+            format!(
+                "  {name}: {{program: [{CONTROLLER}, \"--unixctl=none\", \"ptcp:6653\"], address: 10.99.{last}.2/30, \
+                 control: [6653], memory: 64 MB, processes: 16, restart: never, receive: {path}}}\n"
+            )
+        };
+        let tenants = tenant("blue", 1, "inline") + &tenant("red", 2, "threaded");
+        let began = MonotonicClock::now();
+        let hosted = Hosted::start(&tenants, &["blue", "red"]);
+        for name in ["blue", "red"] {
+            let address = hosted.tenant(name).control[0].parse().expect("an address");
+            let mut stream = None;
+            eventually(|| {
+                stream = TcpStream::connect_timeout(&address, Duration::from_secs(5)).ok();
+                stream.is_some()
+            });
+            let mut head = [0; 8];
+            stream.expect("it listens").read_exact(&mut head).expect("it greets first");
+            // OFPT_HELLO of whatever version, and as long as it says (OpenFlow 1.3.5, 7.1.1).
+            let length = u16::from_be_bytes([head[2], head[3]]);
+            assert!(head[0] >= 1 && head[1] == 0 && length >= 8, "{name}: {head:?}");
+            let ms = MonotonicClock::now().since(began).as_ns() as f64 / 1e6;
+            println!("    {name}: hello of version {}, {ms:.0} ms after the first start", head[0]);
+        }
     });
 }
 

@@ -11,6 +11,7 @@ const MAP_LOOK_UP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
 const PROGRAM_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
+const MAP_TYPE_CPUMAP: u32 = 16;
 const MAP_TYPE_XSKMAP: u32 = 17;
 pub(super) const PROGRAM_SCHED_CLS: u32 = 3;
 const PROGRAM_XDP: u32 = 6;
@@ -50,6 +51,7 @@ const MAP_DESCRIPTOR: u8 = 0x10;
 /// Offset of `rx_queue_index` in `struct xdp_md`.
 const QUEUE_AT: i16 = 16;
 const XDP_DROP: i32 = 1;
+const XDP_PASS: i32 = 2;
 const REDIRECT_MAP: i32 = 51;
 const TCX_DROP: i32 = 2;
 
@@ -112,6 +114,51 @@ struct LinkCreate {
     relative: u32,
     padding: u32,
     revision: u64,
+}
+
+/// `return bpf_redirect_map(&map, processor, XDP_PASS)`: to the ring of a processor; what finds none there
+/// goes on as usual.
+fn processor_program(map: RawFd, processor: i32) -> [Instruction; 6] {
+    [
+        instruction(LOAD_IMMEDIATE, MAP_DESCRIPTOR | 1, 0, map),
+        instruction(0, 0, 0, 0),
+        instruction(MOVE, 2, 0, processor),
+        instruction(MOVE, 3, 0, XDP_PASS),
+        instruction(CALL, 0, 0, REDIRECT_MAP),
+        instruction(EXIT, 0, 0, 0),
+    ]
+}
+
+/// Rings by processor, for the program that [`attach_cpumap`] attaches.
+pub(crate) struct CpuMap(OwnedFd);
+
+impl CpuMap {
+    /// With room for the processors up to `processor`.
+    pub(crate) fn new(processor: u32) -> io::Result<Self> {
+        make_map(MAP_TYPE_CPUMAP, 4, processor.saturating_add(1)).map(Self)
+    }
+
+    /// Makes the ring of a processor, and the thread of the kernel that empties it.
+    pub(crate) fn set(&self, processor: u32, ring_frames: u32) -> io::Result<()> {
+        let request = MapUpdate {
+            map: number(self.0.as_raw_fd()),
+            padding: 0,
+            key: address(&processor),
+            value: address(&ring_frames),
+            flags: 0,
+        };
+        call(MAP_UPDATE, &request)?;
+        Ok(())
+    }
+}
+
+/// Attaches the program that hands every frame to the ring of `processor`, in the driver of an interface,
+/// until the link that is returned is closed.
+pub(crate) fn attach_cpumap(interface: u32, map: &CpuMap, processor: u32) -> io::Result<OwnedFd> {
+    let processor = i32::try_from(processor).map_err(io::Error::other)?;
+    let instructions = processor_program(map.0.as_raw_fd(), processor);
+    let program = load(PROGRAM_XDP, ATTACH_XDP, &instructions)?;
+    link(&program, interface, ATTACH_XDP, DRIVER_MODE)
 }
 
 /// Where the XDP program runs.
@@ -267,7 +314,7 @@ mod tests {
     #[test]
     fn programs_end_and_take_eight_bytes_an_instruction() {
         assert_eq!(size_of::<Instruction>(), 8);
-        for program in [&redirect_program(3)[..], &DROP_PROGRAM] {
+        for program in [&redirect_program(3)[..], &processor_program(3, 1), &DROP_PROGRAM] {
             assert_eq!(program.last().expect("not empty").opcode, EXIT);
         }
     }

@@ -42,6 +42,14 @@ pub(crate) fn schedule_other(thread: libc::pid_t) -> io::Result<()> {
     schedule(thread, libc::SCHED_OTHER, 0)
 }
 
+/// The nice value of a thread that is scheduled as usual.
+pub(crate) fn set_nice(thread: libc::pid_t, nice: libc::c_int) -> io::Result<()> {
+    let thread = libc::id_t::try_from(thread).map_err(io::Error::other)?;
+    // SAFETY: no pointers are passed. Needed: std schedules nothing.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice) })?;
+    Ok(())
+}
+
 fn schedule(thread: libc::pid_t, how: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` is a live sched_param. Needed: std schedules nothing.

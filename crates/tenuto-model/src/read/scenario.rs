@@ -15,12 +15,29 @@ const EVENTS_MAX: usize = 100_000;
 const KEYS: [&str; 7] =
     ["tenuto_scenario", "duration", "seed", "traffic", "hosts", "events", "expect"];
 
+/// Looks for the program of a command line: the line as it is to be run, or what is wrong with it and
+/// what would help.
+pub type FindProgram<'a> = dyn Fn(&str) -> Result<String, (String, String)> + 'a;
+
 /// Reads a scenario of `network`: a file of its own, or the part of the network's file that
 /// starts with `tenuto_scenario: 1` after a line `---`.
 ///
 /// # Errors
 /// Every problem of the file, not only the first; names are judged against the network.
 pub fn read_scenario(text: &str, path: &str, network: &Network) -> Result<Scenario, Diagnostics> {
+    read_scenario_with_programs(text, path, network, &|line| Ok(line.to_owned()))
+}
+
+/// Reads a scenario as [`read_scenario`] does, and judges the user's programs too.
+///
+/// # Errors
+/// As there, and for each program that `find` does not find.
+pub fn read_scenario_with_programs(
+    text: &str,
+    path: &str,
+    network: &Network,
+    find: &FindProgram<'_>,
+) -> Result<Scenario, Diagnostics> {
     let mut reader = Reader::default();
     let documents = reader.parse(path, text);
     let is_scenario = |node: &&Node| node.get("tenuto_scenario").is_some();
@@ -37,11 +54,16 @@ pub fn read_scenario(text: &str, path: &str, network: &Network) -> Result<Scenar
     let scenarios: Vec<Node> = documents.iter().filter(is_scenario).cloned().collect();
     reader.expect_one(&scenarios);
     let top = Field { node, path: String::new() };
-    let scenario = read_top(&mut reader, &top, network);
+    let scenario = read_top(&mut reader, &top, network, find);
     reader.finish(Some(scenario)).map(|(scenario, _)| scenario)
 }
 
-fn read_top(reader: &mut Reader, top: &Field<'_>, network: &Network) -> Scenario {
+fn read_top(
+    reader: &mut Reader,
+    top: &Field<'_>,
+    network: &Network,
+    find: &FindProgram<'_>,
+) -> Scenario {
     reader.remember(String::new(), top.node.place);
     reader.expect_map(top, &KEYS);
     if let Some(version) = top.get("tenuto_scenario")
@@ -62,7 +84,7 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, network: &Network) -> Scenario
     };
     let seed = top.get("seed").and_then(|f| reader.number(&f, 0, u64::MAX)).unwrap_or(1);
     let traffic = read_traffic(reader, top);
-    let programs = read_programs(reader, top, network);
+    let programs = read_programs(reader, top, network, find);
     let events = read_events(reader, top, network, duration_ns);
     let expect = read_expect(reader, top);
     let duration_ns = duration_ns.unwrap_or(0);
@@ -132,6 +154,7 @@ fn read_programs(
     reader: &mut Reader,
     top: &Field<'_>,
     network: &Network,
+    find: &FindProgram<'_>,
 ) -> BTreeMap<String, String> {
     let mut programs = BTreeMap::new();
     let Some(hosts) = top.get("hosts") else { return programs };
@@ -145,8 +168,14 @@ fn read_programs(
             reader.error(&field, &format!("there is no host `{}`", shown(name)), &hint);
         }
         reader.expect_map(&field, &["run"]);
-        if let Some(run) = field.get("run").and_then(|f| reader.text(&f)) {
-            programs.insert(name.to_owned(), run.to_owned());
+        let Some(run) = field.get("run") else { continue };
+        let Some(line) = reader.text(&run).map(str::to_owned) else { continue };
+        match find(&line) {
+            Ok(line) if !line.trim().is_empty() => drop(programs.insert(name.to_owned(), line)),
+            Ok(_) => {
+                reader.error(&run, "the program has no name", "write ./player, or leave it out")
+            }
+            Err((message, hint)) => reader.error(&run, &message, &hint),
         }
     }
     programs

@@ -199,7 +199,10 @@ impl<'a> EventReader<'_, 'a> {
                 };
                 let frames = reader.number(&field, 1, 100_000_000)?;
                 // Frames of garbage have 64 B, 84 B on the wire.
-                self.check_line(reader, &host, &field, frames * 84 * 8);
+                const FRAME_BITS: u64 = 84 * 8;
+                self.check_line(reader, &host, &field, frames * FRAME_BITS, |line_bps| {
+                    format!("{} frames of 64 B per second", line_bps / FRAME_BITS)
+                });
                 let frames_per_s = u32::try_from(frames).ok()?;
                 Some(EventAction::Garbage { host, frames_per_s, for_ns })
             }
@@ -237,15 +240,22 @@ impl<'a> EventReader<'_, 'a> {
                 if rate == 0 {
                     reader.error(&field, "nothing would be sent", "write a rate, or line");
                 }
-                self.check_line(reader, &host, &field, rate);
+                self.check_line(reader, &host, &field, rate, format_rate);
                 Some(rate)
             }
         };
         Some(EventAction::Babble { host, flows, frame_bytes, rate_bps, for_ns })
     }
 
-    /// Refuses what the line of a host cannot carry.
-    fn check_line(&self, reader: &mut Reader, host: &str, field: &Field<'_>, rate_bps: u64) {
+    /// Refuses what the line of a host cannot carry; `as_asked` says its rate as the field would.
+    fn check_line(
+        &self,
+        reader: &mut Reader,
+        host: &str,
+        field: &Field<'_>,
+        rate_bps: u64,
+        as_asked: impl Fn(u64) -> String,
+    ) {
         let links = self.network.links.iter();
         let own = links.filter(|link| link.a.node == host || link.b.node == host);
         let Some(line_bps) = own.map(|link| link.rate_bps).max() else { return };
@@ -256,7 +266,7 @@ impl<'a> EventReader<'_, 'a> {
                 shown(host),
                 format_rate(rate_bps)
             );
-            reader.error(field, &message, &format!("write at most {line}"));
+            reader.error(field, &message, &format!("write at most {}", as_asked(line_bps)));
         }
     }
 

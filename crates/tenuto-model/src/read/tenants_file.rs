@@ -1,6 +1,8 @@
 //! The file of a tenants' host: whose controllers run on this machine, in what and with how much.
 
 use super::reader::{Field, Reader};
+use super::receive_path::{NicReceive, read_receive};
+use super::tenant_text::{JudgeTenant, TenantText, judged};
 use crate::quantity::{QuantityError, parse_rate_bps, parse_size_bytes, parse_time_ns};
 use crate::yaml::Place;
 use crate::{Diagnostics, Severity};
@@ -51,6 +53,8 @@ pub struct Tenant {
     pub rate_bps: Option<u64>,
     /// Its virtual NIC; without one it has no network.
     pub nic: Option<TenantNic>,
+    /// How frames for it are received.
+    pub receive: NicReceive,
     /// When it is started again.
     pub restart: Restart,
     /// Longest pause before it is started again, nanoseconds.
@@ -74,22 +78,6 @@ pub struct TenantNic {
     pub control: Vec<u16>,
 }
 
-/// Values of a tenants file that only the machine can judge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TenantText {
-    /// Path of a program.
-    Program,
-    /// Path of a file or folder that is to be read.
-    File,
-    /// Path of a folder that is to be written to.
-    Data,
-    /// Number of a processor.
-    Processor,
-}
-
-/// Says what is wrong with a value, if anything is.
-pub type JudgeTenant<'a> = &'a dyn Fn(TenantText, &str) -> Result<(), String>;
-
 /// When a tenant is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
@@ -102,7 +90,7 @@ pub enum Restart {
 }
 
 const KEYS: [&str; 4] = ["tenuto_tenants", "name", "slices", "tenants"];
-const TENANT_KEYS: [&str; 16] = [
+const TENANT_KEYS: [&str; 17] = [
     "program",
     "environment",
     "variables",
@@ -115,6 +103,7 @@ const TENANT_KEYS: [&str; 16] = [
     "rate",
     "address",
     "control",
+    "receive",
     "restart",
     "backoff_max",
     "log",
@@ -243,6 +232,7 @@ fn read_tenant(
         rate_packets: of_rate("packets").and_then(|f| reader.quantity(&f, parse_packets)),
         rate_bps: of_rate("bits").and_then(|f| read_bits(reader, &f)),
         nic: read_nic(reader, field),
+        receive: read_receive(reader, field, judge),
         restart: field
             .get("restart")
             .and_then(|f| reader.choice(&f, &restarts))
@@ -285,27 +275,6 @@ fn read_program(
         return None;
     }
     judged(reader, &program, judge, TenantText::Program, &words[0]).then_some(words)
-}
-
-/// Whether the machine has what is named; otherwise an error.
-fn judged(
-    reader: &mut Reader,
-    field: &Field<'_>,
-    judge: JudgeTenant<'_>,
-    what: TenantText,
-    text: &str,
-) -> bool {
-    let hint = match what {
-        TenantText::Program => "name a program that is there and may be run",
-        TenantText::File => "name what is there",
-        TenantText::Data => "make the folder first, owned by the user that `status` names",
-        TenantText::Processor => "leave `pinned` out, and any will do",
-    };
-    let said = judge(what, text);
-    if let Err(why) = &said {
-        reader.error(field, why, hint);
-    }
-    said.is_ok()
 }
 
 fn read_variables(reader: &mut Reader, of: &Field<'_>) -> Vec<(String, String)> {
@@ -521,7 +490,7 @@ mod tests {
         let text = "tenuto_tenants: 1\nname: box\nslices: s.yaml\ntenants:\n  blue:\n    program: [/bin/c, \"ptcp:6653\"]\n    \
             environment: sandbox\n    variables: {LEVEL: debug}\n    files: [/opt/blue]\n    data: /srv/blue\n    \
             cores: 0.5\n    pinned: [1, 0, 1]\n    memory: 256 MB\n    processes: 64\n    \
-            rate: {packets: 20000 /s, bits: 100 Mbit/s}\n    address: 10.99.1.2/30\n    control: [6653]\n    \
+            rate: {packets: 20000 /s, bits: 100 Mbit/s}\n    address: 10.99.1.2/30\n    control: [6653]\n    receive: threaded\n    \
             restart: always\n    backoff_max: 5 s\n    log: 2 MB\n    slice: b\n  red: {program: [/bin/d]}\n";
         let file = read_tenants(text, "t.yaml").expect("it is whole");
         let blue = Tenant {
@@ -542,6 +511,7 @@ mod tests {
                 host: Ipv4Addr::new(10, 99, 1, 1),
                 control: vec![6653],
             }),
+            receive: NicReceive { path: crate::ReceivePath::Threaded, ..NicReceive::INLINE },
             restart: Restart::Always,
             backoff_max_ns: 5_000_000_000,
             log_bytes: 2_000_000,

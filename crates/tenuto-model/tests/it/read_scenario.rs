@@ -88,6 +88,11 @@ fn every_mistake_is_answered() {
         ("{at: 4 s, flow: CAM, host: s1, do: stop}", "about one thing"),
         ("{at: 4 s, host: s9, do: babble}", "there is no host `s9`"),
         ("{at: 4 s, host: s1, do: garbage}", "add `frames_per_s: 1000`"),
+        (
+            "{at: 4 s, host: s1, do: garbage, frames_per_s: 148810}",
+            "write at most 148809 frames of 64 B per second",
+        ),
+        ("{at: 4 s, host: s1, do: babble, rate: 101 Mbit/s}", "write at most 100 Mbit/s"),
         ("{at: 4 s, host: s1, do: babble, frame: 32 B}", "64 B to 1518 B"),
         ("{at: 4 s, link: sw1-sw3, do: cut}", "there is no such link"),
         ("{at: 4 s, controller: sw1, do: stop}", "there is no controller `sw1`"),

@@ -24,7 +24,7 @@ pub(crate) struct ModeInput {
 pub(crate) struct Share {
     /// At the source's queue: hosts do not know the mode, so every flow always sends.
     pub(crate) source: Bucket,
-    /// The same as whole messages: what a host releases keeps its period.
+    /// The source as whole messages: what a host releases keeps its period.
     pub(crate) source_steps: Option<Staircase>,
     /// What every part of a message that counts behind the source's port has of its own time on the
     /// line, 10⁻⁶ bit (theory, "Staircases").
@@ -42,7 +42,7 @@ pub(crate) struct Share {
 pub(crate) struct Forwarded {
     /// At the first switch's queue where meter or monitor bound it; else the source's bucket grows.
     pub(crate) enforced: Option<Bucket>,
-    /// The same as whole messages, if a monitor enforces them: a meter does not.
+    /// What is enforced as whole messages, if a monitor does so: a meter does not.
     pub(crate) steps: Option<Staircase>,
     /// Largest frame, 10⁻⁶ bit.
     pub(crate) frame_ubit: i128,

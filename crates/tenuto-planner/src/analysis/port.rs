@@ -275,7 +275,7 @@ impl Ports<'_> {
         self.delay_of(server, mode_input, class, &groups)
     }
 
-    /// The same of groups at hand.
+    /// The delay, of groups at hand.
     pub(crate) fn delay_of(
         &self,
         server: usize,

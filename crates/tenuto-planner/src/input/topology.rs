@@ -151,7 +151,7 @@ impl<'a> Topology<'a> {
         self.by_name.get(name).copied()
     }
 
-    /// The same network without one of its links, by its index; every port keeps its own.
+    /// The network without one of its links, by its index; every port keeps its own index.
     pub(crate) fn without(network: &'a Network, link: usize) -> Self {
         Self { lost: Some(link), ..Self::new(network) }
     }
@@ -161,7 +161,7 @@ impl<'a> Topology<'a> {
         self.lost == Some(server / 2)
     }
 
-    /// The same link in the other direction.
+    /// The port at the other end of the link.
     pub(crate) const fn opposite(&self, server: usize) -> usize {
         server ^ 1
     }

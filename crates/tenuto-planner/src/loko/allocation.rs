@@ -41,7 +41,7 @@ impl SwitchModel {
         })
     }
 
-    /// The same switch with a buffer so many times as large.
+    /// The switch with a buffer so many times as large.
     #[must_use]
     pub const fn with_buffer(self, times: u64) -> Self {
         Self { buffer_bytes: self.buffer_bytes.saturating_mul(times), ..self }

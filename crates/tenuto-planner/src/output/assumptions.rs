@@ -32,7 +32,13 @@ pub(crate) fn of(plan: &Plan) -> Vec<Assumption> {
                 .into(),
         ),
     ];
-    all.extend(processors(network));
+    let processors = processors(network);
+    if !processors.is_empty() {
+        // A processor takes its time for every frame, and no meter counts frames.
+        let text = "no message comes in more frames than it is described with: one per 1460 B, or one of the stated size";
+        all.push(assume("cut", text.into()));
+    }
+    all.extend(processors);
     if matches!(network.other_traffic, OtherTraffic::Carry { .. }) {
         all.push(assume("other", "other traffic has buffers of its own".into()));
     }

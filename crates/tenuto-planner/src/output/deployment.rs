@@ -139,7 +139,7 @@ fn monitor(
 struct Variation {
     /// Per visit, picoseconds; `None` where one has no bound.
     largest: Vec<Option<i128>>,
-    /// The same of the processors.
+    /// Largest delays of the processors, per visit, picoseconds; `None` where one has no bound.
     processing: Vec<Option<i128>>,
 }
 

@@ -40,9 +40,9 @@ pub enum Handling {
     Planned(u32),
     /// A general switch queues them at so many ports, one action behind the other.
     Outputs(u32),
-    /// The same by a group of type *all*.
+    /// A general switch queues them by a group of type *all*.
     Group(u32),
-    /// The same to one port by an action set, from a second table.
+    /// A general switch queues them at one port by an action set, from a second table.
     Written,
     /// The addresses are replaced and the time to live is decremented, as routers do.
     Routed,
@@ -144,7 +144,7 @@ impl PlannedSwitch {
         Self::handling(Handling::Planned(1), links, bytes)
     }
 
-    /// The same, or a general switch in its place: with an entry for the Ethernet header of each link.
+    /// A planned switch, or a general one in its place: with an entry for the Ethernet header of each link.
     pub fn handling(handling: Handling, links: u32, bytes: usize) -> Self {
         if let Handling::Planned(_) = handling {
             return Self::with(handling, links, bytes, METER_WIDE);

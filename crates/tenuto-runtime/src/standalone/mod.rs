@@ -51,4 +51,5 @@ pub use settings::{
     TapSettings, TlsFiles,
 };
 pub(crate) use telling::Quota;
+pub use tls::{Asks, tls_server};
 pub use trace_text::{TraceNames, trace_text};

@@ -22,7 +22,7 @@ pub(super) fn once_free<T>(take: impl FnMut() -> io::Result<T>) -> io::Result<T>
     })
 }
 
-/// The same, waiting by `waits` as long as that says so.
+/// Takes what may still be taken by another, waiting by `waits` as long as that says so.
 fn once_free_while<T>(
     mut take: impl FnMut() -> io::Result<T>,
     mut waits: impl FnMut() -> bool,

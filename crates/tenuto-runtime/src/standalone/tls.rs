@@ -5,6 +5,7 @@ use super::callers::Owner;
 use super::handshakes::{Handshakes, KEPT};
 use super::settings::TlsFiles;
 use super::stream::{Stream, is_later};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
@@ -39,28 +40,16 @@ impl Tls {
         let chain = certificates(&files.certificate)?;
         let key =
             PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key, "private key"))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let pair = |error: rustls::Error| {
-            let (certificate, key) = (files.certificate.display(), files.key.display());
-            io::Error::other(format!("certificate {certificate} with key {key}: {error}"))
-        };
+        let provider = provider();
+        let pair = |error| wrong_pair(files, &error);
         let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(pair)?
             .with_root_certificates(Arc::clone(&roots))
             .with_client_auth_cert(chain.clone(), key.clone_key())
             .map_err(pair)?;
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
-            .build()
-            .map_err(|error| io::Error::other(format!("{}: {error}", files.ca.display())))?;
-        let server = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(pair)?
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain, key)
-            .map_err(pair)?;
-        let (client, server) = (Arc::new(client), Arc::new(server));
-        Ok(Self { client, server, shaking: Arc::default() })
+        let server = tls_server(files, Asks::ForCertificate)?;
+        Ok(Self { client: Arc::new(client), server, shaking: Arc::default() })
     }
 
     /// Shakes hands with a controller, which must be called `host` in its certificate; to be called
@@ -111,6 +100,49 @@ impl Tls {
         }
         spawned.map(|_| ())
     }
+}
+
+/// What a TLS server asks of those who connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A certificate that the authority has signed.
+    ForCertificate,
+    /// Nothing: who they are is told otherwise.
+    ForNothing,
+}
+
+/// The side of TLS that is connected to, from files.
+///
+/// # Errors
+/// With the file that cannot be read or does not fit.
+pub fn tls_server(files: &TlsFiles, asks: Asks) -> io::Result<Arc<ServerConfig>> {
+    let provider = provider();
+    let chain = certificates(&files.certificate)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key, "private key"))?;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong_pair(files, &error))?;
+    let builder = match asks {
+        Asks::ForNothing => builder.with_no_client_auth(),
+        Asks::ForCertificate => {
+            let roots = Arc::new(roots(&files.ca)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+            let verifier = verifier
+                .map_err(|error| io::Error::other(format!("{}: {error}", files.ca.display())))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let config = builder.with_single_cert(chain, key);
+    Ok(Arc::new(config.map_err(|error| wrong_pair(files, &error))?))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn wrong_pair(files: &TlsFiles, error: &rustls::Error) -> io::Error {
+    let (certificate, key) = (files.certificate.display(), files.key.display());
+    io::Error::other(format!("certificate {certificate} with key {key}: {error}"))
 }
 
 fn plain_pair() -> io::Result<(UnixStream, UnixStream)> {

@@ -38,3 +38,18 @@ pub(crate) fn every_message_arrives() {
     assert_eq!(frames("sw1:2 > display"), expected);
     assert_eq!(document.packet_hops, 2 * expected);
 }
+
+/// Nodes and the supervisor go on where their log has no room: the run is judged by what was seen.
+pub(crate) fn a_full_log_ends_nothing() {
+    let plan = planned(&row(1));
+    let options = options(&plan, "full-log");
+    std::os::unix::fs::symlink("/dev/full", options.run_dir.join("lab.log")).expect("a link");
+    let scenario = Scenario::plain(500 * MS, 7);
+    let outcome = up(&plan, &scenario, &options, &mut Words::default());
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let Some(outcome) = possible("a_full_log_ends_nothing", outcome) else { return };
+    assert_eq!(outcome.crashed, None);
+    let document = outcome.document;
+    assert_eq!(document.violations, [], "{:?}", document.stalls);
+    assert!(document.flows.iter().all(|row| row.received > 0), "{:?}", document.flows);
+}

@@ -16,6 +16,7 @@ type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     ("line::every_message_arrives", line::every_message_arrives),
+    ("line::a_full_log_ends_nothing", line::a_full_log_ends_nothing),
     ("mischief::a_babbling_host_harms_nobody", mischief::a_babbling_host_harms_nobody),
     ("mischief::an_interrupted_run_ends_in_order", mischief::an_interrupted_run_ends_in_order),
     ("mischief::an_interrupted_set_up_ends_at_once", mischief::an_interrupted_set_up_ends_at_once),

@@ -33,6 +33,10 @@ pub(crate) fn a_program_sends_and_is_heard() {
     assert!(told("programs of sensor sent 5 frames of tick, 0 refused"));
     assert!(told("programs of display were handed 5 frames"));
     assert_eq!(document.violations, []);
+    // What it sent is judged beside what our end system sent before.
+    let row = document.flows.iter().find(|row| row.flow == "tick").expect("a row");
+    let own = document.releases.iter().filter(|it| it.flow == 1).count() as u64;
+    assert_eq!((row.sent, row.received + row.undecided), (own + 5, own + 5), "{row:?}");
 }
 
 /// Sends what is refused, and asks why as soon as the last of it was.

@@ -1,17 +1,18 @@
 //! Connections: how many, for how long, and how large.
 
 use super::{Shared, routes};
+use crate::listening::{Listening, begins_tls};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
@@ -37,55 +38,53 @@ impl Default for HttpLimits {
     }
 }
 
+/// What whoever speaks HTTP where HTTPS is meant is told.
+const PLAIN: &str = "this address speaks HTTPS: write https:// in place of http://\n";
+
 /// Serves until `end` is over; then requests that are under way are finished.
-///
-/// # Errors
-/// The listener itself fails.
 pub async fn serve(
-    listener: TcpListener,
+    listening: impl Into<Listening>,
     shared: Arc<Shared>,
     limits: HttpLimits,
     end: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let router = routes::router(shared);
+) {
+    let (listening, router) = (listening.into(), routes::router(shared));
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let (over, _) = watch::channel(false);
     tokio::pin!(end);
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (stream, _) = tokio::select! {
+            accepted = listening.next() => accepted,
             () = &mut end => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
-            // A peer that has left again, or no descriptor is left: the next may do.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-            Err(_) => {
-                sleep_until(Instant::now() + Duration::from_millis(50)).await;
-                continue;
-            }
-        };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-        let serving = one(stream, router.clone(), limits, over.subscribe());
+        let (router, over, tls) = (router.clone(), over.subscribe(), listening.tls.clone());
         tokio::spawn(async move {
-            serving.await;
+            match tls {
+                None => one(stream, router, limits, over).await,
+                Some(_) if !begins_tls(&stream).await => tell_plain(stream, limits).await,
+                Some(tls) => {
+                    // Else the alert has told the peer why not.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        one(stream, router, limits, over).await;
+                    }
+                }
+            }
             drop(place);
         });
     }
     over.send_replace(true);
     let all = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
     let _ = timeout(limits.grace, places.acquire_many(all)).await;
-    Ok(())
 }
 
 /// One connection, until it is closed, or over and quiet.
 async fn one(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     limits: HttpLimits,
     mut over: watch::Receiver<bool>,
 ) {
-    let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout);
     builder.max_buf_size(limits.head_bytes_max);
@@ -98,4 +97,18 @@ async fn one(
         _ = over.wait_for(|it| *it) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Tells a peer without TLS what is spoken here.
+async fn tell_plain(mut stream: TcpStream, limits: HttpLimits) {
+    let length = PLAIN.len();
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n{PLAIN}"
+    );
+    let told = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await
+    };
+    let _ = timeout(limits.grace, told).await;
 }

@@ -29,7 +29,7 @@ pub use document::{
     ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow, SwitchSwap,
     TermRow, UnobservedRow, VerdictReason, Violation,
 };
-pub use observation::{ControlStep, Observation};
+pub use observation::{ControlStep, Observation, PROGRAM_MESSAGES};
 pub use played::Played;
 pub use verdict::Facts;
 
@@ -133,6 +133,8 @@ pub struct Ledger<'a> {
     not_played: Vec<EventRow>,
     /// Flows that a program sends.
     taken_over: BTreeSet<u16>,
+    /// Arrivals of which the source has not told yet, by flow, message and host: when.
+    handed: BTreeMap<(u16, u32, u16), u64>,
     /// Frames of programs, by host: sent and refused.
     programs: BTreeMap<String, (u64, u64)>,
 }
@@ -206,6 +208,7 @@ impl<'a> Ledger<'a> {
             told_until_ns: None,
             not_played: Vec::new(),
             taken_over: BTreeSet::new(),
+            handed: BTreeMap::new(),
             programs: BTreeMap::new(),
             plan,
             settings,

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Ids of messages that a user's own program sends in a flow begin here; those of our end system are
+/// below.
+pub const PROGRAM_MESSAGES: u32 = 1 << 31;
+
 /// Something seen at a node. Instants are nanoseconds of the run's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "see")]
@@ -192,6 +196,18 @@ pub enum Observation {
         /// Index of the flow in the network.
         flow: u16,
         /// When.
+        at_ns: u64,
+    },
+    /// A datagram of a program has arrived at a target. Its source told of it as
+    /// [`Observation::Released`]; it has no stamp that would say when that was.
+    Handed {
+        /// Index of the flow in the network.
+        flow: u16,
+        /// Message id, from [`PROGRAM_MESSAGES`] on.
+        message: u32,
+        /// Index of the target host in the network.
+        host: u16,
+        /// When it arrived.
         at_ns: u64,
     },
     /// What became of the frames of a host's program, at the end.

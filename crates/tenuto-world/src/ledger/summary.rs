@@ -19,7 +19,7 @@ pub(super) struct Sums {
     pub(super) excused: u64,
     /// Messages that broke a promise, by kind; more than the violations that are kept as evidence.
     pub(super) broken: BTreeMap<&'static str, u64>,
-    /// The same of messages whose promise did not hold any more, since something was gone.
+    /// Messages, by kind, whose promise did not hold any more, since something was gone.
     pub(super) explained: BTreeMap<&'static str, u64>,
     /// Messages above a bound or missing that a stall touched.
     pub(super) undecided: u64,

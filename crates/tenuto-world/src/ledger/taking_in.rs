@@ -2,8 +2,8 @@
 
 use super::timeline::Timeline;
 use super::{
-    AtTarget, Death, EventRow, Fate, Ledger, MessageRecord, Observation, Release, SignalLoss,
-    StallRow, Unseen,
+    AtTarget, Death, EventRow, Fate, Ledger, MessageRecord, Observation, PROGRAM_MESSAGES, Release,
+    SignalLoss, StallRow, Unseen,
 };
 
 impl Ledger<'_> {
@@ -11,10 +11,14 @@ impl Ledger<'_> {
     pub fn observe(&mut self, observation: &Observation) {
         match observation {
             Observation::Released { flow, message, at_ns, bytes } => {
-                self.releases.push(Release { at_ns: *at_ns, flow: *flow, bytes: *bytes });
+                // What a program sends cannot be repeated with our frames.
+                if *message < PROGRAM_MESSAGES {
+                    self.releases.push(Release { at_ns: *at_ns, flow: *flow, bytes: *bytes });
+                }
                 if let Some(record) = self.record(*flow, *message) {
                     record.release_ns = *at_ns;
                 }
+                self.take_handed((*flow, *message));
             }
             Observation::Delivered { flow, message, host, release_ns, at_ns } => {
                 self.observe_delivery((*flow, *message), *host, *release_ns, *at_ns);
@@ -75,6 +79,14 @@ impl Ledger<'_> {
             Observation::TakenOver { flow, .. } => {
                 self.taken_over.insert(*flow);
             }
+            Observation::Handed { flow, message, host, at_ns } => {
+                let known = self.messages.get(usize::from(*flow));
+                let is_released = known.is_some_and(|it| it.contains_key(&u64::from(*message)));
+                let _ = self.handed.entry((*flow, *message, *host)).or_insert(*at_ns);
+                if is_released {
+                    self.take_handed((*flow, *message));
+                }
+            }
             Observation::Program { host, released, refused, .. } => {
                 let (all_released, all_refused) = self.programs.entry(host.clone()).or_default();
                 *all_released += released;
@@ -90,6 +102,18 @@ impl Ledger<'_> {
         let record = self.messages[usize::from(flow)].entry(u64::from(message)).or_default();
         record.targets.resize(targets, AtTarget::default());
         Some(record)
+    }
+
+    /// Arrivals of a message whose release is known; of copies the first counts.
+    fn take_handed(&mut self, (flow, message): (u16, u32)) {
+        let of_message = (flow, message, 0)..=(flow, message, u16::MAX);
+        let handed: Vec<_> = self.handed.range(of_message).map(|(key, at)| (*key, *at)).collect();
+        for (key, at_ns) in handed {
+            self.handed.remove(&key);
+            if let Some(at) = self.at_target((flow, message), key.2) {
+                at.delivered_ns.get_or_insert(at_ns);
+            }
+        }
     }
 
     fn target_place(&self, flow: u16, host: u16) -> Option<usize> {

@@ -4,7 +4,7 @@ use crate::support;
 
 use tenuto_model::{Plan, Verdict};
 use tenuto_planner::{Options, plan};
-use tenuto_world::{Ledger, LedgerSettings, Observation, RunDocument};
+use tenuto_world::{Ledger, LedgerSettings, Observation, PROGRAM_MESSAGES, RunDocument};
 
 const START_NS: u64 = 1_000_000_000;
 const RELEASE_NS: u64 = 2_000_000_000;
@@ -139,6 +139,44 @@ fn forged_commands_are_among_what_was_turned_away() {
             run.policed.iter().map(|row| (row.reason.as_str(), row.switch.as_str(), row.frames));
         assert_eq!(rows.collect::<Vec<_>>(), [(reason, "sw1", 3)]);
     }
+}
+
+/// A program's datagram has no stamp: its source tells when it was released, its target when it came,
+/// whoever of the two is heard first; of two copies the first counts.
+#[test]
+fn datagrams_of_programs_are_judged_by_what_both_ends_tell() {
+    let plan = planned("vehicle.yaml");
+    let message = PROGRAM_MESSAGES | 7;
+    let run = |is_late: bool, is_target_first: bool| {
+        judged(&plan, "LIDAR", |ledger, flow| {
+            ledger.observe(&delivered(&plan, flow, "d1", RELEASE_NS + 1_000_000));
+            let at_ns = RELEASE_NS + if is_late { 900_000_000 } else { 1_000_000 };
+            let host = host(&plan, "d1");
+            let handed =
+                [at_ns, at_ns + 1].map(|at_ns| Observation::Handed { flow, message, host, at_ns });
+            let released = Observation::Released { flow, message, at_ns: RELEASE_NS, bytes: 6 };
+            let told = match is_target_first {
+                true => [&handed[0], &handed[1], &released],
+                false => [&released, &handed[0], &handed[1]],
+            };
+            told.into_iter().for_each(|it| ledger.observe(it));
+        })
+    };
+    for is_target_first in [false, true] {
+        let kept = run(false, is_target_first);
+        assert_eq!(kept.violations, []);
+        let counts = kept.flows.iter().map(|row| (row.sent, row.received, row.lost));
+        assert_eq!(counts.filter(|it| it.0 > 0).collect::<Vec<_>>(), [(2, 2, 0)]);
+        assert_eq!(kept.releases.len(), 1, "what a program sent is not repeated");
+        assert_eq!(run(true, is_target_first).verdict, Verdict::Violated);
+    }
+    // An arrival of which no source tells is of no run.
+    let alone = judged(&plan, "LIDAR", |ledger, flow| {
+        ledger.observe(&delivered(&plan, flow, "d1", RELEASE_NS + 1_000_000));
+        let (host, at_ns) = (host(&plan, "d1"), END_NS);
+        ledger.observe(&Observation::Handed { flow, message, host, at_ns });
+    });
+    assert_eq!(alone.violations, []);
 }
 
 #[test]

@@ -98,7 +98,11 @@ pub(crate) fn read_list(network: &Path, requests: &Path) -> Result<List, Failure
     if !stated {
         assumed.push("switches add no latency: no node states latency_max_s".to_owned());
     }
-    Ok(List { name: asked.scenario, network, operations, filled: 0, assumed })
+    let name = match asked.scenario.is_empty() {
+        true => requests.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        false => asked.scenario,
+    };
+    Ok(List { name, network, operations, filled: 0, assumed })
 }
 
 /// With the latencies that the file states.

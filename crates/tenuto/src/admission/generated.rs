@@ -50,13 +50,13 @@ enum Shape {
 enum Mix {
     /// One frame of 306 B at 0.75-1 Mbit/s; 5, 10 or 50 ms.
     Wind,
-    /// The same at a tenth of the rate.
+    /// `Wind` at a tenth of the rate.
     Sensors,
     /// Isochronous, cyclic, alarms, diagnosis, video.
     Plant,
-    /// The same, half of it from or to one host.
+    /// `Plant`, half of it from or to one host.
     Server,
-    /// The same at a quarter of rate and four times the deadlines.
+    /// `Server` at a quarter of the rate and four times the deadlines.
     SlowServer,
     /// One to three full frames at 1 to 10 Mbit/s; 2, 5 or 10 ms.
     Tenants,

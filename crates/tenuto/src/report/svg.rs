@@ -152,7 +152,7 @@ impl Axis {
         }
     }
 
-    /// The same stretch of values, from `origin` on instead of from zero.
+    /// The axis with its values from `origin` on instead of from zero.
     pub(super) const fn beginning_at(self, origin: u64) -> Self {
         Self { origin, ..self }
     }

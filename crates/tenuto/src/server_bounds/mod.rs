@@ -28,7 +28,7 @@ pub(crate) struct Bounded {
     pub(crate) bounds: Vec<TargetBound>,
     /// What was checked, and is written with `-o`.
     pub(crate) document: Document,
-    /// The same as text.
+    /// The document as text.
     pub(crate) text: String,
     /// The checker's word.
     pub(crate) certificate: BoundsCertificate,

@@ -4,7 +4,7 @@ use crate::args::Check;
 use crate::failure::{Failure, Problem};
 use crate::header::Header;
 use crate::outcome::Outcome;
-use crate::{load, output, programs};
+use crate::{load, output};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -43,8 +43,7 @@ pub(crate) fn run(args: &Check) -> Result<Outcome, Failure> {
         output::complain(&warnings.to_string());
     }
     // A scenario beside the network is part of what will be read.
-    let (mut scenario, file) = load::scenario(None, Some(&args.network), &network)?;
-    programs::find(&mut scenario, file.as_deref())?;
+    load::scenario(None, Some(&args.network), &network, true)?;
     if !args.json {
         output::say(&tenuto_model::summary(&network))?;
         return Ok(Outcome::Good);

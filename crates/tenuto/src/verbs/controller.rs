@@ -1,6 +1,8 @@
 //! `tenuto controller NET`: the admitted flows of a network, kept and served.
 
+use super::controller_tls::{self, OpenFlowAt, Secured, openflow_at};
 use super::supervisor::Supervisor;
+use super::switch_flags::TlsFlags;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::side_by_side::SideBySide;
@@ -39,16 +41,19 @@ pub(crate) struct Controller {
     /// Have switches that know Attendre keep packets until they are answered
     #[arg(long, requires = "app")]
     attendre: bool,
-    /// Where it is spoken to, 127.0.0.1:7733 unless said; without TLS, so beyond this machine behind something
-    /// that has it. With --app where switches connect, tcp:127.0.0.1:6653 unless said
+    /// Where it is spoken to, 127.0.0.1:7733 unless said: by HTTPS where there are certificates (--tls-cert), else by
+    /// HTTP. With --app where switches connect, tcp:127.0.0.1:6653 unless said
     #[arg(long, value_name = "ADDRESS", value_parser = super::app::address)]
     listen: Option<SocketAddr>,
     /// Folder of its state, made if it is not there: the log of decisions, tokens, who did what
     #[arg(long, value_name = "DIR", default_value = STATE_USUAL)]
     state: PathBuf,
-    /// Where switches connect, such as 0.0.0.0:6653: they are kept at the plan in force
-    #[arg(long, value_name = "ADDRESS")]
-    openflow: Option<SocketAddr>,
+    /// Where switches connect, such as 127.0.0.1:6653, or ptls:0.0.0.0:6653 for TLS with certificates on both sides: they
+    /// are kept at the plan in force; may be repeated
+    #[arg(long, value_name = "[ptls:]ADDRESS", value_parser = openflow_at)]
+    openflow: Vec<OpenFlowAt>,
+    #[command(flatten)]
+    tls: TlsFlags,
     /// How often switches are read again, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     audit: u64,
@@ -95,10 +100,17 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
         output::say(&format!("{token}\n"))?;
         return Ok(Outcome::Good);
     }
+    let secured = Secured::of(&args.tls).map_err(|error| {
+        Failure::input(error.to_string(), None, Some("give PEM files that fit"))
+    })?;
     let service = match open(args)? {
         Ok(service) => service,
         Err(outcome) => return Ok(outcome),
     };
+    // From here on the folder is this process's.
+    if let Some(secured) = &secured {
+        secured.tell_authority(state).map_err(|error| at(state, &error))?;
+    }
     if tokens.is_empty() {
         let token = made(&tokens, Role::Administer, "local", None);
         token
@@ -109,7 +121,7 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let shared = Shared::new(service, tokens, audit);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::undecidable(error.to_string(), None))?;
-    let ended = runtime.block_on(listen(args, shared));
+    let ended = runtime.block_on(listen(args, shared, secured.as_ref()));
     // A decision under way is stored or it is not: nobody waits for it.
     runtime.shutdown_background();
     let _ = std::fs::remove_file(state.join(ADDRESS_FILE));
@@ -156,7 +168,11 @@ fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
     }
 }
 
-async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failure> {
+async fn listen(
+    args: &Controller,
+    shared: Arc<Shared>,
+    secured: Option<&Secured>,
+) -> Result<Outcome, Failure> {
     let at = args.listen.unwrap_or(LISTEN_USUAL);
     let fail = |error: io::Error| {
         let hint = "name another address: --listen 127.0.0.1:0 takes any port";
@@ -166,12 +182,13 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
     let listener = TcpListener::bind(at).await.map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
     let told = args.state.join(ADDRESS_FILE);
-    std::fs::write(&told, format!("http://{address}\n"))
-        .map_err(|error| self::at(&told, &error))?;
+    let scheme = if secured.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{address}");
+    std::fs::write(&told, format!("{url}\n")).map_err(|error| self::at(&told, &error))?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(fail)?;
     let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hung_up = signal(SignalKind::hangup()).map_err(fail)?;
-    say_start(args, &shared, address)?;
+    say_start(args, &shared, &url)?;
     let telling = args.log.map(|LogAs::Json| tokio::spawn(tell_events(Arc::clone(&shared))));
     let supervisor = Supervisor::of_environment();
     supervisor.tell("READY=1");
@@ -182,6 +199,7 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
                 _ = alive.tick() => supervisor.tell("WATCHDOG=1"),
                 _ = hung_up.recv() => {
                     supervisor.tell("RELOADING=1");
+                    reload_certificates(secured);
                     let path = args.network.clone().unwrap_or_default();
                     let shared = Arc::clone(&shared);
                     let _ = tokio::task::spawn_blocking(move || reload(&path, &shared)).await;
@@ -191,7 +209,7 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
         }
     };
     let ended = tokio::select! {
-        ended = serve_all(args, listener, &shared, (&mut interrupted, &mut terminated)) => ended,
+        ended = serve_all(args, listener, (&shared, secured), (&mut interrupted, &mut terminated)) => ended,
         () = beside => Ok(Outcome::Good),
     };
     supervisor.tell("STOPPING=1");
@@ -204,10 +222,9 @@ async fn listen(args: &Controller, shared: Arc<Shared>) -> Result<Outcome, Failu
 async fn serve_all(
     args: &Controller,
     listener: TcpListener,
-    shared: &Arc<Shared>,
+    (shared, secured): (&Arc<Shared>, Option<&Secured>),
     (interrupted, terminated): (&mut Signal, &mut Signal),
 ) -> Result<Outcome, Failure> {
-    let fail = |error: io::Error| Failure::undecidable(error.to_string(), None);
     let mut outcome = Outcome::Good;
     let end = async {
         tokio::select! {
@@ -215,17 +232,23 @@ async fn serve_all(
             _ = terminated.recv() => {}
         }
     };
-    let Some(openflow) = args.openflow else {
-        serve(listener, Arc::clone(shared), HttpLimits::default(), end).await.map_err(fail)?;
+    let api = controller_tls::api(listener, secured);
+    let serving = serve(api, Arc::clone(shared), HttpLimits::default(), end);
+    if args.openflow.is_empty() {
+        serving.await;
         return Ok(outcome);
-    };
-    let cannot =
-        |error: io::Error| Failure::input(error.to_string(), Some(&openflow.to_string()), None);
-    let switches = TcpListener::bind(openflow).await.map_err(cannot)?;
+    }
+    let mut switches = Vec::new();
+    for at in &args.openflow {
+        let listening = controller_tls::openflow(*at, secured).await;
+        let shown = at.address.to_string();
+        let cannot = |error: io::Error| Failure::input(error.to_string(), Some(&shown), None);
+        switches.push(listening.map_err(cannot)?);
+    }
     let audit_every = Duration::from_secs(args.audit);
     tokio::select! {
-        served = serve(listener, Arc::clone(shared), HttpLimits::default(), end) => served.map_err(fail)?,
-        kept = shared.service().keep_switches(switches, audit_every) => kept.map_err(cannot)?,
+        () = serving => {}
+        () = shared.service().keep_switches(switches, audit_every) => {}
     }
     Ok(outcome)
 }
@@ -242,6 +265,13 @@ async fn tell_events(shared: Arc<Shared>) {
         if latest.changed().await.is_err() {
             return;
         }
+    }
+}
+
+/// Takes newer certificates; those in force stay where the files do not fit.
+fn reload_certificates(secured: Option<&Secured>) {
+    if let Some(Err(error)) = secured.map(Secured::reload) {
+        output::complain(&format!("the certificates in force stay: {error}"));
     }
 }
 
@@ -271,12 +301,12 @@ fn reload(path: &Path, shared: &Shared) {
     output::complain(&text);
 }
 
-fn say_start(args: &Controller, shared: &Shared, address: SocketAddr) -> Result<(), Failure> {
+fn say_start(args: &Controller, shared: &Shared, url: &str) -> Result<(), Failure> {
     let view = shared.service().view();
     let (name, flows) = (&view.network.name, view.network.flows.len());
     let state = args.state.display();
     let mut text = format!(
-        "{name}: {flows} flows admitted, decision {}; http://{address}, state in {state}\n",
+        "{name}: {flows} flows admitted, decision {}; {url}, state in {state}\n",
         view.decision
     );
     for alarm in &view.alarms {

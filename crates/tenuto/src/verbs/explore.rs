@@ -63,10 +63,11 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     });
     drop(progress);
     let found = found.map_err(wrong)?;
-    if let (Some(path), Some(trace)) = (&args.output, &found.counterexample) {
-        output::write_file(path, &output::json(trace))?;
-    }
-    conclude(args, plan, &settings, &found)
+    let kept = match (&args.output, &found.counterexample) {
+        (Some(path), Some(trace)) => output::write_file(path, &output::json(trace)),
+        _ => Ok(()),
+    };
+    Ok(Failure::unkept(kept, conclude(args, plan, &settings, &found)?))
 }
 
 fn settings(args: &Explore, plan: &Plan) -> Result<Settings, Failure> {

@@ -130,12 +130,12 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
         drop(progress);
         found.push((settings, outcome.map_err(|why| Failure::input(why, None, None))?));
     }
-    if let (Some(path), Some(trace)) =
-        (&args.output, found.iter().find_map(|(_, outcome)| outcome.counterexample.as_ref()))
-    {
-        output::write_file(path, &output::json(trace))?;
-    }
-    conclude(args, &found)
+    let trace = found.iter().find_map(|(_, outcome)| outcome.counterexample.as_ref());
+    let kept = match (&args.output, trace) {
+        (Some(path), Some(trace)) => output::write_file(path, &output::json(trace)),
+        _ => Ok(()),
+    };
+    Ok(Failure::unkept(kept, conclude(args, &found)?))
 }
 
 fn named(app: &str) -> Result<AppName, Failure> {

@@ -6,6 +6,7 @@ mod certify;
 mod check;
 mod completions;
 pub(crate) mod controller;
+pub(crate) mod controller_tls;
 mod doctor;
 pub(crate) mod dump;
 mod exec;

@@ -43,28 +43,34 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
         return refuse_at_once(args, planned);
     }
     planned.look_for_changes(&mut |_, _| ());
-    if let Some(path) = &args.output {
-        output::write_file(path, &planned.plan.to_json())?;
-    }
-    if let Some(path) = args.csv.as_ref().filter(|_| planned.certification.allows_bounds()) {
-        output::write_file(path, &plan_csv::text(&planned.plan))?;
-    }
+    let kept = keep(args, &planned);
     if let Some(earlier) = &earlier {
-        return differ(args, earlier, &planned);
+        return Ok(Failure::unkept(kept, differ(args, earlier, &planned)?));
     }
     if args.json {
         output::say_json(&plan_json::document(&planned))?;
     } else if planned.certification.allows_bounds() {
         output::say(&plan_text::text(&planned, args.all))?;
     }
-    let file = args.output.as_ref().map(|path| path.display().to_string());
-    conclude(&planned, args.json, file.as_deref())
+    let file = args.output.as_ref().filter(|_| kept.is_ok());
+    let file = file.map(|path| path.display().to_string());
+    Ok(Failure::unkept(kept, conclude(&planned, args.json, file.as_deref())?))
+}
+
+/// Writes the files that the command line asks for.
+fn keep(args: &Plan, planned: &Planned) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        output::write_file(path, &planned.plan.to_json())?;
+    }
+    match args.csv.as_ref().filter(|_| planned.certification.allows_bounds()) {
+        Some(path) => output::write_file(path, &plan_csv::text(&planned.plan)),
+        None => Ok(()),
+    }
 }
 
 /// Says what is refused as soon as that is known, and each change that would fit once it is found.
 fn refuse_at_once(args: &Plan, mut planned: Planned) -> Result<Outcome, Failure> {
-    let shows_rest = planned.certification.allows_bounds();
-    if shows_rest {
+    if planned.certification.allows_bounds() {
         output::say(&plan_text::text(&planned, args.all))?;
     }
     refuse(&planned);
@@ -74,13 +80,7 @@ fn refuse_at_once(args: &Plan, mut planned: Planned) -> Result<Outcome, Failure>
         output::complain(&changes.add(index, line));
     });
     output::complain(&changes.end(end));
-    if let Some(path) = &args.output {
-        output::write_file(path, &planned.plan.to_json())?;
-    }
-    if let Some(path) = args.csv.as_ref().filter(|_| shows_rest) {
-        output::write_file(path, &plan_csv::text(&planned.plan))?;
-    }
-    Ok(Outcome::Bad)
+    Ok(Failure::unkept(keep(args, &planned), Outcome::Bad))
 }
 
 /// Names deadlines as assumed where an importer says so at the head of the file.
@@ -213,12 +213,7 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     if let Some(flow) = &args.explain {
         return explain_servers(args, &bounded, flow, (&options, is_usual));
     }
-    if let Some(path) = &args.output {
-        output::write_file(path, &bounded.text)?;
-    }
-    if let Some(path) = &args.csv {
-        output::write_file(path, &server_bounds::text::csv(&bounded))?;
-    }
+    let kept = keep_servers(args, &bounded);
     let refusals = server_bounds::refusals(&bounded);
     let difference = earlier.map(|earlier| BoundsDifference::between(&earlier, &bounded.document));
     match (&difference, args.json) {
@@ -229,13 +224,25 @@ fn servers(args: &Plan) -> Result<Outcome, Failure> {
     }
     if !refusals.is_empty() {
         output::complain(&server_bounds::text::refused(&bounded, &refusals));
-        return Ok(Outcome::Bad);
+        return Ok(Failure::unkept(kept, Outcome::Bad));
     }
     if !args.json {
-        let file = args.output.as_ref().map(|path| path.display().to_string());
+        let file = args.output.as_ref().filter(|_| kept.is_ok());
+        let file = file.map(|path| path.display().to_string());
         output::say(&server_bounds::text::verdict(&bounded, file.as_deref()))?;
     }
-    Ok(Outcome::Good)
+    Ok(Failure::unkept(kept, Outcome::Good))
+}
+
+/// Writes the files of a server graph that the command line asks for.
+fn keep_servers(args: &Plan, bounded: &server_bounds::Bounded) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        output::write_file(path, &bounded.text)?;
+    }
+    match &args.csv {
+        Some(path) => output::write_file(path, &server_bounds::text::csv(bounded)),
+        None => Ok(()),
+    }
 }
 
 /// The bounds to compare with: a document of them, certified again, or a server graph, which is

@@ -51,6 +51,11 @@ pub(crate) fn run(args: &Profile) -> Result<Outcome, Failure> {
         let message = format!("there is no virtual device {:?}", args.device);
         return Err(Failure::input(message, None, Some(&hint)));
     };
+    if !is_name(&args.name) {
+        let hint = "a name starts with a letter; letters, digits, '-', '_' and '.' follow";
+        let message = format!("--name {:?} is no name of a profile", args.name);
+        return Err(Failure::input(message, None, Some(hint)));
+    }
     let stored = args.check.as_deref().map(stored).transpose()?;
     let settings = Settings {
         name: args.name.clone(),
@@ -72,6 +77,12 @@ pub(crate) fn run(args: &Profile) -> Result<Outcome, Failure> {
         Some(stored) => held_against(&stored, &measured),
         None => written(args, &measured),
     }
+}
+
+/// Whether the file can hold `name` as it stands, without quotes.
+fn is_name(name: &str) -> bool {
+    let follows = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    name.starts_with(|it: char| it.is_ascii_alphabetic()) && name.chars().all(follows)
 }
 
 /// The profile that a device is built from.

@@ -7,6 +7,7 @@ use crate::load::{self, Head};
 use crate::outcome::Outcome;
 use crate::output;
 use crate::report::html;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_model::Plan;
@@ -67,6 +68,25 @@ pub(crate) fn write_into(folder: &Path, plan: &Plan, run: &RunDocument) -> Resul
     Ok(format!("{}/{{report.html,run.json,plan.json}}", folder.display()))
 }
 
+/// Finds out before a run whether there will be a place for what it leaves: a run takes minutes, and
+/// a lab needs its files. `text` is about as long as they are.
+pub(crate) fn check_room(text: &str) -> Result<(), Failure> {
+    let out = Path::new("out");
+    let tried = out.join(format!(".tenuto-{}", std::process::id()));
+    let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&tried, text));
+    let _ = std::fs::remove_file(&tried);
+    written.map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "the disk is full: free some of it, or start in a folder of another one"
+            }
+            _ => "reports go to out/ in the folder you are in",
+        };
+        let message = format!("there is no place for the files of a run: {error}");
+        Failure::input(message, Some("out"), Some(hint))
+    })
+}
+
 /// A folder under `out/` that was not there before.
 pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
@@ -85,11 +105,11 @@ pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
         let path = out.join(format!("{stem}{suffix}"));
         match std::fs::create_dir(&path) {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(fail(&path, &error)),
         }
     }
-    Err(fail(out, &std::io::ErrorKind::AlreadyExists.into()))
+    Err(fail(out, &ErrorKind::AlreadyExists.into()))
 }
 
 /// `20261121T193200Z`: seconds since 1970 in the calendar, UTC.

@@ -1,12 +1,15 @@
 //! Speaking to a running controller.
 
 use super::controller::{ADDRESS_FILE, STATE_USUAL, TOKEN_FILE};
+use super::controller_tls::AUTHORITY_FILE;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use clap::Args as Flags;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Time for an answer: what would fit may be looked for over many plans.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -25,6 +28,9 @@ pub(crate) struct Where {
     /// File with the token instead
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Who may vouch for the controller, PEM, instead of the authority in the folder of its state
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
 }
 
 /// An answer: its status, and what it says.
@@ -75,7 +81,10 @@ impl Where {
             Some(file) => self.read(file)?,
             None => self.read(&self.state.join(TOKEN_FILE))?,
         };
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let mut config = ureq::Agent::config_builder().http_status_as_error(false);
+        if base.starts_with("https:") {
+            config = config.tls_config(self.tls()?);
+        }
         let agent = ureq::Agent::new_with_config(config.timeout_global(Some(TIMEOUT)).build());
         let url = format!("{base}{path}");
         let bearer = format!("Bearer {token}");
@@ -87,7 +96,13 @@ impl Where {
             _ => agent.get(&url).header("authorization", &bearer).call(),
         };
         let fail = |error: ureq::Error| {
-            let hint = Some("is it running? `tenuto controller NET` starts it");
+            let hint = match is_of_certificate(&error) {
+                true => {
+                    "name who vouches for it: --tls-ca FILE; its name or address is to be in its certificate"
+                }
+                false => "is it running? `tenuto controller NET` starts it",
+            };
+            let hint = Some(hint);
             Failure::undecidable(format!("{base} does not answer: {error}"), hint)
         };
         let mut answer = sent.map_err(fail)?;
@@ -96,7 +111,29 @@ impl Where {
         Ok(Answer { status, text: body.read_to_string().map_err(fail)? })
     }
 
-    fn read(&self, path: &std::path::Path) -> Result<String, Failure> {
+    /// Nobody is believed but the one authority.
+    fn tls(&self) -> Result<TlsConfig, Failure> {
+        let file = self.tls_ca.clone().unwrap_or_else(|| self.state.join(AUTHORITY_FILE));
+        let text = std::fs::read(&file);
+        let wrong = |why: String| {
+            let hint = "name who vouches for the controller, PEM: --tls-ca FILE";
+            Failure::input(why, Some(&file.display().to_string()), Some(hint))
+        };
+        let text = text.map_err(|error| wrong(format!("no authority is known: {error}")))?;
+        let one = |item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        };
+        let roots: Vec<Certificate<'static>> = parse_pem(&text).filter_map(one).collect();
+        if roots.is_empty() {
+            return Err(wrong("no certificate in it".to_owned()));
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
+        Ok(builder.root_certs(RootCerts::from(roots)).build())
+    }
+
+    fn read(&self, path: &Path) -> Result<String, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             let shown = path.display().to_string();
             let hint = "name its folder with --state, or --at and --token-file";
@@ -118,4 +155,10 @@ pub(crate) fn escaped(name: &str) -> String {
         false => format!("%{byte:02X}"),
     };
     name.bytes().map(one).collect()
+}
+
+/// Whether the other end was not believed, or did not believe us.
+fn is_of_certificate(error: &ureq::Error) -> bool {
+    matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))
+        || error.to_string().contains("certificate")
 }

@@ -7,9 +7,9 @@ use crate::outcome::Outcome;
 use crate::planning::{self, Planned};
 use crate::progress::{Progress, bar};
 use crate::{load, output, plan_json, programs, run_text};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
-use tenuto_model::{Network, Scenario};
+use tenuto_model::Scenario;
 use tenuto_world::RunDocument;
 use tenuto_world::clockwork::{self, FrameLog, RunProgress};
 
@@ -21,15 +21,17 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     if let Some(path) = &args.schedule {
         return scheduled(args, &planned, path);
     }
-    let (scenario, _) = scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
+    let scenario = scenario(&args.run, &args.input, &planned, false)?;
     if let Some(words) = programs::left_out(&scenario) {
         output::complain(&words);
     }
     let (document, frames) = simulated(&planned, &scenario, args.frames.is_some())?;
-    if let (Some(path), Some(frames)) = (&args.frames, frames) {
-        output::write_file(path, &output::json(&frames))?;
-    }
-    conclude(&document, &args.run, kept(args, &planned, &document))
+    let written = match (&args.frames, frames) {
+        (Some(path), Some(frames)) => output::write_file(path, &output::json(&frames)),
+        _ => Ok(()),
+    };
+    let written = written.and_then(|()| kept(args, &planned, &document));
+    conclude(&document, &args.run, written)
 }
 
 /// Repeats a schedule: nothing is drawn.
@@ -43,6 +45,7 @@ fn scheduled(args: &Sim, planned: &Planned, path: &Path) -> Result<Outcome, Fail
     let played = clockwork::play_schedule(plan, &schedule);
     let (document, sent) =
         played.map_err(|error| Failure::input(error.to_string(), Some(&shown), None))?;
+    let mut drawn = Ok(());
     if let Some(svg) = &args.gantt {
         let chart = crate::witness::gantt::chart(plan, &schedule, &sent).ok_or_else(|| {
             Failure::input(
@@ -51,9 +54,9 @@ fn scheduled(args: &Sim, planned: &Planned, path: &Path) -> Result<Outcome, Fail
                 None,
             )
         })?;
-        output::write_file(svg, &chart)?;
+        drawn = output::write_file(svg, &chart);
     }
-    conclude(&document, &args.run, kept(args, planned, &document))
+    conclude(&document, &args.run, drawn.and_then(|()| kept(args, planned, &document)))
 }
 
 /// Writes what the command line wants kept, and says where it is.
@@ -79,21 +82,24 @@ pub(crate) fn refused(planned: &Planned, is_json: bool) -> Result<Outcome, Failu
     Ok(Outcome::Bad)
 }
 
-/// The scenario of a run with what the command line says otherwise, and the file that it is of.
+/// The scenario of a run with what the command line says otherwise. Where its programs are run, they
+/// have to be there.
 pub(crate) fn scenario(
     args: &Run,
     input: &Path,
     planned: &Planned,
-    network: &Network,
-) -> Result<(Scenario, Option<PathBuf>), Failure> {
+    are_programs_run: bool,
+) -> Result<Scenario, Failure> {
     // A plan that took time was made of a network file here; a plan file brings no scenario.
     let beside = planned.took.is_some().then_some(input);
-    let (mut scenario, file) = load::scenario(args.scenario.as_deref(), beside, network)?;
+    let network = &planned.plan.network;
+    let (named, run) = (args.scenario.as_deref(), are_programs_run);
+    let mut scenario = load::scenario(named, beside, network, run)?;
     if let Some(duration_ns) = args.duration_ns {
         scenario = scenario.played_for(duration_ns);
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    Ok((scenario, file))
+    Ok(scenario)
 }
 
 fn simulated(
@@ -141,12 +147,5 @@ pub(crate) fn conclude(
         let folder = written.as_ref().ok().and_then(Option::as_deref);
         output::say(&run_text::verdict(document, folder))?;
     }
-    let judged = Outcome::from(document.verdict);
-    Ok(match written {
-        Ok(_) => judged,
-        Err(failure) => {
-            let lost = failure.report(false);
-            if judged == Outcome::Good { lost } else { judged }
-        }
-    })
+    Ok(Failure::unkept(written.map(|_| ()), document.verdict.into()))
 }

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::format::ms_up_ns;
 use crate::live_view::LiveView;
 use crate::outcome::Outcome;
+use crate::output;
 use crate::planning::{self, Planned};
 use crate::verbs::{report, sim, slow_auto};
-use crate::{output, programs};
 use std::path::Path;
 use tenuto_model::{Expect, Network, Plan, Scenario};
 use tenuto_planner::{Curves, Options};
@@ -26,10 +26,9 @@ pub(crate) fn run(args: &Up) -> Result<Outcome, Failure> {
     if !planned.promise().can_run() {
         return sim::refused(&planned, args.run.json);
     }
-    let (mut scenario, file) =
-        sim::scenario(&args.run, &args.input, &planned, &planned.plan.network)?;
-    programs::find(&mut scenario, file.as_deref())?;
+    let scenario = sim::scenario(&args.run, &args.input, &planned, true)?;
     tenuto_runtime::lab_namespaces().map_err(|error| no_run(&error))?;
+    report::check_room(&planned.plan.to_json())?;
     let service = measure(args.ports)?;
     let advised = tenuto_runtime::recommend_slow(&planned.plan, &service);
     let mut slow = asked;

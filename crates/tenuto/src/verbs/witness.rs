@@ -70,16 +70,18 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     let found: Vec<Option<Replayed>> = found.into_iter().map(|it| it.map(|it| it.0)).collect();
     let told = Told { args, planned: &planned, layout: &layout, hunted: &hunted, found: &found };
-    let mut document = told.document()?;
+    let mut document = told.document();
     if let Some(explanation) = args.flow.as_ref().and_then(|it| terms::explanation(&planned, it)) {
         for row in &mut document.rows {
             row.terms = terms::terms(&explanation, row);
         }
     }
-    if let Some(folder) = &args.output {
-        write(folder, &told, &document, &charts)?;
-    }
-    conclude(args, &planned, &document, hunted.is_complete)
+    let kept = match &args.output {
+        Some(folder) => write(folder, &told, &document, &charts),
+        None => told.write_violations(&document.violations),
+    };
+    let judged = conclude(args, &planned, &document, hunted.is_complete)?;
+    Ok(Failure::unkept(kept, judged))
 }
 
 fn available() -> usize {
@@ -116,7 +118,7 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn document(&self) -> Result<Document, Failure> {
+    fn document(&self) -> Document {
         let plan = &self.planned.plan;
         let (mut rows, mut backlogs, mut kinds) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (place, search) in self.hunted.searches.iter().enumerate() {
@@ -139,7 +141,7 @@ impl Told<'_> {
             let of: &mut Vec<u64> = kinds.entry((kind, mode.clone())).or_default();
             of.extend(ppm);
         }
-        let violations = self.violations()?;
+        let violations = self.violations();
         let verdict = if violations.is_empty() { "kept" } else { "violated" };
         let attacked = |it: &&tenuto_model::FlowBound| {
             it.delay_bound_ps.is_some() && !matches!(it.mode, Transition::Return { .. })
@@ -147,7 +149,7 @@ impl Told<'_> {
         let is_asked =
             |it: &&tenuto_model::FlowBound| self.args.flow.as_ref().is_none_or(|f| it.flow == *f);
         let not_attacked = plan.flows.iter().filter(is_asked).filter(|it| !attacked(it)).count();
-        Ok(Document {
+        Document {
             header: Header::new("tenuto-witness/1", verdict)
                 .world("simulated")
                 .seed(Some(self.args.seed))
@@ -162,7 +164,7 @@ impl Told<'_> {
             backlogs,
             mode_changes: self.mode_changes(),
             violations,
-        })
+        }
     }
 
     /// The best replay of a row: its own, or that of another that happens to show more.
@@ -227,8 +229,8 @@ impl Told<'_> {
         longest.into_iter().map(row).collect()
     }
 
-    /// Whatever is above its bound, each with a file that repeats it.
-    fn violations(&self) -> Result<Vec<ViolationRow>, Failure> {
+    /// Whatever is above its bound, each with the file that repeats it.
+    fn violations(&self) -> Vec<ViolationRow> {
         let mut all = Vec::new();
         let folder = self.args.output.clone().unwrap_or_else(|| PathBuf::from("out"));
         for (place, replayed) in self.found.iter().enumerate() {
@@ -264,11 +266,26 @@ impl Told<'_> {
                     schedule: shown.clone(),
                 });
             }
-            if all.len() > before {
-                output::write_file(&path, &output::json(&replayed.schedule))?;
+        }
+        all
+    }
+
+    /// The files that repeat what is above its bound, where no folder was asked for.
+    fn write_violations(&self, violations: &[ViolationRow]) -> Result<(), Failure> {
+        if violations.is_empty() {
+            return Ok(());
+        }
+        make_folder(Path::new("out"))?;
+        for (place, replayed) in self.found.iter().enumerate() {
+            let path = Path::new("out").join(self.file(place));
+            let shown = path.display().to_string();
+            if let Some(it) = replayed
+                && violations.iter().any(|row| row.schedule == shown)
+            {
+                output::write_file(&path, &output::json(&it.schedule))?;
             }
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The name of a row's schedule file.
@@ -302,6 +319,12 @@ fn kind_row(((kind, mode), ppm): ((&str, String), Vec<u64>)) -> KindRow {
     }
 }
 
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::input(format!("no folder can be made: {error}"), folder.to_str(), None)
+    })
+}
+
 /// `witness.json`, and per row its schedule and its chart.
 fn write(
     folder: &Path,
@@ -309,9 +332,7 @@ fn write(
     document: &Document,
     charts: &[Option<String>],
 ) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::input(format!("no folder can be made: {error}"), folder.to_str(), None)
-    })?;
+    make_folder(folder)?;
     for (place, replayed) in told.found.iter().enumerate() {
         let Some(replayed) = replayed else { continue };
         let path = folder.join(told.file(place));
@@ -402,7 +423,9 @@ flows:
             let found = [Some(replayed)];
             let told =
                 Told { args: &args, planned: &planned, layout, hunted: &hunted, found: &found };
-            told.document().unwrap().violations
+            let document = told.document();
+            write(&folder, &told, &document, &[None]).unwrap();
+            document.violations
         };
         assert!(violations(&layout).is_empty());
         layout.bounds.set(row, Some(bound / 2));

@@ -87,7 +87,8 @@ fn a_simulation_is_shown_even_if_it_cannot_be_kept() {
     let folder = folder("nothing-kept");
     write(&folder, "line.yaml", LINE);
     write(&folder, "out", "no folder");
-    for keep in [&["-o", "nowhere/run.json"][..], &["-o", "/dev/full"], &["--report"]] {
+    let frames = &["--frames", "/dev/full"][..];
+    for keep in [&["-o", "nowhere/run.json"][..], &["-o", "/dev/full"], &["--report"], frames] {
         let args = [&["sim", "line.yaml", "--for", "1s"], keep].concat();
         let said = tenuto_in(&folder, &args).exits(2).says(&["observed max", "KEPT: "]);
         said.complains_of(&["error: "]);
@@ -95,6 +96,19 @@ fn a_simulation_is_shown_even_if_it_cannot_be_kept() {
         let said = tenuto_in(&folder, &args).exits(2);
         assert_eq!(said.json()["verdict"], "kept", "{keep:?}");
     }
+}
+
+#[test]
+fn up_says_that_there_is_no_place_for_its_files_before_it_measures() {
+    let folder = folder("no-room");
+    write(&folder, "line.yaml", LINE);
+    write(&folder, "out", "no folder");
+    let said = tenuto_in(&folder, &["up", "line.yaml", "--for", "300ms"]);
+    if !is_possible("up_says_that_there_is_no_place_for_its_files_before_it_measures", &said) {
+        return;
+    }
+    let said = said.exits(2).complains_of(&["there is no place for the files of a run", "out/"]);
+    assert!(!said.stderr.contains("measuring"), "{}", said.stderr);
 }
 
 /// A command in a user namespace that allows no other one; `None` where that cannot be made.

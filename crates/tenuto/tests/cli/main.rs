@@ -9,6 +9,7 @@ mod declared;
 mod live;
 mod ovs;
 mod plans;
+mod profiles;
 mod programs;
 mod runs;
 mod schemas;

@@ -16,6 +16,26 @@ fn the_vehicle_is_guaranteed() {
     ]);
 }
 
+/// On a full disk what was worked out is shown all the same, and the file is told of last.
+#[test]
+fn a_plan_is_shown_even_if_it_cannot_be_kept() {
+    const FULL: &str = "the disk is full";
+    for keep in ["-o", "--csv"] {
+        let args = ["plan", "line.yaml", keep, "/dev/full"];
+        let said = tenuto(&args).exits(2).complains_of(&[FULL]).says(&["GUARANTEED: 1 of 1"]);
+        assert!(!said.stdout.contains("certify /dev/full"), "{}", said.stdout);
+        let said = tenuto(&[&args[..], &["--json"]].concat()).exits(2);
+        assert_eq!(said.json()["verdict"], "guaranteed");
+        // What is refused stays refused.
+        let said = tenuto(&["plan", "vehicle-as-printed.yaml", keep, "/dev/full"]).exits(1);
+        said.complains_of(&["REFUSED", "would fit", FULL]);
+    }
+    let said = tenuto(&["plan", "line.yaml", "--diff", "line.yaml", "-o", "/dev/full"]).exits(2);
+    said.says(&["every bound is the same"]).complains_of(&[FULL]);
+    let args = ["witness", "line.yaml", "--plays", "50", "-o", "/dev/null/found"];
+    tenuto(&args).exits(2).says(&["no schedule is above"]).complains_of(&["no folder can be made"]);
+}
+
 #[test]
 fn the_sample_of_the_readme_is_what_is_printed() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");

@@ -1,5 +1,7 @@
 //! The user's own programs, before and without a lab.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::stranger::{LINE, folder, tenuto_in, write};
 
 #[test]
@@ -16,13 +18,29 @@ fn a_program_that_is_not_there_is_found_by_check() {
     let words = ["hosts.sensor.run", "there is no program ./player", "line.scenario.yaml"];
     tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(2).complains_of(&words);
     tenuto_in(&folder, &["up", "sub/line.yaml"]).exits(2).complains_of(&words);
-    // Beside the scenario, or where the command is given.
+    // Every one with its line, and names of the path too.
+    let text = "tenuto_scenario: 1\nduration: 1 s\nhosts:\n  sensor: {run: ./player}\n  display: {run: no-such-program -x}\n";
+    write(&sub, "line.scenario.yaml", text);
+    tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(2).complains_of(&[
+        "there is no program ./player",
+        "line.scenario.yaml:4, hosts.sensor.run",
+        "there is no program no-such-program",
+        "line.scenario.yaml:5, hosts.display.run",
+        "PATH",
+    ]);
+    runs("\"\"");
+    tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(2).complains_of(&["has no name"]);
+    // Beside the scenario, or where the command is given; a program, and not any file.
+    runs("./player --fast");
     write(&sub, "player", "");
+    let said = tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(2);
+    said.complains_of(&["may not be executed", "chmod +x ./player"]);
+    std::fs::set_permissions(sub.join("player"), PermissionsExt::from_mode(0o755)).expect("ours");
     tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(0);
     std::fs::rename(sub.join("player"), folder.join("player")).expect("a file");
     tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(0);
-    // What a shell looks up itself is left to it.
-    runs("player_of_the_path");
+    // What only a shell can read is left to it.
+    runs("\"while true; do ./gone; done\"");
     tenuto_in(&folder, &["check", "sub/line.yaml"]).exits(0);
 }
 

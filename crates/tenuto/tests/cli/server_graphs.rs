@@ -67,6 +67,9 @@ fn a_graph_is_checked_planned_and_certified() {
     let delay = |flow: usize| document["flows"][flow]["delay_bound_ps"].as_u64().expect("a bound");
     assert_eq!((delay(0), delay(1)), (2_620_000_000, 1_520_000_000));
     assert!(document["flows"].as_array().expect("rows").iter().all(|f| f["method"] == "tfa"));
+    // A full disk takes nothing away from what is printed.
+    let said = tenuto_in(&folder, &["plan", "own.yaml", "-o", "/dev/full"]).exits(2);
+    said.says(&["GUARANTEED: 2 bounds"]).complains_of(&["the disk is full"]);
     // A bound made smaller by hand is found out.
     let text = std::fs::read_to_string(folder.join("own.bounds.json")).expect("written");
     let bound = text.lines().find(|l| l.contains("delay_bound_ps")).expect("a bound").to_owned();

@@ -124,7 +124,8 @@ fn without_a_supervisor_nobody_answers() {
 #[test]
 fn starts_are_measured_beside_plain_ones() {
     let folder = folder("tenants-bench");
-    let said = tenuto_in(&folder, &["bench", "hosting", "--starts", "3", "--json"]);
+    let said =
+        tenuto_in(&folder, &["bench", "hosting", "--only", "starts", "--starts", "3", "--json"]);
     if !is_possible("starts_are_measured_beside_plain_ones") {
         said.exits(3);
         return;
@@ -136,6 +137,28 @@ fn starts_are_measured_beside_plain_ones() {
         let times: Vec<f64> = (1..=3).filter_map(|place| row[place].as_f64()).collect();
         assert!(times.len() == 3 && times.is_sorted() && times[0] > 0.0, "{row}");
     }
+}
+
+/// No verdict rests on the figures: each series is there, with a plain row that is 1 to itself.
+#[test]
+fn messages_and_isolation_are_measured() {
+    let folder = folder("tenants-measured");
+    let asked = ["bench", "hosting", "--quick", "--only", "requests,isolation", "--json"];
+    let said = tenuto_in(&folder, &asked);
+    if said.code == Some(3) {
+        said.complains_of(&["run as root on a machine with two processors"]);
+        return;
+    }
+    let said = said.exits(0).json();
+    let sheets = said["sheets"].as_array().expect("a list").clone();
+    assert_eq!(sheets.len(), 2, "{sheets:?}");
+    for sheet in &sheets {
+        let rows = sheet["rows"].as_array().expect("a list");
+        assert_eq!(rows[0][2].as_f64(), Some(1.0), "{rows:?}");
+        assert!(rows.iter().all(|row| row[1].as_f64() > Some(0.0)), "{rows:?}");
+    }
+    let notes = sheets[0]["notes"].to_string();
+    assert_eq!(notes.matches("chosen: ").count(), 3, "one for each load: {notes}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Reactive applications, live: for our switch and for Open vSwitch.
 
-use crate::lab::{Hosts, PATIENCE, Switch, has_program, in_lab, said, tenuto};
+use crate::lab::{Hosts, PATIENCE, Switch, has_program, in_lab, tenuto};
+use crate::open_vswitch::{OpenVswitch, Running};
 use crate::peer::CONTROLLER;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use tenuto_io::links::{IpBatch, LinkName, VethEnd, offloads_off};
 use tenuto_io::signals::Signal;
 
@@ -163,77 +164,10 @@ fn two_switches_learn() {
     });
 }
 
-/// A process that ends with this.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Open vSwitch with daemons and a database of its own, in a folder that goes with it.
-struct OpenVswitch {
-    _daemons: [Running; 2],
-    folder: PathBuf,
-}
-
-const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
-
-impl OpenVswitch {
-    fn start() -> Self {
-        // Labs have process ids of their own, which are the same in each.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-        let folder = std::env::temp_dir().join(format!("tenuto-ovs-{since}"));
-        std::fs::create_dir(&folder).expect("a temporary folder");
-        let tool = |program: &str| {
-            let mut command = Command::new(program);
-            for name in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"] {
-                command.env(name, &folder);
-            }
-            command.stdin(Stdio::null());
-            command
-        };
-        let daemon = |command: &mut Command| {
-            let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-            Running(quiet.spawn().expect("it is installed"))
-        };
-        let (file, socket) = (folder.join("conf.db"), folder.join("db.sock"));
-        said(tool("ovsdb-tool").arg("create").arg(&file).arg(SCHEMA));
-        let at = format!("unix:{}", socket.display());
-        let database = daemon(tool("ovsdb-server").arg(format!("--remote=p{at}")).arg(&file));
-        let until = Instant::now() + PATIENCE;
-        while !socket.exists() {
-            assert!(Instant::now() < until, "no database");
-            std::thread::yield_now();
-        }
-        let db = format!("--db={at}");
-        said(tool("ovs-vsctl").args([&db, "--no-wait", "init"]));
-        let switch = daemon(tool("ovs-vswitchd").arg(&at));
-        let mut add = tool("ovs-vsctl");
-        add.args([&db, "--timeout=20", "add-br", "br0", "--", "set", "bridge", "br0"]);
-        add.args(["datapath_type=netdev", "fail_mode=secure", "protocols=OpenFlow13"]);
-        for number in 1..=3 {
-            let port = format!("s{number}");
-            add.args(["--", "add-port", "br0", &port, "--", "set", "interface", &port]);
-            add.arg(format!("ofport_request={number}"));
-        }
-        said(add.args(["--", "set-controller", "br0", CONTROLLER]));
-        Self { _daemons: [switch, database], folder }
-    }
-}
-
-impl Drop for OpenVswitch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn open_vswitch_learns(app: &str) {
     let hosts = Hosts::new(3);
     let app = App::start(&["app", app]);
-    let switch = OpenVswitch::start();
+    let switch = OpenVswitch::start(&["s1", "s2", "s3"], None);
     app.wait_for("is up");
     reach(&hosts, &[(1, 2), (3, 1)]);
     drop(switch);

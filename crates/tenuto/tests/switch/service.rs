@@ -15,7 +15,7 @@ use tenuto_openflow::constants::table;
 use tenuto_openflow::{Body, FlowMod, FlowModCommand};
 use tenuto_units::Span;
 
-const NET: &str = "\
+pub(crate) const NET: &str = "\
 tenuto: 1
 name: one
 hosts: {h1: {}, h2: {}, h3: {}}
@@ -46,18 +46,8 @@ impl Service {
 
     /// Keeps the switches of this file.
     pub(crate) fn start_with(folder: &Path, file: &str, more: &[&str]) -> Self {
-        let args = [
-            "controller",
-            file,
-            "--listen",
-            "127.0.0.1:0",
-            "--state",
-            "state",
-            "--openflow",
-            "127.0.0.1:6653",
-            "--audit",
-            "1",
-        ];
+        let args = ["controller", file, "--listen", "127.0.0.1:0", "--state", "state"];
+        let args = [&args[..], &["--openflow", "127.0.0.1:6653", "--audit", "1"]].concat();
         let mut command = tenuto(&[&args[..], more].concat());
         let mut child =
             command.current_dir(folder).stdout(Stdio::piped()).spawn().expect("it starts");

@@ -1,6 +1,6 @@
 //! TLS control channels, with certificates made here.
 
-use crate::lab::{Hosts, SWITCH, Switch, in_lab, run, tenuto};
+use crate::lab::{Hosts, PATIENCE, SWITCH, Switch, in_lab, run, tenuto};
 use crate::peer::Peer;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -152,5 +152,54 @@ fn peers_that_stall_do_not_keep_a_tool_out() {
         is_over.store(true, Ordering::Relaxed);
         switch.stop();
         peers.into_iter().for_each(|peer| peer.join().expect("no panic"));
+    });
+}
+
+/// A service that is killed with its test.
+struct Service(std::process::Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Asks the service until what it shows is as it shall be.
+fn until_shown(folder: &Path, what: &str, is_so: impl Fn(&str) -> bool) {
+    let end = std::time::Instant::now() + PATIENCE * 4;
+    loop {
+        let mut show = tenuto(&["show", what, "--json", "--state", "state"]);
+        let (_, text) = run(show.current_dir(folder));
+        if is_so(&text) {
+            return;
+        }
+        assert!(std::time::Instant::now() < end, "{what}: {text}");
+    }
+}
+
+/// The service keeps a switch that calls it by TLS, and tells of one that a stranger vouches for.
+#[test]
+fn the_service_keeps_switches_by_tls() {
+    in_lab("tls::the_service_keeps_switches_by_tls", || {
+        let _hosts = Hosts::new(3);
+        let folder = folder().join("kept");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        std::fs::write(folder.join("one.yaml"), crate::service::NET).expect("written");
+        let (ours, others) = (Files::make(&folder, "ours"), Files::make(&folder, "others"));
+        let keep = ["controller", "one.yaml", "--listen", "127.0.0.1:0", "--state", "state"];
+        let keep = [&keep[..], &["--openflow", "ptls:127.0.0.1:6653"], &ours.flags()].concat();
+        let mut command = tenuto(&keep);
+        let _service = Service(command.current_dir(&folder).spawn().expect("it starts"));
+        let call = ["--controller", "tls:127.0.0.1:6653", "--backoff-max", "200ms"];
+        let stranger = Switch::start(3, &[&call[..], &others.flags()].concat());
+        until_shown(&folder, "alarms", |text| text.contains("it refused our certificate"));
+        stranger.stop();
+        let switch = Switch::start(3, &[&call[..], &ours.flags()].concat());
+        until_shown(&folder, "status", |text| {
+            text.contains("\"installed\":0") || text.contains("\"installed\": 0")
+        });
+        switch.stop();
     });
 }

@@ -1,6 +1,6 @@
 //! Whose a frame is: the ports, VLANs and addresses of a slice.
 //!
-//! The same judgement is made of a frame that enters and of one that is about to leave, so that no entry, group or
+//! One judgement is made of a frame that enters and of one that is about to leave, so that no entry, group or
 //! packet-out of a tenant has to be trusted. Slices at one port never claim the same frame
 //! ([`SliceTraffic::overlaps`]).
 

@@ -25,7 +25,7 @@ impl EntryCounter {
         self.bytes += u64::from(frame_bytes);
     }
 
-    /// The same of many frames.
+    /// Counts many frames.
     pub(in crate::switch) const fn add_all(&mut self, other: Self) {
         self.frames += other.frames;
         self.bytes += other.bytes;

@@ -157,7 +157,7 @@ impl Tables {
         self.states.first().map(CountedTable::table)
     }
 
-    /// The same, to count in.
+    /// The table at that place, to count in.
     #[inline]
     pub(in crate::switch) fn get_mut(&mut self, level: u8, table: u8) -> Option<&mut CountedTable> {
         let place = self.place_of(level, table)?;
@@ -369,7 +369,7 @@ impl Tables {
         self.revision
     }
 
-    /// The same table, once no path counts for the entry of a slot any more.
+    /// The table of an entry, once no path counts for the entry any more.
     fn settled(&mut self, level: u8, table: u8, slot: u32) -> &mut CountedTable {
         let place = self.place_of(level, table).expect("the caller found the entry there");
         let path = self.states[place].uses[slot].path;

@@ -219,7 +219,7 @@ impl Site<'_> {
         self.lines.iter().map(of).fold(own, i128::saturating_add)
     }
 
-    /// The same with every host at its contracts.
+    /// The load with every host at its contracts, 10⁻⁶ bit/s.
     pub(crate) fn load_of_contracts_ubps(&self) -> i128 {
         let streams = self.lines.iter().flat_map(|line| &line.streams);
         let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);

@@ -58,7 +58,7 @@ pub(super) fn frame(bytes: usize) -> (Vec<u8>, usize) {
     (buffer, start)
 }
 
-/// The same of another virtual link.
+/// The frame of another virtual link.
 pub(super) fn frame_of(link: u32, bytes: usize) -> Vec<u8> {
     let (mut frame, _) = frame(bytes);
     frame[..6].copy_from_slice(&address(link));

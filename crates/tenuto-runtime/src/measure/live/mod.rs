@@ -61,7 +61,7 @@ pub struct LiveOrder {
 pub struct LiveReport {
     /// Rates and delays, by subject and size of frames.
     pub rates: Vec<LiveFigures>,
-    /// The same of one subject by those of another, window by window.
+    /// Rates and delays of one subject by those of another, window by window.
     pub ratios: Vec<LiveRatio>,
     /// Delays, by curve and number of flows.
     pub flows: Vec<FlowPoint>,

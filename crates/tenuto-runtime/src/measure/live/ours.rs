@@ -44,7 +44,7 @@ impl OurSwitch {
         Self::start_told(ports, WaitPolicy::Spin, processor, port, &[])
     }
 
-    /// The same with a thread that receives and sends, on a processor of its own if there is one.
+    /// Starts it with a thread that receives and sends, on a processor of its own if there is one.
     pub(super) fn start_with_thread(
         wiring: &Wiring,
         kind: PortKind,

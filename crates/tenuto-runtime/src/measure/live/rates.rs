@@ -28,7 +28,7 @@ pub enum LiveSubject {
     BareRing,
     /// Our switch on such ports: matched in three tables, watched, metered, queued.
     SwitchRing,
-    /// The same without monitor and meter.
+    /// Our switch on such ports, without monitor and meter.
     SwitchRingUnjudged,
     /// As the second, with a thread that receives and sends for the one that owns the tables.
     SwitchRingThread,
@@ -38,7 +38,7 @@ pub enum LiveSubject {
     SwitchXdp,
     /// Open vSwitch, userspace datapath with its usual ports; one table, no meter.
     OvsPacket,
-    /// The same with its ports on AF_XDP.
+    /// Open vSwitch, with its ports on AF_XDP.
     OvsXdp,
 }
 

@@ -12,7 +12,7 @@ pub enum LiveQuantity {
     Rate,
     /// Delays of a paced load, window by window: so many of a thousand frames had no larger one.
     Delay(u16),
-    /// The same of the frames of all windows together, of which rare long pauses of the machine decide.
+    /// Delays of the frames of all windows together, of which rare long pauses of the machine decide.
     PooledDelay(u16),
 }
 

@@ -203,7 +203,7 @@ fn a_flood_waits_by_priority_while_its_device_is_busy() {
     thread.join().expect("no panic").expect("it ends with its port");
 }
 
-/// The same where the device is served here and says that it is full by taking no more.
+/// A flood where the device is served here and says that it is full by taking no more.
 #[test]
 fn a_flood_waits_by_priority_while_its_device_is_full() {
     let mut it = Overloaded::own(FRAMES as u64);

@@ -30,7 +30,7 @@ pub enum Property {
     NoForwardingLoops,
     /// At the end each packet to a host has reached it.
     NoBlackHoles(Traffic),
-    /// The same, but what was sent before or during a move that nobody knows of is forgiven.
+    /// As `NoBlackHoles`, but what was sent before or during a move that nobody knows of is forgiven.
     NoBlackHolesMobile,
     /// Packets of a pair are asked about by one switch only.
     DirectPaths,

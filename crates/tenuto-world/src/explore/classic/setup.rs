@@ -138,7 +138,7 @@ pub enum Loads {
     /// (\[Attendre\] VI.C).
     #[default]
     Found,
-    /// The same in every state.
+    /// These loads in every state.
     Given(Vec<u16>),
 }
 

@@ -49,9 +49,7 @@ pub(crate) fn run(args: &BenchAdmission) -> Result<Outcome, Failure> {
         repeat: args.repeat,
     };
     let (report, engine) = admission::measure(&list, &setting);
-    if let Some(path) = &args.plan {
-        write_plan(path, &list, &engine)?;
-    }
+    let kept = args.plan.as_ref().map_or(Ok(()), |path| write_plan(path, &list, &engine));
     let outcome = if report.is_kept() { Outcome::Good } else { Outcome::Bad };
     if args.json {
         output::say_json(&Document {
@@ -74,7 +72,7 @@ pub(crate) fn run(args: &BenchAdmission) -> Result<Outcome, Failure> {
     } else {
         output::say(&admission::text(&list, &setting, &report))?;
     }
-    Ok(outcome)
+    Ok(Failure::unkept(kept, outcome))
 }
 
 /// Plans what is held, as one network, and writes the plan that the checker accepted.

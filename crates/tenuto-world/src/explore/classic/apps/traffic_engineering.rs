@@ -19,7 +19,7 @@ pub struct Map {
     pub hosts: Vec<Place>,
     /// By source and target, both by their number in `hosts`: switches of the always-on way.
     pub always_on: Vec<Vec<Vec<usize>>>,
-    /// The same of the on-demand way.
+    /// By source and target, as above: switches of the on-demand way.
     pub on_demand: Vec<Vec<Vec<usize>>>,
 }
 

@@ -239,7 +239,7 @@ fn run(
     Ok(found)
 }
 
-/// The same network without modes in its switches: the controller changes them.
+/// The network without modes in its switches: the controller changes them.
 fn by_controller(
     plan: &Plan,
     (count, cycle_ns): (u32, u64),

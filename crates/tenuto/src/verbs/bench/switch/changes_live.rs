@@ -43,7 +43,7 @@ struct Seen {
     undecided: usize,
     controlled: Vec<ControlledChange>,
     controlled_unfinished: usize,
-    /// The same change by others, where that is compared.
+    /// The change by others, where that is compared.
     peers: Peers,
     /// Runs that broke a promise, in a sentence each.
     broken: Vec<String>,
@@ -240,7 +240,7 @@ impl Bench<'_> {
         Ok(None)
     }
 
-    /// The same change by other controllers, and of other switches.
+    /// Plays the change by other controllers, and of other switches.
     fn by_peers(&self, changes: u32, seen: &mut Seen) {
         let own = seen.controlled.iter().map(|it| it.in_effect.as_ns()).collect();
         seen.peers = vec![

@@ -1,0 +1,53 @@
+//! `profile`: a measured profile is read by a plan and held against devices; wrong input is told.
+
+use crate::stranger::{LINE, folder, tenuto_in, write};
+
+#[test]
+fn a_measured_profile_covers_its_device_and_no_slower_one() {
+    let at = folder("profile_measured");
+    write(&at, "line.yaml", &LINE.replace("profile: tenuto", "profile: ./mine.yaml"));
+    let out = ["profile", "--virtual", "banana-pi-r1", "--samples", "5", "-o", "mine.yaml"];
+    tenuto_in(&at, &out).exits(0).says(&[
+        "banana-pi-r1: ",
+        "uses of 5 samples",
+        "processor per frame",
+    ]);
+    tenuto_in(&at, &["check", "line.yaml"]).exits(0);
+    let held = |device| {
+        let out = ["profile", "--virtual", device, "--samples", "5", "--check", "mine.yaml"];
+        tenuto_in(&at, &out)
+    };
+    held("banana-pi-r1").exits(0).says(&["measured: covers the device in all of"]);
+    held("zodiac-fx").exits(1).says(&["measured: does not cover the device", "beyond the profile"]);
+}
+
+#[test]
+fn one_seed_gives_one_profile() {
+    let at = folder("profile_seed");
+    let out = ["profile", "--virtual", "zodiac-fx", "--samples", "5", "--seed", "3"];
+    let said = tenuto_in(&at, &out).exits(0);
+    assert!(said.stdout.contains("\nmeasured:"), "{}", said.stdout);
+    assert_eq!(tenuto_in(&at, &out).exits(0).stdout, said.stdout);
+}
+
+#[test]
+fn what_cannot_be_measured_or_held_says_why() {
+    let at = folder("profile_wrong");
+    write(&at, "notes.yaml", "hello\n");
+    for (more, words) in [
+        (&["--virtual", "zodiak"][..], "there is no virtual device \"zodiak\""),
+        (
+            &["--virtual", "zodiac-fx", "--like", "zodiak"],
+            "there is no built-in profile \"zodiak\"",
+        ),
+        (&["--virtual", "zodiac-fx", "--check", "gone.yaml"], "there is no such file"),
+        (&["--virtual", "zodiac-fx", "--check", "notes.yaml"], "notes.yaml"),
+        (&["--virtual", "zodiac-fx", "--samples", "4"], "--samples"),
+        (&["--virtual", "zodiac-fx", "--name", "a: \"b"], "is no name of a profile"),
+        (&["--virtual", "zodiac-fx", "--check", "a", "-o", "b"], "cannot be used with"),
+        (&[], "--virtual"),
+    ] {
+        let said = tenuto_in(&at, &[&["profile"], more].concat()).exits(2);
+        assert_eq!(said.complains_of(&[words]).stdout, "", "{more:?}");
+    }
+}
