@@ -69,6 +69,8 @@ pub(crate) enum Verb {
     Tenants(crate::verbs::tenants::Tenants),
     /// What the tables of a switch do to one frame, step by step
     Trace(crate::verbs::trace::Trace),
+    /// Races in the record of a run: what the order of packets and messages leaves open, and matters
+    Races(crate::verbs::races::Races),
     /// What a switch has in its tables, as ovs-ofctl writes it
     Dump(crate::verbs::dump::Dump),
     /// Measure a switch, and write the profile that plans believe; or hold a profile against it
@@ -512,6 +514,7 @@ impl Verb {
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
             Self::Import(it) => it.json,
+            Self::Races(it) => it.json,
             Self::Dump(it) => it.wants_json(),
             Self::Flow(it) => it.wants_json(),
             Self::Show(it) => it.json,

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use tenuto_openflow::constants::port;
 use tenuto_openflow::{Action, FlowMod, Match, Port, PortStatus};
 
+/// With room for no more addresses than this, what one switch learns may keep another from learning.
+const SHARED_BELOW: usize = 1_000;
+
 /// Where addresses were seen, by switch.
 ///
 /// A host that moves is learned anew as soon as a packet of it enters elsewhere: entries are for a port of
@@ -77,6 +80,11 @@ impl ReactiveApp for LearningSwitch {
             self.seen.retain(|(at, _), port| (*at, *port) != (datapath, gone));
             answer.flow_mod(datapath, deletion(Match::ANY, Some(gone)));
         }
+    }
+
+    /// Addresses are learned switch by switch, while there is room for those of all.
+    fn is_by_switch(&self) -> bool {
+        self.addresses_max.saturating_sub(self.seen.len()) > SHARED_BELOW
     }
 
     /// An entry to a known destination, or else every port but that of entry.

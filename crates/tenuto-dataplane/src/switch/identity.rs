@@ -54,6 +54,13 @@ impl Switch {
         self.general.as_ref()?.waiting.rank(buffer_id)
     }
 
+    /// What [`identify_untimed`](Self::identify_untimed) leaves out: under which numbers packets wait, and which is next.
+    pub fn identify_kept_numbers<H: Hasher>(&self, now: Instant, hasher: &mut H) {
+        if let Some(general) = &self.general {
+            general.waiting.identify(now, hasher);
+        }
+    }
+
     fn identify_by<H: Hasher>(
         &self,
         clock: Clock,

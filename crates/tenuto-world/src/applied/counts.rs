@@ -1,6 +1,7 @@
 //! What is counted of a run.
 
 use crate::explore::reactive::PacketName;
+use crate::races::Record;
 use std::collections::BTreeMap;
 use tenuto_openflow::{AttendreMessage, Body, Experimenter};
 use tenuto_units::Instant;
@@ -86,6 +87,8 @@ pub struct AppliedRun {
     pub failures: u64,
     /// Length of the run.
     pub ended_ns: u64,
+    /// What the controller has heard and told, if it was asked for.
+    pub record: Vec<Record>,
 }
 
 impl AppliedRun {

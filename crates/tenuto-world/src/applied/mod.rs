@@ -43,6 +43,8 @@ pub struct RunSettings {
     pub command: Span,
     /// How long is waited for what is on its way after the last packet was sent.
     pub settle: Span,
+    /// Whether messages of the controller are kept.
+    pub has_record: bool,
     /// Of all draws.
     pub seed: u64,
 }
@@ -62,6 +64,7 @@ impl Default for RunSettings {
             think: Span::from_us(100),
             command: Span::from_us(50),
             settle: Span::from_s(2),
+            has_record: false,
             seed: 1,
         }
     }

@@ -6,6 +6,7 @@ use super::traffic::{Due, drawn, made};
 use crate::explore::reactive::{
     NOBODY, PacketKind, PacketName, Protocol, Topology, messages, packet_in,
 };
+use crate::races::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use tenuto_controller::reactive::{BarrierGate, Reaction, Reactive, ReactiveApp};
@@ -137,7 +138,7 @@ impl Run<'_> {
                 self.act(now, place, |switch, frames, fx| switch.fire_due(now, frames, fx));
             } else if let Some((_, name)) = of_app.filter(|(at, _)| *at == now) {
                 let reaction = self.controller.fire(&name, now);
-                self.react(now, None, reaction, None);
+                self.react(now, None, reaction, None, None);
             } else if let Some((_, event)) = self.events.pop_first() {
                 self.happen(now, event)?;
             }
@@ -237,12 +238,14 @@ impl Run<'_> {
 
     fn decide(&mut self, now: Instant, place: usize, message: &Message) {
         let datapath = self.topology.switches[place].config.datapath_id;
+        let heard = self.note(now, datapath, true, None, &message.body);
         if matches!(message.body, Body::Error(_)) {
             self.found.switches[place].refused += 1;
         }
         if matches!(message.body, Body::BarrierReply) {
             for (datapath, xid, body) in self.gate.confirmed(datapath, message.xid) {
                 let about = self.about.get_mut(&datapath).and_then(VecDeque::pop_front);
+                self.note(now, datapath, false, heard, &body);
                 self.tell(now, datapath, xid, body, about);
             }
             return;
@@ -255,7 +258,24 @@ impl Run<'_> {
             flow.packet_ins += 1;
         }
         let reaction = self.controller.receive(now, datapath, &message.body);
-        self.react(now, Some(datapath), reaction, about);
+        self.react(now, Some(datapath), reaction, about, heard);
+    }
+
+    /// Keeps a message of the controller, if that is asked for; its place.
+    fn note(
+        &mut self,
+        now: Instant,
+        datapath: u64,
+        is_heard: bool,
+        because: Option<u64>,
+        body: &Body,
+    ) -> Option<u64> {
+        let place = self.found.record.len() as u64;
+        self.settings.has_record.then(|| {
+            let record = Record::new(now.as_ns(), datapath, is_heard, because, body);
+            self.found.record.push(record);
+            place
+        })
     }
 
     fn react(
@@ -264,6 +284,7 @@ impl Run<'_> {
         asked_by: Option<u64>,
         reaction: Reaction,
         about: Option<PacketName>,
+        because: Option<u64>,
     ) {
         let Reaction { messages, notes, fault } = reaction;
         self.found.note(notes, fault);
@@ -272,6 +293,7 @@ impl Run<'_> {
             _ => messages.into_iter().map(|(to, body)| (to, 0, body)).collect(),
         };
         for (datapath, xid, body) in messages {
+            self.note(now, datapath, false, because, &body);
             self.tell(now, datapath, xid, body, about);
         }
     }

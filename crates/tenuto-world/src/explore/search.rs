@@ -1,9 +1,10 @@
 //! Breadth-first search over fingerprints: the first counterexample found is a shortest one.
 
+use super::corridor::pass;
+use super::explored::Explored;
 use super::frames::Interned;
 use super::retrace::retrace;
 use std::collections::{HashSet, VecDeque};
-use std::fmt::Display;
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
 
@@ -70,49 +71,6 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A state of a world that can be explored.
-pub(super) trait Explored: Clone {
-    /// What never changes while exploring.
-    type Fixed;
-    /// One thing that can happen.
-    type Action: Clone + PartialEq + Display;
-    /// What a trace tells of it.
-    type Step;
-    /// A violated property and what is wrong, in words.
-    type Finding;
-
-    /// Identity: equal fingerprints, equal behaviour from here on.
-    fn fingerprint(&self, frames: &Interned) -> u128;
-
-    /// Everything that can happen now, or what is wrong if too little can.
-    fn possible(
-        &self,
-        fixed: &Self::Fixed,
-        frames: &Interned,
-    ) -> Result<Vec<Self::Action>, Self::Finding>;
-
-    /// The state after an action; `None` if it is not possible here.
-    fn after(
-        &self,
-        action: &Self::Action,
-        fixed: &Self::Fixed,
-        frames: &mut Interned,
-    ) -> Option<Self>;
-
-    /// What a trace tells of an action that leads to `next`.
-    fn step(
-        &self,
-        action: &Self::Action,
-        next: &Self,
-        fixed: &Self::Fixed,
-        frames: &Interned,
-    ) -> Self::Step;
-
-    /// What a step to `next` violates. With `is_end` it is the only one that is possible, and leads
-    /// back to this state: nothing changes any more.
-    fn check(&self, next: &Self, is_end: bool, fixed: &Self::Fixed) -> Option<Self::Finding>;
-}
-
 /// What is violated, and the choices that lead there.
 type Violation<S> = (<S as Explored>::Finding, Vec<u16>);
 /// A finding, with the steps of a trace.
@@ -132,9 +90,20 @@ struct Waiting<S> {
     world: S,
 }
 
+/// Where an action has led.
+enum Taken<S: Explored> {
+    Impossible,
+    To(u128),
+    Violates(Violation<S>),
+}
+
 /// How far a search has come.
 struct Search<S: Explored> {
     visited: HashSet<u128, BuildHasherDefault<WordHasher>>,
+    /// States one step further than those that are expanded now.
+    next_layer: HashSet<u128, BuildHasherDefault<WordHasher>>,
+    /// How far those are.
+    layer: usize,
     origins: Vec<Origin>,
     queue: VecDeque<Waiting<S>>,
     states_max: usize,
@@ -153,7 +122,7 @@ pub(super) fn search<S: Explored>(
     states_max: usize,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Outcome<Counterexample<S>>, String> {
-    let mut search = Search::new(start, states_max, frames);
+    let mut search = Search::new(start, states_max, fixed, frames);
     while let Some(waiting) = search.queue.pop_front() {
         let found = search.expand(&waiting, fixed, frames, progress)?;
         search.count_bytes();
@@ -167,13 +136,15 @@ pub(super) fn search<S: Explored>(
 }
 
 impl<S: Explored> Search<S> {
-    fn new(start: &S, states_max: usize, frames: &Interned) -> Self {
-        let fingerprint = start.fingerprint(frames);
+    fn new(start: &S, states_max: usize, fixed: &S::Fixed, frames: &Interned) -> Self {
+        let fingerprint = start.fingerprint(fixed, frames);
         let mut visited = HashSet::default();
         visited.insert(fingerprint);
         let (states, transitions, depth) = (1, 0, 0);
         Self {
             visited,
+            next_layer: HashSet::default(),
+            layer: 0,
             origins: vec![Origin { parent: 0, choice: 0 }],
             queue: VecDeque::from([Waiting {
                 number: 0,
@@ -205,20 +176,68 @@ impl<S: Explored> Search<S> {
             Ok(actions) => actions,
             Err(finding) => return Ok(Some((finding, self.path(from.number, None)))),
         };
-        let is_only = actions.len() == 1;
-        for (choice, action) in (0..).zip(actions) {
-            let Some(next) = from.world.after(&action, fixed, frames) else { continue };
-            self.outcome.transitions += 1;
-            let fingerprint = next.fingerprint(frames);
-            let is_end = is_only && fingerprint == from.fingerprint;
-            if let Some(finding) = from.world.check(&next, is_end, fixed) {
-                return Ok(Some((finding, self.path(from.number, Some(choice)))));
+        if from.depth == self.layer {
+            self.next_layer.clear();
+            self.layer = from.depth + 1;
+        }
+        let all = 0..u16::try_from(actions.len()).map_err(|error| error.to_string())?;
+        let first = from.world.sufficient(&actions, fixed);
+        let rest: Vec<u16> = match &first {
+            Some(first) => all.clone().filter(|choice| !first.contains(choice)).collect(),
+            None => Vec::new(),
+        };
+        let mut goes_on = false;
+        for choice in first.unwrap_or_else(|| all.collect()) {
+            let taken = self.take(from, &actions, choice, fixed, frames, progress)?;
+            match taken {
+                Taken::Violates(violation) => return Ok(Some(violation)),
+                Taken::To(fingerprint) => goes_on |= self.next_layer.contains(&fingerprint),
+                Taken::Impossible => {}
             }
-            if self.visit(from, choice, fingerprint, next)? {
-                self.tell(progress);
+        }
+        // What was put off must come in the end: not where all ways lead back.
+        for choice in rest.into_iter().filter(|_| !goes_on) {
+            if let Taken::Violates(it) =
+                self.take(from, &actions, choice, fixed, frames, progress)?
+            {
+                return Ok(Some(it));
             }
         }
         Ok(None)
+    }
+
+    /// Takes one action, and what can only follow it.
+    fn take(
+        &mut self,
+        from: &Waiting<S>,
+        actions: &[S::Action],
+        choice: u16,
+        fixed: &S::Fixed,
+        frames: &mut Interned,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Taken<S>, String> {
+        let action = &actions[usize::from(choice)];
+        let Some(next) = from.world.after(action, fixed, frames) else {
+            return Ok(Taken::Impossible);
+        };
+        self.outcome.transitions += 1;
+        let violation = |finding, this: &Self| {
+            Ok(Taken::Violates((finding, this.path(from.number, Some(choice)))))
+        };
+        let is_end = actions.len() == 1 && next.fingerprint(fixed, frames) == from.fingerprint;
+        if let Some(finding) = from.world.check(&next, is_end, fixed) {
+            return violation(finding, self);
+        }
+        let passed = pass(next, fixed, frames, &mut |_| self.outcome.transitions += 1);
+        let next = match passed {
+            Ok(next) => next,
+            Err(finding) => return violation(finding, self),
+        };
+        let fingerprint = next.fingerprint(fixed, frames);
+        if self.visit(from, choice, fingerprint, next)? {
+            self.tell(progress);
+        }
+        Ok(Taken::To(fingerprint))
     }
 
     /// Whether the state is new, and there is room for it.
@@ -239,6 +258,7 @@ impl<S: Explored> Search<S> {
         let number = u32::try_from(self.origins.len()).map_err(|error| error.to_string())?;
         let depth = from.depth + 1;
         self.visited.insert(fingerprint);
+        self.next_layer.insert(fingerprint);
         self.origins.push(Origin { parent: from.number, choice });
         self.queue.push_back(Waiting { number, fingerprint, depth, world });
         self.outcome.states = self.origins.len();
@@ -280,13 +300,16 @@ fn chosen<S: Explored>(
 ) -> Result<Vec<S::Action>, String> {
     let lost = || "the way to a state is not found again: a step is not deterministic".to_owned();
     let (mut world, mut actions) = (start.clone(), Vec::new());
-    for (place, &choice) in choices.iter().enumerate() {
+    for &choice in choices {
         let possible = world.possible(fixed, frames).map_err(|_| lost())?;
         let action = possible.get(usize::from(choice)).ok_or_else(lost)?;
-        if place + 1 < choices.len() {
-            world = world.after(action, fixed, frames).ok_or_else(lost)?;
-        }
         actions.push(action.clone());
+        world = world.after(action, fixed, frames).ok_or_else(lost)?;
+        // Behind the last choice what is violated may come on the way.
+        match pass(world, fixed, frames, &mut |action: &S::Action| actions.push(action.clone())) {
+            Ok(further) => world = further,
+            Err(_) => return Ok(actions),
+        }
     }
     Ok(actions)
 }

@@ -9,7 +9,12 @@ use tenuto_world::explore::reactive::{
 };
 use tenuto_world::explore::{Outcome, Verdict};
 
-fn network(name: &str, switches: &[&str], links: &[(&str, &str)], hosts: &[&str]) -> Network {
+pub(crate) fn network(
+    name: &str,
+    switches: &[&str],
+    links: &[(&str, &str)],
+    hosts: &[&str],
+) -> Network {
     let list = |names: &[&str], what: &str| {
         names.iter().map(|it| format!("{it}: {what}")).collect::<Vec<_>>().join(", ")
     };
@@ -27,27 +32,31 @@ fn network(name: &str, switches: &[&str], links: &[(&str, &str)], hosts: &[&str]
     crate::support::network(&text)
 }
 
-fn one_switch() -> Network {
+pub(crate) fn one_switch() -> Network {
     network("one", &["s1"], &[("h1", "s1"), ("h2", "s1"), ("h3", "s1")], &["h1", "h2", "h3"])
 }
 
-fn line() -> Network {
+pub(crate) fn line() -> Network {
     network("line", &["s1", "s2"], &[("h1", "s1"), ("s1", "s2"), ("s2", "h2")], &["h1", "h2"])
 }
 
-fn triangle() -> Network {
+pub(crate) fn triangle() -> Network {
     let links = [("h1", "s1"), ("h2", "s2"), ("s1", "s2"), ("s2", "s3"), ("s3", "s1")];
     network("triangle", &["s1", "s2", "s3"], &links, &["h1", "h2"])
 }
 
-fn app(name: &str, settings: &[(&str, &str)], network: Option<&Network>) -> Box<dyn ReactiveApp> {
+pub(crate) fn app(
+    name: &str,
+    settings: &[(&str, &str)],
+    network: Option<&Network>,
+) -> Box<dyn ReactiveApp> {
     let settings: Vec<(String, String)> =
         settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let settings: &Settings = &settings;
     named(name, settings, network).expect("an application")
 }
 
-fn sends(packets: u8) -> Setup {
+pub(crate) fn sends(packets: u8) -> Setup {
     Setup {
         sends: vec![Send { from: "h1".into(), to: "h2".into(), packets }],
         replies: vec!["h2".into()],
@@ -147,7 +156,7 @@ fn a_host_that_moves_is_found_again_unless_its_old_packets_come_late() {
 
 /// Learns where a station is, once and for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Stubborn {
+pub(crate) struct Stubborn {
     seen: std::collections::BTreeMap<(u64, [u8; 6]), u32>,
 }
 
@@ -161,7 +170,7 @@ impl ReactiveApp for Stubborn {
 
 /// Forgets to answer the second question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Forgetful {
+pub(crate) struct Forgetful {
     asked: u32,
 }
 
@@ -337,30 +346,4 @@ fn losses_are_counted_where_they_happen() {
     let nowhere = RunSettings { replies: vec!["h9".into()], ..runs(Protocol::Openflow) };
     let app = app("learning-switch", &[], None);
     assert!(applied::run(&one_switch(), app, &nowhere).expect_err("no such host").contains("h9"));
-}
-
-/// The same pings over the same switches, counted as the classic tool does and natively: the replier may move to a
-/// spare port. No property tells packets apart, as in the classic runs.
-#[test]
-fn native_states_beside_classic_ones() {
-    use tenuto_world::explore::classic::{self, apps::MacLearning, lines};
-    let cases = [(1_u8, 1_u8, 2), (1, 2, 5), (1, 3, 18), (2, 1, 1), (2, 2, 5)];
-    for (switches, packets, fewer) in cases {
-        let counted =
-            classic::explore(&lines::line(switches, packets, true), MacLearning::default());
-        let (network, last, spare) = match switches {
-            1 => (one_switch(), "s1", 9),
-            _ => (line(), "s2", 9),
-        };
-        let moves = vec![Move { host: "h2".into(), switch: last.into(), port: spare }];
-        let properties = vec![Property::NoBlackHoles, Property::NoFailure];
-        let setup = Setup { moves, properties, ..sends(packets) };
-        let native = holds(&network, app("learning-switch", &[], None), &setup);
-        println!(
-            "{switches} switches, {packets} packets: classic {} states, {} transitions; native {} states, {} transitions",
-            counted.unique_states, counted.transitions, native.states, native.transitions
-        );
-        let states = u64::try_from(native.states).expect("few");
-        assert!(states * fewer < counted.unique_states, "{switches} {packets}: {states}");
-    }
 }

@@ -4,7 +4,7 @@ use crate::verbs::app::setting;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use tenuto_model::quantity;
-use tenuto_world::explore::reactive::{Move, Protocol, Send};
+use tenuto_world::explore::reactive::{Move, Protocol, Reductions, Send};
 
 /// What runs on the switches of a network, and what its hosts do.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,6 +59,9 @@ pub(crate) struct ExploreApp {
     /// Timers of the application that may be due
     #[arg(long, value_name = "N", default_value_t = 0, requires = "app")]
     pub(crate) timers: u8,
+    /// What leaves states out: numbers, packets, partial-order, corridors; all of them, or none
+    #[arg(long, value_name = "NAMES", value_parser = reductions, default_value = "all", requires = "app")]
+    pub(crate) reduce: Reductions,
     /// Draw a counterexample as a message-sequence chart
     #[arg(long, value_name = "SVG", requires = "app")]
     pub(crate) chart: Option<PathBuf>,
@@ -89,6 +92,9 @@ pub(crate) struct SimApp {
     /// What the controller needs for a message
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = time, requires = "app")]
     pub(crate) think: u64,
+    /// Write down what the controller heard and told, for `tenuto races`
+    #[arg(long, value_name = "FILE", requires = "app")]
+    pub(crate) record: Option<PathBuf>,
     /// What the agent of a switch needs for a message of the controller
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = time, requires = "app")]
     pub(crate) command: u64,
@@ -110,6 +116,20 @@ fn host_move(text: &str) -> Result<Move, String> {
     let (switch, port) = place.split_once(':').ok_or_else(meant)?;
     let port = port.parse().map_err(|_| meant())?;
     Ok(Move { host: host.to_owned(), switch: switch.to_owned(), port })
+}
+
+/// Names with commas between them, `all` or `none`.
+fn reductions(text: &str) -> Result<Reductions, String> {
+    match text {
+        "all" => return Ok(Reductions::ALL),
+        "none" => return Ok(Reductions::NONE),
+        _ => {}
+    }
+    text.split(',').try_fold(Reductions::NONE, |all, name| {
+        let known = || Reductions::NAMES.join(", ");
+        all.with(name)
+            .ok_or_else(|| format!("no reduction is called `{name}`: all, none, or of {}", known()))
+    })
 }
 
 /// `FROM:TO`.

@@ -54,6 +54,7 @@ struct Document<'a> {
     forbidden: &'a [(String, String)],
     budgets: Vec<BudgetRow>,
     properties: Vec<&'static str>,
+    reductions: Vec<&'static str>,
     states: usize,
     transitions: u64,
     depth: usize,
@@ -142,6 +143,7 @@ fn setup(args: &Explore, network: &Network) -> Result<Setup, Failure> {
         },
         threads: flags.threads,
         properties: args.attendre.property.clone(),
+        reductions: flags.reduce,
         states_max: args.states,
     })
 }
@@ -170,6 +172,11 @@ fn names(setup: &Setup) -> Vec<&'static str> {
     properties_of(setup).into_iter().map(Property::name).collect()
 }
 
+fn reductions(setup: &Setup) -> Vec<&'static str> {
+    let on = setup.reductions.named().into_iter().filter(|(_, is_on)| *is_on);
+    on.map(|(name, _)| name).collect()
+}
+
 fn bytes_per_state(found: &Found) -> usize {
     found.bytes.checked_div(found.states).unwrap_or(0)
 }
@@ -196,6 +203,7 @@ fn document<'a>(explored: &'a Explored<'_>) -> Document<'a> {
         forbidden: &setup.forbidden,
         budgets: setup.budgets.named().into_iter().map(budget).collect(),
         properties: names(setup),
+        reductions: reductions(setup),
         states: found.states,
         transitions: found.transitions,
         depth: found.depth,
@@ -239,7 +247,7 @@ fn text(explored: &Explored<'_>) -> String {
     let moves: Vec<String> =
         setup.moves.iter().map(|it| format!("{} to {}:{}", it.host, it.switch, it.port)).collect();
     let mut out = format!(
-        "{} explored   {app}   {}{}\nhosts       send {}   reply {}   may move {}\nfaults      {}\n{ABSTRACTED}",
+        "{} explored   {app}   {}{}\nhosts       send {}   reply {}   may move {}\nfaults      {}\nreduced by  {}\n{ABSTRACTED}",
         network.name,
         setup.protocol.name(),
         if setup.threads { ", answers overtake each other" } else { "" },
@@ -247,6 +255,7 @@ fn text(explored: &Explored<'_>) -> String {
         or_none(&setup.replies),
         or_none(&moves),
         or_none(&budgets),
+        or_none(&reductions(setup).into_iter().map(str::to_owned).collect::<Vec<_>>()),
     );
     let size = size(explored);
     out.push_str(&match &found.counterexample {

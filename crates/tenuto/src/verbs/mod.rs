@@ -19,6 +19,7 @@ mod import;
 mod on_network;
 mod plan;
 pub(crate) mod profile;
+pub(crate) mod races;
 mod report;
 mod service_client;
 pub(crate) mod show;
@@ -63,6 +64,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Switch(it) => switch::run(&it),
         Verb::Tenants(it) => tenants::run(&it),
         Verb::Trace(it) => trace::run(&it),
+        Verb::Races(it) => races::run(&it),
         Verb::Dump(it) => dump::run(&it),
         Verb::Profile(it) => profile::run(&it),
         Verb::Explore(it) => explore::run(&it),

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use tenuto_model::Network;
 use tenuto_units::Span;
 use tenuto_world::applied::{self, AppliedRun, FlowRow, RunSettings, SwitchRow};
+use tenuto_world::races::Record;
 
 /// Rows of flows that are printed unless all are asked for.
 const ROWS: usize = 20;
@@ -69,6 +70,11 @@ pub(crate) fn run(args: &Sim, name: &str) -> Result<Outcome, Failure> {
     let shown = args.input.display().to_string();
     let found = applied::run(&network, app, &settings)
         .map_err(|why| Failure::input(why, Some(&shown), None))?;
+    if let Some(path) = &flags.record {
+        let lines = found.record.iter().map(Record::line);
+        let text: Vec<String> = std::iter::once(Record::head()).chain(lines).collect();
+        output::write_file(path, &(text.join("\n") + "\n"))?;
+    }
     match args.run.json {
         true => output::say_json(&document(&network, name, &settings, &found))?,
         false => output::say(&text(&network, name, &settings, &found, args.run.all))?,
@@ -90,6 +96,7 @@ fn settings(args: &Sim, network: &Network) -> Result<RunSettings, Failure> {
         control_delay: Span::from_ns(flags.control_delay),
         think: Span::from_ns(flags.think),
         command: Span::from_ns(flags.command),
+        has_record: flags.record.is_some(),
         seed: args.run.seed.unwrap_or(1),
         ..RunSettings::default()
     })

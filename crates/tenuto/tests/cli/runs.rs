@@ -240,6 +240,50 @@ fn an_application_of_a_network_is_explored_and_its_counterexample_replayed() {
 }
 
 #[test]
+fn reductions_are_chosen_by_name() {
+    let states = |reduce: &str| {
+        let said = tenuto(&[
+            "explore",
+            "line.yaml",
+            "--app",
+            "learning-switch",
+            "--reduce",
+            reduce,
+            "--json",
+        ]);
+        let document = said.exits(0).json();
+        (document["states"].as_u64().expect("a count"), document["reductions"].clone())
+    };
+    let (all, none) = (states("all"), states("none"));
+    assert!(all.0 < none.0, "{all:?} and {none:?}");
+    assert_eq!(none.1, serde_json::json!([]));
+    assert_eq!(states("numbers,corridors").1, serde_json::json!(["numbers", "corridors"]));
+    tenuto(&["explore", "line.yaml", "--app", "learning-switch", "--reduce", "symmetry"])
+        .exits(2)
+        .complains_of(&["no reduction is called `symmetry`", "partial-order"]);
+}
+
+#[test]
+fn a_record_of_a_run_has_the_races_of_its_application() {
+    let folder = folder("races");
+    write(&folder, "line.yaml", LINE);
+    let sim = ["sim", "line.yaml", "--app", "learning-switch", "--record", "run.jsonl"];
+    tenuto_in(&folder, &sim).exits(0);
+    let document = tenuto_in(&folder, &["races", "run.jsonl", "--json"]).json();
+    assert!(document["reads"].as_u64() > Some(0), "{document}");
+    assert_eq!(document["format"], "record");
+    let verdict = if document["harmful"].as_u64() > Some(0) { 1 } else { 0 };
+    tenuto_in(&folder, &["races", "run.jsonl"])
+        .exits(verdict)
+        .says(&["look-ups", "that are not ordered matter"]);
+    write(&folder, "other.json", "{}\n");
+    tenuto_in(&folder, &["races", "other.json"])
+        .exits(2)
+        .complains_of(&["line 1", "an event of SDNRacer"]);
+    tenuto_in(&folder, &["races", "none.json"]).exits(2).complains_of(&["none.json"]);
+}
+
+#[test]
 fn an_application_runs_in_virtual_time_and_counts_what_flows_cost() {
     let sim = |more: &[&str]| tenuto(&[&["sim", "line.yaml", "--app"], more].concat());
     for protocol in ["openflow", "openflow-barrier", "attendre"] {

@@ -19,7 +19,7 @@ const BEHIND: [&str; 9] = ["max", "min", "p50", "p80", "p99", "p999", "per", "po
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 28] = [
+const DOCUMENTS: [Document; 29] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -123,6 +123,7 @@ const DOCUMENTS: [Document; 28] = [
         &[("tenuto/src/verbs/bench/admission.rs", "Document")],
         "`bench admission --json`",
     ),
+    ("tenuto-races/1", &[("tenuto/src/verbs/races.rs", "Document")], "`races --json`"),
     ("tenuto-doctor/1", &[("tenuto/src/verbs/doctor.rs", "Document")], "`doctor --json`"),
     ("tenuto-dump/1", &[("tenuto/src/verbs/dump.rs", "Document")], "`dump --json`"),
     (
@@ -400,7 +401,8 @@ fn real_output() -> Vec<(String, String)> {
         words("certify graph.plan.json"),
         words("explore attendre --app firewall --plain -o reactive.json"),
         words("explore line.yaml --app learning-switch"),
-        words("sim line.yaml --app learning-switch"),
+        words("sim line.yaml --app learning-switch --record record.jsonl"),
+        words("races record.jsonl"),
         words("bench loko table2"),
         words("bench admission --generated star3-1G --repeat 1"),
         words("doctor --for 20ms"),

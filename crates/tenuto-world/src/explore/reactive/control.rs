@@ -59,6 +59,11 @@ impl World {
         if let Some(fault) = reaction.fault {
             self.findings.push((Property::NoFailure, format!("the application fails: {fault}")));
         }
+        let is_elsewhere = |(to, _): &(u64, Body)| asked_by.is_some_and(|asked| asked != *to);
+        if fixed.decides_by_switch() && reaction.messages.iter().any(is_elsewhere) {
+            let text = "the application answers another switch, and has said that it never does";
+            self.findings.push((Property::NoFailure, text.to_owned()));
+        }
         let messages = match (fixed.protocol, asked_by) {
             (Protocol::OpenflowBarrier, Some(asked_by)) => {
                 self.gate.admit(asked_by, reaction.messages)
@@ -79,6 +84,7 @@ impl World {
         fixed: &Fixed,
     ) {
         if let Some(place) = fixed.of_datapath(datapath) {
+            let flow = flow.filter(|_| fixed.tells_flows());
             let sent = OnItsWay::new(xid, body, self.answers, flow);
             self.to_switch[place].push_back(sent);
         }
@@ -110,19 +116,30 @@ impl World {
     }
 
     /// Messages in both directions, and the order of answers among themselves.
-    pub(super) fn identify_messages(&self, hasher: &mut impl Hasher) {
+    pub(super) fn identify_messages(&self, fixed: &Fixed, hasher: &mut impl Hasher) {
+        let tells_numbers = !fixed.reductions.numbers;
+        // Without threads the first message of a switch is next, whichever answer it is of.
+        let tells_answers = tells_numbers || fixed.threads;
         for (place, switch) in self.switches.iter().enumerate() {
             let (heard, told) = (&self.to_controller[place], &self.to_switch[place]);
             (heard.len(), told.len()).hash(hasher);
+            if tells_numbers {
+                switch.identify_kept_numbers(NOW, hasher);
+                let named = heard.iter().chain(told).map(OnItsWay::buffer_id);
+                named.for_each(|number| number.hash(hasher));
+            }
             heard.iter().for_each(|message| message.identify(switch, hasher));
             let mut answers: Vec<u32> = Vec::new();
             for message in told {
+                message.identify(switch, hasher);
+                if !tells_answers {
+                    continue;
+                }
                 let rank = answers.iter().position(|answer| *answer == message.answer);
                 rank.hash(hasher);
                 if rank.is_none() {
                     answers.push(message.answer);
                 }
-                message.identify(switch, hasher);
             }
         }
     }

@@ -71,7 +71,12 @@ fn explored(
 ) -> Result<Outcome<Trace>, String> {
     let mut frames = Interned::default();
     let start = World::start(fixed, &mut frames)?;
-    let found = search(&start, fixed, &mut frames, states_max, progress)?;
+    let mut found = search(&start, fixed, &mut frames, states_max, progress)?;
+    if found.counterexample.is_some() && fixed.reductions.lengthen() {
+        let all = Fixed { reductions: fixed.reductions.with_every_step(), ..fixed.clone() };
+        let shortest = search(&start, &all, &mut frames, states_max, progress)?.counterexample;
+        found.counterexample = shortest.or(found.counterexample);
+    }
     Ok(found.map(|(finding, steps)| told(finding, steps)))
 }
 

@@ -2,6 +2,7 @@
 
 use super::packets::{Address, BROADCAST, Made, NOBODY, PacketKind, PacketName};
 use super::property::Property;
+use super::reductions::Reductions;
 use super::setup::{Budgets, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -66,6 +67,7 @@ pub(super) struct Fixed {
     /// Whether a port hands its frames over when it likes, rather than at once.
     pub(super) ports_wait: bool,
     pub(super) properties: Vec<Property>,
+    pub(super) reductions: Reductions,
     /// Pairs of hosts that may not reach each other.
     pub(super) forbidden: BTreeSet<(u16, u16)>,
     pub(super) budgets: Budgets,
@@ -80,7 +82,18 @@ impl Fixed {
     /// Whether packets of a flow differ: where no property tells them apart, they are all one, and there are fewer
     /// states.
     pub(super) fn tells_packets_apart(&self) -> bool {
-        self.properties.iter().any(|property| property.tells_packets_apart())
+        !self.reductions.packets
+            || self.properties.iter().any(|property| property.tells_packets_apart())
+    }
+
+    /// Whether it makes a difference how many packets a host has sent, replies too.
+    pub(super) fn counts_packets(&self) -> bool {
+        !self.reductions.numbers || self.tells_packets_apart() || self.looks_at(Property::Completes)
+    }
+
+    /// Whether flows of messages on their way make a difference.
+    pub(super) fn tells_flows(&self) -> bool {
+        !self.reductions.numbers || self.looks_at(Property::OnePacketIn)
     }
 
     pub(super) fn place(&self, switch: &str) -> Option<usize> {

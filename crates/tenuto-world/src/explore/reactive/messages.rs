@@ -43,6 +43,11 @@ impl OnItsWay {
         }
     }
 
+    /// The number of the packet that waits for it.
+    pub(super) const fn buffer_id(&self) -> u32 {
+        self.buffer_id
+    }
+
     pub(super) fn bytes(&self) -> Vec<u8> {
         Message::new(self.xid, (*self.body).clone()).to_bytes()
     }

@@ -25,8 +25,10 @@ mod hosts;
 mod messages;
 mod on_network;
 mod packets;
+mod persistent;
 mod properties;
 mod property;
+mod reductions;
 mod scenario;
 mod setup;
 mod steps;
@@ -40,6 +42,7 @@ pub(crate) use messages::{messages, packet_in};
 pub(crate) use on_network::Topology;
 pub(crate) use packets::{Address, BROADCAST, Made, NOBODY, PacketKind, PacketName};
 pub use property::Property;
+pub use reductions::Reductions;
 pub use setup::{Budgets, Move, Protocol, Send, Setup};
 pub use tenuto_dataplane::switch::AttendreMutant;
 pub use trace::{Action, Step, Trace};
@@ -100,6 +103,8 @@ pub struct Settings {
     pub properties: Vec<Property>,
     /// Most states; beyond, the verdict says `bounded`.
     pub states_max: usize,
+    /// What leaves states out.
+    pub reductions: Reductions,
     /// Attendre as it is, or a broken variant.
     pub mutant: AttendreMutant,
 }
@@ -120,6 +125,7 @@ impl Settings {
             lost_commands: 0,
             properties: Property::OF_ATTENDRE.to_vec(),
             states_max: 5_000_000,
+            reductions: Reductions::SAME_STATES,
             mutant: AttendreMutant::None,
         }
     }

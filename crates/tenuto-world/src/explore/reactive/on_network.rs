@@ -186,6 +186,7 @@ impl Fixed {
             threads: setup.threads,
             ports_wait: false,
             properties: properties(setup),
+            reductions: setup.reductions,
             forbidden,
             budgets: setup.budgets,
             mutant: AttendreMutant::None,

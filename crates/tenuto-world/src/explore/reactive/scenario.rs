@@ -49,6 +49,7 @@ impl Fixed {
             threads: settings.threads,
             ports_wait: true,
             properties: settings.properties.clone(),
+            reductions: settings.reductions,
             forbidden: BTreeSet::new(),
             budgets: Budgets {
                 timeouts: settings.timeouts,

@@ -1,6 +1,7 @@
 //! What hosts do on a network, what may go wrong, and what is looked at.
 
 use super::property::Property;
+use super::reductions::Reductions;
 
 /// How the controller tells several switches of one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,6 +109,8 @@ pub struct Setup {
     pub threads: bool,
     /// What is looked at; if it is empty, [`Property::USUAL`].
     pub properties: Vec<Property>,
+    /// What leaves states out.
+    pub reductions: Reductions,
     /// Most states; beyond, the verdict says `bounded`.
     pub states_max: usize,
 }

@@ -1,7 +1,7 @@
 //! A state as the search sees it: its identity, its steps, what they violate.
 
+use super::super::explored::Explored;
 use super::super::frames::Interned;
-use super::super::search::Explored;
 use super::fixed::Fixed;
 use super::properties::{check_end, check_step};
 use super::property::Finding;
@@ -17,16 +17,19 @@ impl Explored for World {
     type Step = Step;
     type Finding = Finding;
 
-    fn fingerprint(&self, frames: &Interned) -> u128 {
+    fn fingerprint(&self, fixed: &Fixed, frames: &Interned) -> u128 {
         let mut hasher = SipHasher24::new();
         self.digests.hash(&mut hasher);
         for channel in &self.channels {
             channel.len().hash(&mut hasher);
             channel.iter().for_each(|&frame| frames.identity(frame).hash(&mut hasher));
         }
-        (&self.cut, &self.sent, &self.numbers, &self.owed).hash(&mut hasher);
+        (&self.cut, &self.sent, &self.owed).hash(&mut hasher);
+        if fixed.counts_packets() {
+            self.numbers.hash(&mut hasher);
+        }
         (&self.places, &self.has_received, &self.received).hash(&mut hasher);
-        self.identify_messages(&mut hasher);
+        self.identify_messages(fixed, &mut hasher);
         (&self.controller, &self.gate, &self.left, &self.history).hash(&mut hasher);
         hasher.finish128().as_u128()
     }
@@ -35,6 +38,14 @@ impl Explored for World {
         let (must, may) = self.actions(fixed, frames);
         let end = must.is_empty().then(|| check_end(self, fixed)).flatten();
         end.map_or_else(|| Ok(must.into_iter().chain(may).collect()), Err)
+    }
+
+    fn sufficient(&self, actions: &[Action], fixed: &Fixed) -> Option<Vec<u16>> {
+        self.persistent(actions, fixed)
+    }
+
+    fn passes_corridors(fixed: &Fixed) -> bool {
+        fixed.reductions.corridors
     }
 
     fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
