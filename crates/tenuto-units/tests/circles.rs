@@ -20,7 +20,7 @@ const FILES_IN_CIRCLES: [(&str, usize); 11] = [
     ("tenuto-model", 37),
     ("tenuto-runtime", 24),
     ("tenuto-service", 5),
-    ("tenuto-world", 13),
+    ("tenuto-world", 10),
 ];
 
 /// Segments of a module's path within its crate.

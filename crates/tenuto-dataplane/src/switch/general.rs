@@ -24,13 +24,42 @@ use tenuto_openflow::SliceStatus;
 /// (`OFP_DEFAULT_MISS_SEND_LEN`).
 const MISS_SEND_LEN: u16 = 128;
 
+/// Frames before buckets changed them, by depth of the group. Between two frames it means nothing, so a copy of a
+/// switch has none of it until it needs the room: explored switches are copied at every step.
+#[derive(Debug)]
+pub(super) struct SavedFrames(Vec<Buffer>);
+
+impl SavedFrames {
+    fn new() -> Self {
+        Self(vec![Buffer::default(); DEPTH_MAX + 1])
+    }
+
+    /// The place of a depth; `None` beyond the deepest.
+    pub(super) fn get_mut(&mut self, depth: usize) -> Option<&mut Buffer> {
+        if depth <= DEPTH_MAX && self.0.len() <= depth {
+            self.0.resize_with(depth + 1, Buffer::default);
+        }
+        self.0.get_mut(depth)
+    }
+
+    pub(super) fn get(&self, depth: usize) -> Option<&Buffer> {
+        self.0.get(depth)
+    }
+}
+
+impl Clone for SavedFrames {
+    fn clone(&self) -> Self {
+        Self(Vec::new())
+    }
+}
+
 /// State of a general switch.
 #[derive(Clone, Debug)]
 pub(super) struct General {
     /// The frame being changed.
     pub(super) buffer: Buffer,
     /// Frames as they were before a bucket changed them, by depth of the group.
-    pub(super) saved: Vec<Buffer>,
+    pub(super) saved: SavedFrames,
     /// Changes in the action set of the frame at hand.
     pub(super) set: EditSet,
     pub(super) waiting: PacketBuffers,
@@ -64,7 +93,7 @@ impl General {
         let limit = config.packet_ins_per_s.map(Meter::of_packets);
         Self {
             buffer: Buffer::default(),
-            saved: vec![Buffer::default(); DEPTH_MAX + 1],
+            saved: SavedFrames::new(),
             set: EditSet::default(),
             waiting: PacketBuffers::new(config.buffers_max),
             expiry: Expiry::default(),

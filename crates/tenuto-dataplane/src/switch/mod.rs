@@ -16,6 +16,7 @@ mod identity;
 mod meter;
 mod mode;
 mod monitor;
+mod outputs;
 mod path_cache;
 mod pipeline;
 mod policy;

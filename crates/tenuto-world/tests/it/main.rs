@@ -1,5 +1,6 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
+mod applications;
 mod classic;
 mod controlled;
 mod devices;
@@ -13,9 +14,11 @@ mod installed;
 mod judging;
 mod processors;
 mod profiling;
+mod races;
 mod raises;
 mod rates;
 mod reactive;
+mod reductions;
 mod runs;
 mod schedules;
 mod support;

@@ -90,7 +90,8 @@ fn days(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     if let Some(app) = &args.app {
         let network = args.network.as_deref();
-        return super::app::serve(app, &args.set, network, args.listen, args.attendre, false);
+        let application = super::app::application(app, &args.set, network, false)?;
+        return super::app::serve(app, application, args.listen, args.attendre, None);
     }
     let state = &args.state;
     std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;

@@ -65,6 +65,26 @@ impl PacketBuffers {
         self.next.hash(hasher);
     }
 
+    /// What waits by its content alone: whoever calls packets by other numbers does the same with them.
+    pub(in crate::switch) fn identify_unnumbered(&self, hasher: &mut impl Hasher) {
+        let mut contents: Vec<(u32, &[u8])> =
+            self.places.iter().flatten().map(|it| (it.in_port, &it.bytes[..])).collect();
+        contents.sort_unstable();
+        contents.hash(hasher);
+    }
+
+    /// The place of a packet in the order of contents, of equals in that of their numbers.
+    pub(in crate::switch) fn rank(&self, id: u32) -> Option<usize> {
+        let waiting = || self.places.iter().flatten();
+        let key = |it: &Waiting| (it.in_port, it.bytes.clone(), it.id);
+        let own = key(waiting().find(|it| it.id == id)?);
+        Some(waiting().filter(|it| key(it) < own).count())
+    }
+
+    pub(in crate::switch) fn count(&self) -> usize {
+        self.places.iter().flatten().count()
+    }
+
     /// Whether a packet waits under this number.
     ///
     /// # Errors
