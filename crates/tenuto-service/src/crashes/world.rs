@@ -263,11 +263,12 @@ impl World {
     /// Nothing goes wrong any more: everything is delivered, and audits repair what had failed.
     pub(super) fn settle(&mut self) {
         self.peers.values_mut().for_each(|it| it.refuse_in = None);
-        if self.service.as_ref().is_some_and(|it| it.view().stopped.is_some()) {
-            self.restart();
-        }
         let mut audits = 0;
         for _ in 0..ROUNDS_MAX {
+            // A log that broke wants a restart.
+            if self.service.as_ref().is_some_and(|it| it.view().stopped.is_some()) {
+                self.restart();
+            }
             for dpid in DPIDS {
                 self.step(&Step::Connect(dpid));
                 self.step(&Step::ToController(dpid, u8::MAX));

@@ -323,4 +323,6 @@ fn mac_text(mac: &[u8]) -> String {
 }
 
 #[cfg(test)]
+mod played;
+#[cfg(test)]
 mod tests;
