@@ -26,6 +26,7 @@ wasm:          ## the pure crates must build without any host
 
 campaign:      ## attack certified bounds of 1,000 random networks; SEED=K draws others, KEEP=DIR keeps findings
 	cargo run --release -p tenuto-bench --bin campaign -- --networks 1000 --seed $${SEED:-1} $${KEEP:+--keep $$KEEP}
+	TENUTO_SEED=$${SEED:-1} cargo test --release -p tenuto-service --lib crashes -- --ignored --nocapture
 
 clean:
 	cargo clean

@@ -6,6 +6,7 @@ mod allocations;
 mod attendre_delay;
 mod attendre_figures;
 mod attendre_verify;
+mod controller;
 mod hosting;
 mod loko;
 mod loko_admission;
@@ -37,6 +38,8 @@ enum Name {
     AttendreVerify(attendre_verify::AttendreVerify),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
+    /// What it costs controllers to answer, ours beside others; what the service does with flows
+    Controller(controller::Controller),
     /// Sandboxes of tenants: how quickly they are there
     Hosting(hosting::Hosting),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
@@ -50,6 +53,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::AttendreVerify(it) => attendre_verify::run(it),
         Name::Switch(it) => switch::run(it),
+        Name::Controller(it) => controller::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
     }
@@ -62,6 +66,7 @@ impl Bench {
             Name::Loko(it) => it.form.json,
             Name::AttendreVerify(it) => it.form.json,
             Name::Switch(it) => it.form.json,
+            Name::Controller(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }
