@@ -6,6 +6,7 @@ mod allocations;
 mod attendre_delay;
 mod attendre_figures;
 mod attendre_verify;
+mod distribution_picture;
 mod hosting;
 mod loko;
 mod loko_admission;
@@ -14,6 +15,7 @@ mod mc_sdn;
 mod sheet;
 mod switch;
 mod switch_use;
+mod tcp_setup;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -35,6 +37,8 @@ enum Name {
     AttendreDelay(sheet::Form),
     /// What verification costs with OpenFlow, barriers and Attendre (its Tables II, III, Fig. 8)
     AttendreVerify(attendre_verify::AttendreVerify),
+    /// How long connections wait for their entries with OpenFlow, barriers and Attendre (its Fig. 9)
+    TcpSetup(tcp_setup::TcpSetup),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
     /// Sandboxes of tenants: how quickly they are there
@@ -49,6 +53,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::AttendreVerify(it) => attendre_verify::run(it),
+        Name::TcpSetup(it) => tcp_setup::run(it),
         Name::Switch(it) => switch::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
@@ -61,6 +66,7 @@ impl Bench {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
             Name::AttendreVerify(it) => it.form.json,
+            Name::TcpSetup(it) => it.form.json,
             Name::Switch(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
