@@ -70,6 +70,7 @@ mod monitor;
 mod named;
 mod packet;
 mod route_flow;
+mod shortest_ways;
 mod spanning_tree;
 mod timers;
 mod traffic_engineering;

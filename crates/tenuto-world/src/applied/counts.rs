@@ -36,6 +36,8 @@ pub struct FlowRow {
     pub began: Instant,
     /// How long the first packet took; unknown if it has not arrived.
     pub setup_ns: Option<u64>,
+    /// How long it took until the reply to it was there.
+    pub round_trip_ns: Option<u64>,
 }
 
 impl FlowRow {
@@ -100,6 +102,13 @@ impl AppliedRun {
     /// Times of set-up in order, and what share of flows needs at most each.
     pub fn setup_times(&self) -> Vec<u64> {
         let mut times: Vec<u64> = self.flows.iter().filter_map(|flow| flow.setup_ns).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// Times until the first reply, in order.
+    pub fn round_trips(&self) -> Vec<u64> {
+        let mut times: Vec<u64> = self.flows.iter().filter_map(|it| it.round_trip_ns).collect();
         times.sort_unstable();
         times
     }

@@ -31,6 +31,8 @@ pub struct RunSettings {
     pub flows: u32,
     /// Mean time between the beginnings of two flows of a pair; each is drawn from 0 to twice as much.
     pub every: Span,
+    /// Whether flows of a pair begin at equal intervals instead.
+    pub is_regular: bool,
     /// Time between two packets of a flow.
     pub gap: Span,
     /// Bytes of a packet, without FCS.
@@ -58,6 +60,7 @@ impl Default for RunSettings {
             service: None,
             flows: 10,
             every: Span::from_ms(10),
+            is_regular: false,
             gap: Span::from_ms(1),
             packet_bytes: 200,
             control_delay: Span::from_us(500),

@@ -222,6 +222,9 @@ impl Run<'_> {
         }
         if name.kind == PacketKind::Reply {
             flow.replies_received += 1;
+            if name.number == 0 {
+                flow.round_trip_ns = Some(now.since(flow.began).as_ns());
+            }
             return Ok(());
         }
         flow.received += 1;

@@ -50,7 +50,8 @@ pub(super) fn drawn(
         }
         let mut at = Instant::from_ns(1_000_000_000);
         for _ in 0..settings.flows {
-            at += Span::from_ns(draws.below(2 * every_ns + 1));
+            let drawn_ns = draws.below(2 * every_ns + 1);
+            at += Span::from_ns(if settings.is_regular { every_ns } else { drawn_ns });
             starts.push((at, place(from), to, send));
         }
     }
@@ -86,6 +87,7 @@ const fn row(from: String, to: String, began: Instant) -> FlowRow {
         packet_outs: 0,
         began,
         setup_ns: None,
+        round_trip_ns: None,
     }
 }
 

@@ -7,6 +7,7 @@ mod attendre_delay;
 mod attendre_figures;
 mod attendre_verify;
 mod controller;
+mod distribution_picture;
 mod hosting;
 mod loko;
 mod loko_admission;
@@ -15,6 +16,7 @@ mod mc_sdn;
 mod sheet;
 mod switch;
 mod switch_use;
+mod tcp_setup;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -36,6 +38,8 @@ enum Name {
     AttendreDelay(sheet::Form),
     /// What verification costs with OpenFlow, barriers and Attendre (its Tables II, III, Fig. 8)
     AttendreVerify(attendre_verify::AttendreVerify),
+    /// How long connections wait for their entries with OpenFlow, barriers and Attendre (its Fig. 9)
+    TcpSetup(tcp_setup::TcpSetup),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
     /// What it costs controllers to answer, ours beside others; what the service does with flows
@@ -52,6 +56,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::AttendreVerify(it) => attendre_verify::run(it),
+        Name::TcpSetup(it) => tcp_setup::run(it),
         Name::Switch(it) => switch::run(it),
         Name::Controller(it) => controller::run(it),
         Name::Hosting(it) => hosting::run(it),
@@ -65,6 +70,7 @@ impl Bench {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
             Name::AttendreVerify(it) => it.form.json,
+            Name::TcpSetup(it) => it.form.json,
             Name::Switch(it) => it.form.json,
             Name::Controller(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
