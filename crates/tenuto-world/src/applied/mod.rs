@@ -43,6 +43,9 @@ pub struct RunSettings {
     pub think: Span,
     /// What the agent of a switch needs for a message of the controller.
     pub command: Span,
+    /// Whether that is a mean, each message's time being drawn from 0 to twice as much. Agents that keep in step make
+    /// no races.
+    pub is_command_drawn: bool,
     /// How long is waited for what is on its way after the last packet was sent.
     pub settle: Span,
     /// Whether messages of the controller are kept.
@@ -66,6 +69,7 @@ impl Default for RunSettings {
             control_delay: Span::from_us(500),
             think: Span::from_us(100),
             command: Span::from_us(50),
+            is_command_drawn: false,
             settle: Span::from_s(2),
             has_record: false,
             seed: 1,

@@ -14,7 +14,7 @@ use tenuto_dataplane::switch::{Switch, SwitchEvent};
 use tenuto_dataplane::{Effects, FrameId, FramePool, Frames};
 use tenuto_model::Network;
 use tenuto_openflow::{AttendreConfig, Body, Message};
-use tenuto_units::{Instant, Rate, Span};
+use tenuto_units::{Draws, Instant, Rate, Span};
 
 /// Frames on their way and in switches at once; one more is a failure of the run.
 const FRAMES_MAX: usize = 262_144;
@@ -49,6 +49,7 @@ struct Run<'a> {
     host_free: Vec<Instant>,
     controller_free: Instant,
     agent_free: Vec<Instant>,
+    draws: Draws,
     /// Packets that have arrived.
     arrived: BTreeSet<PacketName>,
     found: AppliedRun,
@@ -85,6 +86,7 @@ pub fn run(
         host_free: vec![Instant::ZERO; topology.hosts.len()],
         controller_free: Instant::ZERO,
         agent_free: vec![Instant::ZERO; topology.switches.len()],
+        draws: Draws::new(settings.seed.wrapping_add(1)),
         arrived: BTreeSet::new(),
         found: AppliedRun {
             switches: topology.switches.iter().map(row).collect(),
@@ -175,7 +177,8 @@ impl Run<'_> {
             }
             Event::Decide { place, message } => self.decide(now, place, &message),
             Event::AtAgent { place, message } => {
-                self.agent_free[place] = self.agent_free[place].max(now) + self.settings.command;
+                let taken = self.command_time();
+                self.agent_free[place] = self.agent_free[place].max(now) + taken;
                 let bytes = message.to_bytes();
                 self.schedule(self.agent_free[place], Event::Obey { place, bytes });
             }
@@ -186,6 +189,14 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What the next message takes at an agent.
+    fn command_time(&mut self) -> Span {
+        match self.settings.is_command_drawn {
+            true => Span::from_ns(self.draws.below(2 * self.settings.command.as_ns() + 1)),
+            false => self.settings.command,
+        }
     }
 
     /// A host sends a packet as soon as its line is free.

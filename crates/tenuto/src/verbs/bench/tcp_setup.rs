@@ -37,7 +37,7 @@ pub(crate) struct TcpSetup {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1ms,2ms,4ms,8ms,16ms,32ms",
         value_parser = time)]
     intervals: Vec<u64>,
-    /// What the agent of a switch needs for a command (section VIII: 1 ms)
+    /// What the agent of a switch needs for a command in the mean, drawn from 0 to twice as much (section VIII: 1 ms)
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time)]
     command: u64,
     /// What the controller needs for a packet-in
@@ -124,6 +124,7 @@ fn play(
         control_delay: Span::from_ns(args.control_delay),
         think: Span::from_ns(args.think),
         command: Span::from_ns(args.command),
+        is_command_drawn: true,
         settle: Span::from_s(600),
         ..RunSettings::default()
     };
