@@ -64,13 +64,16 @@ impl Order {
                 senders.entry(*number).or_default().push(place);
             }
         }
-        for (place, event) in run.events.iter().enumerate() {
-            let Some(number) = ends(event).0 else { continue };
-            let senders = senders.get(&number).map_or(&[][..], Vec::as_slice);
-            edges += senders.len();
+        let of = |number: &u64| senders.get(number).map_or(&[][..], Vec::as_slice);
+        // Before they are made: they would take the memory.
+        for number in run.events.iter().filter_map(|event| ends(event).0) {
+            edges += of(&number).len();
             if edges > EDGES_MAX {
                 return Err(format!("number {number} is sent and taken too often"));
             }
+        }
+        for (place, event) in run.events.iter().enumerate() {
+            let senders = ends(event).0.map_or(&[][..], |number| of(&number));
             senders.iter().for_each(|sender| self.add(*sender, place));
         }
         Ok(())
