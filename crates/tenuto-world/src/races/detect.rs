@@ -4,35 +4,12 @@ use super::commute::{read_commutes, writes_commute};
 use super::event::{Access, FlowEntry, Run, Write};
 use super::matching::Matching;
 use super::order::{Order, Reach};
+use super::race::{Race, RaceKind};
 use super::written_first::{covered, dependencies};
 use std::collections::BTreeSet;
 
-/// Races that matter and are kept at most; beyond they are only counted.
+/// Races that matter at most; a run with more is refused.
 const KEPT_MAX: usize = 2_000_000;
-
-/// Which accesses race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RaceKind {
-    /// Two flow-mods.
-    Writes,
-    /// A packet and a flow-mod.
-    ReadWrite,
-}
-
-/// Two accesses that are not ordered, and do not commute.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Race {
-    /// Which accesses.
-    pub kind: RaceKind,
-    /// Place of the event of the first access in the run; of a look-up, if there is one.
-    pub one: usize,
-    /// Place of the event of the other.
-    pub other: usize,
-    /// Seconds between them in the record.
-    pub apart_s: f64,
-    /// Whether what was read orders them.
-    pub is_covered: bool,
-}
 
 /// What was found in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,7 +63,7 @@ struct WriteAt<'a> {
 /// # Errors
 /// In words, if the run is too large.
 pub fn detect(run: &Run, within_s: Option<f64>) -> Result<Detected, String> {
-    let mut order = Order::of(run);
+    let mut order = Order::of(run)?;
     let (reads, writes) = accesses(run);
     let mut found = Detected {
         events: run.events.len(),

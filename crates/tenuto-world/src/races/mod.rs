@@ -12,12 +12,14 @@ mod detect;
 mod event;
 mod matching;
 mod order;
+mod race;
 mod read_hb;
 mod recorded;
 mod written_first;
 
-pub use detect::{Detected, Race, RaceKind, detect};
+pub use detect::{Detected, detect};
 pub use event::{Access, Command, Event, EventKind, FlowEntry, Run, Write};
 pub use matching::Matching;
+pub use race::{Race, RaceKind};
 pub use read_hb::read_hb;
 pub use recorded::{Record, is_record, read_record};

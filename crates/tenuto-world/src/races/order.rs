@@ -5,6 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bits that reachability may take: half a gigabyte.
 const BITS_MAX: usize = 1 << 32;
+/// Edges at most: numbers that many share would make them quadratic.
+const EDGES_MAX: usize = 4_000_000;
+/// Events and edges that are walked over at most: a minute or so.
+const STEPS_MAX: usize = 20_000_000_000;
 
 /// Edges between events, by their places in the run.
 #[derive(Clone, Debug, Default)]
@@ -14,14 +18,26 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn of(run: &Run) -> Self {
+    /// # Errors
+    /// In words, if there are too many edges.
+    pub(super) fn of(run: &Run) -> Result<Self, String> {
         let count = run.events.len();
         let mut order =
             Self { after: vec![BTreeSet::new(); count], before: vec![BTreeSet::new(); count] };
-        order.by_numbers(run, |event| (event.packet_in, &event.packets_out));
-        order.by_numbers(run, |event| (event.message_in, &event.messages_out));
+        order.by_numbers(run, |event| (event.packet_in, &event.packets_out))?;
+        order.by_numbers(run, |event| (event.message_in, &event.messages_out))?;
         order.by_barriers(run);
-        order
+        Ok(order)
+    }
+
+    /// # Errors
+    /// In words, if it would take too long to walk from so many events.
+    pub(super) fn check_walks(&self, count: usize) -> Result<(), String> {
+        let steps = count.saturating_mul(self.edges() + self.after.len());
+        match steps > STEPS_MAX {
+            true => Err(format!("{count} accesses among {} events are too many", self.after.len())),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn edges(&self) -> usize {
@@ -40,19 +56,27 @@ impl Order {
         &mut self,
         run: &Run,
         ends: impl Fn(&super::event::Event) -> (Option<u64>, &Vec<u64>),
-    ) {
+    ) -> Result<(), String> {
+        let mut edges = 0;
         let mut senders: HashMap<u64, Vec<usize>> = HashMap::new();
         for (place, event) in run.events.iter().enumerate() {
             for number in ends(event).1 {
                 senders.entry(*number).or_default().push(place);
             }
         }
-        for (place, event) in run.events.iter().enumerate() {
-            let Some(number) = ends(event).0 else { continue };
-            for sender in senders.get(&number).into_iter().flatten() {
-                self.add(*sender, place);
+        let of = |number: &u64| senders.get(number).map_or(&[][..], Vec::as_slice);
+        // Before they are made: they would take the memory.
+        for number in run.events.iter().filter_map(|event| ends(event).0) {
+            edges += of(&number).len();
+            if edges > EDGES_MAX {
+                return Err(format!("number {number} is sent and taken too often"));
             }
         }
+        for (place, event) in run.events.iter().enumerate() {
+            let senders = ends(event).0.map_or(&[][..], |number| of(&number));
+            senders.iter().for_each(|sender| self.add(*sender, place));
+        }
+        Ok(())
     }
 
     /// Messages before a barrier, the barrier, messages behind it.
@@ -120,6 +144,7 @@ impl Reach {
         if words.saturating_mul(64).saturating_mul(wanted.len()) > BITS_MAX {
             return Err(format!("{} events that touch tables are too many", wanted.len()));
         }
+        order.check_walks(wanted.len())?;
         let columns: HashMap<usize, usize> =
             wanted.iter().enumerate().map(|(column, place)| (*place, column)).collect();
         let mut rows = vec![0; words * wanted.len()];

@@ -5,7 +5,7 @@ use super::event::{Access, Event, EventKind, Run};
 use serde::Deserialize;
 
 /// Events of a run at most.
-const EVENTS_MAX: usize = 1_000_000;
+const EVENTS_MAX: usize = 200_000;
 /// Messages that say nothing about packets and entries.
 const LEFT_OUT: [&str; 9] = [
     "OFPT_HELLO",

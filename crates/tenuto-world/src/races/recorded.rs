@@ -18,7 +18,7 @@ use tenuto_openflow::{
 const RECORD: &str = "tenuto controller";
 const VERSION: u32 = 1;
 /// Messages of a record at most.
-const MESSAGES_MAX: usize = 1_000_000;
+const MESSAGES_MAX: usize = 100_000;
 /// Where a flow-mod has its match (OpenFlow 1.3.5, section 7.3.4.1).
 const MATCH_AT: usize = 48;
 const BASIC_CLASS: u16 = 0x8000;

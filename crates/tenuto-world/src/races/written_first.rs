@@ -1,10 +1,13 @@
 //! Races that are covered: what was read had been written, which orders the two accesses of the race.
 
 use super::commute::{deletes, modifies};
-use super::detect::Race;
 use super::event::{Access, Command, FlowEntry, Run, Write};
 use super::order::{Order, Reach};
+use super::race::Race;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Races times look-ups that are compared at most: a minute or so.
+const PAIRS_MAX: usize = 20_000_000_000;
 
 /// An entry of a table, and the events that have written it.
 struct Standing {
@@ -75,6 +78,11 @@ pub(super) fn covered(
     let pair = |race: &Race| (race.one, race.other);
     let racing: BTreeSet<usize> = races.iter().flat_map(|it| [it.one, it.other]).collect();
     let reach = Reach::of(order, &racing)?;
+    order.check_walks(2 * dependencies.len())?;
+    if dependencies.len().saturating_mul(races.len()) > PAIRS_MAX {
+        let count = races.len();
+        return Err(format!("{count} races and {} look-ups are too many", dependencies.len()));
+    }
     let mut open: Vec<usize> = (0..races.len()).collect();
     open.retain(|&at| !reach.is_ordered(races[at].one, races[at].other));
     for &(writer, reader) in dependencies {

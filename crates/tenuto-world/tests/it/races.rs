@@ -88,6 +88,18 @@ fn an_entry_races_with_a_packet_that_it_would_have_matched() {
     assert_eq!((near.harmful(), near.apart), (0, 1));
 }
 
+/// A number that thousands send and thousands take would make millions of edges.
+#[test]
+fn a_run_that_would_take_too_long_is_refused() {
+    let line = |eid: u32| {
+        format!(r#"{{"eid": {eid}, "type": "HbPacketSend", "pid_in": 1, "pid_out": [1]}}"#)
+    };
+    let text: Vec<String> = (0..2_500).map(line).collect();
+    let run = read_hb(&text.join("\n")).expect("a trace");
+    let why = detect(&run, None).expect_err("too many edges");
+    assert!(why.contains("number 1 is sent and taken too often"), "{why}");
+}
+
 fn recorded(app: Box<dyn ReactiveApp>, protocol: Protocol, packets: u8) -> Detected {
     let settings = RunSettings {
         protocol,
