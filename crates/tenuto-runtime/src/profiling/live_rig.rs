@@ -313,6 +313,10 @@ impl Rig for LiveRig<'_> {
         }
     }
 
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     fn failure(&mut self) -> Option<ProfileError> {
         self.failure.clone()
     }

@@ -67,7 +67,7 @@ fn largest_whole<R: Rig>(
         if is_whole(&seen, middle) { whole = middle } else { lossy = middle }
     }
     let seen = burst(session, frame, whole.max(2), slot)?;
-    let is_exact = session.rig().stamps().is_exact;
+    let is_exact = session.rig().is_exact();
     Ok(Some((whole, if is_exact { may_be_served(&seen, whole, slot) } else { served(&seen) })))
 }
 

@@ -78,7 +78,7 @@ fn own_work<R: Rig>(
         let (answered, _) = session.answer_kept(xid)?;
         delays.push((at, answered.since(at).as_ns() as f64));
     }
-    Ok(found_at_work(&delays, step, session.rig().stamps().is_exact))
+    Ok(found_at_work(&delays, step, session.rig().is_exact()))
 }
 
 fn port_use(frame_bytes: u32) -> Use {

@@ -103,7 +103,7 @@ pub fn forwarding<R: Rig>(
         for used in table {
             let scene = session.scene(*used);
             let (traversal, samples_ns) = alone(session, &scene, samples)?;
-            let varying_ns = match session.rig().stamps().is_exact {
+            let varying_ns = match session.rig().is_exact() {
                 true => traversal.most_ns - traversal.least_ns,
                 // The machine's own stalls would hide every processor.
                 false => traversal.percentiles_ns[2] - traversal.percentiles_ns[0],
@@ -151,7 +151,7 @@ fn together<R: Rig>(
     }
     let slot = line_time(session.rig().rate_bps(), u64::from(bytes) + SLOT_BYTES);
     let frame = scene.frame();
-    let is_exact = session.rig().stamps().is_exact;
+    let is_exact = session.rig().is_exact();
     let least = if is_exact { *BURSTS.start() } else { BURSTS_NOISY };
     let bursts = (SPACINGS / (count - 1)).clamp(least, *BURSTS.end());
     let (mut means, mut sent) = (Vec::new(), Vec::new());

@@ -41,7 +41,7 @@ pub fn masks<R: Rig>(
     entries_max: u32,
     samples: usize,
 ) -> Result<Option<Masks>, ProfileError> {
-    let is_exact = session.rig().stamps().is_exact;
+    let is_exact = session.rig().is_exact();
     let mut found = Vec::new();
     for masks in MASKS.into_iter().filter(|it| *it <= entries_max) {
         match sample(session, masks, samples) {

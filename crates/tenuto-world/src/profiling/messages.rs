@@ -79,7 +79,7 @@ pub fn messages<R: Rig>(
             found.push(changes(session, &scene, change, barrier_ns, samples)?);
         }
     }
-    let judged = match session.rig().stamps().is_exact {
+    let judged = match session.rig().is_exact() {
         true => costs_of(&found)?,
         false => costs_of(&found.iter().map(MessageSample::without_tails).collect::<Vec<_>>())?,
     };

@@ -107,11 +107,13 @@ pub(super) fn noisy_model_of(cells: &[Cell]) -> Result<Found, ProfileError> {
     } else {
         model_of(&judged, None)?
     };
-    let latency_ns = match &found.processor {
+    // Two slopes that differ say little of a line of its own here: what it would take is latency.
+    let processor = found.processor.map(|it| Processor { link: None, ..it });
+    let latency_ns = match &processor {
         Some(processor) => (0, latency_beside(cells, processor)),
         None => by_port(cells).latency_ns,
     };
-    Ok(Found { latency_ns, ..found })
+    Ok(Found { processor, latency_ns, ..found })
 }
 
 /// The model that covers the samples.

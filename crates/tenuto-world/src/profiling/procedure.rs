@@ -71,7 +71,7 @@ impl Default for Settings {
 pub fn profile<R: Rig>(rig: &mut R, settings: &Settings) -> Result<Measured, ProfileError> {
     let mut profile = Profile::built_in(&settings.like)
         .ok_or(ProfileError::Undetermined("the built-in profile that it is like"))?;
-    let is_exact = rig.stamps().is_exact;
+    let is_exact = rig.is_exact();
     rig.progress("connecting", 0);
     let session = &mut Session::open(rig, settings.time)?;
     wire(session)?;

@@ -45,6 +45,8 @@ pub trait Rig {
     fn control_outside_ns(&self, message_bytes: usize) -> (u64, u64);
     /// What its stamps are.
     fn stamps(&self) -> Stamps;
+    /// Whether its stamps are exact: see [`Stamps::is_exact`].
+    fn is_exact(&self) -> bool;
     /// What broke; the measurement ends.
     fn failure(&mut self) -> Option<ProfileError> {
         None

@@ -19,6 +19,8 @@ const PATIENCE: Span = Span::from_s(20);
 const STAMPS_LATE: Span = Span::from_ms(5);
 /// Answers that nobody has asked for yet; more of them are no OpenFlow switch.
 const ANSWERS_MAX: usize = 1 << 16;
+/// Copies of one frame that are looked at.
+const COPIES_MAX: usize = 16;
 /// Callers that are not the device that is meant.
 const CALLERS_MAX: usize = 100;
 
@@ -226,7 +228,7 @@ impl<'r, R: Rig> Session<'r, R> {
         // What others send, what comes too late, and what a device invents is no part of it.
         let Some(number) = number_of(bytes) else { return };
         let of_exchange = self.number.wrapping_sub(self.first) as usize;
-        let copies_max = of_exchange.saturating_mul(self.ports.len().max(4));
+        let copies_max = of_exchange.saturating_mul(COPIES_MAX);
         if number >= self.first && number < self.number && self.seen.len() < copies_max {
             self.seen.push((number, at, port));
         }
@@ -271,18 +273,21 @@ impl<'r, R: Rig> Session<'r, R> {
         what: &'static str,
     ) -> Result<(Instant, Body), ProfileError> {
         let end = self.rig.now() + PATIENCE;
+        // What was told before may be refused several times: the answer comes behind all of that.
+        let mut refused = None;
         loop {
             while let Some((at, message)) = self.answers.pop_front() {
+                let is_it = message.xid == xid;
                 if let Body::Error(error) = &message.body {
                     let name = error.error().map_or("an unknown error", ErrorCode::name);
-                    return Err(ProfileError::Refused(name.to_owned()));
+                    refused = refused.or_else(|| Some(ProfileError::Refused(name.to_owned())));
                 }
-                if message.xid == xid {
-                    return Ok((at, message.body));
+                if is_it {
+                    return refused.map_or(Ok((at, message.body)), Err);
                 }
             }
             if self.rig.now() >= end {
-                return Err(ProfileError::Silent(what));
+                return Err(refused.unwrap_or(ProfileError::Silent(what)));
             }
             self.look(LOOK)?;
         }

@@ -61,7 +61,7 @@ pub fn search_rate<R: Rig>(
     if lost > 0 {
         return Ok(0.0);
     }
-    let part = if session.rig().stamps().is_exact { u64::MAX } else { NOISY_PART };
+    let part = if session.rig().is_exact() { u64::MAX } else { NOISY_PART };
     while whole - lossy > (whole / part).max(1) {
         let middle = lossy.midpoint(whole);
         let (rate, _, lost) = output_rate(session, scene, Span::from_ns(middle), count)?;
@@ -172,6 +172,6 @@ pub(super) fn at_once<R: Rig>(
     let varying = varying_ns / (seen.passed.len().max(2) - 1) as f64;
     let each = seen.passed_every_ns() + varying;
     let line = slot.as_ns() as f64 / f64::from(ports);
-    let sent = if session.rig().stamps().is_exact { line } else { seen.sent_every_ns().max(line) };
+    let sent = if session.rig().is_exact() { line } else { seen.sent_every_ns().max(line) };
     Ok((each > (sent + varying) * 1.02).then_some(each))
 }

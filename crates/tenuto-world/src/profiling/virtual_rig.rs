@@ -71,6 +71,10 @@ impl Rig for VirtualRig {
         (time(message_frame_bytes(message_bytes)), time(PREAMBLE_BYTES))
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn stamps(&self) -> Stamps {
         let source = "virtual time".into();
         Stamps { source, resolution_ns: 1, noise_ns: 0, is_exact: true, host: None }

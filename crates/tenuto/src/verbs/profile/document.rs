@@ -1,10 +1,10 @@
 //! What was measured, for programs.
 
-use super::{Profile, held};
+use super::{Profile as Flags, held};
 use crate::header::Header;
 use crate::outcome::Outcome;
 use serde::Serialize;
-use tenuto_model::Profile as SwitchProfile;
+use tenuto_model::Profile;
 use tenuto_world::profiling::{
     Cell, CheckRow, Cost, Firmware, HostNoise, Masks, Measured, MessageSample, Meters, Queues,
     Stamps, Summary, Throughput, Update,
@@ -18,7 +18,7 @@ pub(super) struct Document<'a> {
     /// The virtual device, or `the switch`.
     device: &'a str,
     /// What a plan reads of it; of a check, the profile that was held against the device.
-    profile: &'a SwitchProfile,
+    profile: &'a Profile,
     /// The built-in profile that what was not measured is taken from.
     like: &'a str,
     /// Whose stamps, and how exact.
@@ -211,15 +211,15 @@ struct FirmwareRow {
 }
 
 /// Of a measurement.
-pub(super) fn measured<'a>(args: &Profile, device: &'a str, it: &'a Measured) -> Document<'a> {
+pub(super) fn measured<'a>(args: &Flags, device: &'a str, it: &'a Measured) -> Document<'a> {
     document(args, device, it, &it.profile, "measured", Vec::new())
 }
 
 /// Of a profile held against a device.
 pub(super) fn held<'a>(
-    args: &Profile,
+    args: &Flags,
     device: &'a str,
-    stored: &'a SwitchProfile,
+    stored: &'a Profile,
     it: &'a Measured,
     rows: &'a [CheckRow],
     outcome: Outcome,
@@ -235,10 +235,10 @@ pub(super) fn held<'a>(
 }
 
 fn document<'a>(
-    args: &Profile,
+    args: &Flags,
     device: &'a str,
     it: &'a Measured,
-    profile: &'a SwitchProfile,
+    profile: &'a Profile,
     verdict: &'static str,
     rows: Vec<CheckLine<'a>>,
 ) -> Document<'a> {
