@@ -216,7 +216,9 @@ mod tests {
         assert_eq!(kept.take(4, &seen(100, &[(0, 64, 9), (64, 128, 2)])), 100);
         assert_eq!(kept.take(5, &seen(40, &[(0, 64, 1)])), 40, "started anew");
         assert_eq!(kept.samples.len(), 5);
-        (0..1_000).for_each(|at| drop(kept.take(at, &seen(40, &[(0, 64, 1)]))));
+        for at in 0..1_000 {
+            kept.take(at, &seen(40, &[(0, 64, 1)]));
+        }
         assert_eq!(kept.samples.len(), SAMPLES_MAX);
     }
 
