@@ -5,6 +5,7 @@
 //! it enters and when it leaves ([`sliced`]). Why so: docs/design/0005-hosting.md, "Slices".
 
 pub(in crate::switch) mod budget;
+mod byte_credit;
 pub(in crate::switch) mod datapath;
 pub(in crate::switch) mod guard;
 mod judging;
