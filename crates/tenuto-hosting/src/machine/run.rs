@@ -26,6 +26,9 @@ const LINE_BYTES_MAX: usize = 4_096;
 /// What a machine ends with whose kernel has ended before its program.
 const KERNEL_ENDED: u8 = 70;
 
+/// What a program ends with that was killed (128 and SIGKILL).
+const KILLED: u8 = 137;
+
 /// How a machine has ended.
 enum End {
     /// The program, with its status.
@@ -165,6 +168,8 @@ impl Guest {
         let has_started = self.boots_until.is_none();
         match self.status {
             Some(status) => End::Program(status),
+            // The plug was pulled, since the guest did not end when it was told to.
+            None if has_started && self.is_told => End::Program(KILLED),
             None if has_started => End::Machine,
             None if self.is_told => End::NoStart("it was told to end before it had booted".into()),
             None if self.is_killed => End::NoStart(format!(

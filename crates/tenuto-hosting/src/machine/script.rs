@@ -29,7 +29,9 @@ pub(super) fn first_script(setup: &Setup, machine: &MachineSetup) -> String {
     let as_tenant = quoted(&run(setup, machine));
     let _ = writeln!(text, "$b setsid $b su -s /{SHELL} tenant -c {as_tenant} </dev/null &");
     text += "p=$!\n";
-    text += "(while read -r word; do [ \"$word\" = stop ] && kill -TERM -$p; done) </dev/ttyS0 &\n";
+    // One that has only just begun leads no group yet.
+    text += "end() { kill -TERM -$p 2>/dev/null || kill -TERM $p; }\n";
+    text += "(while read -r word; do [ \"$word\" = stop ] && end; done) </dev/ttyS0 &\n";
     let _ = writeln!(text, "wait $p\necho \"{SAYS}{ENDED}$?\"");
     text += "$b sync; $b reboot -f\n";
     text
