@@ -80,7 +80,7 @@ fn measured(
             rows[1].rounds.push(of_victim(with, &mut victim, (talk, scheduling))?);
             drop(attacker);
             for (number, it) in all.iter().enumerate() {
-                let (observed, kpps) = under_flood(with, it.plane.address, || {
+                let (observed, kpps) = under_flood((with, scheduling), it.plane.address, || {
                     of_victim(with, &mut victim, (talk, scheduling))
                 })?;
                 rows[number + 2].rounds.push(observed);
@@ -160,7 +160,7 @@ fn of_victim(
 
 /// Floods an address from the other processor while `work` is done; frames that were sent, in thousands a second.
 fn under_flood<T>(
-    with: &Surroundings<'_>,
+    (with, scheduling): (&Surroundings<'_>, Scheduling),
     to: SocketAddr,
     work: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<(T, f64)> {
@@ -169,8 +169,11 @@ fn under_flood<T>(
     let is_over = AtomicBool::new(false);
     let flood = || -> io::Result<f64> {
         realtime::pin_to(&[with.processors[0]])?;
-        // Without the right to it, neighbours slow the flood down, which its rate shows.
-        let _ = realtime::try_fifo(FLOOD_PRIORITY);
+        if scheduling == Scheduling::RealTime {
+            // Without the right to it, neighbours slow the flood down, which its rate shows. Beside usual threads it
+            // is one itself: before them it would drive all neighbours to the victim's processor.
+            let _ = realtime::try_fifo(FLOOD_PRIORITY);
+        }
         let (began, mut sent) = (MonotonicClock::now(), 0_u64);
         let frame = [0; MESSAGE_BYTES - HEADERS_BYTES];
         while !is_over.load(Ordering::Relaxed) {

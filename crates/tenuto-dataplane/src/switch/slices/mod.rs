@@ -9,6 +9,7 @@ mod byte_credit;
 pub(in crate::switch) mod datapath;
 pub(in crate::switch) mod guard;
 mod judging;
+pub(in crate::switch) mod proxy;
 pub(in crate::switch) mod sliced;
 mod sliced_datapath;
 pub(in crate::switch) mod traffic;
