@@ -3,7 +3,8 @@
 
 use crate::description::net::Flow;
 use crate::description::read::{
-    Apart, Assumption, Model, Network, OtherTraffic, Processor, Ranked, Receive,
+    Apart, Assumption, Model, Network, OtherTraffic, Processor, Ranked, Receive, SliceBudget,
+    SliceControl,
 };
 use crate::finding::{Findings, rule};
 use crate::rows::context::Context;
@@ -93,6 +94,9 @@ fn derived(context: &Context<'_>) -> Vec<Assumption> {
     for (name, profile) in &raw.profiles {
         if let Some(processor) = &profile.processor {
             add("processor", processor_words(name, processor));
+            for words in slice_words(name, &processor.slices) {
+                add("slice", words);
+            }
         }
     }
     if matches!(raw.other_traffic, OtherTraffic::Carry { .. }) {
@@ -185,6 +189,19 @@ fn processor_words(profile: &str, processor: &Processor) -> String {
     };
     let known = if processor.is_typical { "; its times are typical ones, not worst" } else { "" };
     format!("one processor of a {profile} serves all ports {turn}; {control}{known}")
+}
+
+/// What the switch has to hold each of its slices to.
+fn slice_words(profile: &str, slices: &SliceControl) -> Vec<String> {
+    let (message, byte) = (time(slices.message_ps), time(slices.byte_ps));
+    let words = |it: &SliceBudget| {
+        format!(
+            "a {profile} holds slice {} to {} messages/s, {} packet-ins/s and {} B/s of each, a tenth of a second \
+             at once; a message costs it at most {message}, a byte {byte}",
+            it.name, it.messages, it.packet_ins, it.bytes
+        )
+    };
+    slices.budgets.iter().map(words).collect()
 }
 
 /// In the largest unit that leaves it whole.

@@ -37,6 +37,8 @@ const SETTINGS: [&str; 10] = [
     "ssl/openssl.cnf",
 ];
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Lends the host's processor to machines.
+pub(crate) const KVM: &str = "/dev/kvm";
 /// What of /proc concerns the whole machine: hidden, or no more than read.
 const HIDDEN: [&str; 8] = [
     "kcore",
@@ -65,8 +67,18 @@ pub(crate) fn enter(setup: &Setup) -> io::Result<()> {
     add_devices(setup)?;
     add_processes()?;
     add_folders(setup)?;
-    for file in &setup.files {
+    let machine = setup.machine.iter().flat_map(|it| it.drivers.iter().chain([&it.kernel]));
+    for file in setup.files.iter().chain(machine) {
         add_file(file)?;
+    }
+    if setup.machine.as_ref().is_some_and(|machine| machine.lacks_kvm.is_none()) {
+        let (source, target) = (old(KVM), new(KVM));
+        fs::write(&target, "")?;
+        mount_also(&source, &target)?;
+        limit_mount(&target, MountLimits::Devices)?;
+    }
+    if setup.machine.is_some() {
+        close_mount(&new("dev"))?;
     }
     std::env::set_current_dir(NEW)?;
     change_root(Path::new("."), Path::new("."))?;
@@ -172,7 +184,11 @@ fn add_devices(setup: &Setup) -> io::Result<()> {
     }
     fs::create_dir(new("dev/shm"))?;
     mount_memory(&new("dev/shm"), setup.memory_files_bytes, 0o1777)?;
-    close_mount(&new("dev"))
+    match &setup.machine {
+        // One device is to come.
+        Some(_) => Ok(()),
+        None => close_mount(&new("dev")),
+    }
 }
 
 fn add_processes() -> io::Result<()> {

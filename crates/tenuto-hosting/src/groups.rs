@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tenuto_model::Tenant;
+use tenuto_model::{Environment, Microvm, Tenant};
 
 /// What a group limits or counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -258,6 +258,29 @@ fn subfolders(folder: &Path) -> Vec<String> {
     folders.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
+/// What an emulator takes besides the memory of its guest: itself, translated code, and the guest's image.
+const EMULATOR_BYTES: u64 = 320_000_000;
+/// Threads of an emulator.
+const EMULATOR_THREADS: u64 = 64;
+
+/// Memory of all processes of a tenant.
+fn memory_of(tenant: &Tenant) -> Option<u64> {
+    match tenant.environment {
+        Environment::Sandbox => tenant.memory_bytes,
+        Environment::Microvm(_) => {
+            Some(tenant.memory_bytes.unwrap_or(Microvm::MEMORY_BYTES) + EMULATOR_BYTES)
+        }
+    }
+}
+
+/// Processes and threads on this machine; those in a guest are limited there.
+fn processes_of(tenant: &Tenant) -> Option<u64> {
+    match tenant.environment {
+        Environment::Sandbox => tenant.processes.map(u64::from),
+        Environment::Microvm(_) => Some(EMULATOR_THREADS),
+    }
+}
+
 /// Period within which processor time is counted; the kernel's usual one.
 const PERIOD_US: u64 = 100_000;
 
@@ -274,7 +297,7 @@ fn limit(controller: Controller, place: &Place, tenant: &Tenant) -> io::Result<(
     let quota = tenant.cores_milli.map(|milli| milli * PERIOD_US / 1_000);
     match (controller, place.is_v2) {
         (Controller::Memory, false) => {
-            let bytes = tenant.memory_bytes.map_or("-1".to_owned(), |bytes| bytes.to_string());
+            let bytes = memory_of(tenant).map_or("-1".to_owned(), |bytes| bytes.to_string());
             // Memory first: the sum with swap may not be below it. Lowering goes the other way.
             let memory = write("memory.limit_in_bytes", bytes.clone());
             optional("memory.memsw.limit_in_bytes", bytes.clone())?;
@@ -282,12 +305,12 @@ fn limit(controller: Controller, place: &Place, tenant: &Tenant) -> io::Result<(
         }
         (Controller::Memory, true) => {
             let most = |limit: Option<u64>| limit.map_or("max".to_owned(), |it| it.to_string());
-            write("memory.max", most(tenant.memory_bytes))?;
-            optional("memory.swap.max", most(tenant.memory_bytes.map(|_| 0)))?;
+            write("memory.max", most(memory_of(tenant)))?;
+            optional("memory.swap.max", most(memory_of(tenant).map(|_| 0)))?;
             optional("memory.oom.group", "1".to_owned())
         }
         (Controller::Processes, _) => {
-            let most = tenant.processes.map(|most| u64::from(most) + OWN_PROCESSES);
+            let most = processes_of(tenant).map(|most| most + OWN_PROCESSES);
             write("pids.max", most.map_or("max".to_owned(), |most| most.to_string()))
         }
         (Controller::Time, false) => {

@@ -2,7 +2,7 @@
 //! up, starts the program, and ends with it. When it ends, the kernel ends all others inside.
 
 use crate::setup::{INSIDE_USER, Missing, NIC_NAME, NicSetup, Report, Setup};
-use crate::{file_system, landlocked, system_calls};
+use crate::{file_system, landlocked, machine, system_calls};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -47,6 +47,10 @@ fn run(setup: &Setup) -> Result<u8, String> {
     let signals = [Signal::Child, Signal::Terminate, Signal::Interrupt, Signal::HangUp];
     let mut signals = SignalFd::new(&signals).map_err(|error| error.to_string())?;
     let missing = confine(setup)?;
+    if let Some(machine) = &setup.machine {
+        let mut started = |missing| report(&Report::Started(missing));
+        return machine::run(setup, machine, &mut signals, missing, &mut started);
+    }
     let program = start(setup)?;
     report(&Report::Started(missing));
     wait(&program, &mut signals).map_err(|error| error.to_string())
@@ -55,7 +59,8 @@ fn run(setup: &Setup) -> Result<u8, String> {
 fn confine(setup: &Setup) -> Result<Vec<Missing>, String> {
     let at = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let mut missing = Vec::new();
-    network(setup.nic.as_ref()).map_err(at("virtual NIC"))?;
+    // A machine has its card from outside.
+    network(setup.nic.as_ref().filter(|_| setup.machine.is_none())).map_err(at("virtual NIC"))?;
     file_system::enter(setup).map_err(at("file system"))?;
     confine::set_host_name(&setup.name).map_err(at("host name"))?;
     if let Err(error) = confine::hide_outer_groups() {
@@ -94,7 +99,8 @@ fn limits(setup: &Setup) -> io::Result<()> {
     set_limit(Resource::LockedMemory, LOCKED_BYTES)?;
     // The machine's own limit may be lower, and is kept then.
     let _ = set_limit(Resource::Descriptors, DESCRIPTORS);
-    if let Some(processes) = setup.processes {
+    // A machine limits those of its guest.
+    if let Some(processes) = setup.processes.filter(|_| setup.machine.is_none()) {
         set_limit(Resource::Processes, processes)?;
     }
     match setup.address_space_bytes {

@@ -1,7 +1,9 @@
 //! What this machine says to values of a tenants file: whether programs, files and processors are there.
 
+use crate::machine::Parts;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use tenuto_model::TenantText;
 
 /// Says what is wrong with a value here, if anything is.
@@ -22,6 +24,10 @@ pub fn judge(what: TenantText, text: &str) -> Result<(), String> {
             true => Ok(()),
             false => Err(format!("`{text}` is no folder")),
         },
+        TenantText::Kernel => {
+            let kernel = (!text.is_empty()).then_some(Path::new(text));
+            Parts::find(kernel).map(drop)
+        }
         TenantText::Processor => {
             let number: u32 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
             let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();

@@ -6,9 +6,10 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use tenuto_io::links::{
-    LinkChanger, LinkName, disable_ipv6, disable_ipv6_on, offloads_off, set_tso,
+    LinkChanger, LinkName, disable_ipv6, disable_ipv6_on, offloads_off, open_tap, set_tso,
 };
 use tenuto_io::namespaces::within_netns;
 use tenuto_io::{Crossing, KernelSchedule, NicPolicer, RateLimits, ReceiveSplit, Split, realtime};
@@ -47,6 +48,16 @@ impl HostEnd {
             }
             result => result?,
         }
+        Self::set_up(name, nic, &mut links)
+    }
+
+    /// Makes a TAP interface, for a machine whose emulator holds the other end.
+    pub(crate) fn make_tap(name: LinkName, nic: &TenantNic) -> io::Result<(Self, OwnedFd)> {
+        let tap = open_tap(&name)?;
+        Ok((Self::set_up(name, nic, &mut LinkChanger::new()?)?, tap))
+    }
+
+    fn set_up(name: LinkName, nic: &TenantNic, links: &mut LinkChanger) -> io::Result<Self> {
         disable_ipv6_on(&name)?;
         for (setting, value) in SETTINGS {
             set(&name, setting, value)?;
@@ -66,7 +77,8 @@ impl HostEnd {
         pinned: Option<&[u32]>,
     ) -> Result<(), SplitError> {
         let split = match receive.path {
-            ReceivePath::Inline => return Ok(()),
+            // What nothing was measured for is as the kernel has it.
+            ReceivePath::Inline | ReceivePath::Auto => return Ok(()),
             ReceivePath::Threaded => Split::Threaded,
             ReceivePath::Cpumap => Split::Cpumap {
                 processor: receive.processor.unwrap_or_else(|| processor_beside(pinned)),

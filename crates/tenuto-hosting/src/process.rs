@@ -1,18 +1,26 @@
 //! A sandbox that was started: its guardian, its first process, and the pipes to them.
 
+use crate::file_system::KVM;
 use crate::groups::TenantGroup;
+use crate::machine::Parts;
 use crate::nic::{HostEnd, SplitError};
-use crate::setup::{Missing, NIC_NAME, NicSetup, Report, Setup};
+use crate::setup::{CardSetup, MachineSetup, Missing, NIC_NAME, NicSetup, Report, Setup};
 use std::fs;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use tenuto_io::links::LinkName;
 use tenuto_io::namespaces::{SandboxEntry, spawn_in_sandbox, supervisor_of};
 use tenuto_io::signals::Signal;
 use tenuto_io::{MonotonicClock, RateLimits};
-use tenuto_model::Tenant;
+use tenuto_model::{Environment, Microvm, Tenant};
 use tenuto_units::Instant;
+
+/// Bytes of the root of a guest.
+const IMAGE_BYTES_MAX: u64 = 128_000_000;
 
 /// How this program is called when it is the first process of a sandbox.
 pub(crate) const INIT_ROLE: &str = "tenuto-tenant-init";
@@ -45,11 +53,22 @@ pub(crate) struct Surroundings<'a> {
 impl Process {
     /// Starts the sandbox of a tenant; its program runs when the report says so.
     pub(crate) fn start(tenant: &Tenant, with: Surroundings<'_>) -> Result<Self, String> {
+        let mut setup = setup(tenant, with.limits_memory);
+        let card = match &tenant.environment {
+            Environment::Sandbox => None,
+            Environment::Microvm(machine) => {
+                let card = tap_of(tenant, with.host).map_err(|error| error.to_string())?;
+                setup.machine = Some(machine_setup(tenant, machine, card.as_ref())?);
+                card
+            }
+        };
         let mut command = Command::new("/proc/self/exe");
         command.arg(INIT_ROLE).env_clear();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (user, group) = with.user;
-        let entry = SandboxEntry { user, group, control_groups: with.group.entrances() };
+        let inherited = card.as_ref().map(|(_, tap)| tap.as_raw_fd());
+        let control_groups = with.group.entrances();
+        let entry = SandboxEntry { user, group, control_groups, inherited };
         let started = MonotonicClock::now();
         let mut guardian = spawn_in_sandbox(command, &entry).map_err(|error| error.to_string())?;
         let (input, report) = (guardian.stdin.take(), guardian.stdout.take());
@@ -60,11 +79,12 @@ impl Process {
             started,
             report,
             log,
-            nic: None,
+            // The descriptor closes here: the interface is the emulator's from now on.
+            nic: card.map(|(end, _)| end),
             group: with.group,
             missing: Vec::new(),
         };
-        let set_up = process.set_up(tenant, with.host, input, setup(tenant, with.limits_memory));
+        let set_up = process.set_up(tenant, with.host, input, &setup);
         match set_up {
             Ok(()) => Ok(process),
             Err(error) => {
@@ -80,24 +100,31 @@ impl Process {
         tenant: &Tenant,
         host: &str,
         input: Option<ChildStdin>,
-        setup: Setup,
+        setup: &Setup,
     ) -> io::Result<()> {
         self.pid = child_of(self.guardian.id())?;
-        if let Some(nic) = &tenant.nic {
-            let peer = LinkName::new(NIC_NAME).map_err(io::Error::other)?;
-            let mut end = HostEnd::make(link_name(host, &tenant.name), nic, &peer, self.pid)?;
+        let end = match (&tenant.nic, self.nic.take()) {
+            (None, _) => None,
+            (Some(_), Some(tap)) => Some(tap),
+            (Some(nic), None) => {
+                let peer = LinkName::new(NIC_NAME).map_err(io::Error::other)?;
+                let mut end = HostEnd::make(link_name(host, &tenant.name), nic, &peer, self.pid)?;
+                let pinned = tenant.pinned.as_deref();
+                if let Err(error) = end.receive(&peer, self.pid, &tenant.receive, pinned) {
+                    self.missing.push(not_received(tenant.receive.path.name(), &error));
+                }
+                Some(end)
+            }
+        };
+        if let Some(mut end) = end {
             let limits = RateLimits { packets: tenant.rate_packets, bps: tenant.rate_bps };
             if let Err(error) = end.limit(limits) {
                 let what = "limit of frames and bits at the virtual NIC";
                 self.missing.push(Missing::new(what, format!("no policer: {error}")));
             }
-            let pinned = tenant.pinned.as_deref();
-            if let Err(error) = end.receive(&peer, self.pid, &tenant.receive, pinned) {
-                self.missing.push(not_received(tenant.receive.path.name(), &error));
-            }
             self.nic = Some(end);
         }
-        let text = serde_json::to_vec(&setup)?;
+        let text = serde_json::to_vec(setup)?;
         // Closes the pipe: the first process reads to its end.
         input.map_or(Ok(()), |mut input| input.write_all(&text))
     }
@@ -124,6 +151,47 @@ impl Process {
     }
 }
 
+/// The host's end of a machine's network card, and the other one.
+fn tap_of(tenant: &Tenant, host: &str) -> io::Result<Option<(HostEnd, OwnedFd)>> {
+    let nic = tenant.nic.as_ref();
+    nic.map(|nic| HostEnd::make_tap(link_name(host, &tenant.name), nic)).transpose()
+}
+
+/// What the machine of a tenant is made of, on this host.
+fn machine_setup(
+    tenant: &Tenant,
+    machine: &Microvm,
+    card: Option<&(HostEnd, OwnedFd)>,
+) -> Result<MachineSetup, String> {
+    let Parts { emulator, busybox, kernel, drivers } =
+        Parts::find(machine.kernel.as_deref().map(Path::new))?;
+    let [a, b, c, d] = tenant.nic.as_ref().map_or([0; 4], |nic| nic.address.octets());
+    Ok(MachineSetup {
+        emulator,
+        busybox,
+        kernel,
+        drivers,
+        memory_bytes: tenant.memory_bytes.unwrap_or(Microvm::MEMORY_BYTES),
+        processors: 1,
+        image_bytes_max: IMAGE_BYTES_MAX,
+        lacks_kvm: lacks_kvm(),
+        card: card.map(|(_, tap)| CardSetup {
+            tap: tap.as_raw_fd(),
+            // Locally administered, with the address in it.
+            mac: format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}"),
+        }),
+    })
+}
+
+/// Why a user without rights cannot have the host's processor for a machine; `None` if it can.
+fn lacks_kvm() -> Option<String> {
+    match fs::metadata(KVM) {
+        Err(error) => Some(format!("{KVM}: {error}")),
+        Ok(about) if about.permissions().mode() & 0o006 == 0o006 => None,
+        Ok(_) => Some(format!("{KVM} is not open to all users, and tenants are in no group")),
+    }
+}
+
 fn not_received(path: &str, error: &SplitError) -> Missing {
     match error {
         SplitError::NotSplit(why) => {
@@ -139,20 +207,23 @@ fn setup(tenant: &Tenant, limits_memory: bool) -> Setup {
     /// Of each file system in memory, where no limit says less.
     const MEMORY_FILES_BYTES: u64 = 64_000_000;
     let half = tenant.memory_bytes.map_or(MEMORY_FILES_BYTES, |bytes| bytes / 2);
+    let is_machine = matches!(tenant.environment, Environment::Microvm(_));
     Setup {
         name: tenant.name.clone(),
         program: tenant.program.clone(),
         variables: tenant.variables.clone(),
         files: tenant.files.iter().map(Into::into).collect(),
         data: tenant.data.as_ref().map(Into::into),
-        memory_files_bytes: half.min(MEMORY_FILES_BYTES),
+        // The image of a machine is such a file.
+        memory_files_bytes: if is_machine { IMAGE_BYTES_MAX } else { half.min(MEMORY_FILES_BYTES) },
         processes: tenant.processes.map(|most| u64::from(most) + crate::groups::OWN_PROCESSES),
-        address_space_bytes: tenant.memory_bytes.filter(|_| !limits_memory),
+        address_space_bytes: tenant.memory_bytes.filter(|_| !limits_memory && !is_machine),
         nic: tenant.nic.as_ref().map(|nic| NicSetup {
             address: nic.address,
             prefix_bits: nic.prefix_bits,
             host: nic.host,
         }),
+        machine: None,
     }
 }
 

@@ -25,6 +25,33 @@ pub(crate) struct Setup {
     pub(crate) address_space_bytes: Option<u64>,
     /// Its end of the virtual NIC.
     pub(crate) nic: Option<NicSetup>,
+    /// The machine that the program runs in; `None`: it runs in the sandbox itself.
+    pub(crate) machine: Option<MachineSetup>,
+}
+
+/// A machine with a kernel of its own, inside a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MachineSetup {
+    pub(crate) emulator: PathBuf,
+    pub(crate) busybox: PathBuf,
+    pub(crate) kernel: PathBuf,
+    pub(crate) drivers: Vec<PathBuf>,
+    pub(crate) memory_bytes: u64,
+    pub(crate) processors: u32,
+    /// Bytes of the guest's root.
+    pub(crate) image_bytes_max: u64,
+    /// Why the host's processor cannot be lent to it; `None` where it can.
+    pub(crate) lacks_kvm: Option<String>,
+    /// The other end of the host's TAP interface.
+    pub(crate) card: Option<CardSetup>,
+}
+
+/// A network card of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CardSetup {
+    /// The inherited descriptor of the TAP interface.
+    pub(crate) tap: i32,
+    pub(crate) mac: String,
 }
 
 /// The tenant's end of a virtual NIC.

@@ -55,6 +55,11 @@ impl StateFolder {
         self.0.join("control.sock")
     }
 
+    /// What was measured of receive paths.
+    pub(crate) fn receive_choice(&self) -> PathBuf {
+        self.0.join("receive.json")
+    }
+
     /// The log of a tenant.
     pub fn log(&self, tenant: &str) -> PathBuf {
         self.0.join("logs").join(format!("{tenant}.log"))

@@ -39,6 +39,8 @@ pub enum TenantState {
 pub struct TenantStatus {
     /// Its name.
     pub tenant: String,
+    /// What it runs in: `sandbox` or `microvm`.
+    pub environment: String,
     /// What it is doing.
     pub state: TenantState,
     /// First process of its sandbox, as the supervisor sees it.
@@ -75,8 +77,13 @@ pub struct TenantStatus {
     pub frames_dropped: Option<u64>,
     /// How frames for it are received: `inline`, `threaded` or `cpumap`; null while it has no virtual NIC.
     pub receive: Option<String>,
+    /// Why, where that was left to the machine: what was chosen and what was measured.
+    pub receive_why: Vec<String>,
     /// Frames that wait at most for the thread that receives them; each waits for those before it.
     pub receive_ring_frames: Option<u32>,
+    /// How long a frame waits for the others of a full ring while that thread runs, at the time that a message was
+    /// seen to take there; null where there is no ring, or nothing was measured.
+    pub receive_wait_ns: Option<u64>,
     /// Processor time of the kernel's thread that receives them; null where there is none or none is seen.
     pub receive_cpu_ns: Option<u64>,
     /// Frames above its rate that were dropped, either way; null where nothing is limited.

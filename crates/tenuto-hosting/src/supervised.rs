@@ -5,6 +5,7 @@ use crate::groups::Groups;
 use crate::log::{BoundedLog, LogPace};
 use crate::observe;
 use crate::process::{Process, Surroundings, control_addresses, read_report, user_of};
+use crate::receive_choice::ReceiveChoice;
 use crate::setup::{Missing, Report};
 use crate::state::StateFolder;
 use crate::status::{TenantState, TenantStatus};
@@ -12,7 +13,7 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use tenuto_io::MonotonicClock;
-use tenuto_model::{ReceivePath, Restart, Tenant};
+use tenuto_model::{NicReceive, ReceivePath, Restart, Tenant};
 use tenuto_units::{Instant, Span};
 
 /// How long a program may take to end after it was asked to.
@@ -43,6 +44,10 @@ pub(crate) struct Supervised {
     last_end: Option<String>,
     start_took: Option<Span>,
     missing: Vec<Missing>,
+    /// How frames for it are received, once that is chosen.
+    receive: NicReceive,
+    /// What was measured of receive paths when it started.
+    choice: Option<ReceiveChoice>,
     log: BoundedLog,
     log_pace: LogPace,
     log_paused_until: Option<Instant>,
@@ -67,6 +72,8 @@ impl Supervised {
             last_end: None,
             start_took: None,
             missing: Vec::new(),
+            receive: NicReceive::INLINE,
+            choice: None,
             log,
             log_pace,
             log_paused_until: None,
@@ -95,14 +102,27 @@ impl Supervised {
         }
     }
 
-    fn process(&self, host: &Host) -> Result<Process, String> {
+    /// The tenant with the receive path that was chosen for it, if it leaves that to the machine.
+    fn resolved(&mut self, host: &Host) -> Tenant {
+        let mut tenant = self.tenant.clone();
+        self.choice = ReceiveChoice::kept(&host.state);
+        if tenant.nic.is_some() && tenant.receive.path == ReceivePath::Auto {
+            tenant.receive =
+                self.choice.as_ref().map_or(NicReceive::INLINE, ReceiveChoice::receive);
+        }
+        self.receive = tenant.receive;
+        tenant
+    }
+
+    fn process(&mut self, host: &Host) -> Result<Process, String> {
+        let tenant = self.resolved(host);
         let group = host.groups.make(&self.tenant).map_err(|error| error.to_string())?;
         let user = match host.has_users {
             true => [user_of(&host.name, &self.tenant.name); 2].into(),
             false => host.own,
         };
         let limits_memory = host.groups.limits_memory();
-        Process::start(&self.tenant, Surroundings { host: &host.name, group, limits_memory, user })
+        Process::start(&tenant, Surroundings { host: &host.name, group, limits_memory, user })
     }
 
     /// Takes the report of its first process.
@@ -275,6 +295,7 @@ impl Supervised {
         let nic = self.tenant.nic.as_ref();
         TenantStatus {
             tenant: self.tenant.name.clone(),
+            environment: self.tenant.environment.name().to_owned(),
             state: self.phase,
             pid: process.map(|process| process.pid),
             running_ns: process.map(|it| MonotonicClock::now().since(it.started).as_ns()),
@@ -294,8 +315,11 @@ impl Supervised {
             frames_sent: crossed.map(|crossed| crossed.sent),
             frames_received: crossed.map(|crossed| crossed.received),
             frames_dropped: crossed.map(|crossed| crossed.dropped),
-            receive: received_by(&self.tenant, process),
+            receive: received_by(self.receive.path, process),
+            receive_why: self.why_received(),
             receive_ring_frames: process.and_then(|it| it.nic.as_ref()?.ring_frames()),
+            receive_wait_ns: process
+                .and_then(|it| self.receive_wait(it.nic.as_ref()?.ring_frames()?)),
             receive_cpu_ns: process.and_then(|it| it.nic.as_ref()?.receive_time()).map(Span::as_ns),
             frames_policed: process.and_then(|process| process.nic.as_ref()?.policed()),
             missing: self.missing.clone(),
@@ -303,11 +327,33 @@ impl Supervised {
     }
 }
 
+impl Supervised {
+    /// Why frames for it are received so, where that was left to the machine.
+    fn why_received(&self) -> Vec<String> {
+        match (&self.choice, self.tenant.receive.path, &self.tenant.nic) {
+            (Some(choice), ReceivePath::Auto, Some(_)) => choice.reasons.clone(),
+            (None, ReceivePath::Auto, Some(_)) => {
+                vec![
+                    "inline: nothing was measured on this machine yet (`tenants check` does)"
+                        .into(),
+                ]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How long a frame waits for the others of a full ring, at the time that one has been seen to take.
+    fn receive_wait(&self, ring_frames: u32) -> Option<u64> {
+        let frame_ns = self.choice.as_ref()?.frame_ns(self.receive.path)?;
+        Some(frame_ns.saturating_mul(ring_frames.into()))
+    }
+}
+
 /// The receive path that it has, which may be less than was asked for.
-fn received_by(tenant: &Tenant, process: Option<&Process>) -> Option<String> {
+fn received_by(path: ReceivePath, process: Option<&Process>) -> Option<String> {
     let nic = process?.nic.as_ref()?;
     let path = match nic.ring_frames() {
-        Some(_) => tenant.receive.path,
+        Some(_) => path,
         None => ReceivePath::Inline,
     };
     Some(path.name().to_owned())

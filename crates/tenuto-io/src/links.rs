@@ -12,9 +12,11 @@ use std::{fs, io};
 
 mod batch;
 mod kernel;
+mod tap;
 
 pub use batch::{IpBatch, IpError};
 pub use kernel::LinkChanger;
+pub use tap::open_tap;
 
 /// The name of an interface: 1 to 15 bytes, none of them white space, `/` or `:`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

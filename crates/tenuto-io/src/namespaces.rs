@@ -22,7 +22,7 @@ use crate::sys::task;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,8 @@ pub struct SandboxEntry {
     pub group: u32,
     /// Control groups that it starts in: the files that take the id of a process.
     pub control_groups: Vec<PathBuf>,
+    /// A descriptor that the command has too, under the same number; the others close.
+    pub inherited: Option<RawFd>,
 }
 
 /// Starts `command` as process 1 of a sandbox's namespaces, as user 0 of them; returns its guardian,
@@ -102,7 +104,10 @@ pub fn spawn_in_sandbox(command: Command, entry: &SandboxEntry) -> Result<Child,
     let maps = (map(entry.user), map(entry.group));
     let allowed = fs::read_to_string("/proc/self/setgroups").unwrap_or_default();
     let drops_groups = allowed.trim() != "deny";
-    spawn(command, Entry::Enclose(Enclosure { maps, groups, drops_groups }))
+    spawn(
+        command,
+        Entry::Enclose(Enclosure { maps, groups, drops_groups, inherited: entry.inherited }),
+    )
 }
 
 /// Starts `command` in a network namespace of its own, otherwise as usual: a node of the lab.

@@ -56,16 +56,18 @@ pub use plan::{
 };
 pub use plan_file::network_digest;
 pub use profile::{
-    Action, ActionCosts, BufferUnit, ControlShare, FrameService, LookUp, MatchCosts, MatchType,
-    MeterCounts, OPENFLOW_BURST_BYTES_MAX, Position, PriorityOrder, Processor, ProcessorLink,
-    Profile, Receive, ReceiveBuffer, Use,
+    ANSWER_BYTES_MAX, Action, ActionCosts, BufferUnit, ControlShare, ControlWork, FrameService,
+    LookUp, MESSAGE_BYTES_MAX, MatchCosts, MatchType, MeterCounts, OPENFLOW_BURST_BYTES_MAX,
+    Position, PriorityOrder, Processor, ProcessorLink, Profile, Receive, ReceiveBuffer,
+    SliceControl, SliceShare, Use,
 };
 pub use read::{
-    FindProgram, JudgeTenant, JudgeText, NicReceive, ReceivePath, ReceivePriority, Restart,
-    SLICES_MAX, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
-    SliceBudget, SliceFile, SlicesFile, SwitchFile, SwitchFilePort, SwitchText, TENANTS_MAX,
-    Tenant, TenantNic, TenantText, TenantsFile, check_tenant_slices, read_flows, read_network,
-    read_scenario, read_scenario_with_programs, read_slices, read_switch, read_tenants,
+    Environment, FindProgram, JudgeTenant, JudgeText, Microvm, NicReceive, ReceivePath,
+    ReceivePriority, Restart, SLICES_MAX, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX,
+    SWITCH_COPIES_MAX, SWITCH_MASKS_MAX, SliceBudget, SliceFile, SlicesFile, SwitchFile,
+    SwitchFilePort, SwitchText, TENANTS_MAX, Tenant, TenantNic, TenantText, TenantsFile,
+    check_tenant_slices, read_flows, read_network, read_scenario, read_scenario_with_programs,
+    read_slices, read_switch, read_tenants,
 };
 pub use saihu_export::write_saihu;
 pub use scenario::{Event, EventAction, Expect, Offsets, Scenario, Sizes, Traffic};

@@ -407,7 +407,7 @@ pub struct Refusal {
 /// Something assumed, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumption {
-    /// Short name: `model`, `sources`, `faults`, `controller`, `clock`, `processor`, `other`,
+    /// Short name: `model`, `sources`, `faults`, `controller`, `clock`, `processor`, `slice`, `other`,
     /// `messages`, `shaping`, `copies`, `unrouted`.
     pub name: String,
     /// The assumption.

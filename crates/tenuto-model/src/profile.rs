@@ -3,11 +3,15 @@
 mod buffer;
 mod built_in;
 mod processor;
+mod slice_control;
 
 pub use buffer::{BufferUnit, ReceiveBuffer};
 pub use processor::{
     Action, ActionCosts, ControlShare, FrameService, LookUp, MatchCosts, MatchType, Position,
     PriorityOrder, Processor, ProcessorLink, Receive, Use,
+};
+pub use slice_control::{
+    ANSWER_BYTES_MAX, ControlWork, MESSAGE_BYTES_MAX, SliceControl, SliceShare,
 };
 
 use crate::Size;

@@ -8,7 +8,8 @@ use crate::quantity::{
 };
 use crate::{
     Apart, BufferUnit, Channel, Contract, Flow, LookUp, MatchKind, MeterCounts, Network,
-    OtherTraffic, OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, Target, WhenLost,
+    OtherTraffic, OutOfMode, Processor, Profile, Receive, ReceiveBuffer, Size, SliceControl,
+    SliceShare, Target, WhenLost,
 };
 use std::fmt::Write;
 
@@ -187,7 +188,22 @@ fn write_processor(out: &mut String, p: &Processor) {
     });
     let (time, per) = (format_cost(p.control.time_ps), format_cost(p.control.period_ps));
     put(format!("control: {{time: {time}, per: {per}}}"));
+    if !p.slices.is_empty() {
+        put(slice_control(&p.slices));
+    }
     put(format!("typical: {}", p.is_typical));
+}
+
+fn slice_control(slices: &SliceControl) -> String {
+    let budget = |it: &SliceShare| {
+        let SliceShare { messages, packet_ins, bytes, .. } = it;
+        let budget =
+            format!("messages: {messages} /s, packet_ins: {packet_ins} /s, bytes: {bytes} B/s");
+        format!("{}: {{{budget}}}", word(&it.name))
+    };
+    let budgets: Vec<String> = slices.budgets.iter().map(budget).collect();
+    let (message, byte) = (format_cost(slices.message_ps), format_cost(slices.byte_ps));
+    format!("slices: {{message: {message}, byte: {byte}, budgets: {{{}}}}}", budgets.join(", "))
 }
 
 fn write_receive_buffer(out: &mut String, buffer: &ReceiveBuffer) {

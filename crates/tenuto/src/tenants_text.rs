@@ -2,14 +2,19 @@
 
 use crate::format::Table;
 use std::fmt::Write;
-use tenuto_hosting::{Missing, Status, TenantState, TenantStatus};
+use tenuto_hosting::{Missing, ReceiveChoice, Status, TenantState, TenantStatus};
 use tenuto_model::TenantsFile;
 use tenuto_model::quantity::format_size;
 
 /// What a file of tenants says, and what this machine lacks for it.
-pub(crate) fn described(file: &TenantsFile, missing: &[Missing]) -> String {
+pub(crate) fn described(
+    file: &TenantsFile,
+    missing: &[Missing],
+    choice: Option<&ReceiveChoice>,
+) -> String {
     let mut table = Table::new(&[
         "tenant",
+        "environment",
         "program",
         ">cores",
         ">memory",
@@ -25,6 +30,7 @@ pub(crate) fn described(file: &TenantsFile, missing: &[Missing]) -> String {
         });
         table.push(vec![
             tenant.name.clone(),
+            tenant.environment.name().to_owned(),
             tenant.program.first().cloned().unwrap_or_default(),
             tenant.cores_milli.map_or("-".into(), |milli| (milli as f64 / 1e3).to_string()),
             tenant.memory_bytes.map_or("-".into(), format_size),
@@ -34,7 +40,11 @@ pub(crate) fn described(file: &TenantsFile, missing: &[Missing]) -> String {
             nic.map_or("-", |_| tenant.receive.path.name()).to_owned(),
         ]);
     }
-    format!("{}\n{}{}", file.name, table.text(), lacking("missing", missing))
+    let mut text = format!("{}\n{}", file.name, table.text());
+    for why in choice.iter().flat_map(|choice| &choice.reasons) {
+        let _ = writeln!(text, "receive auto: {why}");
+    }
+    text + &lacking("missing", missing)
 }
 
 fn lacking(head: &str, missing: &[Missing]) -> String {
@@ -59,7 +69,9 @@ const fn word(state: TenantState) -> &'static str {
 pub(crate) fn status(status: &Status) -> String {
     let mut table = Table::new(&[
         "tenant",
+        "environment",
         "state",
+        ">start ms",
         ">pid",
         ">processes",
         ">restarts",
@@ -81,6 +93,9 @@ pub(crate) fn status(status: &Status) -> String {
         if let Some(end) = &tenant.last_end {
             let _ = writeln!(text, "{} ended last: {end}", tenant.tenant);
         }
+        for why in &tenant.receive_why {
+            let _ = writeln!(text, "{} receives {why}", tenant.tenant);
+        }
         text.push_str(&lacking(&format!("{} lacks", tenant.tenant), &tenant.missing));
     }
     text.push_str(&lacking("missing", &status.missing));
@@ -90,9 +105,10 @@ pub(crate) fn status(status: &Status) -> String {
 /// A receive path with the ring that it has.
 fn received(tenant: &TenantStatus) -> String {
     let path = tenant.receive.as_deref().unwrap_or("-");
-    match tenant.receive_ring_frames {
-        Some(frames) => format!("{path}, ring {frames}"),
-        None => path.to_owned(),
+    match (tenant.receive_ring_frames, tenant.receive_wait_ns) {
+        (Some(frames), Some(ns)) => format!("{path}, ring {frames}, {:.1} ms", ns as f64 / 1e6),
+        (Some(frames), None) => format!("{path}, ring {frames}"),
+        (None, _) => path.to_owned(),
     }
 }
 
@@ -103,7 +119,9 @@ fn row(tenant: &TenantStatus) -> Vec<String> {
     };
     vec![
         tenant.tenant.clone(),
+        tenant.environment.clone(),
         word(tenant.state).to_owned(),
+        tenant.start_took_ns.map_or("-".to_owned(), |ns| (ns / 1_000_000).to_string()),
         count(tenant.pid.map(u64::from)),
         count(tenant.processes),
         tenant.restarts.to_string(),

@@ -3,6 +3,7 @@
 use crate::description::described::QUEUES_MAX;
 use crate::description::net::Net;
 use crate::description::read::{BufferUnit, LookUp, Processor, Profile, Receive, ReceiveBuffer};
+use crate::description::slices::are_slices;
 use crate::finding::{Findings, rule};
 
 /// Entries, meters and groups of a device; units of its receive buffer.
@@ -56,6 +57,9 @@ fn processor_flaw(it: &Processor) -> Option<&'static str> {
         matches!(it.receive, Receive::RoundRobin(frames) if frames > VISIT_FRAMES_MAX);
     if takes_too_many || it.look_up == LookUp::ByMask(0) {
         return Some("one mask at least, and visits of at most 10^6 frames");
+    }
+    if !are_slices(&it.slices) {
+        return Some("at most 64 slices, each with a name and budgets of its own");
     }
     None
 }

@@ -10,3 +10,4 @@ pub(crate) mod net;
 pub(crate) mod network;
 pub(crate) mod packets;
 pub(crate) mod read;
+pub(crate) mod slices;

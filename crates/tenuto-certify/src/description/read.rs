@@ -212,7 +212,27 @@ pub(crate) struct Processor {
     pub(crate) receive: Receive,
     pub(crate) control: ControlShare,
     #[serde(default)]
+    pub(crate) slices: SliceControl,
+    #[serde(default)]
     pub(crate) is_typical: bool,
+}
+
+/// Budgets of tenants' slices, and what their messages cost.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SliceControl {
+    pub(crate) message_ps: u64,
+    pub(crate) byte_ps: u64,
+    pub(crate) budgets: Vec<SliceBudget>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SliceBudget {
+    pub(crate) name: String,
+    pub(crate) messages: u32,
+    pub(crate) packet_ins: u32,
+    pub(crate) bytes: u64,
 }
 
 /// What comparing an entry takes, by the kind of match.

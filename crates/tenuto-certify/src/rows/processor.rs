@@ -10,6 +10,7 @@ use crate::description::net::Net;
 use crate::description::read::{
     MeterCounts, Mode, OtherTraffic, ProcessorService, Receive, ReceiveBuffer,
 };
+use crate::description::slices::slice_work;
 use crate::finding::{Findings, rule};
 use crate::kernel::exact::{self, Curve, Line};
 use crate::rows::context::{Context, DWELL_NS, Entries};
@@ -374,6 +375,21 @@ impl<'c, 'a> Site<'c, 'a> {
         Line::new(burst + &rate * ahead_ps, rate)
     }
 
+    /// What waits for nobody, at t + `ahead_ps`: messages of slices, and what the switch itself does for
+    /// mode changes; infinite where nothing bounds it.
+    fn unasked(&self, ahead_ps: u64) -> Curve {
+        let (at_once, in_second) = slice_work(&self.device.processor.slices);
+        let (Ok(at_once), Ok(in_second)) = (u64::try_from(at_once), u64::try_from(in_second))
+        else {
+            return Curve::new();
+        };
+        let scale = &self.context.scale;
+        let rate = scale.rate(in_second, 1_000_000_000, 1, 1_000);
+        let burst = scale.bits(at_once, 1, 1_000) + &rate * ahead_ps;
+        let more = |line: Line| Line::new(line.burst + &burst, line.rate + &rate);
+        self.changing(ahead_ps).into_iter().map(more).collect()
+    }
+
     /// What the switch itself does for mode changes, at t + `ahead_ps`: signals that go out over its
     /// trunks, swaps and purges; infinite where nothing bounds what is purged.
     fn changing(&self, ahead_ps: u64) -> Curve {
@@ -414,7 +430,7 @@ impl<'c, 'a> Site<'c, 'a> {
     /// Σ A_l(t) + U(t) as one queue, and what changes take until t + `ahead_ps`.
     fn together(&self, ahead_ps: u64) -> Vec<Curve> {
         let all = self.entrances.iter().map(|entrance| self.of_others(entrance, 0));
-        all.chain([vec![self.control(0)], self.changing(ahead_ps)]).collect()
+        all.chain([vec![self.control(0)], self.unasked(ahead_ps)]).collect()
     }
 
     fn is_sufficient(&self, entrance: &Entrance, delay_ps: u64) -> bool {
@@ -447,7 +463,7 @@ impl<'c, 'a> Site<'c, 'a> {
         let round = self.round(entrance);
         let blocking = self.size(Weight::Work(0), round) * (u64::from(burst_frames) - 1);
         let own = self.own(entrance, round);
-        (vec![own, vec![self.control(ahead_ps)], self.changing(ahead_ps)], blocking)
+        (vec![own, vec![self.control(ahead_ps)], self.unasked(ahead_ps)], blocking)
     }
 
     fn holds_in_any_order(&self, entrance: &Entrance, delay_ps: u64) -> bool {
@@ -458,7 +474,7 @@ impl<'c, 'a> Site<'c, 'a> {
                 self.of_others(other, delay_ps)
             }
         };
-        let own = [vec![self.control(delay_ps)], self.changing(delay_ps)];
+        let own = [vec![self.control(delay_ps)], self.unasked(delay_ps)];
         let all = self.entrances.iter().map(of).chain(own);
         self.holds(&all.collect::<Vec<_>>(), BigInt::default(), delay_ps)
     }
@@ -489,7 +505,7 @@ impl<'c, 'a> Site<'c, 'a> {
             return Some(longest + self.device.link_ps(self.largest()).saturating_mul(2));
         }
         let Receive::RoundRobin(burst) = self.device.processor.receive else { return None };
-        let mut load = self.control(0).rate + &self.changing(0).first()?.rate;
+        let mut load = self.control(0).rate + &self.unasked(0).first()?.rate;
         for entrance in &self.entrances {
             load += match entrance.is_babbling {
                 true => self.line(entrance, 0).rate,
@@ -509,7 +525,7 @@ impl<'c, 'a> Site<'c, 'a> {
 
     /// The load with every host at its contracts, parts per million up; `None` without a meter.
     pub(crate) fn load_ppm(&self) -> Option<u64> {
-        let mut rate = self.control(0).rate + &self.changing(0).first()?.rate;
+        let mut rate = self.control(0).rate + &self.unasked(0).first()?.rate;
         for entering in self.entrances.iter().flat_map(|entrance| &entrance.streams) {
             // The rate does not depend on how late it is.
             let punctual = Entering { late_ps: Some(0), ..*entering };
@@ -565,7 +581,10 @@ impl<'c, 'a> Site<'c, 'a> {
         for entrance in &self.entrances {
             longest = longest.max(self.processing(entrance.line)?);
         }
-        let is_free = self.device.processor.control.time_ps == 0 && !self.context.net.has_modes();
+        let processor = self.device.processor;
+        let has_slices = !processor.slices.budgets.is_empty();
+        let is_free =
+            processor.control.time_ps == 0 && !has_slices && !self.context.net.has_modes();
         let place = buffer.has_place_in_service;
         let spared = if place && is_free { self.device.units(FRAME_BYTES_MIN) } else { 0 };
         let by_window = self.window(self.entrances.iter(), longest)?.saturating_sub(spared);

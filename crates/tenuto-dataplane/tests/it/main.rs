@@ -18,6 +18,7 @@ mod places;
 mod port_counters;
 mod queue_messages;
 mod shares;
+mod slice_proxy;
 mod slices;
 mod slices_properties;
 #[path = "../support/mod.rs"]

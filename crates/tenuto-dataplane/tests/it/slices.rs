@@ -33,6 +33,7 @@ pub(crate) const PLENTY: MessageBudget = MessageBudget {
     packet_outs: 1_000_000,
     statistics: 1_000_000,
     packet_ins: 1_000_000,
+    bytes: 10_000_000_000,
 };
 
 pub(crate) fn traffic_a() -> SliceTraffic {

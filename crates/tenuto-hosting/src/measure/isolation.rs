@@ -6,7 +6,7 @@ use super::figures::{Row, Series};
 use super::plane::{Attacker, Contender, Plane};
 use super::requests::{MESSAGE_BYTES, contender};
 use super::surroundings::Surroundings;
-use super::window::talk_window;
+use super::window::{Scheduling, talk_window};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,10 +26,44 @@ struct Flooded {
     plane: Plane,
 }
 
+/// A victim before all others: what the kernel does before it.
 pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
-    let mut notes = Vec::new();
+    let mut notes = vec![
+        "victim and switches run under SCHED_FIFO, before neighbours and threads of nice 19: what is shown is what the kernel \
+         does before them, not how usual threads share a processor"
+            .into(),
+    ];
+    let (name, title) =
+        ("isolation", "A victim's messages while another tenant's virtual NIC is flooded, 384 B");
+    measured(with, Scheduling::RealTime, (name, title), &mut notes)
+}
+
+/// A victim of usual priority: the kernel, and how threads share a processor.
+pub(super) fn measure_usual(with: &Surroundings<'_>) -> io::Result<Series> {
+    let mut notes = vec![
+        "victim and switches have the usual priority, as whatever else runs on the machine: what that takes of their processor is in every row"
+            .into(),
+    ];
+    let (name, title) = (
+        "neighbours",
+        "A victim of usual priority while another tenant's virtual NIC is flooded, 384 B",
+    );
+    measured(with, Scheduling::Usual, (name, title), &mut notes)
+}
+
+fn measured(
+    with: &Surroundings<'_>,
+    scheduling: Scheduling,
+    (name, title): (&str, &str),
+    notes: &mut Vec<String>,
+) -> io::Result<Series> {
     let mut victim = contender(with, 0, "victim", Environment::Sandbox, NicReceive::INLINE)?;
-    let all = flooded(with, &mut notes)?;
+    if scheduling == Scheduling::Usual {
+        // The one before lets it go on when it is dropped.
+        victim.subject = victim.plane.usual_subject(with.processors[1])?;
+        victim.subject.rest()?;
+    }
+    let all = flooded(with, notes)?;
     let mut blocks = Vec::new();
     for (words, talk) in [
         ("1 × 1", Talk { connections: 1, outstanding: 1, bytes: MESSAGE_BYTES }),
@@ -41,13 +75,14 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         rows.extend(all.iter().map(|it| row(it.name)));
         let mut sent = vec![Vec::new(); all.len()];
         for _ in 0..with.settings.rounds {
-            rows[0].rounds.push(of_victim(with, &mut victim, talk)?);
+            rows[0].rounds.push(of_victim(with, &mut victim, (talk, scheduling))?);
             let attacker = Attacker::start(&with.host, &with.groups)?;
-            rows[1].rounds.push(of_victim(with, &mut victim, talk)?);
+            rows[1].rounds.push(of_victim(with, &mut victim, (talk, scheduling))?);
             drop(attacker);
             for (number, it) in all.iter().enumerate() {
-                let (observed, kpps) =
-                    under_flood(with, it.plane.address, || of_victim(with, &mut victim, talk))?;
+                let (observed, kpps) = under_flood((with, scheduling), it.plane.address, || {
+                    of_victim(with, &mut victim, (talk, scheduling))
+                })?;
                 rows[number + 2].rounds.push(observed);
                 sent[number].push(kpps);
             }
@@ -59,13 +94,8 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         blocks.push(rows);
     }
     notes.push("the victim and its switches are on the processor on which the flood is received; it is sent from the other one, and held back by a full ring where that is not emptied".into());
-    notes.push(
-        "victim and switches run under SCHED_FIFO, before neighbours and threads of nice 19: what is shown is what the kernel \
-         does before them, not how usual threads share a processor"
-            .into(),
-    );
-    let title = "A victim's messages while another tenant's virtual NIC is flooded, 384 B".into();
-    Ok(Series { name: "isolation".into(), title, blocks, notes })
+    let (name, title, notes) = (name.to_owned(), title.to_owned(), std::mem::take(notes));
+    Ok(Series { name, title, blocks, notes })
 }
 
 /// Tenants by receive path, and one whose frames are steered to the victim's processor as an interrupt's would be.
@@ -122,15 +152,15 @@ fn flooded_one(
 fn of_victim(
     with: &Surroundings<'_>,
     victim: &mut Contender,
-    talk: Talk,
+    (talk, scheduling): (Talk, Scheduling),
 ) -> io::Result<super::figures::Observed> {
     let alone = std::slice::from_mut(victim);
-    talk_window(alone, talk, with.processors[1], with.settings.window())
+    talk_window(alone, talk, with.processors[1], (scheduling, with.settings.window()))
 }
 
 /// Floods an address from the other processor while `work` is done; frames that were sent, in thousands a second.
 fn under_flood<T>(
-    with: &Surroundings<'_>,
+    (with, scheduling): (&Surroundings<'_>, Scheduling),
     to: SocketAddr,
     work: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<(T, f64)> {
@@ -139,8 +169,11 @@ fn under_flood<T>(
     let is_over = AtomicBool::new(false);
     let flood = || -> io::Result<f64> {
         realtime::pin_to(&[with.processors[0]])?;
-        // Without the right to it, neighbours slow the flood down, which its rate shows.
-        let _ = realtime::try_fifo(FLOOD_PRIORITY);
+        if scheduling == Scheduling::RealTime {
+            // Without the right to it, neighbours slow the flood down, which its rate shows. Beside usual threads it
+            // is one itself: before them it would drive all neighbours to the victim's processor.
+            let _ = realtime::try_fifo(FLOOD_PRIORITY);
+        }
         let (began, mut sent) = (MonotonicClock::now(), 0_u64);
         let frame = [0; MESSAGE_BYTES - HEADERS_BYTES];
         while !is_over.load(Ordering::Relaxed) {

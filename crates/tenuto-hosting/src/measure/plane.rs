@@ -70,6 +70,11 @@ impl Plane {
         ProcessSubject::stop(self.pid, Some(processor), Forwarding::FirstAndNamed(ROLE))
     }
 
+    /// The same, with its threads of the usual priority.
+    pub(super) fn usual_subject(&self, processor: usize) -> io::Result<ProcessSubject> {
+        ProcessSubject::stop(self.pid, Some(processor), Forwarding::AsUsual)
+    }
+
     /// Limits what is sent to it.
     pub(super) fn limit(&mut self, limits: RateLimits) -> io::Result<()> {
         match &mut self.nic {

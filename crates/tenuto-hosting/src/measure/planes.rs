@@ -5,7 +5,7 @@ use super::environment::Environment;
 use super::figures::{Row, Series};
 use super::requests::{MESSAGE_BYTES, contenders, split};
 use super::surroundings::Surroundings;
-use super::window::talk_window;
+use super::window::{Scheduling, talk_window};
 use std::io;
 use tenuto_model::{NicReceive, ReceivePath};
 
@@ -28,7 +28,8 @@ pub(super) fn measure(with: &Surroundings<'_>) -> io::Result<Series> {
         let mut rows: Vec<Row> = (1..=all.len()).map(row).collect();
         for _ in 0..with.settings.rounds {
             for (count, row) in rows.iter_mut().enumerate() {
-                let (these, window) = (&mut all[..=count], with.settings.window());
+                let these = &mut all[..=count];
+                let window = (Scheduling::RealTime, with.settings.window());
                 row.rounds.push(talk_window(these, talk, with.processors[0], window)?);
             }
         }

@@ -5,7 +5,7 @@ use super::environment::Environment;
 use super::figures::{Row, Series};
 use super::plane::{Contender, Plane};
 use super::surroundings::Surroundings;
-use super::window::{PRIORITY, talk_window};
+use super::window::{PRIORITY, Scheduling, talk_window};
 use std::io;
 use tenuto_model::{NicReceive, ReceivePath, ReceivePriority};
 
@@ -17,7 +17,7 @@ pub(super) fn split(path: ReceivePath, processor: usize, ring_frames: u32) -> Ni
     let processor = u32::try_from(processor).ok();
     let priority = ReceivePriority::Fifo(PRIORITY - 1);
     match path {
-        ReceivePath::Inline => NicReceive::INLINE,
+        ReceivePath::Inline | ReceivePath::Auto => NicReceive::INLINE,
         _ => NicReceive { path, processor, priority, ring_frames },
     }
 }
@@ -65,7 +65,8 @@ pub(super) fn by_turns(
     let mut rows: Vec<Row> = all.iter().map(row).collect();
     for _ in 0..with.settings.rounds {
         for (contender, row) in all.iter_mut().zip(&mut rows) {
-            let (alone, window) = (std::slice::from_mut(contender), with.settings.window());
+            let alone = std::slice::from_mut(contender);
+            let window = (Scheduling::RealTime, with.settings.window());
             row.rounds.push(talk_window(alone, talk, with.processors[0], window)?);
         }
     }

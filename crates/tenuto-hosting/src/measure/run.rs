@@ -16,8 +16,8 @@ use tenuto_io::realtime::allowed_processors;
 pub(crate) const ROLE: &str = "tenuto-tenants-measure";
 
 /// Names of the series.
-pub const MEASUREMENTS: [&str; 6] =
-    ["forwarding", "environments", "batches", "planes", "requests", "isolation"];
+pub const MEASUREMENTS: [&str; 7] =
+    ["forwarding", "environments", "batches", "planes", "requests", "isolation", "neighbours"];
 
 /// Measures what is wanted.
 ///
@@ -64,13 +64,14 @@ fn measured(settings: &MeasureSettings) -> io::Result<Vec<Series>> {
     let host = format!("measure-{}", std::process::id());
     let (groups, _) = Mounted::find().without_time().make_parent(&format!("tenuto-{host}"));
     let with = Surroundings { settings, host, groups, processors: [first, second] };
-    let all: [Measurement; 6] = [
+    let all: [Measurement; 7] = [
         forwarding::measure,
         requests::environments,
         batches::measure,
         planes::measure,
         requests::measure,
         isolation::measure,
+        isolation::measure_usual,
     ];
     let named = MEASUREMENTS.iter().zip(all).filter(|(name, _)| settings.wants(name));
     let series = named.map(|(_, measure)| measure(&with)).collect();

@@ -14,13 +14,22 @@ pub(super) const PRIORITY: u8 = 10;
 /// Talk before what is counted: caches and windows of TCP are cold.
 const RUN_IN: Span = Span::from_ms(10);
 
+/// How the threads of a window are scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheduling {
+    /// Before all others.
+    RealTime,
+    /// As whatever anybody starts.
+    Usual,
+}
+
 /// Talks with control planes for `length`, with all of them from one thread on `processor`, so that their
 /// messages are of one time.
 pub(super) fn talk_window(
     all: &mut [Contender],
     talk: Talk,
     processor: usize,
-    length: Span,
+    (scheduling, length): (Scheduling, Span),
 ) -> io::Result<Observed> {
     // Real-time threads may use half of the time.
     pause(length)?;
@@ -28,7 +37,8 @@ pub(super) fn talk_window(
     let mut client = Client::connect(&addresses, talk)?;
     let work = || -> io::Result<Observed> {
         realtime::pin_to(&[processor])?;
-        let is_real_time = realtime::try_fifo(PRIORITY).is_ok();
+        let is_real_time =
+            scheduling == Scheduling::RealTime && realtime::try_fifo(PRIORITY).is_ok();
         all.iter_mut().try_for_each(|it| it.subject.begin())?;
         let early = client.talk(RUN_IN.min(length))?;
         client.round_trips_ns.clear();

@@ -5,6 +5,7 @@
 
 mod attackers;
 mod life;
+mod machines;
 mod measured;
 mod network;
 mod stage;
@@ -33,6 +34,22 @@ const TESTS: &[Test] = &[
     ("network::another_tenant_is_not_reached", network::another_tenant_is_not_reached),
     ("network::a_flood_ends_at_its_rate", network::a_flood_ends_at_its_rate),
     ("network::a_spoofed_source_is_dropped", network::a_spoofed_source_is_dropped),
+    (
+        "machines::a_program_runs_in_a_machine_of_its_own",
+        machines::a_program_runs_in_a_machine_of_its_own,
+    ),
+    (
+        "machines::switches_reach_a_controller_in_a_machine",
+        machines::switches_reach_a_controller_in_a_machine,
+    ),
+    (
+        "machines::a_machine_that_dies_touches_nobody_else",
+        machines::a_machine_that_dies_touches_nobody_else,
+    ),
+    (
+        "machines::a_kernel_that_panics_is_told_and_touches_nobody_else",
+        machines::a_kernel_that_panics_is_told_and_touches_nobody_else,
+    ),
     ("measured::every_series_has_its_rows", measured::every_series_has_its_rows),
 ];
 

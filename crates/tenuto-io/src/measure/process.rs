@@ -12,11 +12,14 @@ pub enum Forwarding {
     Named(&'static str),
     /// The first thread, whatever the program is called, and those whose names begin so.
     FirstAndNamed(&'static str),
+    /// None is put before others: all run as they are scheduled anyway.
+    AsUsual,
 }
 
 impl Forwarding {
     fn has(self, pid: libc::pid_t, thread: libc::pid_t, name: &str) -> bool {
         match self {
+            Self::AsUsual => false,
             Self::Named(prefix) => name.starts_with(prefix),
             Self::FirstAndNamed(prefix) => thread == pid || name.starts_with(prefix),
         }

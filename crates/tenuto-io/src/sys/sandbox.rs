@@ -26,6 +26,8 @@ pub(crate) struct Enclosure {
     pub(crate) groups: Vec<CString>,
     /// Whether supplementary groups can be given up; a user namespace may forbid that.
     pub(crate) drops_groups: bool,
+    /// A descriptor that stays open when the command begins.
+    pub(crate) inherited: Option<RawFd>,
 }
 
 const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
@@ -70,6 +72,7 @@ impl Enclosure {
             exit_now(1);
         }
         close(life[0]);
+        self.inherited.map_or(Ok(()), stays_open).map_err(Failure::at(Step::Identity))?;
         task::unblock_all_signals();
         Ok(())
     }
@@ -157,6 +160,12 @@ fn become_root(drops_groups: bool) -> io::Result<()> {
     let result = unsafe { libc::syscall(libc::SYS_setresuid, 0, 0, 0) };
     check(libc::c_int::try_from(result).unwrap_or(-1))?;
     Ok(())
+}
+
+/// Keeps a descriptor open when a program begins.
+fn stays_open(fd: RawFd) -> io::Result<()> {
+    // SAFETY: F_SETFD takes a number and touches no memory. Needed: std has no such call.
+    check(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }).map(drop)
 }
 
 fn die_with_parent() -> io::Result<()> {

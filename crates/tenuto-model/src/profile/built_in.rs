@@ -3,6 +3,7 @@
 use super::{
     ActionCosts, BufferUnit, ControlShare, LookUp, MatchCosts, MeterCounts,
     OPENFLOW_BURST_BYTES_MAX, Processor, ProcessorLink, Profile, Receive, ReceiveBuffer,
+    SliceControl,
 };
 
 const PS_PER_NS: u64 = 1_000;
@@ -186,6 +187,7 @@ fn zodiac_fx() -> Profile {
         link: Some(ProcessorLink { rate_bps: 100_000_000, tag_bytes: 1 }),
         receive: Receive::Fifo,
         control: ControlShare::NONE,
+        slices: SliceControl::NONE,
         is_typical: false,
     };
     Profile {
@@ -270,6 +272,6 @@ fn open_vswitch() -> Profile {
 }
 
 /// A processor whose cost depends on nothing but the number of frames.
-const fn constant(per_frame_ps: u64) -> Processor {
+fn constant(per_frame_ps: u64) -> Processor {
     Processor { base_ps: per_frame_ps, ..Processor::FREE }
 }

@@ -4,6 +4,7 @@
 //! and [`Processor::sample_ps`] what a simulated device takes, never more (docs/theory/analysis.md,
 //! "A processor that the ports share").
 
+use super::slice_control::SliceControl;
 use serde::{Deserialize, Serialize};
 
 /// Preamble and start of frame delimiter on a processor's link, bytes.
@@ -39,6 +40,9 @@ pub struct Processor {
     pub receive: Receive,
     /// What control messages may take of the processor.
     pub control: ControlShare,
+    /// Tenants' slices of the switch, and what their control messages may take beside that.
+    #[serde(default, skip_serializing_if = "SliceControl::is_empty")]
+    pub slices: SliceControl,
     /// The costs were seen, but an operating system decides when: no worst case is known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_typical: bool,
@@ -335,6 +339,7 @@ impl Processor {
         link: None,
         receive: Receive::Fifo,
         control: ControlShare::NONE,
+        slices: SliceControl::NONE,
         is_typical: false,
     };
 

@@ -10,9 +10,11 @@ pub(crate) mod reader;
 mod receive_path;
 mod scenario;
 mod scenario_events;
+mod slice_control;
 mod slices_file;
 mod switch_file;
 pub(crate) mod tables;
+mod tenant_environment;
 mod tenant_text;
 mod tenants_file;
 mod tenants_slices;
@@ -26,6 +28,7 @@ pub use switch_file::{
     JudgeText, SWITCH_ACTIONS_MAX, SWITCH_BUCKETS_MAX, SWITCH_COPIES_MAX, SWITCH_MASKS_MAX,
     SwitchFile, SwitchFilePort, SwitchText, read_switch,
 };
+pub use tenant_environment::{Environment, Microvm};
 pub use tenant_text::{JudgeTenant, TenantText};
 pub use tenants_file::{Restart, TENANTS_MAX, Tenant, TenantNic, TenantsFile, read_tenants};
 pub use tenants_slices::check_tenant_slices;

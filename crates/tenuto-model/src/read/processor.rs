@@ -9,7 +9,7 @@ use crate::{
     ReceiveBuffer,
 };
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "base",
     "per_byte",
     "per_entry",
@@ -20,6 +20,7 @@ const KEYS: [&str; 11] = [
     "link",
     "receive",
     "control",
+    "slices",
     "typical",
 ];
 const BUFFER_KEYS: [&str; 6] = ["cells", "cell", "frames", "bytes", "per", "place_in_service"];
@@ -38,6 +39,7 @@ pub(super) fn read_processor(reader: &mut Reader, field: &Field<'_>, profile: &m
             read_link(reader, &it, &mut processor);
             read_receive(reader, &it, &mut processor);
             read_control(reader, &it, &mut processor);
+            super::slice_control::read_slices_of(reader, &it, &mut processor);
             if processor.link.is_some() && processor.receive != Receive::Fifo {
                 let hint = "write `receive: fifo`, or `link: none`";
                 reader.error(&it, "frames that share a link to the processor are one queue", hint);

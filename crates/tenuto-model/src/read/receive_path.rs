@@ -38,6 +38,8 @@ pub enum ReceivePath {
     Threaded,
     /// In a thread of a processor, behind a ring.
     Cpumap,
+    /// As was best when it was measured on the machine.
+    Auto,
 }
 
 impl ReceivePath {
@@ -47,6 +49,7 @@ impl ReceivePath {
             Self::Inline => "inline",
             Self::Threaded => "threaded",
             Self::Cpumap => "cpumap",
+            Self::Auto => "auto",
         }
     }
 }
@@ -61,10 +64,11 @@ pub enum ReceivePriority {
 }
 
 const KEYS: [&str; 4] = ["path", "processor", "priority", "ring"];
-const PATHS: [(&str, ReceivePath); 3] = [
+const PATHS: [(&str, ReceivePath); 4] = [
     ("inline", ReceivePath::Inline),
     ("threaded", ReceivePath::Threaded),
     ("cpumap", ReceivePath::Cpumap),
+    ("auto", ReceivePath::Auto),
 ];
 
 /// `receive: threaded`, or a map with the path and how its thread runs.

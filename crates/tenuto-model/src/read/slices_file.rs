@@ -4,17 +4,15 @@ use super::reader::{Field, Reader, shown};
 use super::switch_file::{
     JudgeText, SwitchText, judged_list, read_controllers, read_datapath_id, small,
 };
-use crate::quantity::{parse_cost_ps, parse_rate_bps, parse_size_bytes};
+use crate::quantity::{QuantityError, parse_cost_ps, parse_rate_bps, parse_size_bytes};
 use crate::yaml::{Place, Value};
-use crate::{ControlShare, Diagnostics, Severity};
+use crate::{ControlShare, Diagnostics, Severity, SliceControl, SliceShare};
 use std::net::Ipv4Addr;
 
 /// Slices of one switch at most.
 pub const SLICES_MAX: usize = 64;
 /// Bytes of a slice's name, which fits a field of OpenFlow.
 const NAME_BYTES_MAX: usize = 24;
-/// What a message costs the processor at most, if the file does not say.
-const MESSAGE_PS: u64 = 25_000_000;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// Slices of one switch.
@@ -22,8 +20,10 @@ const PS_PER_S: u128 = 1_000_000_000_000;
 pub struct SlicesFile {
     /// What control messages of all slices may take of the switch's processor; `None`: it is not said.
     pub control: Option<ControlShare>,
-    /// What one message takes at most, picoseconds.
+    /// What one message takes at most, its bytes apart, picoseconds.
     pub message_ps: u64,
+    /// What one byte takes at most, picoseconds.
+    pub byte_ps: u64,
     /// The slices, in the order of the file.
     pub slices: Vec<SliceFile>,
 }
@@ -78,36 +78,40 @@ pub struct SliceBudget {
     pub statistics: u32,
     /// Packet-ins.
     pub packet_ins: u32,
+    /// Bytes of messages and answers, and as many of packet-ins.
+    pub bytes: u64,
 }
 
 impl Default for SliceBudget {
     fn default() -> Self {
         let (messages, changes, packet_outs) = (1_000, 500, 500);
-        Self { messages, changes, packet_outs, statistics: 50, packet_ins: 500 }
-    }
-}
-
-impl SliceBudget {
-    /// Messages in any window of so many picoseconds at most, packet-ins among them: what the buckets hold, and
-    /// what they earn meanwhile.
-    pub fn messages_in(&self, window_ps: u64) -> u64 {
-        let of = |rate: u32| {
-            let earned = u128::from(rate) * u128::from(window_ps);
-            let at_once = u64::from(rate).div_ceil(10).max(1);
-            at_once + u64::try_from(earned.div_ceil(PS_PER_S)).unwrap_or(u64::MAX >> 2)
-        };
-        of(self.messages) + of(self.packet_ins)
+        let (statistics, packet_ins, bytes) = (50, 500, 500_000);
+        Self { messages, changes, packet_outs, statistics, packet_ins, bytes }
     }
 }
 
 impl SlicesFile {
     /// Processor time that control messages of one slice take in any window at most, picoseconds.
     pub fn control_ps(&self, slice: &SliceFile, window_ps: u64) -> u64 {
-        slice.budget.messages_in(window_ps).saturating_mul(self.message_ps)
+        let SliceBudget { messages, packet_ins, bytes, .. } = slice.budget;
+        let share = SliceShare { name: slice.name.clone(), messages, packet_ins, bytes };
+        let (message_ps, byte_ps) = (self.message_ps, self.byte_ps);
+        let work = SliceControl { message_ps, byte_ps, budgets: Vec::new() }.of(&share);
+        let earned = work.per_s_ps.saturating_mul(window_ps.into()).div_ceil(PS_PER_S);
+        u64::try_from(work.burst_ps.saturating_add(earned)).unwrap_or(u64::MAX)
     }
 }
 
-const KEYS: [&str; 4] = ["tenuto_slices", "control", "message", "slices"];
+/// Whether a slice can be called so.
+pub(super) fn is_slice_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && name.chars().all(plain)
+        && name != "operator"
+}
+
+const KEYS: [&str; 5] = ["tenuto_slices", "control", "message", "byte", "slices"];
 const SLICE_KEYS: [&str; 15] = [
     "datapath_id",
     "ports",
@@ -125,7 +129,8 @@ const SLICE_KEYS: [&str; 15] = [
     "meters",
     "budget",
 ];
-const BUDGET_KEYS: [&str; 5] = ["messages", "changes", "packet_outs", "statistics", "packet_ins"];
+const BUDGET_KEYS: [&str; 6] =
+    ["messages", "changes", "packet_outs", "statistics", "packet_ins", "bytes"];
 
 /// Reads a file of slices.
 ///
@@ -171,11 +176,13 @@ fn read_top(reader: &mut Reader, top: &Field<'_>, judge: JudgeText<'_>) -> Optio
             "write `blue: {datapath_id: 0x101, ports: {eth1: 10 Mbit/s}}`",
         );
     }
-    let message = top.get("message").and_then(|f| reader.quantity(&f, parse_cost_ps));
+    let mut cost = |key| top.get(key).and_then(|f| reader.quantity(&f, parse_cost_ps));
+    let (message, byte) = (cost("message"), cost("byte"));
     let control = top.get("control");
     let file = SlicesFile {
         control: control.as_ref().and_then(|f| read_control(reader, f)),
-        message_ps: message.unwrap_or(MESSAGE_PS),
+        message_ps: message.unwrap_or(SliceControl::MESSAGE_PS),
+        byte_ps: byte.unwrap_or(SliceControl::BYTE_PS),
         slices: pairs.iter().filter_map(|(name, it)| read_slice(reader, name, it, judge)).collect(),
     };
     check_apart(reader, &pairs, &file);
@@ -219,7 +226,11 @@ fn check_control(reader: &mut Reader, field: &Field<'_>, file: &SlicesFile) {
             time_ps / 1_000_000,
             each.join(", ")
         );
-        reader.error(field, &message, "lower `messages` and `packet_ins` of their budgets");
+        reader.error(
+            field,
+            &message,
+            "lower `messages`, `packet_ins` and `bytes` of their budgets",
+        );
     }
 }
 
@@ -230,12 +241,7 @@ fn read_slice(
     judge: JudgeText<'_>,
 ) -> Option<SliceFile> {
     reader.expect_map(field, &SLICE_KEYS);
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if name.is_empty()
-        || name.len() > NAME_BYTES_MAX
-        || !name.chars().all(plain)
-        || name == "operator"
-    {
+    if !is_slice_name(name) {
         let message = format!("`{}` cannot be the name of a slice", shown(name));
         reader.error(field, &message, "write 1 to 24 small letters, digits and `-`");
     }
@@ -343,19 +349,27 @@ fn read_budget(reader: &mut Reader, field: &Field<'_>) -> SliceBudget {
     take("packet_outs", &mut budget.packet_outs);
     take("statistics", &mut budget.statistics);
     take("packet_ins", &mut budget.packet_ins);
+    if let Some(bytes) = it.get("bytes").and_then(|f| reader.quantity(&f, parse_bytes)) {
+        budget.bytes = bytes;
+    }
     budget
 }
 
-fn parse_messages(text: &str) -> Result<u64, crate::quantity::QuantityError> {
+/// Bytes in a second: `500 kB/s`.
+pub(super) fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
+    let size = text.strip_suffix("/s").map(|size| parse_size_bytes(size.trim_end()));
+    let bytes = size.and_then(Result::ok);
+    bytes.filter(|bytes| (1..=10_000_000_000).contains(bytes)).ok_or_else(|| QuantityError {
+        message: format!("`{}` is no rate of bytes from 1 B/s to 10 GB/s", shown(text)),
+        hint: "write 500 kB/s".to_owned(),
+    })
+}
+
+pub(super) fn parse_messages(text: &str) -> Result<u64, QuantityError> {
     let number = text.strip_suffix("/s").and_then(|digits| digits.trim_end().parse::<u64>().ok());
-    number.filter(|rate| (1..=10_000_000).contains(rate)).ok_or_else(|| {
-        crate::quantity::QuantityError {
-            message: format!(
-                "`{}` is no rate of messages from 1 to 10000000 in a second",
-                shown(text)
-            ),
-            hint: "write 500 /s".to_owned(),
-        }
+    number.filter(|rate| (1..=10_000_000).contains(rate)).ok_or_else(|| QuantityError {
+        message: format!("`{}` is no rate of messages from 1 to 10000000 in a second", shown(text)),
+        hint: "write 500 /s".to_owned(),
     })
 }
 
@@ -387,12 +401,12 @@ mod tests {
         })
     }
 
-    const WHOLE: &str = "tenuto_slices: 1\nmessage: 20 us\ncontrol: {time: 50 ms, per: 100 ms}\nslices:\n  blue:\n    \
+    const WHOLE: &str = "tenuto_slices: 1\nmessage: 20 us\nbyte: 1 ns\ncontrol: {time: 50 ms, per: 100 ms}\nslices:\n  blue:\n    \
         datapath_id: 0x101\n    ports: {eth1: 40 Mbit/s, eth2: 10 Mbit/s}\n    buffer: 64 kB\n    \
         vlans: [untagged, 10, 20-22]\n    addresses: [10.1.0.0/16]\n    controllers: [\"tcp:c:1\"]\n    \
         listen: [\"ptcp:6701\"]\n    fail_mode: standalone\n    tables: 4\n    entries: 500\n    masks: 16\n    \
         actions: 900\n    groups: 5\n    meters: 6\n    \
-        budget: {messages: 300 /s, changes: 200 /s, packet_outs: 100 /s, statistics: 10 /s, packet_ins: 50 /s}\n  \
+        budget: {messages: 300 /s, changes: 200 /s, packet_outs: 100 /s, statistics: 10 /s, packet_ins: 50 /s, bytes: 100 kB/s}\n  \
         red: {datapath_id: 2, ports: [eth1]}\n";
 
     #[test]
@@ -404,6 +418,7 @@ mod tests {
             packet_outs: 100,
             statistics: 10,
             packet_ins: 50,
+            bytes: 100_000,
         };
         let blue = SliceFile {
             name: "blue".into(),
@@ -426,14 +441,15 @@ mod tests {
         assert_eq!(file.slices[0], blue);
         let red = &file.slices[1];
         assert_eq!((&red.ports, &red.vlans), (&vec![("eth1".into(), None)], &None));
-        // 30 + 30 messages and 5 + 5 packet-ins in 100 ms, 20 us each.
-        assert_eq!(file.control_ps(&blue, 100_000_000_000), 70 * 20_000_000);
+        // 30 + 30 messages and 5 + 5 packet-ins in 100 ms, 20 us each; and bytes both ways, 1 ns each.
+        let bytes = 2 * 65_535 + 131_072 + 2 * 10_000;
+        assert_eq!(file.control_ps(&blue, 100_000_000_000), 70 * 20_000_000 + bytes * 1_000);
     }
 
     #[test]
     fn budgets_that_the_switch_has_no_time_for_are_refused_by_name() {
-        let text = WHOLE.replace("time: 50 ms", "time: 7 ms");
-        let problems = read(&text).expect_err("7.4 ms are needed").to_string();
+        let text = WHOLE.replace("time: 50 ms", "time: 8 ms");
+        let problems = read(&text).expect_err("8.045 ms are needed").to_string();
         assert!(problems.contains("blue 1400 us, red 6000 us"), "{problems}");
         assert!(problems.contains("take up to 7400 us in 100000 us"), "{problems}");
         assert!(read(&WHOLE.replace("time: 50 ms", "time: 7400 us")).is_ok(), "exactly");

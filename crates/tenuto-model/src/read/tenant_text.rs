@@ -13,6 +13,8 @@ pub enum TenantText {
     Data,
     /// Number of a processor.
     Processor,
+    /// Path of a kernel of machines, empty for the newest one.
+    Kernel,
 }
 
 /// Says what is wrong with a value, if anything is.
@@ -31,6 +33,7 @@ pub(super) fn judged(
         TenantText::File => "name what is there",
         TenantText::Data => "make the folder first, owned by the user that `status` names",
         TenantText::Processor => "leave `pinned` out, and any will do",
+        TenantText::Kernel => "install what is missing, or write `environment: sandbox`",
     };
     let said = judge(what, text);
     if let Err(why) = &said {

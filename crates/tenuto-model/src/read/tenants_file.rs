@@ -2,6 +2,7 @@
 
 use super::reader::{Field, Reader};
 use super::receive_path::{NicReceive, read_receive};
+use super::tenant_environment::{Environment, Microvm, read_environment};
 use super::tenant_text::{JudgeTenant, TenantText, judged};
 use crate::quantity::{QuantityError, parse_rate_bps, parse_size_bytes, parse_time_ns};
 use crate::yaml::Place;
@@ -31,6 +32,8 @@ pub struct TenantsFile {
 pub struct Tenant {
     /// Its name, unique in the file.
     pub name: String,
+    /// What it runs in.
+    pub environment: Environment,
     /// Program, by its absolute path, and arguments.
     pub program: Vec<String>,
     /// Variables of its environment, besides PATH, HOME and LANG.
@@ -90,9 +93,10 @@ pub enum Restart {
 }
 
 const KEYS: [&str; 4] = ["tenuto_tenants", "name", "slices", "tenants"];
-const TENANT_KEYS: [&str; 17] = [
+const TENANT_KEYS: [&str; 18] = [
     "program",
     "environment",
+    "kernel",
     "variables",
     "files",
     "data",
@@ -197,7 +201,11 @@ fn read_tenant(
 ) -> Option<Tenant> {
     reader.expect_map(field, &TENANT_KEYS);
     let is_good = is_good_name(reader, name, field);
-    read_environment(reader, field);
+    let environment = read_environment(reader, field, judge);
+    let least = match environment {
+        Environment::Sandbox => MEMORY_BYTES_MIN,
+        Environment::Microvm(_) => Microvm::MEMORY_BYTES_MIN,
+    };
     let program = read_program(reader, field, judge);
     let backoff = field.get("backoff_max").and_then(|f| read_backoff(reader, &f));
     let log = field.get("log").and_then(|f| bounded_size(reader, &f, 4_000, 1_000_000_000));
@@ -213,6 +221,7 @@ fn read_tenant(
     let of_rate = |key: &str| rate.as_ref().and_then(|rate| rate.get(key));
     let tenant = Tenant {
         name: name.to_owned(),
+        environment,
         program: program.unwrap_or_default(),
         variables: read_variables(reader, field),
         files: read_files(reader, field, judge),
@@ -224,7 +233,7 @@ fn read_tenant(
         pinned: field.get("pinned").and_then(|f| read_pinned(reader, &f, judge)),
         memory_bytes: field
             .get("memory")
-            .and_then(|f| bounded_size(reader, &f, MEMORY_BYTES_MIN, 1_000_000_000_000_000)),
+            .and_then(|f| bounded_size(reader, &f, least, 1_000_000_000_000_000)),
         processes: field
             .get("processes")
             .and_then(|f| reader.number(&f, 1, 100_000))
@@ -245,18 +254,6 @@ fn read_tenant(
         reader.error(&rate, "a tenant without an address has no virtual NIC", "add `address`");
     }
     (is_good && !tenant.program.is_empty()).then_some(tenant)
-}
-
-fn read_environment(reader: &mut Reader, field: &Field<'_>) {
-    let Some(environment) = field.get("environment") else { return };
-    match reader.choice(&environment, &[("sandbox", true), ("microvm", false)]) {
-        Some(true) | None => {}
-        Some(false) => reader.error(
-            &environment,
-            "`microvm` is not built yet: there is no virtual machine to run it in",
-            "write `sandbox`, which shares the host's kernel",
-        ),
-    }
 }
 
 fn read_program(
@@ -495,6 +492,7 @@ mod tests {
         let file = read_tenants(text, "t.yaml").expect("it is whole");
         let blue = Tenant {
             name: "blue".into(),
+            environment: Environment::Sandbox,
             program: vec!["/bin/c".into(), "ptcp:6653".into()],
             variables: vec![("LEVEL".into(), "debug".into())],
             files: vec!["/opt/blue".into()],
@@ -526,7 +524,7 @@ mod tests {
     #[test]
     fn every_problem_is_told_with_its_line() {
         let text = "tenuto_tenants: 1\ntenants:\n  Blue: {program: [/bin/c]}\n  a:\n    programm: [x]\n    \
-            environment: microvm\n  b:\n    program: [c]\n    cores: 0.0001\n    memory: 1 B\n    \
+            environment: bubble\n  b:\n    program: [c]\n    cores: 0.0001\n    memory: 1 B\n    \
             processes: 0\n    pinned: []\n  c:\n    program: [/bin/c]\n    address: 10.0.0.2/31\n    \
             restart: sometimes\n    files: [/, ../x, /bad]\n    rate: {packets: 20000}\n    backoff_max: 1 ms\n  \
             d: {program: [/bin/c], address: 10.9.0.2/24}\n  e: {program: [/bin/c], address: 10.9.0.9/29}\n  \
@@ -539,11 +537,34 @@ mod tests {
         assert_eq!(lines, expected, "{problems}");
         for words in [
             "did you mean program?",
-            "`microvm` is not built yet",
             "10.9.0.9/29 overlaps with 10.9.0.2/24 of tenant d",
             "write 20000 /s",
         ] {
             assert!(problems.to_string().contains(words), "{words}: {problems}");
+        }
+    }
+
+    #[test]
+    fn a_machine_has_a_kernel_and_no_folder_of_the_host() {
+        let text = "tenuto_tenants: 1\ntenants:\n  a: {program: [/p], environment: microvm, kernel: /boot/vmlinuz-1}\n  \
+            b: {program: [/p], environment: microvm}\n";
+        let file = read_tenants(text, "t.yaml").expect("it is whole");
+        let kernel = Some("/boot/vmlinuz-1".to_owned());
+        assert_eq!(file.tenants[0].environment, Environment::Microvm(Microvm { kernel }));
+        assert_eq!(file.tenants[1].environment, Environment::Microvm(Microvm { kernel: None }));
+        for (more, words) in [
+            ("environment: microvm, data: /srv", "a machine does not see folders of the host"),
+            (
+                "environment: microvm, address: 10.0.0.2/30, receive: threaded",
+                "a machine receives frames",
+            ),
+            ("environment: microvm, memory: 8 MB", "is not from 64 MB"),
+            ("environment: microvm, kernel: /bad", "it is bad"),
+            ("kernel: /boot/vmlinuz-1", "a sandbox has the host's kernel"),
+        ] {
+            let text = format!("tenuto_tenants: 1\ntenants: {{a: {{program: [/p], {more}}}}}\n");
+            let problems = read_tenants(&text, "t.yaml").expect_err(more).to_string();
+            assert!(problems.contains(words), "{problems}");
         }
     }
 

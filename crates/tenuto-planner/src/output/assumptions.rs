@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use tenuto_model::quantity::format_cost;
 use tenuto_model::{
     Apart, Assumption, ControlShare, Flow, ForwardingModel, Network, OtherTraffic, Plan, Receive,
+    SliceControl, SliceShare,
 };
 
 /// Flows that are named one by one; more are counted.
@@ -190,8 +191,23 @@ fn processors(network: &Network) -> Vec<Assumption> {
             "processor",
             format!("one processor of a {name} serves all ports {turn}; {control}{known}"),
         ));
+        all.extend(slices(name, &processor.slices));
     }
     all
+}
+
+/// What a switch has to hold its slices to.
+fn slices(profile: &str, slices: &SliceControl) -> Vec<Assumption> {
+    let (message, byte) = (format_cost(slices.message_ps), format_cost(slices.byte_ps));
+    let of = |it: &SliceShare| {
+        let SliceShare { name, messages, packet_ins, bytes } = it;
+        let text = format!(
+            "a {profile} holds slice {name} to {messages} messages/s, {packet_ins} packet-ins/s and {bytes} B/s \
+             of each, a tenth of a second at once; a message costs it at most {message}, a byte {byte}"
+        );
+        assume("slice", text)
+    };
+    slices.budgets.iter().map(of).collect()
 }
 
 fn counted(count: u32, word: &str) -> String {

@@ -10,6 +10,8 @@ use tenuto_model::{Port, ProcessorRow, ProcessorService, Profile, Receive, Refus
 
 /// 10⁻⁶ ns of work per second in one part per million of a processor.
 const FINE_PER_PPM: i128 = 1_000_000_000;
+/// 10⁻⁶ ns of work in a picosecond.
+const FINE_PER_PS: i128 = 1_000;
 /// A whole processor, parts per million.
 const WHOLE_PPM: u64 = 1_000_000;
 
@@ -125,6 +127,11 @@ fn contributors(analysis: &Analysis<'_>, site: &Site<'_>) -> (Vec<String>, Strin
     }
     if site.processor.control.time_ps > 0 {
         parts.push(format!("control {}", percent(site.control.rate_ubps)));
+    }
+    for share in &site.processor.slices.budgets {
+        let per_s_ps = site.processor.slices.of(share).per_s_ps;
+        let per_s = i128::try_from(per_s_ps).unwrap_or(i128::MAX).saturating_mul(FINE_PER_PS);
+        parts.push(format!("slice {} {}", share.name, percent(per_s)));
     }
     let names = shares.iter().map(|&(flow, _)| flows[flow].name.clone()).collect();
     (names, parts.join(", "))

@@ -86,6 +86,37 @@ fn control_messages_delay_everybody_by_their_share() {
     }
 }
 
+/// Budgets of slices are certified with every order of service, wait for nobody, and are told.
+#[test]
+fn slices_delay_everybody_by_what_their_budgets_let_through() {
+    const BUDGETS: &str = "slices: {message: 50 us, byte: 8 ns, budgets: {red: {messages: 100 /s, \
+        packet_ins: 40 /s, bytes: 10 kB/s}, blue: {messages: 1 /s, packet_ins: 1 /s, bytes: 1 B/s}}}";
+    for receive in ["receive: {round_robin: 1}", "receive: {round_robin: 8}", "receive: fifo"] {
+        let with = |more: &str| {
+            let profile = format!("{CELL}    processor: {{link: none, {receive}{more}}}\n");
+            certified(&opposite(&profile, "50 ms", ""))
+        };
+        let (free, shared) = (with(""), with(&format!(", {BUDGETS}")));
+        // 10 + 4 messages and 1 + 1 at once, and twice the longest message and an answer of each.
+        let burst_ps = 16 * 50_000_000 + 2 * (2 * 65_535 + 131_072) * 8_000;
+        assert_eq!(free.processors.len(), shared.processors.len());
+        for (a, b) in free.processors.iter().zip(&shared.processors) {
+            assert!(b.delay_ps >= a.delay_ps + burst_ps, "{receive}: {a:?} {b:?}");
+        }
+        for (a, b) in free.processor_rows.iter().zip(&shared.processor_rows) {
+            // 142 messages of 50 us and 20,002 bytes of 8 ns; both are rounded up.
+            assert!((7_260..=7_261).contains(&(b.load_ppm - a.load_ppm)), "{a:?} {b:?}");
+        }
+        let told = shared.assumptions.iter().filter(|it| it.name == "slice");
+        let told: Vec<&str> = told.map(|it| it.text.as_str()).collect();
+        assert!(told.len() == 2 && told[0].contains("slice red to 100 messages/s"), "{told:?}");
+    }
+    let much = BUDGETS.replace("100 /s", "19000 /s");
+    let plan = certified(&opposite(&format!("{CELL}    processor: {{{much}}}\n"), "50 ms", ""));
+    let refusal = refused(&plan, "processor");
+    assert!(refusal.because.contains("slice red 95."), "{refusal:?}");
+}
+
 #[test]
 fn a_full_receive_buffer_names_its_frames() {
     // Three frames more per flow at once than the nine places that there are.

@@ -82,6 +82,6 @@ fn of_file(settings: &SwitchSettings, slice: &SliceFile) -> Result<SliceSettings
 }
 
 const fn budget(of: SliceBudget) -> MessageBudget {
-    let SliceBudget { messages, changes, packet_outs, statistics, packet_ins } = of;
-    MessageBudget { messages, changes, packet_outs, statistics, packet_ins }
+    let SliceBudget { messages, changes, packet_outs, statistics, packet_ins, bytes } = of;
+    MessageBudget { messages, changes, packet_outs, statistics, packet_ins, bytes }
 }

@@ -10,10 +10,10 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tenuto_hosting::{
-    Answer, Missing, Request, StateFolder, Status, SupervisorEnd, TenantState, ask, judge, probe,
-    read_log, state_of, up,
+    Answer, Missing, ReceiveChoice, Request, StateFolder, Status, SupervisorEnd, TenantState, ask,
+    judge, probe, read_log, state_of, up,
 };
-use tenuto_model::{TenantsFile, check_tenant_slices, read_tenants};
+use tenuto_model::{ReceivePath, TenantsFile, check_tenant_slices, read_tenants};
 
 #[derive(Debug, Flags)]
 pub(crate) struct Tenants {
@@ -83,6 +83,8 @@ struct CheckDocument<'a> {
     tenants: Vec<&'a str>,
     /// Protections and limits that sandboxes lack here; null where no sandbox can be made.
     missing: Option<Vec<Missing>>,
+    /// What was measured of receive paths; null where no tenant leaves its own to that, or nothing could be.
+    receive: Option<ReceiveChoice>,
     problems: Vec<Problem<'a>>,
 }
 
@@ -155,22 +157,47 @@ fn check(args: &Asked) -> Result<Outcome, Failure> {
     if let Err(error) = &missing {
         output::complain(&format!("error: no sandbox can be made here: {error}"));
     }
+    let choice = choose(&args.named, &file);
     if args.json {
         output::say_json(&CheckDocument {
             header: Header::new("tenuto-tenants-check/1", verdict),
             name: &file.name,
             tenants: file.tenants.iter().map(|tenant| tenant.name.as_str()).collect(),
             missing: missing.ok(),
+            receive: choice,
             problems: Vec::new(),
         })?;
     } else {
-        output::say(&tenants_text::described(&file, missing.as_deref().unwrap_or_default()))?;
+        let missing = missing.as_deref().unwrap_or_default();
+        output::say(&tenants_text::described(&file, missing, choice.as_ref()))?;
     }
     Ok(outcome)
 }
 
+/// What was measured of receive paths, if a tenant leaves its own to that; measures if nothing was before.
+fn choose(named: &Named, file: &TenantsFile) -> Option<ReceiveChoice> {
+    let is_auto = |tenant: &tenuto_model::Tenant| tenant.receive.path == ReceivePath::Auto;
+    if !file.tenants.iter().any(is_auto) {
+        return None;
+    }
+    let state = state(named, file);
+    if ReceiveChoice::kept(&state).is_none() {
+        output::complain("receive paths are measured once on this machine: some ten seconds");
+    }
+    match ReceiveChoice::make(&state) {
+        Ok(choice) => Some(choice),
+        Err(error) => {
+            output::complain(&format!(
+                "receive: auto: inline, as nothing could be measured: {error}"
+            ));
+            None
+        }
+    }
+}
+
 fn start(args: &Named) -> Result<Outcome, Failure> {
     let (text, file) = read(&args.file)?;
+    choose(args, &file);
     let state = state(args, &file);
     let shown = args.file.display().to_string();
     match ask(&state.socket(), &Request::Apply(shown, text)) {

@@ -68,10 +68,10 @@ impl Site<'_, '_> {
     /// picoseconds up; `None` if there is none.
     fn least_after(&self, came: &Amount, others: &[Amount]) -> Option<u64> {
         let control = self.control(0);
-        let changing = self.changing(0);
-        let changing = changing.first()?;
-        let mut burst = control.burst + &changing.burst;
-        let mut rate = control.rate + &changing.rate;
+        let unasked = self.unasked(0);
+        let unasked = unasked.first()?;
+        let mut burst = control.burst + &unasked.burst;
+        let mut rate = control.rate + &unasked.rate;
         for other in others {
             burst += &other.burst;
             rate += &other.rate;

@@ -4,6 +4,7 @@
 use super::claim::Claim;
 use crate::description::device::Device;
 use crate::description::read::{Mode, Receive};
+use crate::description::slices::slice_work;
 use crate::kernel::server_graph::{Graph, GraphFlow, GraphServer, Latency, Paths, Plain};
 use crate::rows::context::Context;
 use crate::streams::stream::Stream;
@@ -205,8 +206,15 @@ impl ProcessorGraph {
         let beside = device.link_ps(largest(context, lines));
         let least = i128::from(device.cost_ps(FRAME_BYTES_MIN, 1));
         let share = device.processor.control;
-        let (time, period) = (i128::from(share.time_ps), i128::from(share.period_ps));
-        let left = period - time;
+        let period = i128::from(share.period_ps);
+        let (at_once, in_second) = slice_work(&device.processor.slices);
+        let counted = || {
+            let at_once = i128::try_from(at_once).ok()?.checked_add(share.time_ps.into())?;
+            let in_period = i128::try_from(in_second).ok()?.checked_mul(period)?;
+            Some((at_once, ceil(in_period, PS_PER_S)?.checked_add(share.time_ps.into())?))
+        };
+        let (time, busy) = counted().ok_or("slices without end")?;
+        let left = period - busy;
         if left <= 0 || least <= 0 {
             return Err("control leaves nothing of a processor");
         }

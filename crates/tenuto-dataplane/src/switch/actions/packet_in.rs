@@ -82,7 +82,7 @@ impl Switch {
         let bits = u64::from(packet.frame_bytes - 4 + extra) * 8;
         general.controller_meter.as_mut().is_some_and(|meter| {
             meter.judge(packet.arrival, bits, packet.frame_bytes) == Some(BandEffect::Drop)
-        }) || self.exceeds_packet_ins(packet.arrival)
+        }) || self.exceeds_packet_ins(reason, packet.frame_bytes as usize, packet.arrival)
     }
 
     /// A controller that answers with message sets gets its packet-in numbered: what follows with

@@ -16,7 +16,7 @@ use tenuto_openflow::{
 use tenuto_units::Instant;
 
 impl Switch {
-    pub(super) fn flow_mod(
+    pub(in crate::switch) fn flow_mod(
         &mut self,
         now: Instant,
         level: Option<u8>,

@@ -1,5 +1,6 @@
 //! Reading groups back, some at a time: each may have as many buckets as a table has entries.
 
+use super::long_work::ACTIONS_PER_ENTRY;
 use super::task::{GroupReading, Task};
 use super::{Done, Request};
 use crate::Effects;
@@ -37,7 +38,7 @@ impl Switch {
         let body = match reading.counted {
             None => {
                 let chosen = self.groups.range(from..);
-                let chosen = chosen.map(|(&id, state)| (id, state, state.buckets.len()));
+                let chosen = chosen.map(|(&id, state)| (id, state, told(state)));
                 let chosen = self.some_of(chosen, &mut reading.next);
                 ReplyBody::GroupDesc(chosen.into_iter().map(described).collect())
             }
@@ -95,6 +96,12 @@ impl Switch {
             buckets: seen.buckets.iter().map(bucket).collect(),
         }
     }
+}
+
+/// What a group is to tell, in buckets without actions.
+fn told(state: &GroupState) -> usize {
+    let actions: usize = state.sent.iter().map(|bucket| bucket.actions.len()).sum();
+    state.buckets.len() + actions / ACTIONS_PER_ENTRY
 }
 
 fn described((group_id, state): (u32, &GroupState)) -> GroupDescription {

@@ -25,6 +25,8 @@ use tenuto_units::Instant;
 
 /// Slots that are looked at in a step, for each entry that something may be done about.
 pub(super) const SLOTS_LOOKED_AT: usize = 8;
+/// Actions that are as long to tell as an entry is without them.
+pub(super) const ACTIONS_PER_ENTRY: usize = 16;
 
 impl Switch {
     /// Connections for which work is under way, those that are gone among them. Nothing that one of
@@ -33,8 +35,21 @@ impl Switch {
         self.general.iter().flat_map(|general| general.works.keys().copied())
     }
 
-    /// Goes a step on with what is under way for a connection.
+    /// Goes a step on with what is under way for a connection, if that is within the budget of its slice
+    /// ([`Switch::step_at`]).
     pub fn work_on(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) {
+        if self.at_work().any(|other| other == id) && self.takes_step(now) {
+            self.step_on(id, now, frames, fx);
+        }
+    }
+
+    fn step_on(
         &mut self,
         id: ConnectionId,
         now: Instant,
@@ -82,7 +97,7 @@ impl Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         while self.at_work().any(|other| other == id) {
-            self.work_on(id, now, frames, fx);
+            self.step_on(id, now, frames, fx);
         }
     }
 
@@ -114,7 +129,10 @@ impl Switch {
             id => (id, id),
         };
         let many = |id: u8| self.count_looked_at(level, id, pattern, &task);
-        if (first..=last).map(many).sum::<usize>() <= limit as usize {
+        // What is told is as long as its actions.
+        let told = if matches!(task, Task::Read(_)) { self.tables.actions() } else { 0 };
+        let weight = (first..=last).map(many).sum::<usize>() + told / ACTIONS_PER_ENTRY;
+        if weight <= limit as usize {
             return Some(task);
         }
         let (xid, pattern) = (request.xid, *pattern);
@@ -160,10 +178,10 @@ impl Switch {
     /// The next entries, by table and slot, that something is to be done about.
     fn look_on(&self, work: &mut LongWork) -> Vec<(u8, u32)> {
         let limit = self.entries_at_once().unwrap_or(1);
-        let mut found = Vec::with_capacity(limit);
+        let (mut found, mut weight) = (Vec::with_capacity(limit), 0);
         for _ in 0..limit * SLOTS_LOOKED_AT {
             let (id, slot) = work.at;
-            if id > work.last || found.len() == limit {
+            if id > work.last || weight >= limit {
                 break;
             }
             let table = self.tables.get(work.level, id).map(|state| state.table());
@@ -176,7 +194,9 @@ impl Switch {
                 Task::Add(..) => work.task.concerns(entry),
                 _ => entry.pattern.is_within(&work.pattern) && work.task.concerns(entry),
             };
-            if table.get(slot).is_some_and(is_met) {
+            if let Some(entry) = table.get(slot).filter(|entry| is_met(entry)) {
+                let told = if matches!(work.task, Task::Read(_)) { entry.actions() } else { 0 };
+                weight += 1 + told / ACTIONS_PER_ENTRY;
                 found.push((id, slot));
             }
         }

@@ -67,6 +67,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> bool {
+        self.charge_slice(bytes.len(), now);
         let Some(connection) = self.connection(id) else { return false };
         let mut framer = std::mem::take(&mut connection.framer);
         let mut alive = true;

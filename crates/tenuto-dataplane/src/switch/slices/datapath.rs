@@ -48,6 +48,9 @@ pub trait Datapath {
         fx: &mut Effects<SwitchEvent>,
     );
 
+    /// When [`Datapath::work_on`] goes on for a connection: see [`Switch::step_at`].
+    fn work_at(&self, id: ConnectionId, now: Instant) -> Instant;
+
     /// See [`Switch::at_work`].
     fn at_work(&self) -> impl Iterator<Item = ConnectionId>;
 
@@ -169,6 +172,10 @@ impl Datapath for Switch {
         fx: &mut Effects<SwitchEvent>,
     ) {
         Self::work_on(self, id, now, frames, fx);
+    }
+
+    fn work_at(&self, _id: ConnectionId, now: Instant) -> Instant {
+        self.step_at(now)
     }
 
     fn at_work(&self) -> impl Iterator<Item = ConnectionId> {

@@ -3,7 +3,8 @@
 use super::budget::MessageKind;
 use super::guard::SliceMessages;
 use crate::switch::Switch;
-use tenuto_openflow::{Body, ErrorCode};
+use crate::switch::control::connection::{Asynchronous, Connection};
+use tenuto_openflow::{Body, ErrorCode, PacketInReason};
 use tenuto_units::Instant;
 
 impl Switch {
@@ -35,7 +36,8 @@ impl Switch {
         slice.map_or(now, |slice| {
             let kind =
                 message.get(1).map_or(MessageKind::Other, |type_| MessageKind::of_type(*type_));
-            slice.budget.ready_at(kind, now)
+            let length = message.get(2..4).map_or(0, |it| u16::from_be_bytes([it[0], it[1]]));
+            slice.budget.ready_at(kind, length.into(), now)
         })
     }
 
@@ -44,11 +46,39 @@ impl Switch {
         Some(self.general.as_ref()?.slice.as_ref()?.messages)
     }
 
-    /// Whether a packet-in is more than the budget of the slice.
-    pub(in crate::switch) fn exceeds_packet_ins(&mut self, now: Instant) -> bool {
+    /// Counts bytes of messages that have come, or of what was answered.
+    pub(in crate::switch) fn charge_slice(&mut self, bytes: usize, now: Instant) {
+        let slice = self.general.as_mut().and_then(|general| general.slice.as_mut());
+        if let Some(slice) = slice {
+            slice.budget.charge(u64::try_from(bytes).unwrap_or(u64::MAX), now);
+        }
+    }
+
+    /// When the next step of what takes several is within the budget of the slice: `now` if it is, or if this is
+    /// no slice.
+    pub fn step_at(&self, now: Instant) -> Instant {
+        let slice = self.general.as_ref().and_then(|general| general.slice.as_ref());
+        slice.map_or(now, |slice| slice.budget.step_at(now))
+    }
+
+    /// Takes a step from the budget of the slice; false where it has to wait.
+    pub(in crate::switch) fn takes_step(&mut self, now: Instant) -> bool {
+        let slice = self.general.as_mut().and_then(|general| general.slice.as_mut());
+        slice.is_none_or(|slice| slice.budget.takes(MessageKind::Other, now))
+    }
+
+    /// Whether a packet-in of a frame is more than the budget of the slice.
+    pub(in crate::switch) fn exceeds_packet_ins(
+        &mut self,
+        reason: PacketInReason,
+        bytes: usize,
+        now: Instant,
+    ) -> bool {
+        let hears = |it: &&Connection| it.wants(Asynchronous::PacketIn, reason.to_wire());
+        let hearers = self.connections.iter().filter(hears).count();
         let slice = self.general.as_mut().and_then(|general| general.slice.as_mut());
         slice.is_some_and(|slice| {
-            let exceeds = !slice.budget.takes_packet_in(now);
+            let exceeds = !slice.budget.takes_packet_in(bytes, hearers, now);
             slice.messages.packet_ins_limited += u64::from(exceeds);
             exceeds
         })

@@ -5,9 +5,11 @@
 //! it enters and when it leaves ([`sliced`]). Why so: docs/design/0005-hosting.md, "Slices".
 
 pub(in crate::switch) mod budget;
+mod byte_credit;
 pub(in crate::switch) mod datapath;
 pub(in crate::switch) mod guard;
 mod judging;
+pub(in crate::switch) mod proxy;
 pub(in crate::switch) mod sliced;
 mod sliced_datapath;
 pub(in crate::switch) mod traffic;

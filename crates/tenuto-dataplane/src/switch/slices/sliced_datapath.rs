@@ -10,6 +10,11 @@ use crate::{Effects, Frames, Work};
 use tenuto_openflow::{ErrorCode, QueueShare};
 use tenuto_units::Instant;
 
+/// Bytes for controllers that have not been taken yet.
+fn told_bytes(fx: &Effects<SwitchEvent>) -> usize {
+    fx.control.len() + fx.channels.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+}
+
 impl SlicedSwitch {
     fn switches(&self) -> impl Iterator<Item = &Switch> {
         self.slices.iter().map(|slice| &slice.switch)
@@ -17,6 +22,30 @@ impl SlicedSwitch {
 
     fn switches_mut(&mut self) -> impl Iterator<Item = &mut Switch> {
         self.slices.iter_mut().map(|slice| &mut slice.switch)
+    }
+
+    /// The slice with work of a connection. That goes on when its connection is gone, and a number is given anew
+    /// only when it is over, so that no two slices have work of one number.
+    fn working(&self, id: ConnectionId) -> Option<usize> {
+        self.switches().position(|switch| switch.at_work().any(|other| other == id))
+    }
+
+    /// Has one slice do something ([`SlicedSwitch::within`]); what it tells its controllers is of its budget.
+    fn answering<F: Frames, T>(
+        &mut self,
+        slice: usize,
+        now: Instant,
+        frames: &mut F,
+        fx: &mut Effects<SwitchEvent>,
+        act: impl FnOnce(&mut Switch, &mut F, &mut Effects<SwitchEvent>) -> T,
+    ) -> T {
+        let before = told_bytes(fx);
+        let done = self.within(slice, frames, fx, act);
+        let told = told_bytes(fx).saturating_sub(before);
+        if told > 0 {
+            self.slices[slice].switch.charge_slice(told, now);
+        }
+        done
     }
 
     fn operator(&mut self) -> &mut Switch {
@@ -31,7 +60,9 @@ impl Datapath for SlicedSwitch {
 
     fn fire_due(&mut self, now: Instant, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) {
         for slice in 0..self.slices.len() {
-            self.within(slice, frames, fx, |switch, frames, fx| switch.fire_due(now, frames, fx));
+            self.answering(slice, now, frames, fx, |switch, frames, fx| {
+                switch.fire_due(now, frames, fx);
+            });
         }
     }
 
@@ -58,7 +89,7 @@ impl Datapath for SlicedSwitch {
         if slice == OPERATOR {
             self.tell_operator();
         }
-        self.within(slice, frames, fx, |switch, frames, fx| {
+        self.answering(slice, now, frames, fx, |switch, frames, fx| {
             switch.control_from(id, now, bytes, frames, fx)
         })
     }
@@ -74,15 +105,15 @@ impl Datapath for SlicedSwitch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        // Work goes on when its connection is gone. A number is given anew only when that is over, so that no two
-        // slices have work of one number.
-        let is_its = |switch: &Switch| switch.at_work().any(|other| other == id);
-        let slice = self.switches().position(is_its);
-        if let Some(slice) = slice {
-            self.within(slice, frames, fx, |switch, frames, fx| {
+        if let Some(slice) = self.working(id) {
+            self.answering(slice, now, frames, fx, |switch, frames, fx| {
                 switch.work_on(id, now, frames, fx);
             });
         }
+    }
+
+    fn work_at(&self, id: ConnectionId, now: Instant) -> Instant {
+        self.working(id).map_or(now, |slice| self.slices[slice].switch.step_at(now))
     }
 
     fn at_work(&self) -> impl Iterator<Item = ConnectionId> {

@@ -51,6 +51,16 @@ impl SliceTraffic {
         self.ports.binary_search(&port).is_ok()
     }
 
+    /// Its VLANs; `None` for all.
+    pub(super) fn vlans(&self) -> Option<&VlanSet> {
+        self.vlans.as_deref()
+    }
+
+    /// Its networks, as addresses and masks; none for all addresses.
+    pub(super) fn networks(&self) -> impl Iterator<Item = ([u8; 4], [u8; 4])> {
+        self.networks.iter().map(|it| (it.address.to_be_bytes(), it.mask.to_be_bytes()))
+    }
+
     /// Whether frames of a VLAN may be its own; 0: frames without a tag.
     pub fn has_vlan(&self, vlan: u16) -> bool {
         self.vlans.as_ref().is_none_or(|vlans| vlans.has(vlan))

@@ -268,6 +268,11 @@ impl Tables {
         self.entries < self.config.entries_max && (self.masks < self.policy.masks_max || is_known())
     }
 
+    /// Actions over all entries.
+    pub(in crate::switch) const fn actions(&self) -> usize {
+        self.actions
+    }
+
     fn actions_max(&self) -> usize {
         self.policy.actions_max
     }

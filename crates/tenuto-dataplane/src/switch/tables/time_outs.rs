@@ -32,6 +32,18 @@ impl Switch {
     pub(in crate::switch) fn expire(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
         let limit = self.policy.entries_at_once;
         let mut left = limit.unwrap_or(u32::MAX);
+        let due = self.general.as_ref().and_then(|general| general.expiry.deadline());
+        if due.is_none_or(|at| at > now) {
+            return;
+        }
+        // That many entries go at once is a step of work that a slice's controller has asked for.
+        if !self.takes_step(now) {
+            let again = self.step_at(now).max(now + REST);
+            if let Some(general) = &mut self.general {
+                general.expiry.rests_until = Some(again);
+            }
+            return;
+        }
         while let Some(general) = &mut self.general {
             general.expiry.rests_until = None;
             if left == 0 && general.expiry.deadline().is_some_and(|at| at <= now) {

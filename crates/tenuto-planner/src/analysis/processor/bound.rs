@@ -119,7 +119,7 @@ impl Site<'_> {
     }
 
     pub(super) fn control(&self) -> Option<GroupCurves> {
-        let all = self.control.plus(self.changing);
+        let all = self.control.plus(self.unasked);
         let higher = steady(all);
         (!all.is_zero()).then_some(GroupCurves { higher, ..GroupCurves::default() })
     }
@@ -138,13 +138,13 @@ impl Site<'_> {
 
     /// All lines as one queue.
     fn together(&self, late: &Lateness<'_>, shaping: bool) -> Option<Vec<GroupCurves>> {
-        // Control stands in the queue; a mode change does not wait for its turn.
+        // Control stands in the queue; changes of mode and messages of slices do not wait for their turn.
         let own = GroupCurves {
             class: steady(self.control),
-            higher: steady(self.changing),
+            higher: steady(self.unasked),
             ..GroupCurves::default()
         };
-        let is_idle = self.control.is_zero() && self.changing.is_zero();
+        let is_idle = self.control.is_zero() && self.unasked.is_zero();
         let mut groups: Vec<GroupCurves> = if is_idle { Vec::new() } else { vec![own] };
         for line in &self.lines {
             let (work, shape) = Self::arrivals(line, late, shaping)?;
@@ -215,14 +215,14 @@ impl Site<'_> {
             }
             line.streams.iter().map(|s| s.work.rate_ubps).sum()
         };
-        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        let own = self.control.rate_ubps.saturating_add(self.unasked.rate_ubps);
         self.lines.iter().map(of).fold(own, i128::saturating_add)
     }
 
     /// The load with every host at its contracts, 10⁻⁶ bit/s.
     pub(crate) fn load_of_contracts_ubps(&self) -> i128 {
         let streams = self.lines.iter().flat_map(|line| &line.streams);
-        let own = self.control.rate_ubps.saturating_add(self.changing.rate_ubps);
+        let own = self.control.rate_ubps.saturating_add(self.unasked.rate_ubps);
         streams.map(|s| s.work.rate_ubps).fold(own, i128::saturating_add)
     }
 
@@ -271,7 +271,7 @@ impl Site<'_> {
             came = came.saturating_add(self.window(line, Some(longest), late)?);
         }
         let unit = self.buffer?.unit;
-        let is_free = self.control.is_zero() && self.changing.is_zero();
+        let is_free = self.control.is_zero() && self.unasked.is_zero();
         let own_place = if has_place && is_free { unit.of_frame(FRAME_BYTES_MIN) } else { 0 };
         let by_window = whole(came)?.saturating_sub(own_place);
         if self.processor.receive != Receive::Fifo {

@@ -25,6 +25,13 @@ pub(super) struct Builder<'b, 'a> {
     pub(super) changing: &'b Changing,
 }
 
+/// What tenants' slices may take, in processor time.
+fn slices(processor: &Processor) -> Bucket {
+    let work = processor.slices.work();
+    let fine = |ps: u128| i128::try_from(ps).unwrap_or(i128::MAX).saturating_mul(FINE_PER_PS);
+    Bucket { burst_ubit: fine(work.burst_ps), rate_ubps: fine(work.per_s_ps) }
+}
+
 impl<'a> Builder<'_, 'a> {
     pub(super) fn site(
         &self,
@@ -49,7 +56,7 @@ impl<'a> Builder<'_, 'a> {
                 burst_ubit: time,
                 rate_ubps: div_up(per_s, i128::from(control.period_ps.max(1))),
             },
-            changing: self.changing.work(self.topology, node, &self.costs),
+            unasked: self.changing.work(self.topology, node, &self.costs).plus(slices(processor)),
             frame_bytes_max: if is_babbling { FRAME_BYTES_MAX } else { most },
             cost_least: self.costs.of(least, 1) * FINE_PER_PS,
             lines,

@@ -31,8 +31,9 @@ pub(crate) struct Site<'a> {
     pub(crate) lines: Vec<Line>,
     /// What control may take, in processor time.
     pub(crate) control: Bucket,
-    /// What mode changes may take: signals that go out, swaps and purges.
-    pub(super) changing: Bucket,
+    /// What waits for nobody's turn: mode changes (signals that go out, swaps and purges), and control
+    /// messages of slices, which are counted when they are carried out.
+    pub(crate) unasked: Bucket,
     /// Largest frame that can enter, bytes.
     pub(super) frame_bytes_max: u32,
     /// cost(L⁻): the cost of the least frame that can enter.

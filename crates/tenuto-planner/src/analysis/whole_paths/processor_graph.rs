@@ -221,9 +221,13 @@ impl Builder<'_, '_> {
             return None;
         }
         let least = Costs::new(processor, it.profile?).of(FRAME_BYTES_MIN, 1).max(1);
-        let time = i128::from(processor.control.time_ps);
         let period = i128::from(processor.control.period_ps);
-        let left = period.checked_sub(time).filter(|left| *left > 0)?;
+        let slices = processor.slices.work();
+        let of_slices = i128::try_from(slices.per_s_ps).ok()?.checked_mul(period)?;
+        let time = i128::from(processor.control.time_ps);
+        let busy = time.checked_add(div_up(of_slices, PS_PER_S))?;
+        let time = time.checked_add(i128::try_from(slices.burst_ps).ok()?)?;
+        let left = period.checked_sub(busy).filter(|left| *left > 0)?;
         let whole = (LEAST * PS_PER_S).checked_mul(left)?;
         let rate_ubps = whole / least.checked_mul(period)?;
         let wait = div_up(time.checked_mul(period)?, left);

@@ -117,7 +117,8 @@ pub(crate) fn cases() -> Vec<Case> {
     let babbling = "tolerates: {babbling_hosts: 1, lost_signals: 1}\n";
     let trusted = "tolerates: {babbling_hosts: 0, lost_signals: 1}\n";
     let carry = "other_traffic: {priority: 6, rate: 1 Mbit/s, frame: 1518 B}\n";
-    let processor = "like: tenuto, processor: {base: 12 us, receive: {round_robin: 4}}, \
+    let processor = "like: tenuto, processor: {base: 12 us, receive: {round_robin: 4}, \
+                     slices: {budgets: {red: {messages: 20 /s, packet_ins: 9 /s, bytes: 2 kB/s}}}}, \
                      receive_buffer: {frames: 4000, per: port}";
     let overload = FLOWS.replace("period: 8 ms", "period: 0.345 ms");
     let all = [

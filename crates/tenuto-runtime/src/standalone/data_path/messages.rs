@@ -27,7 +27,9 @@ impl<D: Datapath> DataPath<'_, D> {
         let is_paused = |id| {
             self.control.channels.iter().any(|channel| channel.id == id && channel.is_paused())
         };
-        self.core.switch.at_work().any(|id| !is_paused(id))
+        let now = MonotonicClock::now();
+        let goes_on = |id| !is_paused(id) && self.core.switch.work_at(id, now) <= now;
+        self.core.switch.at_work().any(goes_on)
             || self.control.channels.iter().any(|channel| {
                 channel.has_message()
                     && channel.budget_at.is_none()
@@ -35,9 +37,15 @@ impl<D: Datapath> DataPath<'_, D> {
             })
     }
 
-    /// When the first message is within the budget of its slice that has to wait for that.
+    /// When the first message, or step, is within the budget of its slice that has to wait for that.
     pub(super) fn budget_at(&self) -> Option<Instant> {
-        self.control.channels.iter().filter_map(|channel| channel.budget_at).min()
+        let now = MonotonicClock::now();
+        let is_paused = |id: &ConnectionId| {
+            self.control.channels.iter().any(|channel| channel.id == *id && channel.is_paused())
+        };
+        let works = self.core.switch.at_work().filter(|id| !is_paused(id));
+        let steps = works.map(|id| self.core.switch.work_at(id, now));
+        self.control.channels.iter().filter_map(|channel| channel.budget_at).chain(steps).min()
     }
 
     /// Whether the next message of a connection is within the budget of its slice; if not, it waits until then.

@@ -15,7 +15,7 @@ pub(crate) struct Hosting {
     /// Starts of each kind
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     starts: u32,
-    /// These series only: starts, forwarding, environments, batches, planes, requests, isolation
+    /// These series only: starts, forwarding, environments, batches, planes, requests, isolation, neighbours
     #[arg(long, value_name = "SERIES", value_delimiter = ',', value_parser = series_names())]
     only: Vec<String>,
     /// Two short windows of each setting: to see that everything works, not for figures
