@@ -88,7 +88,7 @@ fn check_device(name: &str, claim: &Usage, profile: &Profile, findings: &mut Fin
     }
 }
 
-/// What every stream takes at the switches that it crosses, in the modes that it is in.
+/// What every stream takes at the switches that it crosses, in all modes.
 fn needed(context: &Context<'_>) -> BTreeMap<usize, Needed> {
     let net = context.net;
     let mut needed: BTreeMap<usize, Needed> = BTreeMap::new();
@@ -101,10 +101,11 @@ fn needed(context: &Context<'_>) -> BTreeMap<usize, Needed> {
                 continue;
             }
             let own = needed.entry(node).or_default();
-            // One that forwards, at the first switch one that polices, per level.
-            let per_level = 1 + usize::from(here.parent.is_none());
-            own.entries += per_level + usize::from(watching.contains(&node));
-            own.shadow += per_level * flow.level;
+            // One that forwards, at the first switch one that polices, per mode: what is out of
+            // mode is dropped by an entry of its flow.
+            let per_mode = 1 + usize::from(here.parent.is_none());
+            own.entries += per_mode + usize::from(watching.contains(&node));
+            own.shadow += per_mode * (net.raw.modes.len() - 1);
             own.meters += usize::from(here.parent.is_none());
             for contract in &flow.contracts {
                 let output = |child: &usize| {

@@ -190,9 +190,10 @@ pub(crate) fn backlog(
     Some(bound)
 }
 
-/// The long-run rate of all flows at a port, without signals.
-pub(crate) fn flow_rate(analysis: &Analysis, port: usize) -> BigInt {
+/// The long-run rate at a port: of all flows that go on, and of signals.
+pub(crate) fn arriving_rate(context: &Context<'_>, analysis: &Analysis, port: usize) -> BigInt {
     let load = analysis.loads.get(&port);
     let groups = load.into_iter().flat_map(|load| load.groups.values());
-    groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum()
+    let flows: BigInt = groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum();
+    context.signals(port).map_or(BigInt::zero(), |signals| signals.rate) + flows
 }

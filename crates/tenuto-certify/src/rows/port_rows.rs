@@ -5,7 +5,7 @@ use crate::finding::{Findings, rule};
 use crate::kernel::exact::Scale;
 use crate::rows::analysis::Analysis;
 use crate::rows::context::Context;
-use crate::rows::inequality::flow_rate;
+use crate::rows::inequality::arriving_rate;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,10 +60,16 @@ fn check_analysed(
             findings.add(rule::PORT_ROW, place, "a row", "no such mode or raise");
             continue;
         };
-        let rate = context.scale.to_bps_up(&flow_rate(analysis, port));
-        if rate > row.rate_bps.into() {
-            let claim = format!("{} bit/s", row.rate_bps);
-            findings.add(rule::PORT_ROW, place, claim, format!("at least {rate} bit/s"));
+        let rate = context.scale.to_bps_up(&arriving_rate(context, analysis, port));
+        let capacity = BigInt::from(context.net.ports[port].rate_bps);
+        let claim = BigInt::from(row.rate_bps);
+        if claim < rate {
+            let found = format!("at least {rate} bit/s");
+            findings.add(rule::PORT_ROW, place, format!("{claim} bit/s"), found);
+        } else if claim > capacity && rate <= capacity {
+            // A row that is above its line says that the line is overloaded.
+            let found = format!("{rate} bit/s, signals included, of {capacity} bit/s");
+            findings.add(rule::PORT_ROW, place, format!("{claim} bit/s"), found);
         }
         let backlog = backlogs[&mode].get(&port).cloned().unwrap_or(Some(BigInt::default()));
         check_backlog(row, backlog.as_ref(), place, findings);
