@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     #[serde(default)]
     pub(crate) processors: Vec<ProcessorService>,
     #[serde(default)]
+    pub(crate) witnesses: Witnesses,
+    #[serde(default)]
     pub(crate) processor_rows: Vec<ProcessorRow>,
     pub(crate) port_rows: Vec<PortRow>,
     pub(crate) flows: Vec<FlowBound>,
@@ -65,6 +67,8 @@ pub(crate) struct LinkLoss {
     pub(crate) ports: Vec<PortService>,
     #[serde(default)]
     pub(crate) processors: Vec<ProcessorService>,
+    #[serde(default)]
+    pub(crate) witnesses: Witnesses,
     pub(crate) port_rows: Vec<PortRow>,
     #[serde(default)]
     pub(crate) processor_rows: Vec<ProcessorRow>,
@@ -385,6 +389,46 @@ pub(crate) struct ProcessorService {
     pub(crate) delay_ps: u64,
 }
 
+/// What makes checking a matter of putting in; nothing in it is believed.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Witnesses {
+    #[serde(default)]
+    pub(crate) busy: Vec<BusyPeriod>,
+    #[serde(default)]
+    pub(crate) processors_busy: Vec<ProcessorBusy>,
+    #[serde(default)]
+    pub(crate) purges: Vec<Purge>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct BusyPeriod {
+    pub(crate) mode: Mode,
+    pub(crate) port: Port,
+    pub(crate) class: u8,
+    pub(crate) busy_ps: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ProcessorBusy {
+    pub(crate) mode: Mode,
+    pub(crate) switch: String,
+    pub(crate) busy_ps: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Purge {
+    pub(crate) switch: String,
+    pub(crate) purge_ps: u64,
+}
+
+/// When something is over at a port.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PortEnded {
+    pub(crate) mode: Mode,
+    pub(crate) port: Port,
+    pub(crate) after_ps: u64,
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct ProcessorRow {
     pub(crate) switch: String,
@@ -455,6 +499,8 @@ pub(crate) struct ModeChange {
     pub(crate) settled_ps: Option<u64>,
     #[serde(default)]
     pub(crate) rounds: Vec<SettlingRound>,
+    #[serde(default)]
+    pub(crate) ended: Vec<PortEnded>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -462,6 +508,8 @@ pub(crate) struct SettlingRound {
     pub(crate) ports: Vec<PortService>,
     #[serde(default)]
     pub(crate) processors: Vec<ProcessorService>,
+    #[serde(default)]
+    pub(crate) busy: Vec<BusyPeriod>,
 }
 
 #[derive(Debug, Deserialize)]
