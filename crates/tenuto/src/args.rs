@@ -4,13 +4,13 @@ mod planning;
 mod values;
 
 pub(crate) use planning::{Method, Model, Planning, Ranking};
-pub(crate) use values::{Slow, switch_processes};
+pub(crate) use values::{Slow, duration_ns, rate_bps, switch_processes};
 
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_runtime::{LabPorts, SwitchProcesses};
-use values::{duration_ns, format, lab_ports, rate_bps, slow, threads, times};
+use values::{format, lab_ports, slow, threads, times};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -510,7 +510,8 @@ impl Verb {
             Self::Show(it) => it.json,
             Self::App(_) | Self::Controller(_) => false,
             Self::Tenants(it) => it.wants_json(),
-            Self::Export(_) | Self::Report(_) | Self::Exec(_) | Self::Profile(_) => false,
+            Self::Profile(it) => it.json,
+            Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
             Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

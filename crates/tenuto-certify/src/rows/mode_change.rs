@@ -1,17 +1,16 @@
 //! D_mc of every raise, the bound of every return, and the quiet window in front of it.
 
 use crate::description::net::Net;
-use crate::description::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
+use crate::description::packets::WIRE_BITS_MAX;
 use crate::description::read::{Mode, ModeChange, OtherTraffic};
 use crate::finding::{picos, rule};
-use crate::kernel::exact::ceil_div;
 use crate::rows::analysis::Analysis;
 use crate::rows::bounds;
 use crate::rows::context::Context;
 use crate::rows::port_rows::Backlogs;
+use crate::rows::purged;
 use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
 use crate::streams::levels::{host_levels, levels_of};
-use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// One poll of the leader, in a return: it asks again after this if a switch did not vote.
@@ -51,7 +50,7 @@ pub(crate) fn common_terms(context: &Context<'_>) -> Terms {
 
 impl Terms {
     /// With what a switch has to purge: what the mode before left in its queues, or an earlier
-    /// raise into that mode (whole bits up).
+    /// raise into that mode (whole bits up), and what comes from the trigger to the swap.
     pub(crate) fn purging(self, context: &Context<'_>, from: u8, backlogs: &Backlogs) -> Self {
         let leads_there = |mode: &Mode| match *mode {
             Mode::Steady(level) => level == from,
@@ -59,47 +58,18 @@ impl Terms {
             Mode::Return { .. } => false,
         };
         let before = backlogs.iter().filter(|(mode, _)| leads_there(mode));
-        let purges = before.map(|(_, backlogs)| purge(context, backlogs));
+        let (frames, since_ps) = (frames(context), self.arrange_ps.saturating_add(self.update_ps));
+        let of = |waiting| purged::longest_ps(context, &frames, waiting, since_ps);
+        let purges = before.map(|(_, backlogs)| of(backlogs));
         let queues_ps = purges.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
         Self { queues_ps, ..self }
     }
 }
 
-/// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
-fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> Option<u128> {
-    let mut longest = Some(0);
-    for purge in purges_of(context, backlogs).into_values() {
-        longest = longest.zip(purge).map(|(longest, purge)| longest.max(u128::from(purge)));
-    }
-    longest
-}
-
-/// The time in which every switch purges such backlogs, picoseconds; `None` without a bound.
-fn purges_of(
-    context: &Context<'_>,
-    backlogs: &BTreeMap<usize, Option<BigInt>>,
-) -> BTreeMap<usize, Option<u64>> {
-    let net = context.net;
-    let mut by_switch: BTreeMap<usize, Option<BigInt>> = BTreeMap::new();
-    for (port, backlog) in backlogs {
-        let node = net.ports[*port].node;
-        if net.profile(node).is_some_and(|p| p.purge_frame_ns_max > 0) {
-            let sum = by_switch.entry(node).or_insert_with(|| Some(BigInt::default()));
-            *sum = sum.take().zip(backlog.as_ref()).map(|(sum, backlog)| sum + backlog);
-        }
-    }
-    let time = |(node, bits): (usize, Option<BigInt>)| {
-        let frame_ps = net.profile(node).map_or(0, |p| p.purge_frame_ns_max * 1_000);
-        let time = bits.map(|bits| ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
-        (node, time.and_then(|time| u64::try_from(time).ok()))
-    };
-    by_switch.into_iter().map(time).collect()
-}
-
 /// What processors that ports share are said to purge is no less than any mode or raise leaves there.
 pub(crate) fn check_purges(context: &Context<'_>, backlogs: &Backlogs) {
     for (node, claim) in &context.changes.purges {
-        let of_modes = backlogs.values().map(|of_mode| purges_of(context, of_mode));
+        let of_modes = backlogs.values().map(|of_mode| purged::times(context, of_mode));
         let needed = of_modes.map(|mut of| of.remove(node).unwrap_or(Some(0)));
         let needed = needed.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
         let place = context.net.nodes[*node].name;

@@ -9,7 +9,7 @@ fn values_are_counted_outside_texts() {
 
 #[test]
 fn what_would_take_too_much_memory_is_not_read() {
-    let mut findings = Findings::default();
+    let findings = Findings::default();
     let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
     assert!(!is_readable(&many, "plan", &findings));
     assert_eq!(findings.len(), 1);

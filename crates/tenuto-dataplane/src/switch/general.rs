@@ -4,12 +4,12 @@
 use super::actions::bridge::Bridge;
 use super::actions::group::{DEPTH_MAX, GroupCounts};
 use super::actions::packet::{Buffer, EditSet};
-use super::actions::packet_in::PacketBuffers;
+use super::actions::packet_buffers::PacketBuffers;
 use super::attendre::Attendre;
 use super::classifier::hash_key::HashKey;
 use super::config::GeneralConfig;
-use super::control::LongWork;
 use super::control::connection::ConnectionId;
+use super::control::task::LongWork;
 use super::meter::MeterState;
 use super::path_cache::action_program::Step;
 use super::port::features::PortFeatures;
@@ -51,8 +51,6 @@ pub(super) struct General {
     pub(super) withdrawn: TableSet,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
-    /// Times that one frame is sent at most.
-    pub(super) copies_max: u32,
     /// What the links of ports are able to do, as far as it was told, by port number.
     pub(super) features: BTreeMap<u32, PortFeatures>,
     /// What makes it the virtual datapath of a slice.
@@ -81,7 +79,6 @@ impl General {
             withdrawn: TableSet::default(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
-            copies_max: config.copies_max.max(u32::try_from(ports).unwrap_or(u32::MAX)),
             features: BTreeMap::new(),
             slice: config.slice.as_ref().map(SliceState::new).map(Box::new),
             slices: Vec::new(),

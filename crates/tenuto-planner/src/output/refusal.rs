@@ -363,8 +363,39 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     let mut refusals = other_traffic(network);
     if network.modes.len() > 1 {
         refusals.extend(modes(analysis));
+        refusals.extend(unwatched(analysis));
     }
     refusals
+}
+
+/// Flows whose contracts differ, on ways that meet none of the switches that are to watch them:
+/// nobody would raise the mode.
+fn unwatched<'a>(analysis: &'a Analysis<'_>) -> impl Iterator<Item = Refusal> + 'a {
+    let topology = analysis.ports.topology;
+    analysis.trees.iter().filter_map(move |tree| {
+        let flow = &topology.network.flows[tree.flow];
+        if flow.monitor_at.is_empty() || !flow.is_watched() {
+            return None;
+        }
+        let behind_source = tree.hops.iter().filter(|hop| hop.parent.is_some());
+        let mut on_way: Vec<&str> = behind_source
+            .map(|hop| topology.nodes[topology.servers[hop.server].node].name)
+            .collect();
+        on_way.dedup();
+        if flow.monitor_at.iter().any(|name| on_way.contains(&name.as_str())) {
+            return None;
+        }
+        Some(Refusal {
+            flows: vec![flow.name.clone()],
+            because: format!(
+                "the flow is to be watched at {}, but its way crosses {} only; name one of these in \
+                 `monitor_at`, or write `route`",
+                flow.monitor_at.join(", "),
+                on_way.join(", ")
+            ),
+            ..at(flow.name.clone(), "monitor")
+        })
+    })
 }
 
 fn other_traffic(network: &Network) -> Vec<Refusal> {

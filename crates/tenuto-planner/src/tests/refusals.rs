@@ -144,3 +144,20 @@ fn other_traffic_slower_than_a_meter_can_count_is_refused() {
     let refused = with(999);
     assert!(refused.refusals.iter().any(|r| r.resource == "other_traffic"), "{refused:?}");
 }
+
+/// A circle has a way across the switch that is to watch, but the flow takes the shorter one.
+#[test]
+fn a_way_that_nobody_watches_is_refused_by_name() {
+    let mut it = vehicle(200, 2, 1);
+    link(&mut it, "sw1", "sw3");
+    it.flows[1].monitor_at = vec!["sw2".into()];
+    it.flows.truncate(2);
+    let refused = plan(&it, &quick());
+    let refusal = refused.refusals.iter().find(|it| it.resource == "monitor");
+    let refusal = refusal.unwrap_or_else(|| panic!("{:?} {:?}", refused.refusals, refused.routes));
+    assert_eq!(refusal.place, "CAM");
+    assert!(refusal.because.contains("watched at sw2"), "{}", refusal.because);
+    assert!(refusal.because.contains("crosses sw1, sw3 only"), "{}", refusal.because);
+    it.flows[1].monitor_at = vec!["sw3".into()];
+    assert!(plan(&it, &quick()).refusals.iter().all(|it| it.resource != "monitor"));
+}

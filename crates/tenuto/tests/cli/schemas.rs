@@ -19,7 +19,7 @@ const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "m
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 26] = [
+const DOCUMENTS: [Document; 27] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -112,6 +112,11 @@ const DOCUMENTS: [Document; 26] = [
         "tenuto-admission/1",
         &[("tenuto/src/verbs/bench/admission.rs", "Document")],
         "`bench admission --json`",
+    ),
+    (
+        "tenuto-profile/1",
+        &[("tenuto/src/verbs/profile/document.rs", "Document")],
+        "`profile --json`, and `profile --check FILE --json`",
     ),
     ("tenuto-doctor/1", &[("tenuto/src/verbs/doctor.rs", "Document")], "`doctor --json`"),
     ("tenuto-dump/1", &[("tenuto/src/verbs/dump.rs", "Document")], "`dump --json`"),
@@ -394,6 +399,7 @@ fn real_output() -> Vec<(String, String)> {
         words("doctor --for 20ms"),
         words("dump all --dump dump"),
         words("tenants check tenants.yaml"),
+        words("profile --virtual zodiac-fx --samples 5"),
     ];
     for args in ["tables", "check", "plan", "explore"] {
         lines.push(vec![args.to_owned(), vehicle.clone()]);
